@@ -28,9 +28,9 @@ static bool same(const T *a, const T *b, size_t n) {
     return ok;
 }
 
-/* A CUB call that asks for scratch first. */
+/* A CUB call that asks for scratch first; `ladder` tells which of our rungs ran. */
 template <class Call, class Ours>
-static void race(const track &t, const char *op, const char *type, size_t n, const char *variant,
+static void race(const track &t, const char *op, const char *type, size_t n, const char *ladder,
                  double bytes, const char *peer, bool reads, Call call, Ours ours,
                  bool (*is_ok)(void *), void *results) {
     size_t scratch_bytes = 0;
@@ -39,8 +39,8 @@ static void race(const track &t, const char *op, const char *type, size_t n, con
     double our_s = 0, peer_s = 0;
     seconds_in_turns(
         t.stream, n * 4, ours, [&] { CUDA(call(scratch.p, scratch_bytes)); }, &our_s, &peer_s);
-    report(op, type, n, variant, bytes, our_s, peer, peer_s, reads ? "read" : "copy",
-           reads ? t.read_gbps : t.copy_gbps, is_ok(results));
+    report(op, type, n, weft_used(t.ctx, ladder), bytes, our_s, peer, peer_s,
+           reads ? "read" : "copy", reads ? t.read_gbps : t.copy_gbps, is_ok(results));
 }
 
 /* ---- segments and runs ---- */
@@ -88,7 +88,7 @@ static void race_segments(const track &t, size_t n, size_t length) {
     snprintf(op, sizeof op, length ? "sums of segments of %zu" : "sums of segments, mixed", length);
     outputs o = {ours.p, theirs.p, segments, nullptr, nullptr};
     race(
-        t, op, "f32", n, "paths", 4.0 * (double)n + 8.0 * (double)segments,
+        t, op, "f32", n, "group", 4.0 * (double)n + 8.0 * (double)segments,
         "CUB DeviceSegmentedReduce", true,
         [&](void *scratch, size_t &bytes) {
             return cub::DeviceSegmentedReduce::Sum(scratch, bytes, x.p, theirs.p, (int64_t)segments,
@@ -118,7 +118,7 @@ static void race_keys(const track &t, size_t n, size_t length) {
     outputs o = {ours.p, theirs.p, runs, our_keys.p, their_keys.p};
     const weft_column column = {WEFT_SUM, WEFT_F32, x.p, ours.p};
     race(
-        t, op, "u32, f32", n, "select, paths", 8.0 * (double)n + 8.0 * (double)runs,
+        t, op, "u32, f32", n, "group_keys", 8.0 * (double)n + 8.0 * (double)runs,
         "CUB DeviceReduce ReduceByKey", true,
         [&](void *scratch, size_t &bytes) {
             return cub::DeviceReduce::ReduceByKey(scratch, bytes, keys.p, their_keys.p, x.p,
@@ -134,7 +134,8 @@ static void race_keys(const track &t, size_t n, size_t length) {
              length);
     o = {ours.p, theirs.p, n, nullptr, nullptr};
     race(
-        t, op, "u32, f32", n, "tiles", 12.0 * (double)n, "CUB DeviceScan InclusiveSumByKey", false,
+        t, op, "u32, f32", n, "group_scan", 12.0 * (double)n, "CUB DeviceScan InclusiveSumByKey",
+        false,
         [&](void *scratch, size_t &bytes) {
             return cub::DeviceScan::InclusiveSumByKey(scratch, bytes, keys.p, x.p, theirs.p,
                                                       (int64_t)n, cuda::std::equal_to<>{},

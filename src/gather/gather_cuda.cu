@@ -28,8 +28,8 @@ __global__ void __launch_bounds__(threads) check_indices(wi_gather_moves g) {
     put_bad(g.bad, found);
 }
 
-/* Elements of one word. Indices and what is moved in order are used once, so that the caches are
- * left to what is moved at random. */
+/* Elements of one word. Indices and results of gather are used once, so that the caches are left to
+ * what is read at random. */
 template <bool scatters, class Word, class Owner, class Index>
 __global__ void __launch_bounds__(threads) move_words(wi_gather_moves g) {
     constexpr unsigned batch = batch_of<Word>, tile = threads * batch;
@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(threads) move_words(wi_gather_moves g) {
 #pragma unroll
         for (unsigned k = 0; k < batch; k++) {
             const unsigned i = k * threads + threadIdx.x;
-            at[k] = i < left ? wi_load_once(index + i) : 0;
+            at[k] = i >= left ? 0 : scatters ? index[i] : wi_load_once(index + i);
             if (scatters && i < left)
-                word[k] = wi_load_once(x + i);
+                word[k] = x[i];
         }
 #pragma unroll
         for (unsigned k = 0; k < batch; k++) {

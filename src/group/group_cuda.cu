@@ -249,17 +249,14 @@ struct wi_path_walk {
 
     __device__ void take_long(const wi_path_tile &t, const wi_group_elements<T> &elements) {
         const unsigned many = shared.long_ones[now];
-        for (unsigned k = threadIdx.x / 32; k < many && k < wi_group_most_long; k += warps) {
-            const wi_group_part part = shared.of_long[k];
-            const State own =
-                elements.template reduce<32>(reducer, part.from + (unsigned)wi_lane(), part.to);
-            const State all =
-                wi_warp_reduce(own, [&](State a, State b) { return reducer.combine(a, b); });
-            if (wi_lane() == 0 && k == 0)
-                put_first(t, all);
-            else if (wi_lane() == 0)
-                put(t, part.segment, all);
-        }
+        wi_reduce_parts(reducer, elements, shared.of_long,
+                        many < wi_group_most_long ? many : wi_group_most_long,
+                        [&](unsigned k, State state) {
+                            if (k == 0)
+                                put_first(t, state);
+                            else
+                                put(t, shared.of_long[k].segment, state);
+                        });
     }
 
     /* A tile that has come to shared memory. */

@@ -346,59 +346,46 @@ enum {
     SIZES = 13
 };
 
-static void reduce_by_key(weft_context *ctx) {
+typedef bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]);
+
+static void sweep(weft_context *ctx, const wi_ladder *ladder, size_t first, size_t second,
+                  size_t third, unsigned must, unsigned share, run_at *run) {
     rig r = rig_open(ctx);
     const test_sweep s = {.sizes = some_sizes,
                           .size_count = SIZES,
-                          .ladder = &wi_group_ladder,
-                          .extent = {WIDTHS, GROUP_SHAPES, 4},
-                          .must = 1,
-                          .share = 25,
-                          .one_in = 2,
-                          .run = reduce_at};
+                          .ladder = ladder,
+                          .extent = {first, second, third},
+                          .must = must,
+                          .share = share,
+                          .one_in = must + 1,
+                          .run = run};
     test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
+}
+
+static void reduce_by_key(weft_context *ctx) {
+    sweep(ctx, &wi_group_ladder, WIDTHS, GROUP_SHAPES, 4, 1, 25, reduce_at);
 }
 
 /* Groups of look-back are small, so that tiles look back over several. */
 static void reduce_one_column(weft_context *ctx) {
-    rig r = rig_open(ctx);
 #ifdef WEFT_EMU
     wi_group = 2;
 #endif
-    const test_sweep s = {.sizes = some_sizes,
-                          .size_count = SIZES,
-                          .ladder = &wi_group_keys_ladder,
-                          .extent = {WEFT_TYPE_COUNT, ONE_OPS, GROUP_SHAPES},
-                          .must = 2,
-                          .share = 35,
-                          .one_in = 4,
-                          .run = reduce_one_at};
-    test_sweep_run(ctx, &r.random, &s, &r);
+    sweep(ctx, &wi_group_keys_ladder, WEFT_TYPE_COUNT, ONE_OPS, GROUP_SHAPES, 2, 35, reduce_one_at);
 #ifdef WEFT_EMU
     wi_group = 32;
 #endif
-    rig_close(&r);
 }
 
 static void scan_segments(weft_context *ctx) {
-    rig r = rig_open(ctx);
 #ifdef WEFT_EMU
     wi_group_scan_group = 2;
 #endif
-    const test_sweep s = {.sizes = some_sizes,
-                          .size_count = SIZES,
-                          .ladder = &wi_group_scan_ladder,
-                          .extent = {WEFT_TYPE_COUNT, SCAN_OPS, GROUP_SHAPES},
-                          .must = 3,
-                          .share = 40,
-                          .one_in = 4,
-                          .run = scan_at};
-    test_sweep_run(ctx, &r.random, &s, &r);
+    sweep(ctx, &wi_group_scan_ladder, WEFT_TYPE_COUNT, SCAN_OPS, GROUP_SHAPES, 3, 40, scan_at);
 #ifdef WEFT_EMU
     wi_group_scan_group = 256;
 #endif
-    rig_close(&r);
 }
 
 /* No elements: no runs, and outputs stay. */

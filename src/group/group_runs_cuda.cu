@@ -199,18 +199,13 @@ struct wi_run_tile {
     }
 
     __device__ void take_long() const {
-        const unsigned parts = shared.long_ones;
-        const auto combine = [&](State a, State b) { return reducer.combine(a, b); };
-        for (unsigned k = threadIdx.x / 32; k < parts; k += warps) {
-            const wi_group_part part = shared.of_long[k];
-            const State own =
-                elements().template reduce<32>(reducer, part.from + (unsigned)wi_lane(), part.to);
-            const State all = wi_warp_reduce(own, combine);
-            if (wi_lane() == 0 && k == 0)
-                scratch.heads[tile] = all;
-            else if (wi_lane() == 0)
-                put(part.segment, all);
-        }
+        wi_reduce_parts(reducer, elements(), shared.of_long, shared.long_ones,
+                        [&](unsigned k, State state) {
+                            if (k == 0)
+                                scratch.heads[tile] = state;
+                            else
+                                put(shared.of_long[k].segment, state);
+                        });
     }
 
     /* A tile in which no run begins. */
@@ -257,9 +252,9 @@ struct wi_run_tile {
     }
 };
 
-/* How many blocks on a multiprocessor the registers must allow; shared memory allows four. */
+/* How many blocks on a multiprocessor the registers must allow; shared memory allows five. */
 template <class Reducer>
-constexpr int resident = sizeof(typename Reducer::State) > 8 ? 3 : 4;
+constexpr int resident = sizeof(typename Reducer::State) > 8 ? 3 : 5;
 
 template <class Reducer, class T>
 __global__ void __launch_bounds__(threads, resident<Reducer>)
@@ -317,8 +312,8 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
     wi_run_scratch<State> s;
     s.opens = (Open *)records;
     s.groups = s.opens + all;
-    s.heads = (State *)(s.groups + groups);
-    s.bases = (uint64_t *)(s.heads + all);
+    s.bases = (uint64_t *)(s.groups + groups);
+    s.heads = (State *)(s.bases + all);
     const wi_run_params<Reducer, T> p = {(const T *)a->column[0].x,
                                          (typename Reducer::Result *)a->column[0].y,
                                          a->keys,
@@ -337,31 +332,17 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
     return status;
 }
 
-/* Calls f(type tag) for the types that the rung takes: those of 4 and 8 bytes. */
-template <class F>
-static weft_status with_wide_type(weft_type type, F f) {
-    switch (type) {
-    case WEFT_I32:
-    case WEFT_U32:
-    case WEFT_F32:
-    case WEFT_F64:
-        return wi_with_step_type(type, f);
-    case WEFT_I64:
-        return f(wi_tag<int64_t>{});
-    case WEFT_U64:
-        return f(wi_tag<uint64_t>{});
-    default:
-        return WEFT_EUNSUPPORTED;
-    }
-}
-
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *arguments) {
     const wi_group_keys_args *const a = (const wi_group_keys_args *)arguments;
-    return with_wide_type(a->column[0].type, [=](auto tag) {
+    return wi_with_type(a->column[0].type, [=](auto tag) -> weft_status {
         using Element = typename decltype(tag)::type;
-        return wi_with_group_reducer<Element>(a->column[0].op, [=](auto taken_for, auto reducer) {
-            using T = typename decltype(taken_for)::type;
-            return launch_runs<decltype(reducer), T>(ctx, a, reducer);
-        });
+        if constexpr (sizeof(Element) < 4)
+            return WEFT_EUNSUPPORTED; /* the ladder lets none through */
+        else
+            return wi_with_group_reducer<Element>(
+                a->column[0].op, [=](auto taken_for, auto reducer) {
+                    using T = typename decltype(taken_for)::type;
+                    return launch_runs<decltype(reducer), T>(ctx, a, reducer);
+                });
     });
 }

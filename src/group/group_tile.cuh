@@ -14,7 +14,7 @@ constexpr unsigned wi_group_tile_bytes = 16 * 1024;
 
 /* Elements of a segment that one thread takes, at most; and how many longer ones a tile can have,
  * with its first segment. */
-constexpr unsigned wi_group_serial_most = 64,
+constexpr unsigned wi_group_serial_most = 32,
                    wi_group_most_long = wi_group_tile_bytes / 4 / wi_group_serial_most + 1;
 
 /* Where a byte of a tile's elements lies. Behind 128 bytes there is a gap of 16, so that threads
@@ -52,34 +52,76 @@ struct wi_group_elements {
     unsigned past; /* bytes before the first */
     uint64_t first;
 
-    /* Elements from, from + step, ... of those before `to`. */
+    template <class Reducer>
+    __device__ typename Reducer::State take(const Reducer &reducer, typename Reducer::State s,
+                                            unsigned i, unsigned byte) const {
+        const T x = *(const T *)(at + wi_spread(byte));
+        return reducer.take(s, x, x, first + i);
+    }
+
+    /* Elements from, from + step, ... of those before `to`. Several states are made side by side,
+     * so that an addition seldom waits for the one before it. */
     template <unsigned step, class Reducer>
     __device__ typename Reducer::State reduce(const Reducer &reducer, unsigned from,
                                               unsigned to) const {
-        typename Reducer::State s = reducer.identity();
-        const unsigned byte = past + from * (unsigned)sizeof(T);
-        if constexpr (step * sizeof(T) % 128 == 0) {
-            const unsigned char *p = at + wi_spread(byte);
-#pragma unroll 4
-            for (unsigned i = from; i < to; i += step, p += wi_spread(step * sizeof(T))) {
-                const T x = *(const T *)p;
-                s = reducer.take(s, x, x, first + i);
-            }
-        } else {
-            unsigned b = byte;
+        using State = typename Reducer::State;
+        constexpr unsigned sides = sizeof(State) > 8 || step == 1 ? 2 : 4;
+        constexpr unsigned bytes = step * sizeof(T);
+        State side[sides];
+#pragma unroll
+        for (unsigned k = 0; k < sides; k++)
+            side[k] = reducer.identity();
+        unsigned i = from, b = past + from * (unsigned)sizeof(T);
 #pragma unroll 1
-            for (unsigned i = from; i < to; i += step, b += step * (unsigned)sizeof(T)) {
-                const T x = *(const T *)(at + wi_spread(b));
-                s = reducer.take(s, x, x, first + i);
-            }
-        }
-        return s;
+        for (; i + (sides - 1) * step < to; i += sides * step, b += sides * bytes)
+#pragma unroll
+            for (unsigned k = 0; k < sides; k++)
+                side[k] = take(reducer, side[k], i + k * step, b + k * bytes);
+#pragma unroll
+        for (unsigned k = 0; k < sides - 1; k++)
+            if (i + k * step < to)
+                side[k] = take(reducer, side[k], i + k * step, b + k * bytes);
+#pragma unroll
+        for (unsigned width = sides / 2; width > 0; width /= 2)
+#pragma unroll
+            for (unsigned k = 0; k < width; k++)
+                side[k] = reducer.combine(side[k], side[k + width]);
+        return side[0];
     }
 };
 
-/* A segment's part of a tile, for a warp to reduce. */
+/* A segment's part of a tile, for several lanes to reduce. */
 struct wi_group_part {
     uint16_t from, to, segment;
 };
+
+/* Reduces parts, so many lanes each, and calls put(k, state) in one of them. */
+template <unsigned lanes, class Reducer, class T, class Put>
+__device__ inline void wi_reduce_parts_by(const Reducer &reducer,
+                                          const wi_group_elements<T> &elements,
+                                          const wi_group_part *parts, unsigned count, Put put) {
+    const unsigned lane = threadIdx.x % lanes, of_warp = (unsigned)wi_lane() / lanes;
+    for (unsigned first = threadIdx.x / 32 * (32 / lanes); first < count;
+         first += wi_group_block / lanes) {
+        const unsigned k = first + of_warp;
+        const wi_group_part part = k < count ? parts[k] : wi_group_part{0, 0, 0};
+        auto state = elements.template reduce<lanes>(reducer, part.from + lane, part.to);
+#pragma unroll
+        for (unsigned step = 1; step < lanes; step *= 2)
+            state = reducer.combine(state, wi_shuffle_xor(state, (int)step));
+        if (lane == 0 && k < count)
+            put(k, state);
+    }
+}
+
+/* The same: a warp for each part or, if they are many and so not very long, a quarter of one. */
+template <class Reducer, class T, class Put>
+__device__ inline void wi_reduce_parts(const Reducer &reducer, const wi_group_elements<T> &elements,
+                                       const wi_group_part *parts, unsigned count, Put put) {
+    if (count > wi_group_block / 16)
+        wi_reduce_parts_by<8>(reducer, elements, parts, count, put);
+    else
+        wi_reduce_parts_by<32>(reducer, elements, parts, count, put);
+}
 
 #endif

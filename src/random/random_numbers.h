@@ -61,18 +61,6 @@ WI_X_BOTH wi_random_keys wi_random_keys_of(uint64_t key) {
     return keys;
 }
 
-/* The lower half of a product; *upper gets the other. */
-WI_X_BOTH uint32_t wi_random_product(uint32_t a, uint32_t b, uint32_t *upper) {
-#ifdef __CUDA_ARCH__
-    *upper = __umulhi(a, b); /* with the lower half one instruction; a product of 64 bits is two */
-    return a * b;
-#else
-    const uint64_t product = (uint64_t)a * b;
-    *upper = (uint32_t)(product >> 32);
-    return (uint32_t)product;
-#endif
-}
-
 /* Philox4x32-10. */
 WI_X_BOTH wi_random_words wi_philox_with(const uint32_t counter[4], const wi_random_keys *keys) {
     uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3];
@@ -80,9 +68,14 @@ WI_X_BOTH wi_random_words wi_philox_with(const uint32_t counter[4], const wi_ran
 #    pragma unroll
 #endif
     for (int round = 0; round < WI_RANDOM_PHILOX_ROUNDS; round++) {
-        uint32_t p_upper, q_upper;
-        const uint32_t p = wi_random_product(0xD2511F53u, a, &p_upper);
-        const uint32_t q = wi_random_product(0xCD9E8D57u, c, &q_upper);
+#ifdef __CUDA_ARCH__ /* one instruction each; of a product of 64 bits nvcc makes two */
+        const uint32_t p_upper = __umulhi(0xD2511F53u, a), p = 0xD2511F53u * a;
+        const uint32_t q_upper = __umulhi(0xCD9E8D57u, c), q = 0xCD9E8D57u * c;
+#else
+        const uint64_t p_both = (uint64_t)0xD2511F53u * a, q_both = (uint64_t)0xCD9E8D57u * c;
+        const uint32_t p_upper = (uint32_t)(p_both >> 32), p = (uint32_t)p_both;
+        const uint32_t q_upper = (uint32_t)(q_both >> 32), q = (uint32_t)q_both;
+#endif
         a = q_upper ^ b ^ keys->at[round][0];
         b = q;
         c = p_upper ^ d ^ keys->at[round][1];

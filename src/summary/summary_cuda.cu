@@ -52,17 +52,23 @@ struct summary_order {
     }
 };
 
-/* Vectors that a thread takes in one turn, a grid's width apart; and turns that are on their way or
- * worked on. */
+/* Vectors that a thread takes in one turn, a grid's width apart. */
 constexpr int vectors = 4;
-constexpr int ahead = 4;
-constexpr size_t shared_bytes = (size_t)threads * vectors * ahead * 16;
 
 /* Integers of 8 and 16 bits are summed as integers. */
 template <class T>
 constexpr bool sums_integers = !wi_traits<T>::is_float && sizeof(T) <= 2;
 template <class T>
 constexpr bool is_byte = !wi_traits<T>::is_float && sizeof(T) == 1;
+
+/* Blocks on a multiprocessor, and turns of a thread that are on their way or worked on. Bytes need
+ * more instructions for what they take of memory, and so more threads. */
+template <class T>
+constexpr int resident = is_byte<T> ? 3 : 2;
+template <class T>
+constexpr int ahead = is_byte<T> ? 3 : 4;
+template <class T>
+constexpr size_t shared_bytes = (size_t)threads *vectors *ahead<T> * 16;
 
 /* What a kernel needs of the call, with types. */
 template <class T>
@@ -241,7 +247,7 @@ struct summary_stages {
     bool aligned;
 
     __device__ wi_vector<T> *place(unsigned turn, int k) const {
-        return own + ((turn % ahead) * vectors + (unsigned)k) * threads;
+        return own + ((turn % ahead<T>)*vectors + (unsigned)k) * threads;
     }
     __device__ void bring(unsigned turn, const T *x, size_t stride) const {
 #pragma unroll
@@ -265,17 +271,17 @@ __device__ void collect(const summary_task<T> &p, summary_collector<T> &c, size_
     const size_t turn = vectors * stride, reach = (vectors - 1) * stride;
     size_t i = me * wide;
 #pragma unroll 1
-    for (unsigned t = 0; t < ahead - 1; t++) {
+    for (unsigned t = 0; t < ahead<T> - 1; t++) {
         if (i + t * turn + reach < whole)
             stages.bring(t, p.x + i + t * turn, stride);
         wi_async_commit();
     }
     for (unsigned t = 0; i + reach < whole; i += turn, t++) {
-        const size_t next = i + (ahead - 1) * turn;
+        const size_t next = i + (ahead<T> - 1) * turn;
         if (next + reach < whole)
-            stages.bring(t + ahead - 1, p.x + next, stride);
+            stages.bring(t + ahead<T> - 1, p.x + next, stride);
         wi_async_commit();
-        wi_async_wait<ahead - 1>();
+        wi_async_wait<ahead<T> - 1>();
         wi_vector<T> v[vectors];
 #pragma unroll
         for (int k = 0; k < vectors; k++)
@@ -370,7 +376,7 @@ __device__ void put_out(const summary_task<T> &p, wi_summary_state s) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, resident<T>)
     summarise(summary_task<T> p, unsigned *ticket, wi_summary_state *of_block) {
     const size_t stride = (size_t)gridDim.x * threads * wi_vector<T>::count;
     summary_collector<T> c;
@@ -396,9 +402,9 @@ static weft_status launch(weft_context *ctx, const wi_summary_args *args) {
     const size_t useful = args->n / per_block + 1;
     size_t blocks;
     void *scratch;
-    weft_status status = wi_grant_shared(ctx, "summarise", summarise<T>, shared_bytes);
+    weft_status status = wi_grant_shared(ctx, "summarise", summarise<T>, shared_bytes<T>);
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, summarise<T>, threads, shared_bytes, &blocks);
+        status = wi_resident_blocks(ctx, summarise<T>, threads, shared_bytes<T>, &blocks);
     if (status != WEFT_OK)
         return status;
     blocks = blocks < wi_summary_blocks ? blocks : wi_summary_blocks;
@@ -411,7 +417,7 @@ static weft_status launch(weft_context *ctx, const wi_summary_args *args) {
                                   args->first,        wi_key_map_of<wi_bits<T>>(args->type, false),
                                   args->type,         args->state_in,
                                   args->state_out,    args->result};
-    return WEFT_LAUNCH(summarise<T>, ctx, (unsigned)blocks, threads, shared_bytes, task,
+    return WEFT_LAUNCH(summarise<T>, ctx, (unsigned)blocks, threads, shared_bytes<T>, task,
                        (unsigned *)scratch, (wi_summary_state *)((char *)scratch + ticket_bytes));
 }
 
