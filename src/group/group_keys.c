@@ -87,7 +87,7 @@ static weft_status take_room(weft_context *ctx, const wi_group_keys_args *k, mem
     for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
         const wi_group_args *const column = &k->column[c];
         const wi_row *unused; /* a rung that is forced but cannot do it is refused here */
-        status = wi_choose_row(ctx, &wi_group_ladder, name, column->type, column, &unused);
+        status = wi_choose_row(ctx, &wi_group_ladder, k->call, column->type, column, &unused);
 #ifdef WEFT_CUDA
         if (ctx->kind == WI_CUDA && status == WEFT_OK)
             status = wi_group_paths_prepare(ctx, &k->column[c]);

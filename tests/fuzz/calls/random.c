@@ -82,6 +82,7 @@ void fuzz_random_reals(fuzz *f) {
     fuzz_begin(f, "random");
     const stream s = draw_stream(f);
     const bool is_normal = fuzz_one_in(f, 2);
+    const long double places = f->type == WEFT_F32 ? 12 : 2; /* halves of the last place */
     const char *const name = is_normal ? "weft_random_normal" : "weft_random_uniform";
     f->type = fuzz_one_in(f, 2) ? WEFT_F32 : WEFT_F64;
     fuzz_array *const x = random_output(f, f->type);
@@ -91,7 +92,8 @@ void fuzz_random_reals(fuzz *f) {
     for (size_t i = 0; i < f->n; i++) {
         const uint64_t at = s.offset + i;
         x->value[i] = is_normal ? normal(f->type, s, at) : unit(f->type, s, at);
-        x->bound[i] = is_normal ? fabsl(x->value[i]) * 2 * test_roundoff(f->type) + 0x1p-48L : 0;
+        x->bound[i] =
+            is_normal ? fabsl(x->value[i]) * places * test_roundoff(f->type) + 0x1p-48L : 0;
     }
     fuzz_spoil(f);
     fuzz_say(f, "%s(%s, %zu, offset %llu)", name, weft_type_name(f->type), f->n,
