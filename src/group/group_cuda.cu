@@ -179,7 +179,7 @@ struct wi_path_walk {
         wi_async_commit();
     }
 
-    __device__ wi_group_elements<T> elements_of(const wi_path_tile &t, unsigned half) const {
+    __device__ wi_group_members<T> elements_of(const wi_path_tile &t, unsigned half) const {
         return {shared.tile[half], (unsigned)((uintptr_t)(p.x + t.element) % 16), t.element};
     }
 
@@ -231,7 +231,7 @@ struct wi_path_walk {
 
     /* Segments that are short, a thread for each; the others, and the first, go to the list. */
     template <class Offset>
-    __device__ void take_short(const wi_path_tile &t, const wi_group_elements<T> &elements,
+    __device__ void take_short(const wi_path_tile &t, const wi_group_members<T> &elements,
                                const wi_path_ends<Offset> &ends) {
         if (threadIdx.x == 0)
             shared.of_long[0] = {0, (uint16_t)ends.of(0), 0};
@@ -247,7 +247,7 @@ struct wi_path_walk {
         }
     }
 
-    __device__ void take_long(const wi_path_tile &t, const wi_group_elements<T> &elements) {
+    __device__ void take_long(const wi_path_tile &t, const wi_group_members<T> &elements) {
         const unsigned many = shared.long_ones[now];
         wi_reduce_parts(reducer, elements, shared.of_long,
                         many < wi_group_most_long ? many : wi_group_most_long,
@@ -261,7 +261,7 @@ struct wi_path_walk {
 
     /* A tile that has come to shared memory. */
     __device__ void take(const wi_path_tile &t, unsigned half) {
-        const wi_group_elements<T> elements = elements_of(t, half);
+        const wi_group_members<T> elements = elements_of(t, half);
         if (t.ends == 0) {
             kept = reducer.combine(
                 kept, elements.template reduce<threads>(reducer, threadIdx.x, t.elements));

@@ -429,10 +429,8 @@ static void misfit(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(reduce_by_key),
-        TEST_ON_EACH_PLACE(reduce_one_column),
-        TEST_ON_EACH_PLACE(scan_segments),
-        TEST_ON_EACH_PLACE(nothing),
+        TEST_ON_EACH_PLACE(reduce_by_key), TEST_ON_EACH_PLACE(reduce_one_column),
+        TEST_ON_EACH_PLACE(scan_segments), TEST_ON_EACH_PLACE(nothing),
         TEST_ON_EACH_PLACE(misfit),
     };
     return cmocka_run_group_tests_name("group_keys", tests, NULL, NULL);

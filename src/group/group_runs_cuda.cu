@@ -161,7 +161,7 @@ struct wi_run_tile {
         }
     }
 
-    __device__ wi_group_elements<T> elements() const {
+    __device__ wi_group_members<T> elements() const {
         return {shared.elements, (unsigned)((uintptr_t)(p.x + first) % 16), first};
     }
 

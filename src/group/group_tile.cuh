@@ -47,7 +47,7 @@ __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t firs
 
 /* The elements of a tile in shared memory. */
 template <class T>
-struct wi_group_elements {
+struct wi_group_members {
     const unsigned char *at;
     unsigned past; /* bytes before the first */
     uint64_t first;
@@ -98,7 +98,7 @@ struct wi_group_part {
 /* Reduces parts, so many lanes each, and calls put(k, state) in one of them. */
 template <unsigned lanes, class Reducer, class T, class Put>
 __device__ inline void wi_reduce_parts_by(const Reducer &reducer,
-                                          const wi_group_elements<T> &elements,
+                                          const wi_group_members<T> &elements,
                                           const wi_group_part *parts, unsigned count, Put put) {
     const unsigned lane = threadIdx.x % lanes, of_warp = (unsigned)wi_lane() / lanes;
     for (unsigned first = threadIdx.x / 32 * (32 / lanes); first < count;
@@ -116,7 +116,7 @@ __device__ inline void wi_reduce_parts_by(const Reducer &reducer,
 
 /* The same: a warp for each part or, if they are many and so not very long, a quarter of one. */
 template <class Reducer, class T, class Put>
-__device__ inline void wi_reduce_parts(const Reducer &reducer, const wi_group_elements<T> &elements,
+__device__ inline void wi_reduce_parts(const Reducer &reducer, const wi_group_members<T> &elements,
                                        const wi_group_part *parts, unsigned count, Put put) {
     if (count > wi_group_block / 16)
         wi_reduce_parts_by<8>(reducer, elements, parts, count, put);
