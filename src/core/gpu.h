@@ -125,8 +125,8 @@ struct wi_watch;
 
 struct wi_gpu {
     int multiprocessors;
-    int capability;      /* 90 for compute capability 9.0: the device's, or that of this build's code
-                            for it if that is less */
+    int capability; /* 90 for compute capability 9.0: the device's, or that of this build's code
+                       for it if that is less */
     size_t shared_optin; /* the most shared memory that a block may ask for, in bytes */
     cudaStream_t stream; /* where work is queued now */
     cudaStream_t own;    /* the context's own stream */

@@ -18,7 +18,7 @@ wi_quantile_group wi_quantile_group_at(const wi_quantile_args *args, size_t firs
 
 enum {
     FEW = 1 << 13, /* elements that the rungs with threads keep all of */
-    SELECTING = 25 /* cycles for a key among which one is selected */
+    SELECTING = 38 /* cycles for a key among which one is selected */
 };
 
 static double team_seconds(const weft_context *ctx, const wi_quantile_args *args, double cycles) {
@@ -35,8 +35,8 @@ static double serial_seconds(const weft_context *ctx, const void *arguments) {
 static double sorted_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const double n = (double)args->n, size = (double)weft_type_size(args->type);
-    const double of_element = 8 + 11 * size;
-    return team_seconds(ctx, args, 1000 + n * of_element + 60 * (double)args->count);
+    const double of_element = 8 + 3 * size;
+    return team_seconds(ctx, args, 15000 + n * of_element + 60 * (double)args->count);
 }
 
 /* Each rank takes passes of its own. */

@@ -106,8 +106,10 @@ __global__ void __launch_bounds__(wi_random_threads_each)
     if (me == stride - 1 && job.blocks > 1)
         store_part<op, T>(job, job.blocks - 1);
     if (job.is_aligned)
-        for (uint64_t b = me + 1; b + 1 < job.blocks; b += stride)
-            *(Made *)(job.start + b * sizeof(Made)) = make_block<op, T>(job, b);
+        for (uint64_t b = me + 1; b + 1 < job.blocks; b += stride) {
+            const Made made = make_block<op, T>(job, b);
+            *(Made *)(job.start + b * sizeof(Made)) = made;
+        }
     else
         for (uint64_t b = me + 1; b + 1 < job.blocks; b += stride)
             store_part<op, T>(job, b);

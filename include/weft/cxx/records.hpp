@@ -4,7 +4,7 @@
 #ifndef WEFT_CXX_RECORDS_HPP
 #define WEFT_CXX_RECORDS_HPP
 
-#include "weft/cxx/base.hpp"
+#include "weft/cxx/order.hpp"
 
 namespace weft {
 inline namespace WEFT_CXX_MODE {

@@ -82,9 +82,9 @@ void fuzz_random_reals(fuzz *f) {
     fuzz_begin(f, "random");
     const stream s = draw_stream(f);
     const bool is_normal = fuzz_one_in(f, 2);
-    const long double places = f->type == WEFT_F32 ? 12 : 2; /* halves of the last place */
     const char *const name = is_normal ? "weft_random_normal" : "weft_random_uniform";
     f->type = fuzz_one_in(f, 2) ? WEFT_F32 : WEFT_F64;
+    const long double places = f->type == WEFT_F32 ? 12 : 2; /* halves of the last place */
     fuzz_array *const x = random_output(f, f->type);
     x->compare = FUZZ_BOUNDED;
     x->value = fuzz_take(f, (f->n + 1) * sizeof *x->value);
