@@ -24,6 +24,7 @@ typedef struct visit {
     void *copy[WI_CALL_ARRAYS]; /* its copy on the device, or NULL */
     bool owned[WI_CALL_ARRAYS]; /* the copy must be freed */
     size_t parts;               /* run so far */
+    bool uncut;                 /* more arrays than staging can cut: all are copied whole */
 } visit;
 
 static size_t dense_bytes(const wi_array *a) {
@@ -35,7 +36,14 @@ static bool has_gaps(const wi_array *a) {
 }
 
 static bool is_streamed(const visit *v, int k) {
-    return v->call->cols > 0 && !(v->call->array[k].use & WI_WHOLE);
+    return !v->uncut && v->call->cols > 0 && !(v->call->array[k].use & WI_WHOLE);
+}
+
+static int count_streamed(const visit *v) {
+    int count = 0;
+    for (int k = 0; k < v->call->count; k++)
+        count += is_streamed(v, k) && v->call->array[k].p;
+    return count;
 }
 
 /* Can the copy of array i also serve as the copy of array k? Yes if they begin at the same address,
@@ -262,6 +270,7 @@ static weft_status run_call(weft_context *ctx, wi_call *call, wi_part_run run, v
                        call->name, call->array[first].name);
     visit v = {.call = call, .run = run, .user = user};
     memcpy(v.host, host, (size_t)call->count * sizeof *host);
+    v.uncut = count_streamed(&v) > WI_MAX_OPERANDS;
     return run_mirrored(ctx, &v);
 }
 

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "core/stage.h"
 #include "cpu/team.h"
 
 enum {
@@ -84,7 +83,7 @@ const wi_ladder wi_columns_ladder = {"columns", rows, sizeof rows / sizeof rows[
 
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_columns_args args = *(const wi_columns_args *)user;
-    args.n = call->cols > 0 ? part->cols : args.n;
+    args.n = part->cols;
     args.records = part->p[0];
     for (size_t c = 0; c < args.columns; c++)
         args.column[c].array = part->p[1 + c];
@@ -123,8 +122,7 @@ static weft_status move_columns(weft_context *ctx, const char *name, bool puts, 
     if (wi_check_context(ctx) != WEFT_OK ||
         check_columns(ctx, name, record_bytes, columns, column) != WEFT_OK)
         return WEFT_EARG;
-    const bool can_be_cut = 1 + columns <= WI_MAX_OPERANDS;
-    wi_call_begin(&call, name, can_be_cut, can_be_cut ? n : 0);
+    wi_call_begin(&call, name, 1, n);
     wi_call_add(&call,
                 wi_items("records", records, n, record_bytes, puts ? WI_IN | WI_OUT : WI_IN));
     for (size_t c = 0; c < columns; c++) {
