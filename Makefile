@@ -101,6 +101,10 @@ site: ## build the documentation as pages, build-site/index.html (Python's stand
 	@scripts/setup.sh site
 	@python3 scripts/site/build.py build-site
 
+.PHONY: fresh-test
+fresh-test: ## on fresh Debian systems in folders: README's first command, and packages and wheel if they are built
+	@scripts/fresh.sh
+
 .PHONY: install
 install: all ## install under PREFIX, /usr/local unless told otherwise
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What a newcomer does, each on a fresh system in a folder: README's first command in a clone; the Debian
+# packages of build-deb, if they are there, with programs in C, C++ and Fortran; the wheel in dist/, if it
+# is there, with nothing but Python and numpy. Needs root, mmdebstrap and a network; minutes each.
+#   scripts/fresh.sh [SUITE [SOURCES]]     bookworm by default; SOURCES as mmdebstrap takes them
+set -euo pipefail
+cd "$(dirname "$0")/.."
+suite=${1:-bookworm}
+[ $# -lt 2 ] || sources=("$2")
+
+if [ "$(id -u)" != 0 ] || ! command -v mmdebstrap >/dev/null; then
+    echo "fresh: needs root, and mmdebstrap: apt-get install mmdebstrap" >&2
+    exit 1
+fi
+work=$(mktemp -d)
+root=$work/root
+leave() {
+    umount "$root/proc" "$root/dev" 2>/dev/null || true
+    rm -rf --one-file-system "$work"
+}
+trap leave EXIT
+
+mmdebstrap --quiet --mode=root --variant=minbase --include=ca-certificates "$suite" "$work/first.tar" \
+    ${sources[@]+"${sources[@]}"}
+
+# fresh WHAT: a new system in $root.
+fresh() {
+    echo "fresh: $suite, $1"
+    umount "$root/proc" "$root/dev" 2>/dev/null || true
+    rm -rf --one-file-system "$root"
+    mkdir "$root"
+    tar -xf "$work/first.tar" -C "$root"
+    cp /etc/resolv.conf "$root/etc/"
+    mount -t proc proc "$root/proc"
+    mount --bind /dev "$root/dev"
+    inside 'apt-get -qq update'
+}
+inside() { # inside COMMANDS: by a shell of the fresh system, which tells what it did if it fails
+    if ! chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+        DEBIAN_FRONTEND=noninteractive sh -ec "$1" >"$work/log" 2>&1; then
+        tail -n 40 "$work/log" >&2
+        echo "fresh: failed: $1" >&2
+        exit 1
+    fi
+}
+
+fresh "README's first command"
+inside 'apt-get -qq install -y git make'
+git clone -q . "$root/root/weft"
+inside 'cd /root/weft && git config --global --add safe.directory /root/weft && make demo'
+tail -n 3 "$work/log"
+
+if compgen -G 'build-deb/*.deb' >/dev/null; then
+    fresh "the packages"
+    cp build-deb/*.deb "$root/root/"
+    inside 'apt-get -qq install -y /root/*.deb gcc g++ gfortran libc6-dev pkg-config'
+    inside 'weft --version && weft random normal -n 1000 -o /root/x.npy && weft summary /root/x.npy'
+    inside 'cd /root && e=/usr/share/doc/weft/examples
+        cc -std=c17 $e/lesson01_add.c $(pkg-config --cflags --libs weft) -o lesson && ./lesson
+        gfortran $e/first.f90 $(pkg-config --cflags --libs weft_fortran) -o first && ./first cpu:1
+        man -w weft_sort >/dev/null 2>&1 || test -e /usr/share/man/man3/weft_sort.3.gz'
+    cp tests/install/hpp/consumer.cpp "$root/root/"
+    inside 'cd /root && c++ -std=c++17 consumer.cpp $(pkg-config --cflags --libs weft) -o cxx && ./cxx'
+    echo "fresh: the packages work, from C, C++ and Fortran"
+fi
+
+if compgen -G 'dist/weft-*.whl' >/dev/null; then
+    fresh "the wheel"
+    cp "$(ls -t dist/weft-*.whl | head -n 1)" "$root/root/"
+    inside 'apt-get -qq install -y --no-install-recommends python3-pip python3-numpy'
+    inside 'pip install --no-index --no-deps --break-system-packages /root/weft-*.whl'
+    inside 'python3 -c "
+import numpy, weft
+x = numpy.array([3, 1, 2], numpy.float32)
+assert (weft.sort(x) == [1, 2, 3]).all() and weft.sum(x) == 6
+print(weft.linalg.solve(numpy.eye(3), x))"'
+    echo "fresh: the wheel works with Python and numpy alone"
+fi
