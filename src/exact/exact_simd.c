@@ -139,12 +139,11 @@ static void finish(const lanes *l, const wi_exact_run *run, wi_exact_block *bloc
     for (int k = 0; k < STEP; k++)
         block->largest = largest[k] > block->largest ? largest[k] : block->largest;
     for (int f = 0; f < run->folds; f++) {
-        wi_longs sum = {0};
+        uint64_t sum = 0; /* wraps where elements are too large for the run, and it is of no use */
         for (int c = 0; c < CHAINS; c++)
-            sum += (wi_longs)l->s[f][c] - (int64_t)wi_exact_bits(first_of(run, f));
-        block->sum[f] = 0;
-        for (int k = 0; k < WI_WIDE; k++)
-            block->sum[f] += sum[k];
+            for (int k = 0; k < WI_WIDE; k++)
+                sum += wi_exact_bits(l->s[f][c][k]) - wi_exact_bits(first_of(run, f));
+        block->sum[f] = (int64_t)sum;
     }
     for (int k = 0; k < WI_WIDE; k++) {
         left |= l->left[k] & INT64_MAX; /* what is left of -0.0 is -0.0 */
