@@ -37,7 +37,7 @@ fresh() {
     inside 'apt-get -qq update'
 }
 inside() { # inside COMMANDS: by a shell of the fresh system, which tells what it did if it fails
-    if ! chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+    if ! chroot "$root" env -i HOME=/srv PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
         DEBIAN_FRONTEND=noninteractive sh -ec "$1" >"$work/log" 2>&1; then
         tail -n 40 "$work/log" >&2
         echo "fresh: failed: $1" >&2
@@ -47,29 +47,29 @@ inside() { # inside COMMANDS: by a shell of the fresh system, which tells what i
 
 fresh "README's first command"
 inside 'apt-get -qq install -y git make'
-git clone -q . "$root/root/weft"
-inside 'cd /root/weft && git config --global --add safe.directory /root/weft && make demo'
+git clone -q . "$root/srv/weft"
+inside 'cd /srv/weft && git config --global --add safe.directory /srv/weft && make demo'
 tail -n 3 "$work/log"
 
 if compgen -G 'build-deb/*.deb' >/dev/null; then
     fresh "the packages"
-    cp build-deb/*.deb "$root/root/"
-    inside 'apt-get -qq install -y /root/*.deb gcc g++ gfortran libc6-dev pkg-config'
-    inside 'weft --version && weft random normal -n 1000 -o /root/x.npy && weft summary /root/x.npy'
-    inside 'cd /root && e=/usr/share/doc/weft/examples
+    cp build-deb/*.deb "$root/srv/"
+    inside 'apt-get -qq install -y /srv/*.deb gcc g++ gfortran libc6-dev pkg-config'
+    inside 'weft --version && weft random normal -n 1000 -o /srv/x.npy && weft summary /srv/x.npy'
+    inside 'cd /srv && e=/usr/share/doc/weft/examples
         cc -std=c17 $e/lesson01_add.c $(pkg-config --cflags --libs weft) -o lesson && ./lesson
         gfortran $e/first.f90 $(pkg-config --cflags --libs weft_fortran) -o first && ./first cpu:1
         man -w weft_sort >/dev/null 2>&1 || test -e /usr/share/man/man3/weft_sort.3.gz'
-    cp tests/install/hpp/consumer.cpp "$root/root/"
-    inside 'cd /root && c++ -std=c++17 consumer.cpp $(pkg-config --cflags --libs weft) -o cxx && ./cxx'
+    cp tests/install/hpp/consumer.cpp "$root/srv/"
+    inside 'cd /srv && c++ -std=c++17 consumer.cpp $(pkg-config --cflags --libs weft) -o cxx && ./cxx'
     echo "fresh: the packages work, from C, C++ and Fortran"
 fi
 
 if compgen -G 'dist/weft-*.whl' >/dev/null; then
     fresh "the wheel"
-    cp "$(ls -t dist/weft-*.whl | head -n 1)" "$root/root/"
+    cp "$(ls -t dist/weft-*.whl | head -n 1)" "$root/srv/"
     inside 'apt-get -qq install -y --no-install-recommends python3-pip python3-numpy'
-    inside 'pip install --no-index --no-deps --break-system-packages /root/weft-*.whl'
+    inside 'pip install --no-index --no-deps --break-system-packages /srv/weft-*.whl'
     inside 'python3 -c "
 import numpy, weft
 x = numpy.array([3, 1, 2], numpy.float32)
