@@ -463,6 +463,23 @@ void test_buffer_close(test_buffer *b) {
     free(b->mirror);
 }
 
+test_pair test_pair_open(weft_context *ctx, size_t capacity) {
+    test_pair pair = {.host = test_buffer_open(ctx, false, capacity)};
+    if (ctx->kind == WI_CUDA)
+        pair.device = test_buffer_open(ctx, true, capacity);
+    return pair;
+}
+
+void test_pair_close(test_pair *pair) {
+    test_buffer_close(&pair->host);
+    if (pair->device.ctx)
+        test_buffer_close(&pair->device);
+}
+
+test_buffer *test_pair_at(test_pair *pair, bool on_device) {
+    return on_device && pair->device.ctx ? &pair->device : &pair->host;
+}
+
 /* Where the guarded array starts in block and mirror, guards included. */
 static size_t guarded_start(const test_buffer *b) {
     return (size_t)(b->p - b->block) - TEST_GUARD_BYTES;

@@ -185,6 +185,16 @@ enum {
 
 test_buffer test_buffer_open(weft_context *ctx, bool device, size_t capacity);
 void test_buffer_close(test_buffer *b);
+/* A buffer in host memory and, on a GPU place, another in memory of the device. */
+typedef struct test_pair {
+    test_buffer host, device;
+} test_pair;
+
+test_pair test_pair_open(weft_context *ctx, size_t capacity);
+void test_pair_close(test_pair *pair);
+/* The one on the device if that is asked for and there is one. */
+test_buffer *test_pair_at(test_pair *pair, bool on_device);
+
 /* Places an array of `bytes` bytes, `offset` past a 64-byte boundary, filled with the guard
  * pattern. */
 void test_buffer_poison(test_buffer *b, size_t bytes, size_t offset);

@@ -17,7 +17,7 @@ enum {
 typedef struct rig {
     weft_context *ctx;
     test_random random;
-    test_buffer host[ARRAYS], on_device[ARRAYS];
+    test_pair pair[ARRAYS];
     unsigned char *records, *expected, *array;
 } rig;
 
@@ -25,9 +25,7 @@ static rig rig_open(weft_context *ctx) {
     rig r = {.ctx = ctx, .random = test_random_at(33)};
     const size_t bytes = (size_t)MOST_N * MOST_BYTES;
     for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, bytes + TEST_MAX_OFFSET);
-        if (ctx->kind == WI_CUDA)
-            r.on_device[k] = test_buffer_open(ctx, true, bytes + TEST_MAX_OFFSET);
+        r.pair[k] = test_pair_open(ctx, bytes + TEST_MAX_OFFSET);
     }
     r.records = malloc(bytes);
     r.expected = malloc(bytes);
@@ -38,9 +36,7 @@ static rig rig_open(weft_context *ctx) {
 
 static void rig_close(rig *r) {
     for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->on_device[k]);
+        test_pair_close(&r->pair[k]);
     }
     free(r->records);
     free(r->expected);
@@ -76,7 +72,7 @@ static bool move_at(void *rig_of_test, size_t n, const wi_row *row, const size_t
     snprintf(what, sizeof what, "%s of %zu columns: %s, n %zu, %zu bytes, device %#x",
              puts ? "put" : "take", columns, row ? row->name : "chosen", n, bytes, device);
     for (int k = 0; k < ARRAYS; k++)
-        b[k] = r->ctx->kind == WI_CUDA && device >> k & 1 ? &r->on_device[k] : &r->host[k];
+        b[k] = test_pair_at(&r->pair[k], device >> k & 1);
     draw_bytes(r, n * bytes, r->records);
     memcpy(r->expected, r->records, n * bytes);
     test_buffer_load(b[0], r->records, n * bytes, test_below(&r->random, 9));

@@ -36,7 +36,7 @@ enum {
 typedef struct rig {
     weft_context *ctx;
     test_random random;
-    test_buffer host[ARRAYS], on_device[ARRAYS];
+    test_pair pair[ARRAYS];
     unsigned char *x, *expected, *index;
 } rig;
 
@@ -44,9 +44,7 @@ static rig rig_open(weft_context *ctx) {
     rig r = {.ctx = ctx, .random = test_random_at(24)};
     const size_t bytes = (size_t)MOST_N * MOST_WIDTH;
     for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, bytes + TEST_MAX_OFFSET);
-        if (ctx->kind == WI_CUDA)
-            r.on_device[k] = test_buffer_open(ctx, true, bytes + TEST_MAX_OFFSET);
+        r.pair[k] = test_pair_open(ctx, bytes + TEST_MAX_OFFSET);
     }
     r.x = malloc(bytes);
     r.expected = malloc(bytes);
@@ -57,9 +55,7 @@ static rig rig_open(weft_context *ctx) {
 
 static void rig_close(rig *r) {
     for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->on_device[k]);
+        test_pair_close(&r->pair[k]);
     }
     free(r->x);
     free(r->expected);
@@ -67,7 +63,7 @@ static void rig_close(rig *r) {
 }
 
 static test_buffer *home(rig *r, unsigned device, int k) {
-    return r->ctx->kind == WI_CUDA && device >> k & 1 ? &r->on_device[k] : &r->host[k];
+    return test_pair_at(&r->pair[k], device >> k & 1);
 }
 
 /* Fills n indices for m elements; returns the position of the first that is out of range. */

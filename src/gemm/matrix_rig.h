@@ -17,16 +17,14 @@ typedef struct rig {
     const struct subject *subject; /* which operation, where a file tests several */
     test_random random;
     int arrays;
-    test_buffer host[RIG_MOST_ARRAYS], device[RIG_MOST_ARRAYS];
+    test_pair pair[RIG_MOST_ARRAYS];
     unsigned char *source[RIG_MOST_ARRAYS];
 } rig;
 
 static inline rig rig_open(weft_context *ctx, int arrays, size_t capacity) {
     rig r = {.ctx = ctx, .random = test_random_at(1), .arrays = arrays};
     for (int k = 0; k < arrays; k++) {
-        r.host[k] = test_buffer_open(ctx, false, capacity);
-        if (ctx->kind == WI_CUDA)
-            r.device[k] = test_buffer_open(ctx, true, capacity);
+        r.pair[k] = test_pair_open(ctx, capacity);
         r.source[k] = malloc(capacity);
         assert_non_null(r.source[k]);
     }
@@ -35,16 +33,14 @@ static inline rig rig_open(weft_context *ctx, int arrays, size_t capacity) {
 
 static inline void rig_close(rig *r) {
     for (int k = 0; k < r->arrays; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->device[k]);
+        test_pair_close(&r->pair[k]);
         free(r->source[k]);
     }
 }
 
 /* Array k, on the device if the place has one and bit k of `device` says so. */
 static inline test_buffer *rig_buffer(rig *r, unsigned device, int k) {
-    return r->ctx->kind == WI_CUDA && (device >> k & 1) ? &r->device[k] : &r->host[k];
+    return test_pair_at(&r->pair[k], device >> k & 1);
 }
 
 #endif

@@ -29,7 +29,7 @@ enum {
 typedef struct rig {
     weft_context *ctx;
     test_random random;
-    test_buffer host[ARRAYS], on_device[ARRAYS];
+    test_pair pair[ARRAYS];
     unsigned char *keys, *x[2];
     uint64_t *offsets;
 } rig;
@@ -42,9 +42,7 @@ static rig rig_open(weft_context *ctx) {
     rig r = {.ctx = ctx, .random = test_random_at(23)};
     for (int k = 0; k < ARRAYS; k++) {
         const size_t bytes = k <= KEYS_OUT ? (size_t)MOST_N * MOST_WIDTH : (size_t)MOST_N * 8;
-        r.host[k] = test_buffer_open(ctx, false, bytes + TEST_MAX_OFFSET);
-        if (ctx->kind == WI_CUDA)
-            r.on_device[k] = test_buffer_open(ctx, true, bytes + TEST_MAX_OFFSET);
+        r.pair[k] = test_pair_open(ctx, bytes + TEST_MAX_OFFSET);
     }
     r.keys = malloc((size_t)MOST_N * MOST_WIDTH);
     r.x[0] = malloc((size_t)MOST_N * 8);
@@ -56,9 +54,7 @@ static rig rig_open(weft_context *ctx) {
 
 static void rig_close(rig *r) {
     for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->on_device[k]);
+        test_pair_close(&r->pair[k]);
     }
     free(r->keys);
     free(r->x[0]);
@@ -67,7 +63,7 @@ static void rig_close(rig *r) {
 }
 
 static test_buffer *home(rig *r, unsigned device, int k) {
-    return r->ctx->kind == WI_CUDA && device >> k & 1 ? &r->on_device[k] : &r->host[k];
+    return test_pair_at(&r->pair[k], device >> k & 1);
 }
 
 /* Runs of the shape's lengths, those of 0 left out; neighbouring keys differ in one byte, any of

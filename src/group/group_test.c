@@ -39,7 +39,7 @@ enum {
 typedef struct rig {
     weft_context *ctx;
     test_random random;
-    test_buffer host[ARRAYS], on_device[ARRAYS];
+    test_pair pair[ARRAYS];
     unsigned char *x;
     uint64_t *offsets;
     void *typed; /* offsets in their type */
@@ -49,9 +49,7 @@ static rig rig_open(weft_context *ctx, size_t most) {
     rig r = {.ctx = ctx, .random = test_random_at(21)};
     const size_t bytes[ARRAYS] = {most * 8, (most + 400) * 8, (most + 400) * 8};
     for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, bytes[k] + TEST_MAX_OFFSET);
-        if (ctx->kind == WI_CUDA)
-            r.on_device[k] = test_buffer_open(ctx, true, bytes[k] + TEST_MAX_OFFSET);
+        r.pair[k] = test_pair_open(ctx, bytes[k] + TEST_MAX_OFFSET);
     }
     r.x = malloc(bytes[X]);
     r.offsets = malloc(bytes[OFFSETS]);
@@ -62,9 +60,7 @@ static rig rig_open(weft_context *ctx, size_t most) {
 
 static void rig_close(rig *r) {
     for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->on_device[k]);
+        test_pair_close(&r->pair[k]);
     }
     free(r->x);
     free(r->offsets);
@@ -82,7 +78,7 @@ static const char *describe(const rig *r, const group_case *c) {
 }
 
 static test_buffer *home(rig *r, const group_case *c, int k) {
-    return r->ctx->kind == WI_CUDA && c->device >> k & 1 ? &r->on_device[k] : &r->host[k];
+    return test_pair_at(&r->pair[k], c->device >> k & 1);
 }
 
 static test_pattern draw_pattern(rig *r, weft_op op) {

@@ -32,7 +32,7 @@ enum {
 typedef struct rig {
     weft_context *ctx;
     test_random random;
-    test_buffer host[ARRAYS], on_device[ARRAYS];
+    test_pair pair[ARRAYS];
     unsigned char *source;
     test_value *expected; /* and behind them the total */
 } rig;
@@ -51,9 +51,7 @@ static rig rig_open(weft_context *ctx, size_t most) {
     rig r = {.ctx = ctx, .random = test_random_at(27)};
     for (int k = 0; k < ARRAYS; k++) {
         const size_t bytes = (k <= Y ? (most + 1) * 8 : 8) + TEST_MAX_OFFSET;
-        r.host[k] = test_buffer_open(ctx, false, bytes);
-        if (ctx->kind == WI_CUDA)
-            r.on_device[k] = test_buffer_open(ctx, true, bytes);
+        r.pair[k] = test_pair_open(ctx, bytes);
     }
     r.source = malloc((most + 1) * 8);
     r.expected = malloc((most + 1) * sizeof *r.expected);
@@ -63,9 +61,7 @@ static rig rig_open(weft_context *ctx, size_t most) {
 
 static void rig_close(rig *r) {
     for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->on_device[k]);
+        test_pair_close(&r->pair[k]);
     }
     free(r->source);
     free(r->expected);
@@ -172,7 +168,7 @@ static test_pattern pattern_of(const wide_case *c) {
 }
 
 static test_buffer *home(rig *r, const wide_case *c, int k) {
-    return r->ctx->kind == WI_CUDA && c->device >> k & 1 ? &r->on_device[k] : &r->host[k];
+    return test_pair_at(&r->pair[k], c->device >> k & 1);
 }
 
 static void check_value(const rig *r, const wide_case *c, const void *got, size_t at,

@@ -20,7 +20,7 @@ enum {
 typedef struct rig {
     weft_context *ctx;
     test_random random;
-    test_buffer host[ARRAYS], on_device[ARRAYS];
+    test_pair pair[ARRAYS];
     test_buffer *b[ARRAYS]; /* those of this case */
     unsigned char *records, *others;
     size_t *order;
@@ -33,9 +33,7 @@ static rig rig_open(weft_context *ctx) {
     rig r = {.ctx = ctx, .random = test_random_at(31)};
     const size_t most = (size_t)2 * MOST_N * MOST_BYTES + TEST_MAX_OFFSET;
     for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, most);
-        if (ctx->kind == WI_CUDA)
-            r.on_device[k] = test_buffer_open(ctx, true, most);
+        r.pair[k] = test_pair_open(ctx, most);
     }
     r.records = malloc(most);
     r.others = malloc(most);
@@ -46,9 +44,7 @@ static rig rig_open(weft_context *ctx) {
 
 static void rig_close(rig *r) {
     for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->on_device[k]);
+        test_pair_close(&r->pair[k]);
     }
     free(r->records);
     free(r->others);
@@ -164,7 +160,7 @@ static void draw_homes(rig *r) {
     const uint64_t mixed = test_below(&r->random, 2);
     for (int k = 0; k < ARRAYS; k++) {
         const bool host = r->ctx->kind == WI_CPU || (mixed && test_below(&r->random, 2));
-        r->b[k] = host ? &r->host[k] : &r->on_device[k];
+        r->b[k] = test_pair_at(&r->pair[k], !host);
     }
 }
 
