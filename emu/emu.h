@@ -88,6 +88,7 @@ void release(Piece *piece, Where where = nullptr);
 size_t taken_bytes();                           /* of all live pieces */
 void forget(void *pages, size_t bytes);         /* forgets contents, and who wrote them */
 void forget_marks(const void *p, size_t bytes); /* forgets only who wrote them */
+void mark_written(const void *p, size_t bytes);
 Piece *find_piece(const void *p); /* the nearest piece that begins at or before p; may be dead */
 Piece *live_piece(const void *p); /* the live piece that contains p, or NULL */
 /* In addition to EMU_READ and EMU_WRITE: an access by the copy engine, which needs a fence after

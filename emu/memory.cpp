@@ -79,6 +79,10 @@ void emu::forget_marks(const void *p, size_t bytes) {
     memset(shadow + offset_of(p), 0, bytes);
 }
 
+void emu::mark_written(const void *p, size_t bytes) {
+    memset(shadow + offset_of(p), 1, bytes);
+}
+
 Piece *emu::find_piece(const void *p) {
     const auto above = pieces.upper_bound(p);
     return above == pieces.begin() ? nullptr : &std::prev(above)->second;

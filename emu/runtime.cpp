@@ -308,6 +308,9 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                 check_access(from_row, width, EMU_READ, false, caller, "copy");
                 check_access(to_row, width, EMU_WRITE, false, caller, "copy");
                 move_bytes(to_row, from_row, width);
+                const Piece *const piece = live_piece(to_row);
+                if (piece && piece->pinned) /* the host may write there, which is not seen */
+                    mark_written(to_row, width);
             }
         });
         if (!s->capture && (!live_piece(to) || !live_piece(from))) /* pageable memory */

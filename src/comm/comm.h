@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communication between the ranks of a distributed context: one table of functions, with a backend
  * behind it. `self` is for one rank, `mpi` for the processes of an MPI communicator, `peer` for the
- * GPUs of one process; `nccl` may stand above another one (comm_nccl.h).
+ * GPUs of one process; `staged` stands above `mpi` if all ranks work on GPUs (comm_staged.h), and
+ * `nccl` may stand above any (comm_nccl.h).
  *
  * All ranks make the same calls in the same order. Memory is host memory; of a backend that says so
  * (`device`) it may also be of the rank's GPU. Counts are elements of
@@ -77,8 +78,10 @@ struct wi_comm {
     size_t piece;             /* elements in one message, at most; the same on all ranks */
     void *state;              /* the backend's own */
     struct wi_nccl *nccl;     /* comm_nccl.c; or NULL */
-    const char *call;         /* the public call that runs, for messages */
-    const char *carried;      /* by what the latest step went, if not by the backend itself */
+    struct wi_staged *staged; /* comm_staged.c; or NULL */
+    bool takes_device;   /* in messages and all_to_all_v, of any backend: memory of GPUs, too */
+    const char *call;    /* the public call that runs, for messages */
+    const char *carried; /* by what the latest step went, if not by the backend itself */
     bool broken;
     char why[WI_MESSAGE_BYTES];      /* it is broken */
     char about[WI_COMM_ABOUT_BYTES]; /* the backend, for reports */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "comm/dist.h"
 #include "comm/peers.h"
 
 enum {
@@ -308,16 +309,22 @@ static size_t turns_of(const weft_context *ctx, const size_t sent[], const size_
     return most == 0 ? 0 : (most - 1) / ctx->comm->piece + 1;
 }
 
-static void copy_own(const weft_context *ctx, const void *from, const size_t sent[], bool same,
-                     void *to, const size_t got[], weft_type type) {
+static weft_status copy_own(weft_context *ctx, const void *from, const size_t sent[], bool same,
+                            void *to, const size_t got[], weft_type type) {
     const int rank = ctx->comm->rank;
+    const size_t bytes = sent[rank] * weft_type_size(type);
     size_t send_at = 0, recv_at = 0;
     for (int r = 0; r < rank; r++) {
         recv_at += got[r];
         send_at += same ? 0 : sent[r];
     }
-    if (sent[rank] > 0)
-        memcpy(out(to, recv_at, type), at(from, send_at, type), sent[rank] * weft_type_size(type));
+    char *const here = out(to, recv_at, type);
+    const char *const there = at(from, send_at, type);
+    if (bytes > 0 && ctx->comm->takes_device)
+        return wi_local(ctx, weft_copy(ctx->child, here, there, bytes));
+    if (bytes > 0)
+        memcpy(here, there, bytes);
+    return WEFT_OK;
 }
 
 static weft_status exchange(weft_context *ctx, const void *from, const size_t sent[], bool same,
@@ -326,14 +333,14 @@ static weft_status exchange(weft_context *ctx, const void *from, const size_t se
     weft_status status = begin(ctx);
     if (status != WEFT_OK)
         return status;
-    copy_own(ctx, from, sent, same, to, got, type);
+    const weft_status own = copy_own(ctx, from, sent, same, to, got, type);
     const size_t turns = turns_of(ctx, sent, got);
     for (size_t turn = 0; turn < turns && status == WEFT_OK; turn++) {
         int error;
         const int count = begin_pieces(ctx, from, sent, same, to, got, type, turn, &error);
         status = count < 0 ? mpi_failed(ctx, error) : wait_all(ctx, m->requests, count);
     }
-    return status;
+    return status == WEFT_OK ? own : status;
 }
 
 static weft_status all_to_all_v(weft_context *ctx, const void *from, const size_t sent[], void *to,

@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "comm/comm_mpi.h"
+#include "comm/dist.h"
+
+#ifdef OPEN_MPI
+#    include <mpi-ext.h>
+#endif
 
 enum {
     PIECE = 1 << 28
@@ -93,6 +98,25 @@ static void name_library(char *about, size_t room) {
     snprintf(about, room, "%.*s", (int)strcspn(version, ",\n"), version);
 }
 
+/* Does MPI take memory of GPUs in messages? WEFT_MPI_GPU answers, or else MPI itself. */
+static weft_status ask_device(weft_context *ctx) {
+    static const char direct[] = "direct", staged[] = "staged";
+    const char *const wish = getenv("WEFT_MPI_GPU");
+    ctx->comm->takes_device = false;
+    if (wish && *wish) {
+        ctx->comm->takes_device = strcmp(wish, direct) == 0;
+        if (!ctx->comm->takes_device && strcmp(wish, staged) != 0)
+            return wi_fail(ctx, WEFT_EARG,
+                           "weft_open: WEFT_MPI_GPU is \"%.64s\"; set it to %s or %s, or unset it",
+                           wish, direct, staged);
+        return WEFT_OK;
+    }
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+    ctx->comm->takes_device = MPIX_Query_cuda_support() == 1;
+#endif
+    return WEFT_OK;
+}
+
 static weft_status join(weft_context *ctx, MPI_Comm given) {
     wi_comm *const comm = ctx->comm;
     MPI_Comm all, notes;
@@ -135,7 +159,8 @@ weft_status wi_comm_mpi_open(weft_context *ctx, const void *handed) {
         return WEFT_OK;
     }
     name_library(comm->about, sizeof comm->about);
-    return join(ctx, given);
+    const weft_status joined = join(ctx, given);
+    return joined == WEFT_OK ? wi_agree(ctx, 0, ask_device(ctx)) : joined;
 }
 
 void wi_comm_mpi_close(weft_context *ctx) {

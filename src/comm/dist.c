@@ -127,7 +127,10 @@ weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **
     *p = NULL;
     if (!wi_dist_stays(ctx))
         return wi_dist_take(ctx, n, width, p);
-    return n == 0 ? WEFT_OK : wi_local(ctx, weft_alloc(ctx->child, p, n * width));
+    const weft_status status = n == 0 ? WEFT_OK : weft_alloc(ctx->child, p, n * width);
+    return status == WEFT_OK
+               ? status
+               : wi_fail(ctx, status, "%s: %s", ctx->comm->call, weft_message(ctx->child));
 }
 
 void wi_dist_give_near(weft_context *ctx, void *p) {

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "comm/comm_nccl.h"
+#include "comm/comm_staged.h"
 #include "comm/dist.h"
 #include "comm/gpus.h"
 #include "core/cores.h"
@@ -66,6 +68,39 @@ static weft_status open_child(weft_context *ctx, const char *source, const char 
     return WEFT_OK;
 }
 
+/* Do all ranks say so? */
+static weft_status all_say(weft_context *ctx, bool own, bool *all) {
+    const uint64_t says = own;
+    uint64_t least = 0;
+    const weft_status status =
+        ctx->comm->calls->all_reduce(ctx, &says, &least, 1, WEFT_U64, WEFT_MIN);
+    *all = status == WEFT_OK && least;
+    return status;
+}
+
+/* Where all ranks work on GPUs the communicator gets to take their memory: by NCCL, which wants a
+ * GPU for each rank, in messages by MPI itself, or through pinned memory. */
+static weft_status open_device_steps(weft_context *ctx) {
+    enum {
+        PIECE = 1 << 20 /* elements */
+    };
+    wi_comm *const comm = ctx->comm;
+    bool all_on_gpus = false, all_alone = false;
+    if (comm->size == 1)
+        return WEFT_OK;
+    weft_status status = all_say(ctx, ctx->gpu, &all_on_gpus);
+    comm->takes_device = comm->takes_device && all_on_gpus;
+    if (status != WEFT_OK || !all_on_gpus)
+        return status;
+    comm->piece = PIECE;
+    status = wi_agree(ctx, 0, wi_comm_staged_open(ctx));
+    if (status == WEFT_OK)
+        status = all_say(ctx, comm->host_size <= wi_gpu_visible(), &all_alone);
+    if (status == WEFT_OK && all_alone)
+        wi_comm_nccl_open(ctx);
+    return status;
+}
+
 /* What weft_comm tells. */
 static void describe(weft_context *ctx) {
     wi_comm *const comm = ctx->comm;
@@ -107,6 +142,8 @@ weft_status wi_dist_open(weft_context *ctx, const char *source, const char *plac
     if (status == WEFT_OK)
         status = open_child(ctx, source, place[3] ? place + 4 : "");
     status = wi_agree(ctx, 0, status);
+    if (status == WEFT_OK)
+        status = open_device_steps(ctx);
     if (status != WEFT_OK)
         return status;
     snprintf(ctx->place, sizeof ctx->place, "mpi:%.27s", ctx->child->place);

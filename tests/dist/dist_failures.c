@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include "dist.h"
+#ifdef WEFT_EMU
+#    include "emu_faults.h"
+#endif
 
 /* The rank that goes wrong. */
 static int culprit(void) {
@@ -61,29 +64,49 @@ void dist_test_open(void **state) {
     assert_int_equal(weft_open(&ctx, "mpi:nowhere"), WEFT_EARG);
 }
 
-/* One rank may take no more memory than it has. AddressSanitizer would end it instead. */
-void dist_test_memory(void **state) {
-    (void)state;
-#if defined(__SANITIZE_ADDRESS__)
-    skip();
-#endif
-    const size_t many = (size_t)1 << 25;
-    const bool poor = dist_rank == culprit();
-    uint64_t *const x = malloc(many * sizeof *x), pages = 0;
-    struct rlimit before, limit;
-    assert_non_null(x);
-    memset(x, 0, 64);
+/* What a rank may take: of host memory, or of its emulated GPU's. 0: as before. */
+static void limit_memory(size_t bytes) {
+#ifdef WEFT_EMU
+    emu_set_memory(bytes);
+#else
+    static struct rlimit before;
+    struct rlimit limit;
+    uint64_t pages = 0;
+    if (bytes == 0) {
+        setrlimit(RLIMIT_AS, &before);
+        return;
+    }
     FILE *const f = fopen("/proc/self/statm", "r");
     assert_non_null(f);
     assert_int_equal(fscanf(f, "%lu", &pages), 1);
     fclose(f);
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     limit = before;
-    limit.rlim_cur = (pages << 12) + ((uint64_t)64 << 20);
+    limit.rlim_cur = (pages << 12) + bytes;
+    setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+/* One rank has too little memory. AddressSanitizer would end it instead; and the memory of a real
+ * GPU cannot be limited. */
+void dist_test_memory(void **state) {
+    (void)state;
+    const size_t many = (size_t)1 << 25;
+    const bool poor = dist_rank == culprit();
+#if defined(__SANITIZE_ADDRESS__)
+    skip();
+#elif !defined(WEFT_EMU)
+    if (dist_ctx->gpu)
+        skip();
+#endif
+    uint64_t *const x = malloc(many * sizeof *x);
+    assert_non_null(x);
+    memset(x, 0, 64);
     if (poor)
-        setrlimit(RLIMIT_AS, &limit);
+        limit_memory((size_t)64 << 20);
     const weft_status status = weft_sort(dist_ctx, WEFT_ASCENDING, WEFT_U64, poor ? many : 4, x, x);
-    setrlimit(RLIMIT_AS, &before);
+    if (poor)
+        limit_memory(0);
     free(x);
     expect_failure(status, WEFT_ENOMEM, culprit(), "weft_sort");
 }
