@@ -211,16 +211,28 @@ foreach(devices 1 2 3 4)
 endforeach()
 weft_emu_runs_as(emu_trace_test_gpus emu_trace_test "${emu_environment};WEFT_EMU_DEVICES=2")
 weft_emu_runs_as(emu_links_test_gpus emu_links_test "${emu_environment};WEFT_EMU_DEVICES=3")
-# Steps between GPUs by NCCL, for which a fake one stands in.
+# Steps between GPUs by NCCL, for which a fake one stands in: in one process, and in three.
 add_library(fake_nccl MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl.c)
 # Not weft_flags itself: it would bring a CUDA runtime of its own, and emu's is meant.
 target_link_libraries(fake_nccl PRIVATE weft_emu_flags)
 target_compile_options(fake_nccl PRIVATE $<TARGET_PROPERTY:weft_flags,INTERFACE_COMPILE_OPTIONS>)
+target_compile_definitions(fake_nccl PRIVATE _POSIX_C_SOURCE=200809L)
 target_include_directories(fake_nccl PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 set_target_properties(fake_nccl PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 add_dependencies(emu_comm_nccl_test fake_nccl)
 weft_emu_runs_as(emu_comm_nccl_test_fake emu_comm_nccl_test
                  "WEFT_EMU_DEVICES=3;WEFT_NCCL=$<TARGET_FILE:fake_nccl>")
+if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
+    add_test(NAME emu_comm_nccl_test_mpi
+             COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -np 3
+                     $<TARGET_FILE:emu_comm_nccl_test> mpi)
+    set_tests_properties(
+        emu_comm_nccl_test_mpi
+        PROPERTIES
+            TIMEOUT 60 PROCESSORS 2 LABELS emu ENVIRONMENT
+            "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;WEFT_EMU_DEVICES=3;WEFT_NCCL=$<TARGET_FILE:fake_nccl>"
+        )
+endif()
 weft_emu_runs_of(one emu_dist_test_gpus_apart emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0" emus)
 weft_cases(weft_emu_cases weft_emu_flags)
 foreach(test IN LISTS tests_of_cases)

@@ -49,8 +49,8 @@ WEFT_API weft_status weft_open_mpi(weft_context **ctx, const char *place, const 
 WEFT_API int weft_rank(const weft_context *ctx);
 WEFT_API int weft_ranks(const weft_context *ctx);
 
-/* One line on how ranks communicate: "Open MPI v4.1.4: 4 ranks, 4 on this machine"; "self" if there
- * is one rank only; "" on any other place. */
+/* One line on how ranks communicate: "Open MPI v4.1.4: 4 ranks, 4 on this machine", and on GPUs how
+ * their memory is sent; "self" if there is one rank only; "" on any other place. */
 WEFT_API const char *weft_comm(const weft_context *ctx);
 
 /* *own = how many elements this rank's part of the output has, after weft_select, weft_partition,

@@ -295,9 +295,11 @@ static wi_exit measure_all(over *o) {
         result = measure_messages(o);
     if (result == WI_EXIT_OK)
         result = measure_collectives(o);
-    if (wi_is_gpus(o->ctx) && !o->json) {
+    const char *const nccl =
+        wi_comm_nccl_about(wi_is_gpus(o->ctx) ? wi_gpus_rank(o->ctx, 0) : o->ctx);
+    if (*nccl && o->prints && !o->json) {
         putchar('\n');
-        wi_print_line(stdout, 2, "%s", wi_comm_nccl_about(wi_gpus_rank(o->ctx, 0)));
+        wi_print_line(stdout, 2, "%s", nccl);
     }
     return o->wrong ? WI_EXIT_FAILED : result;
 }

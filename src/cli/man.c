@@ -158,6 +158,8 @@ static void print_examples(const wi_command *command) {
 static const char ending[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B WEFT_PLACE\nThe place, where \\-\\-place is not given.\n"
+    ".TP\n.B WEFT_MPI_GPU\ndirect: MPI takes memory of GPUs; staged: it does not. Unset: MPI is "
+    "asked.\n"
     ".TP\n.B WEFT_NCCL\nThe file of NCCL's library, for large steps between GPUs; off: none.\n"
     ".TP\n.B WEFT_SECONDS\nFor how long, about, climb and demo time each rung and each roof;\n"
     "default: 0.4. Each runs at least nine times, or with 0 once.\n"

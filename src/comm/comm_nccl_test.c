@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps between several GPUs go by NCCL, and what happens if it fails. WEFT_NCCL names what
- * stands in for it on emulated GPUs; without, nothing is tested but that steps go without. On real
- * GPUs WEFT_NCCL=libnccl.so.2 tests with the real one, and without it nothing is tested. */
+/* Which steps between several GPUs go by NCCL, and what happens if it fails: of one process, or
+ * with "mpi" as argument of those of all processes that mpirun starts. WEFT_NCCL names what stands
+ * in for it on emulated GPUs; without, nothing is tested but that steps go without. On real GPUs
+ * WEFT_NCCL=libnccl.so.2 tests with the real one, and without it nothing is tested. */
 #include "comm/comm_nccl.h"
 
 #include <stdio.h>
@@ -22,6 +23,13 @@ enum {
 #endif
     SMALL = 1 << 12
 };
+
+static bool over_mpi;
+
+/* What carries the other steps: of device memory, and of host memory. */
+static const char *other(bool device) {
+    return !over_mpi ? "peer" : device ? "staged" : "mpi";
+}
 
 typedef struct wanted {
     bool by_nccl; /* large steps in device memory */
@@ -44,11 +52,11 @@ static weft_status measure_all(weft_context *rank, void *user) {
     weft_status status = WEFT_OK;
     for (int k = w->only; k < WI_STEP_KINDS && status == WEFT_OK; k++) {
         const wi_step_kind kind = (wi_step_kind)k;
-        status = measure(rank, kind, LARGE, true, w->by_nccl ? "nccl" : "peer");
+        status = measure(rank, kind, LARGE, true, w->by_nccl ? "nccl" : other(true));
         if (status == WEFT_OK)
-            status = measure(rank, kind, SMALL, true, "peer");
+            status = measure(rank, kind, SMALL, true, other(true));
         if (status == WEFT_OK)
-            status = measure(rank, kind, LARGE, false, "peer");
+            status = measure(rank, kind, LARGE, false, other(false));
     }
     return status;
 }
@@ -64,17 +72,27 @@ static weft_context *open_gpus(void) {
     if (!has_nccl())
         return NULL;
 #endif
-    if (weft_open(&ctx, TEST_GPU "s") != WEFT_OK)
+    if (weft_open(&ctx, over_mpi ? "mpi:" TEST_GPU : TEST_GPU "s") != WEFT_OK)
         return NULL;
-    if (wi_gpus_count(ctx) > 1)
+    if (over_mpi ? weft_ranks(ctx) > 1 : wi_gpus_count(ctx) > 1)
         return ctx;
     weft_close(ctx);
     return NULL;
 }
 
+/* What each rank does, in this process or on a GPU's thread of it. */
+static weft_status run_ranks(weft_context *ctx, weft_status (*work)(weft_context *, void *),
+                             void *user) {
+    return over_mpi ? work(ctx, user) : wi_gpus_run(ctx, NULL, "test", work, user);
+}
+
+static const char *about(weft_context *ctx, int rank) {
+    return wi_comm_nccl_about(over_mpi ? ctx : wi_gpus_rank(ctx, rank));
+}
+
 static void run_all(weft_context *ctx, bool by_nccl) {
     wanted w = {by_nccl, WI_STEP_ALL_REDUCE};
-    if (wi_gpus_run(ctx, NULL, "test", measure_all, &w) != WEFT_OK)
+    if (run_ranks(ctx, measure_all, &w) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));
 }
 
@@ -85,8 +103,7 @@ static void test_steps(void **state) {
         skip();
     run_all(ctx, has_nccl());
     run_all(ctx, has_nccl());
-    assert_non_null(strstr(wi_comm_nccl_about(wi_gpus_rank(ctx, 0)),
-                           has_nccl() ? "by NCCL" : "not by NCCL: place emu"));
+    assert_non_null(strstr(about(ctx, 0), has_nccl() ? "by NCCL" : "not by NCCL: place emu"));
     weft_close(ctx);
 }
 
@@ -131,7 +148,7 @@ static void test_uneven(void **state) {
     weft_context *const ctx = open_gpus();
     if (!ctx)
         skip();
-    if (wi_gpus_run(ctx, NULL, "test", gather_uneven, NULL) != WEFT_OK)
+    if (run_ranks(ctx, gather_uneven, NULL) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));
     weft_close(ctx);
 }
@@ -146,14 +163,16 @@ static void test_failing_open(void **state) {
     if (!ctx)
         skip();
     run_all(ctx, false);
-    const int last = wi_gpus_count(ctx) - 1;
-    assert_non_null(strstr(wi_comm_nccl_about(wi_gpus_rank(ctx, 0)), "another rank"));
-    assert_non_null(strstr(wi_comm_nccl_about(wi_gpus_rank(ctx, last)), "told to fail"));
+    const int ranks = over_mpi ? weft_ranks(ctx) : wi_gpus_count(ctx);
+    const bool is_last = over_mpi && weft_rank(ctx) == ranks - 1;
+    assert_non_null(strstr(about(ctx, 0), is_last ? "told to fail" : "another rank"));
+    if (!over_mpi)
+        assert_non_null(strstr(about(ctx, ranks - 1), "told to fail"));
     unsetenv("FAKE_NCCL");
     weft_close(ctx);
 }
 
-/* A step that fails is a failure of the call, and later calls go without. */
+/* A step that fails is a failure of the call. Later calls go without; those over MPI fail, too. */
 static void test_failing_step(void **state) {
     (void)state;
     if (!has_nccl())
@@ -163,11 +182,14 @@ static void test_failing_step(void **state) {
     if (!ctx)
         skip();
     wanted w = {true, WI_STEP_ALL_REDUCE};
-    assert_int_equal(wi_gpus_run(ctx, NULL, "test", measure_all, &w), WEFT_OK);
-    assert_int_equal(wi_gpus_run(ctx, NULL, "test", measure_all, &w), WEFT_ECOMM);
+    assert_int_equal(run_ranks(ctx, measure_all, &w), WEFT_OK);
+    assert_int_equal(run_ranks(ctx, measure_all, &w), WEFT_ECOMM);
     assert_non_null(strstr(weft_message(ctx), "told to fail"));
     unsetenv("FAKE_NCCL");
-    run_all(ctx, false);
+    if (over_mpi)
+        assert_int_equal(run_ranks(ctx, measure_all, &w), WEFT_ECOMM);
+    else
+        run_all(ctx, false);
     weft_close(ctx);
 }
 
@@ -179,17 +201,18 @@ static void test_off(void **state) {
     weft_context *const ctx = open_gpus();
     if (ctx) {
         run_all(ctx, false);
-        assert_non_null(strstr(wi_comm_nccl_about(wi_gpus_rank(ctx, 0)), "WEFT_NCCL is off"));
+        assert_non_null(strstr(about(ctx, 0), "WEFT_NCCL is off"));
     }
     weft_close(ctx);
     setenv("WEFT_NCCL", before, 1);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    over_mpi = argc > 1 && strcmp(argv[1], "mpi") == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps),        cmocka_unit_test(test_uneven),
-        cmocka_unit_test(test_failing_open), cmocka_unit_test(test_failing_step),
-        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_failing_open), cmocka_unit_test(test_off),
+        cmocka_unit_test(test_failing_step),
     };
     return cmocka_run_group_tests_name("nccl", tests, NULL, NULL);
 }

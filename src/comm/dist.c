@@ -94,7 +94,9 @@ weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *
 }
 
 weft_status wi_local(weft_context *ctx, weft_status status) {
-    return status == WEFT_OK ? status : wi_fail_as(ctx, status, ctx->child);
+    if (status == WEFT_OK || strstr(weft_message(ctx->child), ctx->comm->call))
+        return status == WEFT_OK ? status : wi_fail_as(ctx, status, ctx->child);
+    return wi_fail(ctx, status, "%s: %s", ctx->comm->call, weft_message(ctx->child));
 }
 
 weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const uint64_t **all) {
@@ -127,10 +129,7 @@ weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **
     *p = NULL;
     if (!wi_dist_stays(ctx))
         return wi_dist_take(ctx, n, width, p);
-    const weft_status status = n == 0 ? WEFT_OK : weft_alloc(ctx->child, p, n * width);
-    return status == WEFT_OK
-               ? status
-               : wi_fail(ctx, status, "%s: %s", ctx->comm->call, weft_message(ctx->child));
+    return n == 0 ? WEFT_OK : wi_local(ctx, weft_alloc(ctx->child, p, n * width));
 }
 
 void wi_dist_give_near(weft_context *ctx, void *p) {

@@ -53,7 +53,8 @@ weft_status wi_agree(weft_context *ctx, uint64_t alike, weft_status status);
 weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
                         weft_type type, uint64_t alike, weft_status status, const void *args);
 
-/* Ends a local call: the message of the child, if it failed, becomes the context's own. */
+/* Ends a local call: the message of the child, if it failed, becomes the context's own, with the
+ * name of the public call. */
 weft_status wi_local(weft_context *ctx, weft_status status);
 
 /* all[r * n + k] = own[k] of rank r; n <= WI_COMM_WORDS. Valid until the next such step. */

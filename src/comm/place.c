@@ -113,8 +113,11 @@ static void describe(weft_context *ctx) {
         shares = wi_gpu_has_service(ctx->device) ? ", which share its GPUs by MPS"
                                                  : ", which share its GPUs, in turns: MPS is off";
     memcpy(library, comm->about, sizeof library);
-    snprintf(comm->about, sizeof comm->about, "%.60s: %d ranks, %d on this machine%s", library,
-             comm->size, comm->host_size, shares);
+    const char *const memory = !comm->staged        ? ""
+                               : comm->takes_device ? "; it takes memory of GPUs"
+                                                    : "; memory of GPUs is staged";
+    snprintf(comm->about, sizeof comm->about, "%.60s: %d ranks, %d on this machine%s%s", library,
+             comm->size, comm->host_size, shares, memory);
 }
 
 weft_status wi_dist_room(weft_context *ctx, const char *source) {
@@ -167,7 +170,10 @@ void wi_dist_close(weft_context *ctx) {
     wi_comm *const comm = ctx->comm;
     if (comm->calls && ctx->place[0]) { /* it was open */
         comm->call = name;
-        gather_trace(ctx, wi_agree(ctx, wi_alike_bytes(0, name, sizeof name), WEFT_OK));
+        const weft_status status = wi_agree(ctx, wi_alike_bytes(0, name, sizeof name), WEFT_OK);
+        gather_trace(ctx, status);
+        if (status == WEFT_OK)
+            wi_comm_nccl_end(ctx);
     }
     if (comm->calls)
         comm->calls->close(ctx);
