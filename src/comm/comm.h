@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communication between the ranks of a distributed context: one table of functions, with a backend
  * behind it. `self` is for one rank, `mpi` for the processes of an MPI communicator, `peer` for the
- * GPUs of one process; `staged` stands above `mpi` if all ranks work on GPUs (comm_staged.h), and
- * `nccl` may stand above any (comm_nccl.h).
+ * GPUs of one process; `staged` and `nccl` may stand above one (comm_layers.h).
  *
  * All ranks make the same calls in the same order. Memory is host memory; of a backend that says so
  * (`device`) it may also be of the rank's GPU. Counts are elements of
@@ -73,6 +72,8 @@ enum {
 /* What a distributed context has beside an ordinary one. */
 struct wi_comm {
     const wi_comm_table *calls;
+    const wi_comm_table *below; /* the backend, where `calls` is `layered`; else NULL */
+    wi_comm_table layered;      /* comm_layers.h */
     int rank, size;
     int host_rank, host_size; /* among the ranks of this machine */
     size_t piece;             /* elements in one message, at most; the same on all ranks */

@@ -37,8 +37,6 @@ typedef enum nccl_state {
 } nccl_state;
 
 struct wi_nccl {
-    wi_comm_table table; /* what ctx->comm->calls points to */
-    const wi_comm_table *under;
     nccl_state state;
     const wi_nccl_library *library;
     void *comm;
@@ -58,7 +56,7 @@ static weft_status all_well(weft_context *ctx, bool well, bool *all) {
     const uint64_t own = well;
     uint64_t least = 0;
     const weft_status status =
-        nccl_of(ctx)->under->all_reduce(ctx, &own, &least, 1, WEFT_U64, WEFT_MIN);
+        ctx->comm->below->all_reduce(ctx, &own, &least, 1, WEFT_U64, WEFT_MIN);
     *all = status == WEFT_OK && least;
     return status;
 }
@@ -95,7 +93,7 @@ static weft_status join(weft_context *ctx) {
     weft_status status = all_well(ctx, result == WI_NCCL_OK, &well);
     if (status != WEFT_OK || !well)
         return status == WEFT_OK ? give_up(ctx, NONE, "rank 0 cannot open it") : status;
-    status = m->under->broadcast(ctx, id.bytes, sizeof id.bytes, WEFT_U8, 0);
+    status = ctx->comm->below->broadcast(ctx, id.bytes, sizeof id.bytes, WEFT_U8, 0);
     if (status != WEFT_OK)
         return status;
     const bool entered = wi_gpu_enter(ctx->child, &before) == WEFT_OK;
@@ -124,31 +122,6 @@ static weft_status open_nccl(weft_context *ctx) {
 }
 
 /* ---- steps ---- */
-
-typedef enum step_kind {
-    BROADCAST,
-    REDUCE,
-    ALL_REDUCE,
-    ALL_GATHER,
-    ALL_GATHER_V,
-    REDUCE_SCATTER,
-    ALL_TO_ALL_V,
-} step_kind;
-
-/* A step. A broadcast has its data in `to`. */
-typedef struct step {
-    step_kind kind;
-    const void *from;
-    void *to;
-    size_t from_n, to_n; /* elements there */
-    size_t n;            /* what the step is given */
-    const size_t *sent, *got;
-    weft_type type;
-    weft_op op;
-    int root;
-    size_t large; /* elements that tell, alike on all ranks, whether it is worth it; 0: they do not
-                     know */
-} step;
 
 static int nccl_type(weft_type type) {
     switch (type) {
@@ -188,32 +161,47 @@ static int nccl_op(weft_op op) {
     }
 }
 
-static bool reduces(step_kind kind) {
-    return kind == REDUCE || kind == ALL_REDUCE || kind == REDUCE_SCATTER;
+static bool reduces(wi_comm_kind kind) {
+    return kind == WI_COMM_REDUCE || kind == WI_COMM_ALL_REDUCE || kind == WI_COMM_REDUCE_SCATTER;
 }
 
 /* Can NCCL do it? Of a floating-point reduction only a sum is ours, as of all backends. */
-static bool can(const step *s) {
+static bool can(const wi_comm_step *s) {
+    if (s->kind == WI_COMM_EXSCAN || s->kind == WI_COMM_SEND || s->kind == WI_COMM_RECV)
+        return false;
     if (!reduces(s->kind))
         return true;
     const bool summed = !wi_type_is_float(s->type) || s->op == WEFT_SUM;
     return summed && nccl_type(s->type) >= 0 && nccl_op(s->op) >= 0;
 }
 
-static bool on_gpu(const weft_context *ctx, const void *p, size_t n) {
-    return n == 0 || wi_is_device(ctx->child, p);
+static bool on_gpu(const weft_context *ctx, const wi_comm_side *s) {
+    return wi_comm_elements(s) == 0 || wi_is_device(ctx->child, s->p);
+}
+
+/* Elements that tell, alike on all ranks, whether it is worth it. Of an exchange ranks do not know
+ * how much the others have, so the largest count decides. */
+static weft_status find_size(weft_context *ctx, const wi_comm_step *s, uint64_t *size) {
+    const size_t from = wi_comm_elements(&s->from), to = wi_comm_elements(&s->to);
+    const uint64_t own = from > to ? from : to;
+    *size = own;
+    return s->kind == WI_COMM_ALL_TO_ALL_V
+               ? ctx->comm->below->all_reduce(ctx, &own, size, 1, WEFT_U64, WEFT_MAX)
+               : WEFT_OK;
 }
 
 /* Is the step one for NCCL? The answer is the same on all ranks. */
-static weft_status choose(weft_context *ctx, const step *s, bool *yes) {
+static weft_status choose(weft_context *ctx, const wi_comm_step *s, bool *yes) {
     struct wi_nccl *const m = nccl_of(ctx);
+    const size_t least = reduces(s->kind) ? LEAST_REDUCED : LEAST_BYTES;
+    uint64_t size = 0;
     *yes = false;
-    if (m->state == NONE || ctx->comm->broken || !can(s) ||
-        s->large < (reduces(s->kind) ? LEAST_REDUCED : LEAST_BYTES) / weft_type_size(s->type))
-        return WEFT_OK;
-    weft_status status = all_well(
-        ctx, m->state != FAILED && on_gpu(ctx, s->from, s->from_n) && on_gpu(ctx, s->to, s->to_n),
-        yes);
+    if (m->state == NONE || ctx->comm->broken || !can(s) || s->from.counts == ctx->comm->ones)
+        return WEFT_OK; /* an exchange of `ones` is one of counts */
+    weft_status status = find_size(ctx, s, &size);
+    if (status != WEFT_OK || size < least / weft_type_size(s->type))
+        return status;
+    status = all_well(ctx, m->state != FAILED && on_gpu(ctx, &s->from) && on_gpu(ctx, &s->to), yes);
     if (status == WEFT_OK && *yes && m->state == UNTRIED)
         status = open_nccl(ctx);
     *yes = *yes && m->state == OPEN;
@@ -223,42 +211,43 @@ static weft_status choose(weft_context *ctx, const step *s, bool *yes) {
 /* ---- by NCCL ---- */
 
 /* Sends and receives what each pair of ranks has for each other, as bytes. */
-static int queue_exchange(weft_context *ctx, const step *s, void *stream) {
+static int queue_exchange(weft_context *ctx, const wi_comm_step *s, void *stream) {
     const struct wi_nccl *const m = nccl_of(ctx);
     const size_t size = weft_type_size(s->type);
-    const bool same = s->kind == ALL_GATHER_V; /* every rank gets the same */
-    const char *from = s->from;
-    char *to = s->to;
+    const bool same = s->kind == WI_COMM_ALL_GATHER_V; /* every rank gets the same */
+    const char *from = s->from.p;
+    char *to = s->to.p;
     int result = m->library->group_start();
     for (int r = 0; r < ctx->comm->size && result == WI_NCCL_OK; r++) {
-        const size_t sent = same ? s->from_n : s->sent[r];
+        const size_t sent = same ? s->from.count : s->from.counts[r], got = s->to.counts[r];
         if (sent > 0)
             result = m->library->send(from, sent * size, WI_NCCL_U8, r, m->comm, stream);
-        if (s->got[r] > 0 && result == WI_NCCL_OK)
-            result = m->library->recv(to, s->got[r] * size, WI_NCCL_U8, r, m->comm, stream);
+        if (got > 0 && result == WI_NCCL_OK)
+            result = m->library->recv(to, got * size, WI_NCCL_U8, r, m->comm, stream);
         from += same ? 0 : sent * size;
-        to += s->got[r] * size;
+        to += got * size;
     }
     const int ended = m->library->group_end();
     return result == WI_NCCL_OK ? ended : result;
 }
 
-static int queue_step(weft_context *ctx, const step *s, void *stream) {
+static int queue_step(weft_context *ctx, const wi_comm_step *s, void *stream) {
     const struct wi_nccl *const m = nccl_of(ctx);
     const wi_nccl_library *const l = m->library;
     const int type = nccl_type(s->type), op = nccl_op(s->op);
-    const size_t size = weft_type_size(s->type);
+    const size_t n = (s->from.p ? &s->from : &s->to)->count, bytes = n * weft_type_size(s->type);
+    char *const from = s->from.p, *const to = s->to.p, *const data = from ? from : to;
     switch (s->kind) {
-    case BROADCAST:
-        return l->broadcast(s->to, s->to, s->n * size, WI_NCCL_U8, s->root, m->comm, stream);
-    case REDUCE:
-        return l->reduce(s->from, s->to, s->n, type, op, s->root, m->comm, stream);
-    case ALL_REDUCE:
-        return l->all_reduce(s->from, s->to, s->n, type, op, m->comm, stream);
-    case ALL_GATHER:
-        return l->all_gather(s->from, s->to, s->n * size, WI_NCCL_U8, m->comm, stream);
-    case REDUCE_SCATTER:
-        return l->reduce_scatter(s->from, s->to, s->n, type, op, m->comm, stream);
+    case WI_COMM_BROADCAST:
+        return l->broadcast(data, data, bytes, WI_NCCL_U8, s->other, m->comm, stream);
+    case WI_COMM_REDUCE:
+        return l->reduce(from, to, n, type, op, s->other, m->comm, stream);
+    case WI_COMM_ALL_REDUCE:
+        return l->all_reduce(from, to, n, type, op, m->comm, stream);
+    case WI_COMM_ALL_GATHER:
+        return l->all_gather(from, to, bytes, WI_NCCL_U8, m->comm, stream);
+    case WI_COMM_REDUCE_SCATTER:
+        return l->reduce_scatter(from, to, n, type, op, m->comm, stream);
     default:
         return queue_exchange(ctx, s, stream);
     }
@@ -271,7 +260,7 @@ static weft_status nccl_failed(weft_context *ctx, int result) {
     snprintf(why, sizeof why, "rank %d: %s", ctx->comm->rank, m->why);
     give_up(ctx, FAILED, "");
     const weft_status status = wi_comm_break(ctx, why);
-    m->under->look(ctx, status);
+    ctx->comm->below->look(ctx, status);
     return status;
 }
 
@@ -294,7 +283,7 @@ static weft_status wait(weft_context *ctx) {
         const int asked = m->library->async_error(m->comm, &result);
         if (asked != WI_NCCL_OK || (result != WI_NCCL_OK && result != WI_NCCL_IN_PROGRESS))
             return nccl_failed(ctx, asked != WI_NCCL_OK ? asked : result);
-        const weft_status status = m->under->look(ctx, WEFT_OK);
+        const weft_status status = ctx->comm->below->look(ctx, WEFT_OK);
         if (status != WEFT_OK) {
             give_up(ctx, FAILED, "a rank has failed");
             return status;
@@ -302,7 +291,7 @@ static weft_status wait(weft_context *ctx) {
     }
 }
 
-static weft_status run_by_nccl(weft_context *ctx, const step *s) {
+static weft_status queue_and_wait(weft_context *ctx, const wi_comm_step *s) {
     int before;
     weft_status status = wi_local(ctx, wi_gpu_enter(ctx->child, &before));
     if (status != WEFT_OK)
@@ -321,201 +310,22 @@ static weft_status run_by_nccl(weft_context *ctx, const step *s) {
     return status;
 }
 
-/* ---- by the backend below ---- */
-
-static weft_status run_under(weft_context *ctx, const step *s) {
-    const wi_comm_table *const under = nccl_of(ctx)->under;
-    ctx->comm->carried = under->name;
-    switch (s->kind) {
-    case BROADCAST:
-        return under->broadcast(ctx, s->to, s->n, s->type, s->root);
-    case REDUCE:
-        return under->reduce(ctx, s->from, s->to, s->n, s->type, s->op, s->root);
-    case ALL_REDUCE:
-        return under->all_reduce(ctx, s->from, s->to, s->n, s->type, s->op);
-    case ALL_GATHER:
-        return under->all_gather(ctx, s->from, s->to, s->n, s->type);
-    case ALL_GATHER_V:
-        return under->all_gather_v(ctx, s->from, s->to, s->got, s->type);
-    case REDUCE_SCATTER:
-        return under->reduce_scatter(ctx, s->from, s->to, s->n, s->type, s->op);
-    default:
-        return under->all_to_all_v(ctx, s->from, s->sent, s->to, s->got, s->type);
-    }
+weft_status wi_comm_nccl_run(weft_context *ctx, const wi_comm_step *s, bool *taken) {
+    const weft_status status = choose(ctx, s, taken);
+    return status == WEFT_OK && *taken ? queue_and_wait(ctx, s) : status;
 }
-
-static weft_status run(weft_context *ctx, const step *s) {
-    bool by_nccl;
-    const weft_status status = choose(ctx, s, &by_nccl);
-    if (status != WEFT_OK)
-        return status;
-    return by_nccl ? run_by_nccl(ctx, s) : run_under(ctx, s);
-}
-
-/* ---- the table ---- */
-
-static size_t sum(const weft_context *ctx, const size_t counts[]) {
-    size_t all = 0;
-    for (int r = 0; r < ctx->comm->size; r++)
-        all += counts[r];
-    return all;
-}
-
-static weft_status barrier(weft_context *ctx) {
-    return nccl_of(ctx)->under->barrier(ctx);
-}
-
-static weft_status broadcast(weft_context *ctx, void *data, size_t n, weft_type type, int root) {
-    const step s = {
-        .kind = BROADCAST, .to = data, .to_n = n, .n = n, .type = type, .root = root, .large = n};
-    return run(ctx, &s);
-}
-
-static weft_status reduce(weft_context *ctx, const void *from, void *to, size_t n, weft_type type,
-                          weft_op op, int root) {
-    const size_t to_n = ctx->comm->rank == root ? n : 0;
-    const step s = {.kind = REDUCE,
-                    .from = from,
-                    .to = to,
-                    .from_n = n,
-                    .to_n = to_n,
-                    .n = n,
-                    .type = type,
-                    .op = op,
-                    .root = root,
-                    .large = n};
-    return run(ctx, &s);
-}
-
-static weft_status all_reduce(weft_context *ctx, const void *from, void *to, size_t n,
-                              weft_type type, weft_op op) {
-    const step s = {.kind = ALL_REDUCE,
-                    .from = from,
-                    .to = to,
-                    .from_n = n,
-                    .to_n = n,
-                    .n = n,
-                    .type = type,
-                    .op = op,
-                    .large = n};
-    return run(ctx, &s);
-}
-
-static weft_status all_gather(weft_context *ctx, const void *from, void *to, size_t n,
-                              weft_type type) {
-    const size_t all = n * (size_t)ctx->comm->size;
-    const step s = {.kind = ALL_GATHER,
-                    .from = from,
-                    .to = to,
-                    .from_n = n,
-                    .to_n = all,
-                    .n = n,
-                    .type = type,
-                    .large = all};
-    return run(ctx, &s);
-}
-
-static weft_status all_gather_v(weft_context *ctx, const void *from, void *to,
-                                const size_t counts[], weft_type type) {
-    const size_t all = sum(ctx, counts);
-    const step s = {.kind = ALL_GATHER_V,
-                    .from = from,
-                    .to = to,
-                    .from_n = counts[ctx->comm->rank],
-                    .to_n = all,
-                    .got = counts,
-                    .type = type,
-                    .large = all};
-    return run(ctx, &s);
-}
-
-static weft_status reduce_scatter(weft_context *ctx, const void *from, void *to, size_t n,
-                                  weft_type type, weft_op op) {
-    const size_t all = n * (size_t)ctx->comm->size;
-    const step s = {.kind = REDUCE_SCATTER,
-                    .from = from,
-                    .to = to,
-                    .from_n = all,
-                    .to_n = n,
-                    .n = n,
-                    .type = type,
-                    .op = op,
-                    .large = all};
-    return run(ctx, &s);
-}
-
-/* Ranks do not know how much the others exchange, so the largest count decides. */
-static weft_status all_to_all_v(weft_context *ctx, const void *from, const size_t sent[], void *to,
-                                const size_t got[], weft_type type) {
-    struct wi_nccl *const m = nccl_of(ctx);
-    step s = {.kind = ALL_TO_ALL_V,
-              .from = from,
-              .to = to,
-              .from_n = sum(ctx, sent),
-              .to_n = sum(ctx, got),
-              .sent = sent,
-              .got = got,
-              .type = type};
-    if (m->state == NONE || ctx->comm->broken || sent == ctx->comm->ones) /* counts */
-        return run_under(ctx, &s);
-    const uint64_t own = s.from_n > s.to_n ? s.from_n : s.to_n;
-    uint64_t most = 0;
-    const weft_status status = m->under->all_reduce(ctx, &own, &most, 1, WEFT_U64, WEFT_MAX);
-    s.large = (size_t)most;
-    return status == WEFT_OK ? run(ctx, &s) : status;
-}
-
-static weft_status exscan(weft_context *ctx, const void *from, void *to, size_t n, weft_type type,
-                          weft_op op) {
-    return nccl_of(ctx)->under->exscan(ctx, from, to, n, type, op);
-}
-
-static weft_status send(weft_context *ctx, const void *data, size_t n, weft_type type,
-                        int to_rank) {
-    return nccl_of(ctx)->under->send(ctx, data, n, type, to_rank);
-}
-
-static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type, int from_rank) {
-    return nccl_of(ctx)->under->recv(ctx, data, n, type, from_rank);
-}
-
-static weft_status look(weft_context *ctx, weft_status status) {
-    return nccl_of(ctx)->under->look(ctx, status);
-}
-
-static void close_all(weft_context *ctx) {
-    const wi_comm_table *const under = nccl_of(ctx)->under;
-    wi_comm_nccl_close(ctx);
-    under->close(ctx);
-}
-
-static const wi_comm_table table = {.barrier = barrier,
-                                    .broadcast = broadcast,
-                                    .reduce = reduce,
-                                    .all_reduce = all_reduce,
-                                    .all_gather = all_gather,
-                                    .all_gather_v = all_gather_v,
-                                    .reduce_scatter = reduce_scatter,
-                                    .all_to_all_v = all_to_all_v,
-                                    .exscan = exscan,
-                                    .send = send,
-                                    .recv = recv,
-                                    .look = look,
-                                    .close = close_all};
 
 void wi_comm_nccl_open(weft_context *rank) {
     wi_comm *const comm = rank->comm;
     struct wi_nccl *const m = wi_host_alloc(sizeof *m);
     if (!m)
         return;
-    *m = (struct wi_nccl){.table = table, .under = comm->calls};
+    *m = (struct wi_nccl){.state = UNTRIED};
     const char *const wish = getenv("WEFT_NCCL");
     if (wish)
         snprintf(m->file, sizeof m->file, "%s", wish);
-    m->table.name = m->under->name;
-    m->table.device = m->under->device;
     comm->nccl = m;
-    comm->calls = &m->table;
+    wi_comm_layers_open(rank, false);
 }
 
 weft_status wi_comm_nccl_end(weft_context *rank) {
@@ -536,7 +346,6 @@ void wi_comm_nccl_close(weft_context *rank) {
     if (!m)
         return;
     give_up(rank, NONE, "");
-    rank->comm->calls = m->under;
     rank->comm->nccl = NULL;
     wi_host_free(m);
 }
@@ -554,6 +363,13 @@ const char *wi_comm_nccl_about(const weft_context *rank) {
 }
 
 #else
+
+weft_status wi_comm_nccl_run(weft_context *ctx, const wi_comm_step *s, bool *taken) {
+    (void)ctx;
+    (void)s;
+    *taken = false;
+    return WEFT_OK;
+}
 
 void wi_comm_nccl_open(weft_context *rank) {
     (void)rank;
