@@ -321,7 +321,7 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  * A matrix whose diagonal has numbers below 2^-200 or above 2^200 is scaled by powers of two on
  * both sides, so that its diagonal is of the order of 1. Scaling rounds nothing, and all results
  * below are those of the matrix as given. It takes a copy of the values and 8 bytes per row, when
- * the first such matrix is factored.
+ * the first such matrix is factored (L D Lt: with the other memory).
  *
  * WEFT_ENOTSPD: some leading block of P A Pt is not positive definite; the message names the first
  * such column in the caller's numbering, and weft_chol_direction gives the proof. WEFT_ESINGULAR:
@@ -334,8 +334,10 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  *
  * L D Lt: a matrix is scaled, in the same way, if the largest entries of its columns differ by more
  * than a factor of 256, or are outside of 2^-200 ... 2^200; afterwards they are of the order of 1.
- * WEFT_ENOTSPD: QUASIDEFINITE, and the sign of a pivot is wrong. WEFT_ESINGULAR: a pivot is 0, or
- * for INDEFINITE less than 2^-46 of the largest entry. Both only if pivots are not perturbed.
+ * WEFT_ENOTSPD: QUASIDEFINITE, and the sign of a pivot is wrong. WEFT_ESINGULAR: there is no pivot
+ * for a column: 0, or for INDEFINITE less than 2^-46 of the largest entry, is all that is left in
+ * its window. The message says whether this shows that A is singular. Both only if pivots are not
+ * perturbed.
  * WEFT_ENONFINITE: a number of L or D is too large for a double. The other pivots of the same plan
  * and the same values, as the inertia, are the same on every run. Columns are interchanged inside
  * of supernodes, so weft_chol_permutation is then not quite the order of L's rows. */
@@ -345,7 +347,8 @@ WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
 /* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 within rounding. d is 1 in the column that the
  * message named, and in exact arithmetic dt A d is the pivot that was not positive; for
  * QUASIDEFINITE, the pivot with the wrong sign. After WEFT_ESINGULAR: d with A d = 0 within
- * rounding, 1 in that column as well; for the kinds with D, dt A d is the pivot that was 0. */
+ * rounding, 1 in that column as well; for the kinds with D, A d = 0 only if the message said that A
+ * is singular, else dt A d = 0. */
 WEFT_API weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d);
 
 /* Which system weft_chol_solve solves. L acts on the permuted unknowns: element k of b and of x
@@ -364,8 +367,8 @@ typedef struct weft_chol_solve_options {
     weft_chol_part part;
     int refine; /* the most steps of iterative refinement, for part A only. Residuals are computed
                    in twice the precision. Steps end as soon as x is right to its last bits, or when
-                   a correction is more than half as large as the one before. 0: none; but 10 for
-                   kind INDEFINITE, and for QUASIDEFINITE if pivots were perturbed */
+                   a correction is more than half as large as the one before. 0: none; 10 for
+                   L D Lt, whose numbers may be large where pivots are small */
 } weft_chol_solve_options;
 
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one

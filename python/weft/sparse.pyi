@@ -27,7 +27,14 @@ class Matrix:
 class Factor:
     matrix: Matrix
     def __init__(
-        self, matrix: Matrix, ordering: str | None, permutation: _Vector | None, seconds: float
+        self,
+        matrix: Matrix,
+        ordering: str | None,
+        permutation: _Vector | None,
+        seconds: float,
+        kind: int = 0,
+        signs: _Vector | None = None,
+        perturbation: float = 0.0,
     ) -> None: ...
     def factor(self, a: Any = None, *, progress: _Progress = None) -> Factor: ...
     def solve(self, b: ArrayLike, *, refine: int = 0, part: str = "A") -> _Vector: ...
@@ -36,6 +43,8 @@ class Factor:
     def report(self) -> dict[str, Any]: ...
     @property
     def permutation(self) -> _Vector: ...
+    @property
+    def inertia(self) -> tuple[int, int, int]: ...
     def logdet(self) -> float: ...
     def condition(self) -> float: ...
 
@@ -48,6 +57,20 @@ def cholesky(
     progress: _Progress = None,
     seconds: float = 0.0,
 ) -> Factor: ...
-def solve(a: Any, b: ArrayLike, *, refine: int = 2, **options: Any) -> _Vector: ...
+def ldlt(
+    a: Any,
+    *,
+    kind: str = "indefinite",
+    signs: ArrayLike | None = None,
+    perturbation: float = 0.0,
+    ordering: str | None = None,
+    permutation: ArrayLike | None = None,
+    storage: str = "full",
+    progress: _Progress = None,
+    seconds: float = 0.0,
+) -> Factor: ...
+def solve(
+    a: Any, b: ArrayLike, *, refine: int = 2, kind: str = "definite", **options: Any
+) -> _Vector: ...
 def read(path: str | os.PathLike[str]) -> Matrix: ...
 def write(path: str | os.PathLike[str], a: Any, *, storage: str = "general") -> None: ...

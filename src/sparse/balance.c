@@ -84,10 +84,14 @@ static bool is_uneven(const weft_sparse *matrix, int32_t *power, int32_t *most) 
 
 /* ---- the plan's matrix ---- */
 
-static weft_status take_room(weft_context *ctx, const char *call, weft_chol *plan) {
+size_t wi_balance_bytes(const weft_chol *plan) {
+    return plan->report.nnz_a * sizeof(double) +
+           2 * (size_t)plan->symbolic.n * sizeof(*plan->numbers.balance.power);
+}
+
+weft_status wi_balance_reserve(weft_context *ctx, const char *call, weft_chol *plan) {
     wi_numbers *const numbers = &plan->numbers;
-    const size_t bytes = plan->report.nnz_a * sizeof(double) +
-                         2 * (size_t)plan->symbolic.n * sizeof(*numbers->balance.power);
+    const size_t bytes = wi_balance_bytes(plan);
     if (numbers->scaled)
         return WEFT_OK;
     numbers->scaled = wi_host_alloc(bytes);
@@ -95,7 +99,6 @@ static weft_status take_room(weft_context *ctx, const char *call, weft_chol *pla
         return wi_fail(ctx, WEFT_ENOMEM,
                        "%s: no memory for %zu bytes, the matrix scaled; free some", call, bytes);
     numbers->scaled_bytes = bytes;
-    wi_numbers_note_peak(plan);
     return WEFT_OK;
 }
 
@@ -112,9 +115,10 @@ weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan
         numbers->balance.scaled = false;
         return WEFT_OK;
     }
-    const weft_status status = take_room(ctx, call, plan);
+    const weft_status status = wi_balance_reserve(ctx, call, plan);
     if (status != WEFT_OK)
         return status;
+    wi_numbers_note_peak(plan);
     int32_t *const first = (int32_t *)(numbers->scaled + plan->report.nnz_a);
     int32_t *const power = numbers->balance.power == first ? first + matrix->cols : first;
     if (wi_chol_has_d(plan))

@@ -183,6 +183,11 @@ void wi_pivots_divide(const weft_chol *plan, int64_t s, int64_t count, double *x
  * as many. */
 void wi_equilibrate(const weft_sparse *matrix, int32_t *power, int32_t *most);
 
+/* Memory for the matrix scaled; taken once. For L D Lt it is part of what is reserved, else it is
+ * taken when it is first needed. */
+size_t wi_balance_bytes(const weft_chol *plan);
+weft_status wi_balance_reserve(weft_context *ctx, const char *call, weft_chol *plan);
+
 /* Decides whether the matrix has to be scaled, and by how much. Allocates memory the first time one
  * has to be. The powers of the matrix before are kept. */
 weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan,

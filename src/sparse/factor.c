@@ -197,8 +197,9 @@ static weft_status fail_pivot(weft_context *ctx, const char *call, weft_chol *pl
                        "options.perturbation, or ask for WEFT_CHOL_INDEFINITE",
                        call, j, own, plan->numbers.pivots.signs[column] < 0 ? '-' : '+');
     return wi_fail(ctx, WEFT_ESINGULAR,
-                   "%s: matrix is singular within rounding: the pivot of its column %lld (counted "
-                   "from 0) is %g; set options.perturbation",
+                   "%s: matrix has no pivot for its column %lld (counted from 0): %g is left on the "
+                   "diagonal, and no more beside it that could be chosen; set "
+                   "options.perturbation",
                    call, j, own);
 }
 
@@ -251,6 +252,13 @@ static bool is_rounding(const weft_sparse *a, const double *d, const double *y) 
     return true;
 }
 
+/* The same for a matrix that may be indefinite, relative to its largest entry. */
+static bool is_rounding_of(const weft_sparse *a, const double *d, const double *y) {
+    static const double rounding = 0x1p-36;
+    return wi_largest(a->rows, y) <= rounding * wi_largest((size_t)a->start[a->cols], a->value) *
+                                         wi_largest(a->cols, d);
+}
+
 /* Does the direction of column k (see weft_chol_direction), computed from what the failed
  * factorization left, show that the matrix is singular? */
 static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64_t k) {
@@ -262,7 +270,8 @@ static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64
     for (size_t j = 0; j < a->cols; j++)
         room.x[plan->symbolic.perm[j]] = room.y[j];
     weft_sparse_multiply(ctx, a, 1, room.x, a->cols, room.y, a->rows);
-    return is_rounding(a, room.x, room.y);
+    return wi_chol_has_d(plan) ? is_rounding_of(a, room.x, room.y)
+                               : is_rounding(a, room.x, room.y);
 }
 
 /* The first column in the subtree of the failed column whose pivot is so small relative to its
@@ -289,6 +298,8 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
     weft_chol *const plan = args->plan;
     int64_t column = plan->failed;
     if (!is_null_direction(ctx, args, column)) {
+        if (wi_chol_has_d(plan))
+            return WEFT_ESINGULAR;
         column = first_tiny_pivot(plan, args->matrix);
         if (!is_null_direction(ctx, args, column))
             return WEFT_ENOTSPD;
@@ -297,7 +308,7 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
     return wi_fail(ctx, WEFT_ESINGULAR,
                    "%s: matrix is singular: its column %lld (counted from 0) is a combination of "
                    "others; weft_chol_direction has d with A d = 0 but for rounding",
-                   args->call, (long long)plan->symbolic.perm[column]);
+                   args->call, (long long)column_at(plan, column));
 }
 
 /* Does this status of a failed rung mean that it has written to L? */
@@ -324,7 +335,8 @@ static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
     plan->told = 0;
     wi_pivots_begin(plan, args.matrix);
     const weft_status ran = wi_run(ctx, &wi_sparse_ladder, call, WI_NO_TYPE, &args);
-    return ran == WEFT_ENOTSPD && !wi_chol_has_d(plan) ? tell_singular(ctx, &args) : ran;
+    return ran == (wi_chol_has_d(plan) ? WEFT_ESINGULAR : WEFT_ENOTSPD) ? tell_singular(ctx, &args)
+                                                                        : ran;
 }
 
 weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {

@@ -314,12 +314,15 @@ static void test_shapes(void **state) {
     static test_system s;
     test_random r = test_random_at(1);
     size_t clear = 0, replaced = 0, seen = 0;
+    weft_context *ctx_of[PLACES];
+    for (int k = 0; k < PLACES; k++)
+        ctx_of[k] = test_open(places[k]);
     const int systems = (int)test_times(SYSTEMS);
     for (int k = 0; k < systems; k++) {
         const shape kind = (shape)(k % SHAPES);
         if (!test_case_wanted(&r))
             continue;
-        weft_context *const ctx = test_open(places[k < systems * 7 / 8 ? k % 2 : 2]);
+        weft_context *const ctx = ctx_of[k < systems * 15 / 16 ? k % 2 : 2];
         draw(&r, kind, &s);
         const inertia want = inertia_of_system(&s);
         weft_sparse *const matrix = test_system_matrix(ctx, &s, true);
@@ -343,15 +346,170 @@ static void test_shapes(void **state) {
         }
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
-        weft_close(ctx);
     }
+    for (int k = 0; k < PLACES; k++)
+        weft_close(ctx_of[k]);
     printf("%zu systems, %zu clearly regular, %zu with pivots replaced\n", seen, clear, replaced);
     assert_true(systems < 100 || clear > seen / 2);
+}
+
+/* ---- quasi-definite ---- */
+
+/* dt A d, and the largest |A d| relative to |A| |d|. */
+static long double form_of(const test_system *s, const double *d, long double *left) {
+    long double form = 0, most = 0, size = 0;
+    for (int64_t i = 0; i < s->graph.n; i++) {
+        long double sum = 0;
+        for (int64_t j = 0; j < s->graph.n; j++) {
+            sum += s->a[i][j] * d[j];
+            size = fmaxl(size, fabsl(s->a[i][j] * d[j]));
+        }
+        form += sum * d[i];
+        most = fmaxl(most, fabsl(sum));
+    }
+    *left = size > 0 ? most / size : 0;
+    return form;
+}
+
+/* The column that the message names. */
+static int64_t named(weft_context *ctx) {
+    const char *const at = strstr(weft_message(ctx), "its column ");
+    assert_non_null(at);
+    return strtoll(at + strlen("its column "), NULL, 10);
+}
+
+/* One sign is asked for wrongly: the call names a column, and the direction has dt A d of the sign
+ * that is not wanted; with a perturbation the factorization ends. */
+static void check_wrong_sign(weft_context *ctx, const weft_sparse *matrix, const test_system *s,
+                             int8_t *signs, int64_t wrong) {
+    const size_t n = (size_t)s->graph.n;
+    weft_chol_options options = {
+        .size = sizeof options, .kind = WEFT_CHOL_QUASIDEFINITE, .signs = signs};
+    double d[TEST_MOST_VERTICES];
+    long double left;
+    signs[wrong] = (int8_t)-signs[wrong];
+    weft_chol *const told = plan_of(ctx, matrix, &options);
+    test_refused(ctx, weft_chol_factor(ctx, told, matrix), WEFT_ENOTSPD, "weft_chol_factor", "sign");
+    const int64_t column = named(ctx);
+    assert_int_equal(column, wrong); /* any order has the same signs */
+    assert_int_equal(weft_chol_direction(ctx, told, d), WEFT_OK);
+    assert_true(d[column] == 1);
+    if (!(form_of(s, d, &left) * signs[column] < 0))
+        fail_msg("dt A d does not show the wrong sign");
+    assert_int_equal(report_of(ctx, told).positive, 0);
+    options.perturbation = 0.25; /* more, and numbers grow less */
+    weft_chol *const changed = plan_of(ctx, matrix, &options);
+    factor(ctx, changed, matrix);
+    const weft_chol_report report = report_of(ctx, changed);
+    assert_true(report.perturbed >= 1);
+    assert_int_equal(report.positive + report.negative + report.perturbed, n);
+    weft_chol_destroy(changed);
+    weft_chol_destroy(told);
+    signs[wrong] = (int8_t)-signs[wrong];
+}
+
+static void test_quasidefinite(void **state) {
+    (void)state;
+    static const char *const orderings[] = {NULL, "amd", "natural", "rcm", "dissect"};
+    static test_system s;
+    test_random r = test_random_at(2);
+    weft_context *const ctx = test_open("cpu:2");
+    const int systems = (int)test_times(1000);
+    for (int k = 0; k < systems; k++) {
+        int8_t signs[TEST_MOST_VERTICES];
+        draw(&r, QUASI, &s);
+        const int64_t n = s.graph.n;
+        const size_t border = (size_t)first_condition(n);
+        for (int64_t i = 0; i < n; i++)
+            signs[i] = (size_t)i < border ? 3 : -1;
+        weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
+        const weft_chol_options options = {.size = sizeof options,
+                                           .kind = WEFT_CHOL_QUASIDEFINITE,
+                                           .signs = k % 2 ? signs : NULL,
+                                           .ordering = orderings[test_below(&r, 5)]};
+        weft_chol *const plan = plan_of(ctx, matrix, &options);
+        factor(ctx, plan, matrix);
+        check_factor(plan, &s, "quasi-definite");
+        const weft_chol_report report = report_of(ctx, plan);
+        check_inertia(&report, &(inertia){border, (size_t)n - border, 1}, "quasi-definite");
+        assert_int_equal(report.pairs, 0);
+        check_logdet(&report, &s);
+        check_solve(ctx, plan, matrix, &r, &s, "quasi-definite");
+        if (n > 0 && k % 4 == 0)
+            check_wrong_sign(ctx, matrix, &s, signs, (int64_t)test_below(&r, (uint64_t)n));
+        weft_chol_destroy(plan);
+        weft_sparse_destroy(matrix);
+    }
+    weft_close(ctx);
+}
+
+/* ---- singular ---- */
+
+/* Column `to` = column `from`, the same for rows: A keeps small integers, and has d with A d = 0. */
+static void double_column(test_system *s, int64_t from, int64_t to) {
+    for (int64_t i = 0; i < s->graph.n; i++) {
+        if (i != to)
+            s->a[i][to] = s->a[to][i] = s->a[i][from];
+    }
+    s->a[to][from] = s->a[from][to] = s->a[to][to] = s->a[from][from];
+    for (int64_t i = 0; i < s->graph.n; i++)
+        for (int64_t j = 0; j < s->graph.n; j++)
+            s->graph.edge[i][j] = i != j && s->a[i][j] != 0;
+}
+
+static void test_singular(void **state) {
+    (void)state;
+    static test_system s;
+    test_random r = test_random_at(3);
+    weft_context *const ctx = test_open("cpu:1");
+    const int systems = (int)test_times(1000);
+    size_t found = 0, seen = 0;
+    for (int k = 0; k < systems; k++) {
+        do
+            test_graph_random(&r, LARGEST, &s.graph);
+        while (s.graph.n < 2);
+        for (int64_t i = 0; i < s.graph.n; i++)
+            for (int64_t j = 0; j <= i; j++)
+                s.a[i][j] = s.a[j][i] =
+                    i == j || s.graph.edge[i][j] ? (double)test_below(&r, 9) - 4 : 0;
+        double_column(&s, 0, s.graph.n - 1);
+        weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
+        const weft_chol_options told = {
+            .size = sizeof told, .kind = WEFT_CHOL_INDEFINITE, .perturbation = -1};
+        const weft_chol_options changed = {.size = sizeof changed, .kind = WEFT_CHOL_INDEFINITE};
+        weft_chol *const strict = plan_of(ctx, matrix, &told);
+        weft_chol *const plan = plan_of(ctx, matrix, &changed);
+        double d[TEST_MOST_VERTICES];
+        long double left;
+        factor(ctx, plan, matrix);
+        assert_true(report_of(ctx, plan).perturbed >= 1);
+        check_factor(plan, &s, "singular");
+        seen++;
+        if (weft_chol_factor(ctx, strict, matrix) == WEFT_ESINGULAR) {
+            const bool singular = strstr(weft_message(ctx), "is singular") != NULL;
+            found += singular;
+            const int64_t column = named(ctx);
+            assert_int_equal(weft_chol_direction(ctx, strict, d), WEFT_OK);
+            assert_true(d[column] == 1);
+            const long double form = form_of(&s, d, &left);
+            if (!(fabsl(form) <= 1e-9L) || (singular && !(left <= 1e-9L)))
+                fail_msg("A d is %Lg of |A| |d|, and dt A d %Lg: %s", left, form,
+                         weft_message(ctx));
+        }
+        weft_chol_destroy(plan);
+        weft_chol_destroy(strict);
+        weft_sparse_destroy(matrix);
+    }
+    printf("%zu of %zu told to be singular\n", found, seen);
+    assert_true(found >= seen * 9 / 10);
+    weft_close(ctx);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_quasidefinite),
+        cmocka_unit_test(test_singular),
     };
     return cmocka_run_group_tests_name("ldlt", tests, NULL, NULL);
 }

@@ -87,7 +87,8 @@ size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     return index_bytes(plan, cut) + symbolic->factor_bytes +
            (work_entries(plan, cut) + solve_entries(plan, cut, rhs)) * sizeof(double) +
-           wi_pivots_bytes(plan) + plan->numbers.scratch_bytes + plan->numbers.scaled_bytes;
+           wi_pivots_bytes(plan) + plan->numbers.scratch_bytes +
+           (wi_chol_has_d(plan) ? wi_balance_bytes(plan) : plan->numbers.scaled_bytes);
 }
 
 /* ---- memory ---- */
@@ -139,6 +140,8 @@ static weft_status take_work(weft_context *ctx, const char *call, weft_chol *pla
         if (!memory)
             return WEFT_ENOMEM;
         wi_pivots_place(plan, memory, &numbers->pivots);
+        if (wi_balance_reserve(ctx, call, plan) != WEFT_OK)
+            return WEFT_ENOMEM;
     }
     numbers->rooms = numbers->stack + rounded(wi_stack_entries(&cut->update, cut->threads));
     numbers->room_entries = room_entries(plan, cut, false);

@@ -193,13 +193,13 @@ static weft_status check_options(weft_context *ctx, const weft_chol_solve_option
     return WEFT_OK;
 }
 
-/* How many steps of refinement, if the caller did not say: a factor whose pivots were chosen in
- * windows, or replaced, is that of a matrix nearby. */
+/* How many steps of refinement, if the caller did not say: pivots that are small, or were replaced,
+ * make the numbers of L large, and with them the rounding errors. */
 static int default_steps(const weft_chol *plan) {
     enum {
         MOST_STEPS = 10
     };
-    return plan->kind == WEFT_CHOL_INDEFINITE || plan->report.perturbed > 0 ? MOST_STEPS : 0;
+    return wi_chol_has_d(plan) ? MOST_STEPS : 0;
 }
 
 static weft_status check_part(weft_context *ctx, const weft_chol *plan, weft_chol_part part) {
