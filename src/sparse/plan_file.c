@@ -18,9 +18,9 @@ typedef struct header {
     uint64_t byte_order;
     int64_t n, supernodes, rows;
     uint64_t nnz_a, fingerprint;
-    uint64_t checksum; /* of the arrays */
+    uint64_t checksum; /* of all after `ordering` */
     char ordering[16];
-    int64_t kind, sign_words; /* weft_chol_kind, and the words of weft_chol.negative */
+    uint64_t kind, sign_words; /* weft_chol_kind, and the words of weft_chol.negative */
     double perturbation;
 } header;
 
@@ -52,11 +52,17 @@ static void list_parts(const weft_chol *plan, int64_t rows, part parts[PARTS]) {
     memcpy(parts, all, sizeof all);
 }
 
-static uint64_t checksum(const part parts[PARTS]) {
-    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+static uint64_t add_word(uint64_t sum, uint64_t word) {
+    return (sum ^ word) * UINT64_C(0x100000001B3);
+}
+
+static uint64_t checksum(const header *head, const part parts[PARTS]) {
+    uint64_t sum = UINT64_C(0xCBF29CE484222325), bits;
+    memcpy(&bits, &head->perturbation, sizeof bits);
+    sum = add_word(add_word(add_word(sum, head->kind), head->sign_words), bits);
     for (int p = 0; p < PARTS; p++) {
         for (int64_t k = 0; k < parts[p].count; k++)
-            sum = (sum ^ (uint64_t)parts[p].array[k]) * UINT64_C(0x100000001B3);
+            sum = add_word(sum, (uint64_t)parts[p].array[k]);
     }
     return sum;
 }
@@ -78,13 +84,13 @@ static size_t describe(const weft_chol *plan, header *head, part parts[PARTS]) {
                      .rows = symbolic->rows_at[symbolic->supernodes],
                      .nnz_a = plan->report.nnz_a,
                      .fingerprint = plan->fingerprint,
-                     .kind = plan->kind,
-                     .sign_words = sign_words_of(plan),
+                     .kind = (uint64_t)plan->kind,
+                     .sign_words = (uint64_t)sign_words_of(plan),
                      .perturbation = plan->perturbation};
     list_parts(plan, head->rows, parts);
     memcpy(head->magic, magic, sizeof magic);
     strncpy(head->ordering, plan->report.ordering, sizeof head->ordering - 1);
-    head->checksum = checksum(parts);
+    head->checksum = checksum(head, parts);
     size_t bytes = sizeof *head;
     for (int p = 0; p < PARTS; p++)
         bytes += (size_t)parts[p].count * sizeof(int64_t);
@@ -261,12 +267,12 @@ static bool is_header(const header *head, FILE *file) {
     if (head->n < 0 || head->n > most || head->supernodes < 0 || head->supernodes > head->n ||
         head->rows < head->n || head->rows > most)
         return false;
-    if (head->kind < 0 || head->kind > WEFT_CHOL_INDEFINITE || !(head->perturbation < 1) ||
+    if (head->kind > WEFT_CHOL_INDEFINITE || !(head->perturbation < 1) ||
         (head->sign_words != 0 && (head->kind != WEFT_CHOL_QUASIDEFINITE ||
-                                   head->sign_words != wi_sign_words(head->n))))
+                                   head->sign_words != (uint64_t)wi_sign_words(head->n))))
         return false;
     const int64_t words =
-        3 * head->n + 3 * head->supernodes + 2 + head->rows + head->sign_words;
+        3 * head->n + 3 * head->supernodes + 2 + head->rows + (int64_t)head->sign_words;
     return memchr(head->ordering, 0, sizeof head->ordering) && fseek(file, 0, SEEK_END) == 0 &&
            ftell(file) == (int64_t)sizeof *head + words * (int64_t)sizeof(int64_t) &&
            fseek(file, sizeof *head, SEEK_SET) == 0;
@@ -302,7 +308,7 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
         if (fread(parts[p].array, sizeof(int64_t), count, file) != count)
             return damaged(ctx, call, path, file);
     }
-    if (checksum(parts) != head.checksum || !are_columns(symbolic) ||
+    if (checksum(&head, parts) != head.checksum || !are_columns(symbolic) ||
         !are_extents(symbolic, head.rows) || !are_rows(symbolic) || !are_parents(symbolic))
         return damaged(ctx, call, path, file);
     const size_t bytes = (size_t)head.n * sizeof(int64_t);
