@@ -588,8 +588,8 @@ test_kinds() {
     for kind in definite quasidefinite indefinite; do
         expect 0 'tree ' "$weft" analyze "$folder/quasi.mtx" --kind "$kind"
     done
-    expect 2 'option --kind' "$weft" solve "$folder/quasi.mtx" --kind odd
-    expect 2 'option --kind' "$weft" analyze "$folder/quasi.mtx" --kind odd
+    expect 2 'there is no kind "odd"' "$weft" solve "$folder/quasi.mtx" --kind odd
+    expect 2 'there is no kind "odd"' "$weft" analyze "$folder/quasi.mtx" --kind odd
 }
 
 test_solve() {

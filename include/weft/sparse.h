@@ -314,9 +314,9 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
                                            weft_chol_progress progress, void *user);
 
 /* P A Pt = L Lt, or L D Lt, for a matrix with the pattern that was analyzed and any values; it may
- * be called any number of times. L is the same, bit by bit, for any number of threads (but not with the
- * variant left_looking, whose sums are OpenBLAS's), and in every run on a GPU, where its last bits
- * differ from the cpu's. The call returns when the factor is there; it cannot be captured.
+ * be called any number of times. L is the same, bit by bit, for any number of threads (but not with
+ * the variant left_looking, whose sums are OpenBLAS's), and in every run on a GPU, where its last
+ * bits differ from the cpu's. The call returns when the factor is there; it cannot be captured.
  *
  * A matrix whose diagonal has numbers below 2^-200 or above 2^200 is scaled by powers of two on
  * both sides, so that its diagonal is of the order of 1. Scaling rounds nothing, and all results

@@ -122,9 +122,9 @@ static PyObject *report(PyObject *module, PyObject *args) {
     if (!wp_end(c, status, NULL, 0))
         return NULL;
     return Py_BuildValue(
-        "{s:n,s:n,s:n,s:d,s:s,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:n,s:d,s:n,s:n,s:n,s:n,s:n,s:n}",
-        "n",
-        (Py_ssize_t)r.n, "nnz_a", (Py_ssize_t)r.nnz_a, "nnz_l", (Py_ssize_t)r.nnz_l, "flops",
+        "{s:n,s:n,s:n,s:d,s:s,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:n,s:d,s:n,s:n,s:n,s:n,"
+        "s:n,s:n}",
+        "n", (Py_ssize_t)r.n, "nnz_a", (Py_ssize_t)r.nnz_a, "nnz_l", (Py_ssize_t)r.nnz_l, "flops",
         r.flops, "ordering", r.ordering, "supernodes", (Py_ssize_t)r.supernodes, "tree_height",
         (Py_ssize_t)r.tree_height, "largest_front", (Py_ssize_t)r.largest_front, "bytes_needed",
         (Py_ssize_t)r.bytes_needed, "analyze_seconds", r.analyze_seconds, "factor_seconds",

@@ -133,25 +133,22 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_kind_option,
-                                           &wi_ordering_option,
-                                           &wi_half_option,
-                                           &wi_symmetry_tolerance_option,
-                                           &plot_option,
-                                           &wi_json_option,
-                                           &wi_help_option,
-                                           NULL};
+static const wi_option *const options[] = {
+    &wi_kind_option, &wi_ordering_option, &wi_half_option, &wi_symmetry_tolerance_option,
+    &plot_option,    &wi_json_option,     &wi_help_option, NULL};
 
 const wi_command wi_analyze_command = {
     .name = "analyze",
     .operand_text = "A.mtx",
     .summary = "show what factoring a sparse matrix will cost",
-    .details = "Orders the columns of a symmetric matrix and analyzes its factor "
-               "without computing it: fill, flops, the tree, and the memory it takes. best "
-               "orders by minimum degree, and by nested dissection too where that is likely "
-               "to pay. With --kind indefinite, columns with small diagonal entries are kept beside "
-               "others, which adds fill. Halves of the matrix that differ are treated as weft solve does. A "
-               "file name of - is standard input.",
+    .details =
+        "Orders the columns of a symmetric matrix and analyzes its factor "
+        "without computing it: fill, flops, the tree, and the memory it takes. best "
+        "orders by minimum degree, and by nested dissection too where that is likely "
+        "to pay. With --kind indefinite, columns with small diagonal entries are kept beside "
+        "others, which adds fill. Halves of the matrix that differ are treated as weft solve does. "
+        "A "
+        "file name of - is standard input.",
     .examples = {{"weft analyze A.mtx", "the plan that solving would follow"},
                  {"weft analyze A.mtx --ordering amd --json", "for programs"},
                  {"weft analyze A.mtx --kind indefinite", "for weft solve --kind indefinite"},

@@ -10,7 +10,8 @@ enum {
     WI_BEHIND_LABEL = 10 /* column at which the values in a report on a matrix begin */
 };
 
-extern const wi_option wi_kind_option, wi_ordering_option, wi_half_option, wi_symmetry_tolerance_option;
+extern const wi_option wi_kind_option, wi_ordering_option, wi_half_option,
+    wi_symmetry_tolerance_option;
 
 /* Prints an error if --ordering names no ordering. */
 wi_exit wi_check_ordering(const wi_arguments *args);

@@ -307,8 +307,9 @@ static wi_exit run(solving *s) {
 
 /* Refuses options that are about matrices of the other kind. */
 static wi_exit check_storage(const wi_arguments *args, bool dense) {
-    static const wi_option *const of_sparse[] = {
-        &wi_kind_option, &wi_ordering_option, &wi_half_option, &wi_symmetry_tolerance_option, &repeat_option, NULL};
+    static const wi_option *const of_sparse[] = {&wi_kind_option, &wi_ordering_option,
+                                                 &wi_half_option, &wi_symmetry_tolerance_option,
+                                                 &repeat_option,  NULL};
     static const wi_option *const of_dense[] = {&wi_spd_option, &wi_precision_option, NULL};
     for (const wi_option *const *at = dense ? of_sparse : of_dense; *at; at++)
         if (wi_given(args, *at))
@@ -349,21 +350,12 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_rhs_option,
-                                           &wi_output_option,
-                                           &wi_kind_option,
-                                           &wi_ordering_option,
-                                           &wi_half_option,
-                                           &wi_symmetry_tolerance_option,
-                                           &wi_variant_option,
-                                           &refine_option,
-                                           &repeat_option,
-                                           &wi_spd_option,
-                                           &wi_precision_option,
-                                           &wi_place_option,
-                                           &wi_json_option,
-                                           &wi_help_option,
-                                           NULL};
+static const wi_option *const options[] = {
+    &wi_rhs_option,      &wi_output_option,    &wi_kind_option,
+    &wi_ordering_option, &wi_half_option,      &wi_symmetry_tolerance_option,
+    &wi_variant_option,  &refine_option,       &repeat_option,
+    &wi_spd_option,      &wi_precision_option, &wi_place_option,
+    &wi_json_option,     &wi_help_option,      NULL};
 
 const wi_command wi_solve_command = {
     .name = "solve",

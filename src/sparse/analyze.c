@@ -145,9 +145,9 @@ static weft_status order_pairs(weft_context *ctx, const weft_sparse *matrix,
     if (!partner)
         return order(ctx, options, graph, perm, flops, chosen);
     vertex = wi_host_alloc((size_t)graph->n * sizeof *vertex);
-    status = vertex ? wi_pairs_join(ctx, name, graph, partner, vertex, &joined)
-                    : wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for the graph of pairs; free some",
-                              name);
+    status =
+        vertex ? wi_pairs_join(ctx, name, graph, partner, vertex, &joined)
+               : wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for the graph of pairs; free some", name);
     if (status == WEFT_OK)
         status = order(ctx, options, &joined, perm, flops, chosen);
     if (status == WEFT_OK)
@@ -209,8 +209,8 @@ static weft_status check_kind(weft_context *ctx, const weft_sparse *matrix,
                        name, options->perturbation);
     if (options->kind != WEFT_CHOL_DEFINITE && ctx->kind != WI_CPU)
         return wi_chol_refuse_d(ctx, name);
-    for (size_t j = 0; options->kind == WEFT_CHOL_QUASIDEFINITE && options->signs && j < matrix->cols;
-         j++) {
+    for (size_t j = 0;
+         options->kind == WEFT_CHOL_QUASIDEFINITE && options->signs && j < matrix->cols; j++) {
         if (options->signs[j] == 0)
             return wi_fail(ctx, WEFT_EARG,
                            "%s: options.signs[%zu] is 0; give 1 or -1, or NULL for the signs of "

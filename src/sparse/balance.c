@@ -78,8 +78,8 @@ static bool is_uneven(const weft_sparse *matrix, int32_t *power, int32_t *most) 
         low = most[j] != INT32_MIN && most[j] < low ? most[j] : low;
         high = most[j] > high ? most[j] : high;
     }
-    return low <= high && (high - low > most_apart || low < ilogb(least_diagonal) ||
-                           high > ilogb(most_diagonal));
+    return low <= high &&
+           (high - low > most_apart || low < ilogb(least_diagonal) || high > ilogb(most_diagonal));
 }
 
 /* ---- the plan's matrix ---- */

@@ -209,8 +209,8 @@ typedef enum wi_chol_state {
 
 struct weft_chol {
     weft_chol_kind kind;
-    double perturbation;   /* as in weft_chol_options */
-    uint64_t *negative;    /* a bit for each column of the caller: signs; NULL: none given */
+    double perturbation; /* as in weft_chol_options */
+    uint64_t *negative;  /* a bit for each column of the caller: signs; NULL: none given */
     wi_symbolic symbolic;
     uint64_t fingerprint; /* of the pattern that was analyzed */
     weft_chol_report report;
@@ -274,9 +274,9 @@ weft_status wi_chol_refuse_d(weft_context *ctx, const char *call);
 
 /* ---- the ladder "sparse" ---- */
 
-/* A rung computes the panels of L, and D. plan->numbers is reserved and mapped. It allocates only with
- * wi_numbers_scratch, and before it writes to the panels. If column k of the permuted matrix is the
- * first whose pivot is not > 0 or not finite, the rung leaves that pivot in the place of L's
+/* A rung computes the panels of L, and D. plan->numbers is reserved and mapped. It allocates only
+ * with wi_numbers_scratch, and before it writes to the panels. If column k of the permuted matrix
+ * is the first whose pivot is not > 0 or not finite, the rung leaves that pivot in the place of L's
  * diagonal entry and returns wi_chol_fail(..., k). The columns before k in the subtree that ends
  * with k are then right in rows up to k, and finite below. */
 typedef struct wi_chol_args {

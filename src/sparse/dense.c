@@ -61,7 +61,8 @@ void wi_dense_divide_sides(int64_t n, int64_t count, const wi_dense_pivots *pivo
         double *const side = x + r * ldx;
         for (int64_t k = 0; k < n; k++) {
             if (pivots->mark[k] == WI_PIVOT_FIRST) {
-                wi_dense_divide_pair(pivots->d[k], pivots->e[k], pivots->d[k + 1], &side[k], &side[k + 1]);
+                wi_dense_divide_pair(pivots->d[k], pivots->e[k], pivots->d[k + 1], &side[k],
+                                     &side[k + 1]);
                 k++;
             } else {
                 side[k] /= pivots->d[k];

@@ -83,8 +83,7 @@ typedef struct wi_dense_pivots {
 
 /* (*x, *y) = D^-1 (*x, *y) for a pivot of two columns. D is divided by its entry off the diagonal,
  * the largest of the three or close to it, so that nothing overflows. */
-static inline void wi_dense_divide_pair(double d, double e, double next, double *x,
-                                        double *y) {
+static inline void wi_dense_divide_pair(double d, double e, double next, double *x, double *y) {
     const double upper = d / e, lower = next / e, scale = 1 / (upper * lower - 1);
     const double a = *x / e, b = *y / e;
     *x = (lower * a - b) * scale;

@@ -196,11 +196,12 @@ static weft_status fail_pivot(weft_context *ctx, const char *call, weft_chol *pl
                        "from 0) is %g, and its sign was to be %c; correct options.signs, set "
                        "options.perturbation, or ask for WEFT_CHOL_INDEFINITE",
                        call, j, own, plan->numbers.pivots.signs[column] < 0 ? '-' : '+');
-    return wi_fail(ctx, WEFT_ESINGULAR,
-                   "%s: matrix has no pivot for its column %lld (counted from 0): %g is left on the "
-                   "diagonal, and no more beside it that could be chosen; set "
-                   "options.perturbation",
-                   call, j, own);
+    return wi_fail(
+        ctx, WEFT_ESINGULAR,
+        "%s: matrix has no pivot for its column %lld (counted from 0): %g is left on the "
+        "diagonal, and no more beside it that could be chosen; set "
+        "options.perturbation",
+        call, j, own);
 }
 
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column) {
@@ -255,8 +256,8 @@ static bool is_rounding(const weft_sparse *a, const double *d, const double *y) 
 /* The same for a matrix that may be indefinite, relative to its largest entry. */
 static bool is_rounding_of(const weft_sparse *a, const double *d, const double *y) {
     static const double rounding = 0x1p-36;
-    return wi_largest(a->rows, y) <= rounding * wi_largest((size_t)a->start[a->cols], a->value) *
-                                         wi_largest(a->cols, d);
+    return wi_largest(a->rows, y) <=
+           rounding * wi_largest((size_t)a->start[a->cols], a->value) * wi_largest(a->cols, d);
 }
 
 /* Does the direction of column k (see weft_chol_direction), computed from what the failed
@@ -270,8 +271,7 @@ static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64
     for (size_t j = 0; j < a->cols; j++)
         room.x[plan->symbolic.perm[j]] = room.y[j];
     weft_sparse_multiply(ctx, a, 1, room.x, a->cols, room.y, a->rows);
-    return wi_chol_has_d(plan) ? is_rounding_of(a, room.x, room.y)
-                               : is_rounding(a, room.x, room.y);
+    return wi_chol_has_d(plan) ? is_rounding_of(a, room.x, room.y) : is_rounding(a, room.x, room.y);
 }
 
 /* The first column in the subtree of the failed column whose pivot is so small relative to its

@@ -179,12 +179,10 @@ int64_t wi_front_factor(wi_thread_group *group, const wi_front *front, double *r
         const int64_t end = wi_least(columns, first + WI_BLOCK_COLUMNS);
         if (eliminate_block(group, front, first, end, room, failed) < columns)
             return *failed;
-        wi_front_subtract(group, front,
-                          &(wi_eliminated){.base = first,
-                                           .end = end,
-                                           .columns = end - first,
-                                           .rows = room,
-                                           .across = room});
+        wi_front_subtract(
+            group, front,
+            &(wi_eliminated){
+                .base = first, .end = end, .columns = end - first, .rows = room, .across = room});
     }
     return columns;
 }

@@ -25,9 +25,9 @@ wi_front wi_front_of(const weft_chol *plan, int64_t s, int rank);
 void wi_front_assemble(wi_thread_group *group, const weft_chol *plan, const weft_sparse *matrix,
                        int64_t s);
 
-/* L Lt: factors the panel and computes the update. Returns `columns`, or the first column whose pivot is
- * not > 0; all threads of the group get the same. They share `failed`, which must be `columns`
- * before. */
+/* L Lt: factors the panel and computes the update. Returns `columns`, or the first column whose
+ * pivot is not > 0; all threads of the group get the same. They share `failed`, which must be
+ * `columns` before. */
 int64_t wi_front_factor(wi_thread_group *group, const wi_front *front, double *room,
                         int64_t *failed);
 
@@ -51,7 +51,8 @@ static inline int64_t wi_whole_groups(int64_t rows) {
 /* How many rows a piece of work has, if there are so many in all. */
 int64_t wi_front_step(const wi_thread_group *group, int64_t rows);
 
-/* Both steps at once, for L Lt and a front of a few rows, by one thread: the same bits in less time. */
+/* Both steps at once, for L Lt and a front of a few rows, by one thread: the same bits in less
+ * time. */
 bool wi_front_is_small(const weft_chol *plan, int64_t s);
 int64_t wi_front_small(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int rank);
 

@@ -115,8 +115,8 @@ static void interchange_rows(const window *at, int64_t begin, int64_t end) {
     begin = begin > at->first + at->width ? begin : at->first + at->width;
     for (int64_t k = at->first; k < at->end; k++) {
         const int64_t q = at->pivots.swap[k];
-        double *const column = wi_front_column(at->front, k),
-                      *const other = wi_front_column(at->front, q);
+        double *const column = wi_front_column(at->front, k), *const other =
+                                                                  wi_front_column(at->front, q);
         for (int64_t i = begin; i < end && q != k; i++)
             exchange(&column[i], &other[i]);
     }
@@ -163,12 +163,10 @@ int64_t wi_front_factor_ldlt(wi_thread_group *group, const weft_chol *plan, int6
         at.end = *shared;
         const int64_t columns = at.end - first, base = at.end - wi_whole_groups(columns);
         factor_rows(group, &at, base, rows, across);
-        wi_front_subtract(group, &front,
-                          &(wi_eliminated){.base = base,
-                                           .end = at.end,
-                                           .columns = columns,
-                                           .rows = rows,
-                                           .across = across});
+        wi_front_subtract(
+            group, &front,
+            &(wi_eliminated){
+                .base = base, .end = at.end, .columns = columns, .rows = rows, .across = across});
         first = at.end;
     }
     return front.columns;

@@ -24,11 +24,11 @@ static const double gain = 0.5;
 typedef struct krylov {
     wi_solve_group *g;
     size_t c, n;
-    double *basis;                      /* STEPS + 1 vectors that are orthonormal */
-    double *kept;                       /* the x of before */
-    double h[STEPS][STEPS + 1];         /* column k of the Hessenberg matrix, made triangular */
-    double cosine[STEPS], sine[STEPS];  /* of the rotations that do so */
-    double right[STEPS + 1];            /* the right-hand side, rotated as well */
+    double *basis;                     /* STEPS + 1 vectors that are orthonormal */
+    double *kept;                      /* the x of before */
+    double h[STEPS][STEPS + 1];        /* column k of the Hessenberg matrix, made triangular */
+    double cosine[STEPS], sine[STEPS]; /* of the rotations that do so */
+    double right[STEPS + 1];           /* the right-hand side, rotated as well */
 } krylov;
 
 static double dot(size_t n, const double *x, const double *y) {

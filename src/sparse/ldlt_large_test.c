@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/chol.h"
+#include "ldlt.h"
 #include "sparse/generate.h"
 #include "testing.h"
 
@@ -15,12 +15,6 @@ enum {
 };
 
 static const char *const places[PLACES] = {"cpu:1", "cpu:2", "cpu:7"};
-
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
-    return report;
-}
 
 static uint64_t add_bits(uint64_t hash, const void *from, size_t bytes) {
     const unsigned char *const byte = from;
@@ -52,20 +46,15 @@ static uint64_t run(weft_context *ctx, const weft_sparse *matrix, weft_chol_kind
     const weft_chol_options options = {.size = sizeof options, .kind = kind, .ordering = "amd"};
     const size_t n = weft_sparse_rows(matrix);
     double *const x = malloc(n * SIDES * sizeof *x);
-    weft_chol *plan;
-    if (weft_chol_analyze(ctx, matrix, &options, &plan) != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
+    weft_chol *const plan = test_ldlt_plan(ctx, matrix, &options);
     plan->least_work = least_work;
     assert_int_equal(weft_chol_reserve(ctx, plan, SIDES), WEFT_OK);
-    const size_t needed = report_of(ctx, plan).bytes_needed;
-    memset(plan->numbers.l, 0xFF, plan->report.factor_bytes);
-    memset(plan->numbers.pivots.d, 0xFF, wi_pivots_bytes(plan));
-    if (weft_chol_factor(ctx, plan, matrix) != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
+    const size_t needed = test_ldlt_report(ctx, plan).bytes_needed;
+    test_ldlt_factor(ctx, plan, matrix);
     for (size_t k = 0; k < n * SIDES; k++)
         x[k] = (double)(k % 13) - 5;
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, SIDES, x, n, x, n), WEFT_OK);
-    *report = report_of(ctx, plan);
+    *report = test_ldlt_report(ctx, plan);
     const uint64_t hash = add_bits(hash_of(plan), x, n * SIDES * sizeof *x);
     assert_true(report->bytes_needed == needed && report->bytes_peak == needed);
     assert_int_equal(report->positive + report->negative + report->perturbed, n);

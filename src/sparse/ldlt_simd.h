@@ -10,7 +10,8 @@
 #include "sparse/dense.h"
 
 enum {
-    WI_WINDOW = 64 /* columns of a window, at most; also the distance of the columns of its square */
+    WI_WINDOW =
+        64 /* columns of a window, at most; also the distance of the columns of its square */
 };
 
 /* A window: on and below its diagonal, `a` has its square, and 0 in the rows from `columns` on;

@@ -3,6 +3,7 @@
  * elimination with complete pivoting in long double, solutions, and what is refused. */
 #include <stddef.h>
 
+#include "ldlt.h"
 #include "systems.h"
 #include "testing.h"
 
@@ -145,10 +146,10 @@ static void check_factor(const weft_chol *plan, const test_system *s, const char
             long double sum = 0, size = 0;
             for (int64_t k = 0; k < n; k++) {
                 const long double own = l[i][k] * pivots->d[k];
-                const long double other = pivots->mark[k] == WI_PIVOT_FIRST ? l[i][k + 1] * pivots->e[k]
-                                          : pivots->mark[k] == WI_PIVOT_SECOND
-                                              ? l[i][k - 1] * pivots->e[k - 1]
-                                              : 0;
+                const long double other =
+                    pivots->mark[k] == WI_PIVOT_FIRST    ? l[i][k + 1] * pivots->e[k]
+                    : pivots->mark[k] == WI_PIVOT_SECOND ? l[i][k - 1] * pivots->e[k - 1]
+                                                         : 0;
                 sum += (own + other) * l[j][k];
                 size += (fabsl(own) + fabsl(other)) * fabsl(l[j][k]);
             }
@@ -211,29 +212,6 @@ static void draw(test_random *r, shape kind, test_system *s) {
     }
 }
 
-static weft_chol *plan_of(weft_context *ctx, const weft_sparse *matrix,
-                          const weft_chol_options *options) {
-    weft_chol *plan;
-    if (weft_chol_analyze(ctx, matrix, options, &plan) != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
-    plan->least_work = 0;
-    return plan;
-}
-
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
-    return report;
-}
-
-static void factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
-    assert_int_equal(weft_chol_reserve(ctx, plan, 1), WEFT_OK);
-    memset(plan->numbers.l, 0xFF, plan->report.factor_bytes);
-    memset(plan->numbers.pivots.d, 0xFF, wi_pivots_bytes(plan));
-    if (weft_chol_factor(ctx, plan, matrix) != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
-}
-
 /* The largest |b - A x| / (|A| |x| + |b|) over all rows and right-hand sides, summed in long
  * double. */
 static long double error_of(const test_system *s, size_t sides, const double *x, const double *b) {
@@ -268,7 +246,7 @@ static void check_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *m
     if (weft_chol_solve(ctx, plan, matrix, NULL, sides, b, n, x, n) != WEFT_OK)
         fail_msg("%s: %s", what, weft_message(ctx));
     const long double error = error_of(s, sides, x, b);
-    const weft_chol_report report = report_of(ctx, plan);
+    const weft_chol_report report = test_ldlt_report(ctx, plan);
     if (!(error <= 1e-13L))
         fail_msg("%s: n = %zu: backward error %Lg, reported as %g; %zu of %zu stalled, %zu pivots "
                  "replaced",
@@ -330,9 +308,9 @@ static void test_shapes(void **state) {
         const weft_chol_options options = {.size = sizeof options,
                                            .kind = WEFT_CHOL_INDEFINITE,
                                            .ordering = orderings[test_below(&r, 4)]};
-        weft_chol *const plan = plan_of(ctx, matrix, &options);
-        factor(ctx, plan, matrix);
-        const weft_chol_report report = report_of(ctx, plan);
+        weft_chol *const plan = test_ldlt_plan(ctx, matrix, &options);
+        test_ldlt_factor(ctx, plan, matrix);
+        const weft_chol_report report = test_ldlt_report(ctx, plan);
         check_factor(plan, &s, names[kind]);
         assert_int_equal(report.positive + report.negative + report.perturbed, s.graph.n);
         seen++;
@@ -389,19 +367,20 @@ static void check_wrong_sign(weft_context *ctx, const weft_sparse *matrix, const
     double d[TEST_MOST_VERTICES];
     long double left;
     signs[wrong] = (int8_t)-signs[wrong];
-    weft_chol *const told = plan_of(ctx, matrix, &options);
-    test_refused(ctx, weft_chol_factor(ctx, told, matrix), WEFT_ENOTSPD, "weft_chol_factor", "sign");
+    weft_chol *const told = test_ldlt_plan(ctx, matrix, &options);
+    test_refused(ctx, weft_chol_factor(ctx, told, matrix), WEFT_ENOTSPD, "weft_chol_factor",
+                 "sign");
     const int64_t column = named(ctx);
     assert_int_equal(column, wrong); /* any order has the same signs */
     assert_int_equal(weft_chol_direction(ctx, told, d), WEFT_OK);
     assert_true(d[column] == 1);
     if (!(form_of(s, d, &left) * signs[column] < 0))
         fail_msg("dt A d does not show the wrong sign");
-    assert_int_equal(report_of(ctx, told).positive, 0);
+    assert_int_equal(test_ldlt_report(ctx, told).positive, 0);
     options.perturbation = 0.25; /* more, and numbers grow less */
-    weft_chol *const changed = plan_of(ctx, matrix, &options);
-    factor(ctx, changed, matrix);
-    const weft_chol_report report = report_of(ctx, changed);
+    weft_chol *const changed = test_ldlt_plan(ctx, matrix, &options);
+    test_ldlt_factor(ctx, changed, matrix);
+    const weft_chol_report report = test_ldlt_report(ctx, changed);
     assert_true(report.perturbed >= 1);
     assert_int_equal(report.positive + report.negative + report.perturbed, n);
     weft_chol_destroy(changed);
@@ -428,10 +407,10 @@ static void test_quasidefinite(void **state) {
                                            .kind = WEFT_CHOL_QUASIDEFINITE,
                                            .signs = k % 2 ? signs : NULL,
                                            .ordering = orderings[test_below(&r, 5)]};
-        weft_chol *const plan = plan_of(ctx, matrix, &options);
-        factor(ctx, plan, matrix);
+        weft_chol *const plan = test_ldlt_plan(ctx, matrix, &options);
+        test_ldlt_factor(ctx, plan, matrix);
         check_factor(plan, &s, "quasi-definite");
-        const weft_chol_report report = report_of(ctx, plan);
+        const weft_chol_report report = test_ldlt_report(ctx, plan);
         check_inertia(&report, &(inertia){border, (size_t)n - border, 1}, "quasi-definite");
         assert_int_equal(report.pairs, 0);
         check_logdet(&report, &s);
@@ -446,7 +425,8 @@ static void test_quasidefinite(void **state) {
 
 /* ---- singular ---- */
 
-/* Column `to` = column `from`, the same for rows: A keeps small integers, and has d with A d = 0. */
+/* Column `to` = column `from`, the same for rows: A keeps small integers, and has d with A d = 0.
+ */
 static void double_column(test_system *s, int64_t from, int64_t to) {
     for (int64_t i = 0; i < s->graph.n; i++) {
         if (i != to)
@@ -478,12 +458,12 @@ static void test_singular(void **state) {
         const weft_chol_options told = {
             .size = sizeof told, .kind = WEFT_CHOL_INDEFINITE, .perturbation = -1};
         const weft_chol_options changed = {.size = sizeof changed, .kind = WEFT_CHOL_INDEFINITE};
-        weft_chol *const strict = plan_of(ctx, matrix, &told);
-        weft_chol *const plan = plan_of(ctx, matrix, &changed);
+        weft_chol *const strict = test_ldlt_plan(ctx, matrix, &told);
+        weft_chol *const plan = test_ldlt_plan(ctx, matrix, &changed);
         double d[TEST_MOST_VERTICES];
         long double left;
-        factor(ctx, plan, matrix);
-        assert_true(report_of(ctx, plan).perturbed >= 1);
+        test_ldlt_factor(ctx, plan, matrix);
+        assert_true(test_ldlt_report(ctx, plan).perturbed >= 1);
         check_factor(plan, &s, "singular");
         seen++;
         if (weft_chol_factor(ctx, strict, matrix) == WEFT_ESINGULAR) {
@@ -506,141 +486,11 @@ static void test_singular(void **state) {
     weft_close(ctx);
 }
 
-/* ---- the calls ---- */
-
-static weft_sparse *matrix_of(weft_context *ctx, size_t n, size_t entries, const int64_t *row,
-                              const int64_t *col, const double *value) {
-    weft_sparse *matrix;
-    if (weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_LOWER, n, n, entries, WEFT_I64, row,
-                                    col, value) != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
-    return matrix;
-}
-
-/* No row, and one row above, below and at 0. */
-static void test_tiny(void **state) {
-    (void)state;
-    static const int64_t zero[] = {0};
-    static const double values[] = {3, -5, 0, 1e-310, -1e308};
-    weft_context *const ctx = test_open("cpu:1");
-    for (int kind = WEFT_CHOL_QUASIDEFINITE; kind <= WEFT_CHOL_INDEFINITE; kind++) {
-        const weft_chol_options options = {
-            .size = sizeof options, .kind = (weft_chol_kind)kind, .perturbation = 0.125};
-        weft_sparse *const none = matrix_of(ctx, 0, 0, NULL, NULL, NULL);
-        weft_chol *plan = plan_of(ctx, none, &options);
-        factor(ctx, plan, none);
-        assert_int_equal(weft_chol_solve(ctx, plan, none, NULL, 2, NULL, 0, NULL, 0), WEFT_OK);
-        const weft_chol_report empty = report_of(ctx, plan);
-        assert_true(empty.positive == 0 && empty.negative == 0 && empty.logdet == 0);
-        weft_chol_destroy(plan);
-        weft_sparse_destroy(none);
-        for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
-            const double a = values[k];
-            weft_sparse *const one = matrix_of(ctx, 1, 1, zero, zero, &a);
-            double x = 2 * a;
-            plan = plan_of(ctx, one, &options);
-            factor(ctx, plan, one);
-            const weft_chol_report report = report_of(ctx, plan);
-            assert_true(report.positive == (a > 0) && report.negative == (a < 0));
-            assert_int_equal(report.perturbed, a == 0);
-            if (fabs(a) < 1e308)
-                assert_int_equal(weft_chol_solve(ctx, plan, one, NULL, 1, &x, 1, &x, 1), WEFT_OK);
-            if (a != 0 && fabs(a) < 1e308)
-                assert_true(x == 2);
-            weft_chol_destroy(plan);
-            weft_sparse_destroy(one);
-        }
-    }
-    weft_close(ctx);
-}
-
-static int stop(void *user, double done) {
-    (void)user, (void)done;
-    return 1;
-}
-
-static void test_refused_calls(void **state) {
-    (void)state;
-    static const int64_t row[] = {0, 1, 1}, col[] = {0, 0, 1};
-    static const double value[] = {0, 1, 0};
-    static const int8_t signs[] = {1, 0};
-    weft_context *const ctx = test_open("cpu:2");
-    weft_sparse *const matrix = matrix_of(ctx, 2, 3, row, col, value);
-    const weft_chol_options wrong[] = {
-        {.size = sizeof *wrong, .kind = (weft_chol_kind)7},
-        {.size = sizeof *wrong, .kind = WEFT_CHOL_INDEFINITE, .perturbation = NAN},
-        {.size = sizeof *wrong, .kind = WEFT_CHOL_INDEFINITE, .perturbation = 1},
-        {.size = sizeof *wrong, .kind = WEFT_CHOL_QUASIDEFINITE, .signs = signs}};
-    static const char *const words[] = {"options.kind", "perturbation", "perturbation", "signs[1]"};
-    weft_chol *plan = (weft_chol *)(uintptr_t)signs;
-    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        test_refused(ctx, weft_chol_analyze(ctx, matrix, &wrong[k], &plan), WEFT_EARG,
-                     "weft_chol_analyze", NULL);
-        assert_non_null(strstr(weft_message(ctx), words[k]));
-        assert_null(plan);
-    }
-    const weft_chol_options right = {.size = sizeof right, .kind = WEFT_CHOL_INDEFINITE};
-    const weft_chol_solve_options lower = {.size = sizeof lower, .part = WEFT_CHOL_L};
-    double x[2] = {1, 2};
-    plan = plan_of(ctx, matrix, &right);
-    factor(ctx, plan, matrix);
-    test_refused(ctx, weft_chol_solve(ctx, plan, matrix, &lower, 1, x, 2, x, 2), WEFT_EUNSUPPORTED,
-                 "weft_chol_solve", "part");
-    assert_true(x[0] == 1 && x[1] == 2);
-    assert_int_equal(weft_chol_on_progress(ctx, plan, stop, NULL), WEFT_OK);
-    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_ECANCELLED);
-    assert_int_equal(weft_chol_on_progress(ctx, plan, NULL, NULL), WEFT_OK);
-    test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_EARG,
-                 "weft_chol_solve", "factor");
-    factor(ctx, plan, matrix);
-    x[1] = NAN;
-    test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_ENONFINITE,
-                 "weft_chol_solve", "b");
-#if WEFT_LADDER
-    assert_int_equal(weft_use(ctx, "sparse", "up_looking"), WEFT_OK);
-    test_refused(ctx, weft_chol_factor(ctx, plan, matrix), WEFT_EUNSUPPORTED, "weft_chol_factor",
-                 "up_looking");
-    assert_int_equal(weft_use(ctx, "sparse", NULL), WEFT_OK);
-    x[0] = x[1] = 3; /* the factor of before is still there */
-    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_OK);
-    assert_true(x[0] == 3 && x[1] == 3);
-#endif
-    weft_chol_destroy(plan);
-    weft_sparse_destroy(matrix);
-    weft_close(ctx);
-}
-
-/* A program that was compiled with the options and the report of before gets what it got. */
-static void test_earlier_structs(void **state) {
-    (void)state;
-    static const int64_t zero[] = {0};
-    static const double four[] = {4};
-    weft_context *const ctx = test_open("cpu:1");
-    weft_sparse *const matrix = matrix_of(ctx, 1, 1, zero, zero, four);
-    weft_chol_options options = {.size = offsetof(weft_chol_options, kind)};
-    weft_chol_report report;
-    weft_chol *plan;
-    memset(&report, 0x55, sizeof report);
-    options.kind = (weft_chol_kind)9;
-    report.size = offsetof(weft_chol_report, positive);
-    assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_OK);
-    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
-    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
-    assert_true(report.n == 1 && report.positive == (size_t)0x5555555555555555);
-    assert_int_equal(plan->kind, WEFT_CHOL_DEFINITE);
-    weft_chol_destroy(plan);
-    weft_sparse_destroy(matrix);
-    weft_close(ctx);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_quasidefinite),
         cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_tiny),
-        cmocka_unit_test(test_refused_calls),
-        cmocka_unit_test(test_earlier_structs),
     };
     return cmocka_run_group_tests_name("ldlt", tests, NULL, NULL);
 }

@@ -131,8 +131,8 @@ static weft_status take_work(weft_context *ctx, const char *call, weft_chol *pla
     numbers->l = take(ctx, call, plan->symbolic.factor_bytes, "the numbers of L");
     if (!numbers->l)
         return WEFT_ENOMEM;
-    numbers->stack = take(ctx, call, work_entries(plan, cut) * sizeof(double),
-                          "updates and workspace");
+    numbers->stack =
+        take(ctx, call, work_entries(plan, cut) * sizeof(double), "updates and workspace");
     if (!numbers->stack)
         return WEFT_ENOMEM;
     if (wi_chol_has_d(plan)) {
