@@ -197,23 +197,18 @@ def cholesky(a, *, ordering=None, permutation=None, storage="full", progress=Non
     "best" (what None means). progress: a function of the fraction done, which may raise an exception
     to stop; or True: a bar of tqdm, where it is installed.
     """
-    ordering, permutation = _order(ordering, permutation)
-    plan = Factor(Matrix.of(a, storage), ordering, permutation, seconds)
+    return _factored(Matrix.of(a, storage), (), progress, ordering, permutation, seconds)
+
+
+def _factored(matrix, pivots, progress=None, ordering=None, permutation=None, seconds=0.0):
+    if permutation is not None:
+        permutation = np.ascontiguousarray(permutation, np.int64)
+        ordering = ordering or "given"
+    plan = Factor(matrix, ordering, permutation, seconds, *pivots)
     return plan.factor(progress=progress)
 
 
-def ldlt(
-    a,
-    *,
-    kind="indefinite",
-    signs=None,
-    perturbation=0.0,
-    ordering=None,
-    permutation=None,
-    storage="full",
-    progress=None,
-    seconds=0.0,
-):
+def ldlt(a, *, kind="indefinite", signs=None, perturbation=0.0, **options):
     """Factors any symmetric matrix of scipy.sparse as L D L'; see Factor, and its inertia.
 
     kind: "indefinite"; or "quasidefinite", faster, for [H B'; B -C] with H and C positive definite.
@@ -224,20 +219,12 @@ def ldlt(
     """
     if kind not in ("quasidefinite", "indefinite"):
         raise ValueError('ldlt: kind is "indefinite" or "quasidefinite"')
-    matrix = Matrix.of(a, storage)
-    ordering, permutation = _order(ordering, permutation)
+    matrix = Matrix.of(a, options.pop("storage", "full"))
     if signs is not None:
         signs = np.ascontiguousarray(np.sign(signs), np.int8)
-        if signs.shape != (matrix.shape[0],):
+        if signs.shape != matrix.shape[:1]:
             raise ValueError(f"ldlt: signs has shape {signs.shape}, not ({matrix.shape[0]},)")
-    plan = Factor(matrix, ordering, permutation, seconds, _KINDS[kind], signs, perturbation)
-    return plan.factor(progress=progress)
-
-
-def _order(ordering, permutation):
-    if permutation is None:
-        return ordering, None
-    return ordering or "given", np.ascontiguousarray(permutation, np.int64)
+    return _factored(matrix, (_KINDS[kind], signs, perturbation), **options)
 
 
 def solve(a, b, *, refine=2, kind="definite", **options):

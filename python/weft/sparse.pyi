@@ -63,11 +63,7 @@ def ldlt(
     kind: str = "indefinite",
     signs: ArrayLike | None = None,
     perturbation: float = 0.0,
-    ordering: str | None = None,
-    permutation: ArrayLike | None = None,
-    storage: str = "full",
-    progress: _Progress = None,
-    seconds: float = 0.0,
+    **options: Any,
 ) -> Factor: ...
 def solve(
     a: Any, b: ArrayLike, *, refine: int = 2, kind: str = "definite", **options: Any

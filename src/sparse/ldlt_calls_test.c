@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls for L D Lt: no row and one, what is refused, programs compiled before there was a kind,
- * and places that do not compute it. */
+/* L D Lt: windows on every instruction set, and the calls: no row and one, what is refused,
+ * programs compiled before there was a kind, and places that do not compute it. */
 #include <math.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "ldlt.h"
+#include "sparse/ldlt_simd.h"
 #include "testing.h"
 
 static weft_sparse *matrix_of(weft_context *ctx, size_t n, size_t entries, const int64_t *row,
@@ -16,6 +18,79 @@ static weft_sparse *matrix_of(weft_context *ctx, size_t n, size_t entries, const
         fail_msg("%s", weft_message(ctx));
     return matrix;
 }
+
+/* ---- pivots of a window ---- */
+
+/* What a window was and what became of it. */
+typedef struct square {
+    alignas(64) double a[WI_WINDOW * WI_WINDOW];
+    double d[WI_WINDOW], e[WI_WINDOW];
+    int8_t mark[WI_WINDOW];
+    wi_window window;
+    int64_t done;
+} square;
+
+/* Any values; many columns with nothing on the diagonal, and some with nothing at all. */
+static void draw_square(test_random *r, int64_t columns, square *s) {
+    memset(s, 0, sizeof *s);
+    for (int64_t j = 0; j < columns; j++) {
+        const bool nothing = test_below(r, 12) == 0;
+        for (int64_t i = j; i < columns; i++)
+            s->a[i + j * WI_WINDOW] =
+                nothing || (i == j && test_below(r, 2)) ? 0 : test_unit(r) * (1 + 0x1p-20);
+    }
+}
+
+static void factor_square(wi_isa isa, int64_t columns, bool last, const int8_t *signs, square *s) {
+    s->window = (wi_window){.columns = columns,
+                            .a = s->a,
+                            .pivots = {.d = s->d, .e = s->e, .mark = s->mark},
+                            .signs = signs,
+                            .tiny = 0x1p-26,
+                            .perturb = true,
+                            .last = last};
+    s->done = WI_OF_ISA(isa, wi_ldlt_simd)->factor(&s->window);
+    for (int64_t j = 0; j < columns; j++)
+        for (int64_t i = 0; i < columns; i++)
+            if (j >= s->done || i < j)
+                s->a[i + j * WI_WINDOW] = 0; /* undefined */
+}
+
+/* The same pivots and bits on every instruction set; and L is bounded, as the search promises. */
+static void test_windows(void **state) {
+    (void)state;
+    static square given, first, other;
+    static const int8_t signs[WI_WINDOW] = {1, -1, 1, 1};
+    test_random r = test_random_at(4);
+    int8_t known[WI_WINDOW];
+    for (int64_t k = 0; k < WI_WINDOW; k++)
+        known[k] = signs[k % 4];
+    for (int k = 0; k < 300; k++) {
+        const int64_t columns = 1 + (int64_t)test_below(&r, WI_WINDOW);
+        const bool last = test_below(&r, 2);
+        const int8_t *const wanted = k % 4 == 0 ? known : NULL;
+        draw_square(&r, columns, &given);
+        for (int64_t j = 0; j < columns && wanted; j++)
+            given.a[j * (WI_WINDOW + 1)] = wanted[j] * (double)columns;
+        first = given;
+        factor_square(WI_ISA_BASE, columns, last, wanted, &first);
+        assert_true(first.done == columns || !last);
+        for (int64_t e = 0; e < columns * WI_WINDOW && !wanted; e++)
+            assert_true(fabs(first.a[e]) <= 2.79);
+        for (int isa = WI_ISA_AVX2; isa <= (int)wi_cpu_isa(); isa++) {
+            other = given;
+            factor_square((wi_isa)isa, columns, last, wanted, &other);
+            assert_int_equal(other.done, first.done);
+            assert_memory_equal(other.a, first.a, sizeof first.a);
+            assert_memory_equal(other.window.order, first.window.order, (size_t)columns);
+            assert_memory_equal(other.mark, first.mark, (size_t)first.done);
+            assert_memory_equal(other.d, first.d, (size_t)first.done * sizeof *first.d);
+            assert_memory_equal(other.e, first.e, (size_t)first.done * sizeof *first.e);
+        }
+    }
+}
+
+/* ---- the calls ---- */
 
 /* No row, and one row above, below and at 0. */
 static void test_tiny(void **state) {
@@ -135,6 +210,7 @@ static void test_earlier_structs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_windows),
         cmocka_unit_test(test_tiny),
         cmocka_unit_test(test_refused_calls),
         cmocka_unit_test(test_earlier_structs),
