@@ -338,9 +338,9 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  * for a column: 0, or for INDEFINITE less than 2^-46 of the largest entry, is all that is left in
  * its window. The message says whether this shows that A is singular. Both only if pivots are not
  * perturbed.
- * WEFT_ENONFINITE: a number of L or D is too large for a double. The other pivots of the same plan
- * and the same values, as the inertia, are the same on every run. Columns are interchanged inside
- * of supernodes, so weft_chol_permutation is then not quite the order of L's rows. */
+ * WEFT_ENONFINITE: a number of L or D is too large for a double. D and the inertia, too, are the
+ * same for any number of threads. Columns are interchanged inside of supernodes, so the rows of L
+ * are not quite in the order of weft_chol_permutation. */
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
 
