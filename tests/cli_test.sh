@@ -568,6 +568,30 @@ test_halves() {
 }
 
 # Solving: a system solved by hand, right-hand sides of every kind, the report, and refusals.
+# (0 1; 1 0), (1 2; 2 -1) and 1 2; 2 1, solved as what they are and as what they are not.
+test_kinds() {
+    local kind output
+    local head='%%%%MatrixMarket matrix coordinate real symmetric\n2 2'
+    printf "$head 1\n2 1 1\n" >"$folder/hollow.mtx"
+    printf "$head 3\n1 1 1\n2 1 2\n2 2 -1\n" >"$folder/quasi.mtx"
+    printf "$head 3\n1 1 1\n2 1 2\n2 2 1\n" >"$folder/plus.mtx"
+    expect 0 'pivots    1 above 0, 1 below, 0 replaced; 1 pair of columns' \
+        "$weft" solve "$folder/hollow.mtx" --kind indefinite
+    expect 0 'pivots    1 above 0, 1 below, 0 replaced; 0 pairs of columns' \
+        "$weft" solve "$folder/quasi.mtx" --kind quasidefinite
+    expect 0 'log .det A. = 1\.60943791' "$weft" solve "$folder/quasi.mtx" --kind indefinite
+    output=$("$weft" solve "$folder/quasi.mtx" --kind indefinite --json)
+    same 1 "$(count_of negative <<<"$output")" "pivots below 0"
+    expect 1 'quasi.mtx is not positive definite.* --kind indefinite' "$weft" solve "$folder/quasi.mtx"
+    expect 1 'plus.mtx is not quasi-definite: elimination leaves -3 on the diagonal of column' \
+        "$weft" solve "$folder/plus.mtx" --kind quasidefinite
+    for kind in definite quasidefinite indefinite; do
+        expect 0 'tree ' "$weft" analyze "$folder/quasi.mtx" --kind "$kind"
+    done
+    expect 2 'there is no kind "odd"' "$weft" solve "$folder/quasi.mtx" --kind odd
+    expect 2 'there is no kind "odd"' "$weft" analyze "$folder/quasi.mtx" --kind odd
+}
+
 test_solve() {
     local output key type bytes x y
     printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 2\n2 2 5\n' \
@@ -659,6 +683,7 @@ test_solve() {
         expect 0 '' "$weft" solve "$folder/one.mtx" -b "$folder/b.npy" -o "$folder/x.npy"
         same "$x $y" "$(elements x.npy f8 128)" "right-hand sides of $type"
     done
+    test_kinds
     expect 2 'option --repeat: "0" is not a count' "$weft" solve "$folder/two.mtx" --repeat 0
     expect 2 'standard input gives the matrix already' "$weft" solve - -b -
     expect 2 'there is no ordering "amdd"; did you mean "amd"' \

@@ -157,7 +157,22 @@ WEFT_API const double *weft_sparse_values(const weft_sparse *matrix);
 WEFT_API weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, size_t n,
                                           const double *x, size_t ldx, double *y, size_t ldy);
 
-/* ---- Cholesky factorization: P A Pt = L Lt ---- */
+/* ---- factorization: P A Pt = L Lt (Cholesky), or L D Lt ---- */
+
+/* What kind of symmetric matrix is to be factored. */
+typedef enum weft_chol_kind {
+    /* Positive definite: P A Pt = L Lt. */
+    WEFT_CHOL_DEFINITE = 0,
+    /* Quasi-definite: P A Pt = L D Lt, D diagonal, its signs known before: [H Bt; B -C], where H
+     * and C are positive definite, has such a factorization in every order of its columns. Nothing
+     * is interchanged, so it is as fast as Cholesky in the same memory. */
+    WEFT_CHOL_QUASIDEFINITE,
+    /* Any symmetric matrix: P A Pt = L D Lt, D of blocks of one or two columns. The analysis pairs
+     * columns whose diagonal entry is small, or not there, with others; the factorization chooses
+     * pivots (Bunch and Kaufman's, bounded) among up to 64 neighbouring columns of a supernode.
+     * Where all of these are tiny, the pivot is perturbed, and refinement makes up for it. */
+    WEFT_CHOL_INDEFINITE
+} weft_chol_kind;
 
 /* How to factor. Set `size` to sizeof(weft_chol_options); zero in any other member is its default.
  */
@@ -172,6 +187,18 @@ typedef struct weft_chol_options {
     const int64_t *permutation; /* for "given": column permutation[k] comes k-th */
     double ordering_seconds;    /* the longest time that best may spend on dissect, by its own
                                    estimate; 0: 60 seconds; negative and NaN are WEFT_EARG */
+    weft_chol_kind kind;
+    /* For QUASIDEFINITE: the sign of the pivot of each column of the matrix, n long: above 0 or
+     * below 0. The plan keeps a copy. NULL: that of the diagonal entry of the matrix that is
+     * factored, and below 0 where that is 0. */
+    const int8_t *signs;
+    /* For the kinds with D. A pivot is tiny if it is less than this times the largest entry of the
+     * matrix (scaled, if it was); QUASIDEFINITE: also if it has the wrong sign. It is then replaced
+     * by that number, with the sign it should have or else has, and counted in the report. 0: the
+     * default, 2^-26 for INDEFINITE; for QUASIDEFINITE as below. Less than 0: no pivot is replaced:
+     * weft_chol_factor refuses the matrix and names the column. NaN, and 1 or more, are WEFT_EARG.
+     */
+    double perturbation;
 } weft_chol_options;
 
 /* Facts about a factorization. Set `size` to sizeof(weft_chol_report). */
@@ -199,7 +226,7 @@ typedef struct weft_chol_report {
     /* Of the latest factorization; zeros before the first, and after one that failed. */
     double factor_seconds;
     double factor_gflops; /* flops / factor_seconds, in 10^9 per second */
-    double logdet;        /* log(det A); NaN for a factor on a GPU that the context is not on */
+    double logdet;        /* log |det A|; NaN for a factor on a GPU that the context is not on */
     /* Of the latest weft_chol_solve of A. */
     double solve_seconds;
     double solve_gflops;
@@ -223,6 +250,14 @@ typedef struct weft_chol_report {
     size_t stalled;
     /* The part of bytes_needed that is memory of a GPU; 0 on a cpu place. */
     size_t device_bytes_needed;
+    /* More about the latest factorization: how many eigenvalues of A are above and below 0, as far
+     * as pivots were not perturbed: by Sylvester's law of inertia the signs of D's are those of A.
+     * positive + negative + perturbed = n. */
+    size_t positive, negative;
+    size_t perturbed; /* pivots that were replaced; 0 for DEFINITE */
+    size_t pairs;     /* pivots of two columns: one eigenvalue above 0 and one below each */
+    /* Steps of GMRES in the latest weft_chol_solve, over all right-hand sides. */
+    size_t krylov_steps;
 } weft_chol_report;
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before
@@ -233,9 +268,16 @@ typedef struct weft_chol_report {
  * pattern as well. */
 typedef struct weft_chol weft_chol;
 
-/* Analyzes a matrix that was created as symmetric; its values are not used. options may be NULL. On
- * failure *plan is NULL. The columns are put in a postorder of their elimination tree, which
- * changes neither the fill nor the flops of the ordering. */
+/* Analyzes a matrix that was created as symmetric. options may be NULL. On failure *plan is NULL.
+ * The columns are put in a postorder of their elimination tree, which changes neither the fill nor
+ * the flops of the ordering.
+ *
+ * The values are used by kind INDEFINITE alone, to pair columns whose diagonal entry is less than
+ * 1/64 of the largest entry of the column, both scaled: the two follow each other in the order, and
+ * in L both have the rows of either. (Not for the orderings natural and given.) The plan serves
+ * every matrix of the pattern; if its diagonal is small elsewhere, more pivots are perturbed.
+ *
+ * The kinds with D are for cpu places; on a GPU, WEFT_EUNSUPPORTED. */
 WEFT_API weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
                                        const weft_chol_options *options, weft_chol **plan);
 
@@ -271,15 +313,15 @@ typedef int (*weft_chol_progress)(void *user, double done);
 WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
                                            weft_chol_progress progress, void *user);
 
-/* P A Pt = L Lt, for a matrix with the pattern that was analyzed and any values; it may be called
- * any number of times. L is the same, bit by bit, for any number of threads (but not with the
- * variant left_looking, whose sums are OpenBLAS's), and in every run on a GPU, where its last bits
- * differ from the cpu's. The call returns when the factor is there; it cannot be captured.
+/* P A Pt = L Lt, or L D Lt, for a matrix with the pattern that was analyzed and any values; it may
+ * be called any number of times. L is the same, bit by bit, for any number of threads (but not with
+ * the variant left_looking, whose sums are OpenBLAS's), and in every run on a GPU, where its last
+ * bits differ from the cpu's. The call returns when the factor is there; it cannot be captured.
  *
  * A matrix whose diagonal has numbers below 2^-200 or above 2^200 is scaled by powers of two on
  * both sides, so that its diagonal is of the order of 1. Scaling rounds nothing, and all results
  * below are those of the matrix as given. It takes a copy of the values and 8 bytes per row, when
- * the first such matrix is factored.
+ * the first such matrix is factored (L D Lt: with the other memory).
  *
  * WEFT_ENOTSPD: some leading block of P A Pt is not positive definite; the message names the first
  * such column in the caller's numbering, and weft_chol_direction gives the proof. WEFT_ESINGULAR:
@@ -288,13 +330,25 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  * weft_chol_condition is then about 1e16.) WEFT_ENONFINITE: a number of L is too large for a
  * double, which happens only if entries are far larger than the diagonal, and then the matrix is
  * not positive definite. After these errors, and after WEFT_ECANCELLED, there is no factor to solve
- * with, and the plan can factor again; after any other error the plan is unchanged. */
+ * with, and the plan can factor again; after any other error the plan is unchanged.
+ *
+ * L D Lt: a matrix is scaled, in the same way, if the largest entries of its columns differ by more
+ * than a factor of 256, or are outside of 2^-200 ... 2^200; afterwards they are of the order of 1.
+ * WEFT_ENOTSPD: QUASIDEFINITE, and the sign of a pivot is wrong. WEFT_ESINGULAR: there is no pivot
+ * for a column: 0, or for INDEFINITE less than 2^-46 of the largest entry, is all that is left in
+ * its window. The message says whether this shows that A is singular. Both only if pivots are not
+ * perturbed.
+ * WEFT_ENONFINITE: a number of L or D is too large for a double. D and the inertia, too, are the
+ * same for any number of threads. Columns are interchanged inside of supernodes, so the rows of L
+ * are not quite in the order of weft_chol_permutation. */
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
 
 /* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 within rounding. d is 1 in the column that the
- * message named, and in exact arithmetic dt A d is the pivot that was not positive. After
- * WEFT_ESINGULAR: d with A d = 0 within rounding, 1 in that column as well. */
+ * message named, and in exact arithmetic dt A d is the pivot that was not positive; for
+ * QUASIDEFINITE, the pivot with the wrong sign. After WEFT_ESINGULAR: d with A d = 0 within
+ * rounding, 1 in that column as well; for the kinds with D, A d = 0 only if the message said that A
+ * is singular, else dt A d = 0. */
 WEFT_API weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d);
 
 /* Which system weft_chol_solve solves. L acts on the permuted unknowns: element k of b and of x
@@ -313,7 +367,8 @@ typedef struct weft_chol_solve_options {
     weft_chol_part part;
     int refine; /* the most steps of iterative refinement, for part A only. Residuals are computed
                    in twice the precision. Steps end as soon as x is right to its last bits, or when
-                   a correction is more than half as large as the one before */
+                   a correction is more than half as large as the one before. 0: none; 10 for
+                   L D Lt, whose numbers may be large where pivots are small */
 } weft_chol_solve_options;
 
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
@@ -329,14 +384,20 @@ typedef struct weft_chol_solve_options {
  * where intermediate values might overflow or underflow, they are scaled by powers of two.
  *
  * Right-hand sides are solved 16 at a time, and if L is larger than the caches, 16 take about as
- * long as one. The bits of a column of X may depend on how many columns are solved with it. */
+ * long as one. The bits of a column of X may depend on how many columns are solved with it.
+ *
+ * L D Lt: where refinement ends and the backward error of a column of X is still above 2^-44, up to
+ * 40 steps of GMRES follow for it, with the factor as the preconditioner. If even then it is above,
+ * the column counts as `stalled` in the report, and the call is WEFT_OK: X is the best that was
+ * found, and backward_error says how good. The parts L and LT are WEFT_EUNSUPPORTED. */
 WEFT_API weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
                                      const weft_chol_solve_options *options, size_t n,
                                      const double *b, size_t ldb, double *x, size_t ldx);
 
 /* An estimate of the condition number |A| |A^-1| in the 1-norm. It is a lower bound, seldom by more
  * than a factor of 3 too small (Hager 1984, Higham 1988), and takes a handful of solves. INFINITY
- * if it exceeds the range of double. The report has it too. */
+ * if it exceeds the range of double. The report has it too. If pivots were perturbed, A^-1 is that
+ * of the matrix that L D Lt is. */
 WEFT_API weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan,
                                          const weft_sparse *matrix, double *estimate);
 

@@ -19,18 +19,23 @@ static PyObject *capsule_of(weft_chol *plan) {
     return capsule;
 }
 
-/* chol_analyze(context, matrix, ordering or None, permutation or None, seconds) */
+/* chol_analyze(context, matrix, ordering or None, permutation or None, seconds, kind, signs or
+ * None, perturbation) */
 static PyObject *analyze(PyObject *module, PyObject *args) {
     (void)module;
     wp_context *c;
-    PyObject *capsule, *given[1];
+    PyObject *capsule, *given[2];
+    int kind;
     weft_chol_options options = {.size = sizeof options};
-    wp_array a[1];
-    if (!PyArg_ParseTuple(args, "O&OzOd:chol_analyze", wp_take_context, &c, &capsule,
-                          &options.ordering, &given[0], &options.ordering_seconds) ||
-        !wp_take_all(given, "a", a, c))
+    wp_array a[2];
+    if (!PyArg_ParseTuple(args, "O&OzOdiOd:chol_analyze", wp_take_context, &c, &capsule,
+                          &options.ordering, &given[0], &options.ordering_seconds, &kind, &given[1],
+                          &options.perturbation) ||
+        !wp_take_all(given, "aa", a, c))
         return NULL;
     options.permutation = a[0].p;
+    options.kind = (weft_chol_kind)kind;
+    options.signs = a[1].p;
     weft_chol *plan = NULL;
     weft_status status = WEFT_EARG;
     weft_sparse *matrix = wp_sparse_of(capsule);
@@ -38,7 +43,7 @@ static PyObject *analyze(PyObject *module, PyObject *args) {
     if (matrix != NULL)
         status = wp.weft_chol_analyze(c->ctx, matrix, &options, &plan);
     PyEval_RestoreThread(save);
-    return wp_end(c, status, a, 1) ? capsule_of(plan) : NULL;
+    return wp_end(c, status, a, 2) ? capsule_of(plan) : NULL;
 }
 
 /* Tells Python's function how far the factorization is; an exception there, or Ctrl-C, ends it. */
@@ -117,14 +122,18 @@ static PyObject *report(PyObject *module, PyObject *args) {
     if (!wp_end(c, status, NULL, 0))
         return NULL;
     return Py_BuildValue(
-        "{s:n,s:n,s:n,s:d,s:s,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:n,s:d}", "n",
-        (Py_ssize_t)r.n, "nnz_a", (Py_ssize_t)r.nnz_a, "nnz_l", (Py_ssize_t)r.nnz_l, "flops",
+        "{s:n,s:n,s:n,s:d,s:s,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:n,s:d,s:n,s:n,s:n,s:n,"
+        "s:n,s:n}",
+        "n", (Py_ssize_t)r.n, "nnz_a", (Py_ssize_t)r.nnz_a, "nnz_l", (Py_ssize_t)r.nnz_l, "flops",
         r.flops, "ordering", r.ordering, "supernodes", (Py_ssize_t)r.supernodes, "tree_height",
         (Py_ssize_t)r.tree_height, "largest_front", (Py_ssize_t)r.largest_front, "bytes_needed",
         (Py_ssize_t)r.bytes_needed, "analyze_seconds", r.analyze_seconds, "factor_seconds",
         r.factor_seconds, "factor_gflops", r.factor_gflops, "logdet", r.logdet, "solve_seconds",
         r.solve_seconds, "backward_error", r.backward_error, "normwise_error", r.normwise_error,
-        "refinements", (Py_ssize_t)r.refinements, "forward_estimate", r.forward_estimate);
+        "refinements", (Py_ssize_t)r.refinements, "forward_estimate", r.forward_estimate, "stalled",
+        (Py_ssize_t)r.stalled, "krylov_steps", (Py_ssize_t)r.krylov_steps, "positive",
+        (Py_ssize_t)r.positive, "negative", (Py_ssize_t)r.negative, "perturbed",
+        (Py_ssize_t)r.perturbed, "pairs", (Py_ssize_t)r.pairs);
 }
 
 /* chol_condition(context, plan, matrix): an estimate of the condition number */
@@ -161,7 +170,7 @@ static PyObject *permutation(PyObject *module, PyObject *args) {
 
 PyMethodDef wp_chol_methods[] = {
     {"chol_analyze", analyze, METH_VARARGS,
-     "chol_analyze(context, matrix, ordering, permutation, seconds)"},
+     "chol_analyze(context, matrix, ordering, permutation, seconds, kind, signs, perturbation)"},
     {"chol_factor", factor, METH_VARARGS, "chol_factor(context, plan, matrix, progress)"},
     {"chol_solve", solve, METH_VARARGS, "chol_solve(context, plan, matrix, part, refine, n, b, x)"},
     {"chol_report", report, METH_VARARGS, "chol_report(context, plan)"},

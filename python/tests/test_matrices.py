@@ -206,6 +206,29 @@ def test_sparse(rng, tmp_path):
         weft.sparse.read(tmp_path / "nothing.mtx")
 
 
+def test_sparse_ldlt(rng):
+    sparse = pytest.importorskip("scipy.sparse")
+    h = laplace(9)
+    couple = sparse.random(20, 81, 0.1, random_state=1) + sparse.eye(20, 81)
+    zero, small = sparse.csc_matrix((20, 20)), 1e-3 * sparse.eye(20)
+    b = rng.normal(size=(101, 2))
+    for corner, kind in ((zero, "indefinite"), (small, "indefinite"), (small, "quasidefinite")):
+        a = sparse.bmat([[h, couple.T], [couple, -corner]]).tocsc()
+        factor = weft.sparse.ldlt(a, kind=kind)
+        assert factor.inertia == (81, 20, 0) and factor.report["stalled"] == 0
+        np.testing.assert_allclose(a @ factor(b), b, atol=1e-10)
+        np.testing.assert_allclose(factor.logdet(), np.linalg.slogdet(a.toarray())[1], rtol=1e-9)
+        np.testing.assert_allclose(weft.sparse.solve(a, b, kind=kind), factor(b), atol=1e-10)
+    signs = np.r_[np.ones(81), -np.ones(20)]
+    assert weft.sparse.ldlt(a, kind="quasidefinite", signs=signs).inertia == (81, 20, 0)
+    with pytest.raises(weft.NotPositiveDefiniteError, match="sign"):
+        weft.sparse.ldlt(a, kind="quasidefinite", signs=-signs)
+    with pytest.raises(ValueError, match="signs"):
+        weft.sparse.ldlt(a, kind="quasidefinite", signs=signs[1:])
+    with pytest.raises(ValueError, match="kind"):
+        weft.sparse.ldlt(a, kind="definite")
+
+
 def test_sparse_errors_and_progress():
     a = laplace(8).tocsr()
     with pytest.raises(weft.NotPositiveDefiniteError, match="column"):

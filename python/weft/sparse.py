@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparse matrices of float64, and a direct solver for symmetric positive definite ones."""
+"""Sparse matrices of float64, and a direct solver for symmetric ones."""
 
 import os
 import threading
@@ -12,6 +12,7 @@ from ._context import current
 _STORAGES = {"general": 0, "lower": 1, "upper": 2, "full": 3}
 _FORMS = {"csc": 0, "csr": 1}
 _PARTS = {"A": 0, "L": 1, "Lt": 2}
+_KINDS = {"definite": 0, "quasidefinite": 1, "indefinite": 2}
 
 
 class Matrix:
@@ -92,12 +93,15 @@ class Matrix:
 
 
 class Factor:
-    """A = L L' with rows and columns in an order that keeps L sparse; what cholesky gives."""
+    """A = L L', or L D L', with rows and columns in an order that keeps L sparse; what cholesky and
+    ldlt give."""
 
-    def __init__(self, matrix, ordering, permutation, seconds):
+    def __init__(self, matrix, ordering, permutation, seconds, kind=0, signs=None, perturbation=0.0):
         self.matrix = matrix
         self._lock = threading.Lock()
-        self._plan = _core.chol_analyze(current(), matrix._handle, ordering, permutation, seconds)
+        self._plan = _core.chol_analyze(
+            current(), matrix._handle, ordering, permutation, seconds, kind, signs, perturbation
+        )
 
     def factor(self, a=None, *, progress=None):
         """Factors, also other values with the same pattern: `a`, made as the first matrix was."""
@@ -112,7 +116,7 @@ class Factor:
 
     def solve(self, b, *, refine=0, part="A"):
         """x with A @ x = b; b may have several columns. refine: the most steps of refinement in
-        twice the precision. part: "L" and "Lt" solve with one factor, in the factor's order."""
+        twice the precision (0 means 10 where L D L' needs them). part: "L" and "Lt" solve with one factor, in the factor's order."""
         if part not in _PARTS:
             raise ValueError('solve: part is "A", "L" or "Lt"')
         n = self.matrix.shape[0]
@@ -148,8 +152,15 @@ class Factor:
         n = self.matrix.shape[0]
         return np.frombuffer(_core.chol_permutation(self._plan, n), np.int64)
 
+    @property
+    def inertia(self):
+        """(above, below, replaced): how many eigenvalues are above and below 0, and how many pivots
+        were replaced, which do not say."""
+        report = self.report
+        return report["positive"], report["negative"], report["perturbed"]
+
     def logdet(self):
-        """The logarithm of the determinant."""
+        """The logarithm of the determinant, of its absolute value for L D L'."""
         return self.report["logdet"]
 
     def condition(self):
@@ -186,16 +197,42 @@ def cholesky(a, *, ordering=None, permutation=None, storage="full", progress=Non
     "best" (what None means). progress: a function of the fraction done, which may raise an exception
     to stop; or True: a bar of tqdm, where it is installed.
     """
+    return _factored(Matrix.of(a, storage), (), progress, ordering, permutation, seconds)
+
+
+def _factored(matrix, pivots, progress=None, ordering=None, permutation=None, seconds=0.0):
     if permutation is not None:
         permutation = np.ascontiguousarray(permutation, np.int64)
         ordering = ordering or "given"
-    plan = Factor(Matrix.of(a, storage), ordering, permutation, seconds)
+    plan = Factor(matrix, ordering, permutation, seconds, *pivots)
     return plan.factor(progress=progress)
 
 
-def solve(a, b, *, refine=2, **options):
-    """x with a @ x = b, for a symmetric positive definite `a`; options are those of cholesky."""
-    return cholesky(a, **options).solve(b, refine=refine)
+def ldlt(a, *, kind="indefinite", signs=None, perturbation=0.0, **options):
+    """Factors any symmetric matrix of scipy.sparse as L D L'; see Factor, and its inertia.
+
+    kind: "indefinite"; or "quasidefinite", faster, for [H B'; B -C] with H and C positive definite.
+    signs: for the latter, the sign of each pivot; None: those of the diagonal, and -1 where it is 0.
+    perturbation: pivots below this share of the largest entry are replaced by so much; 0: the
+    default (2**-26, none for quasidefinite); less than 0: none, and a matrix that needs it is refused.
+    Other options are those of cholesky.
+    """
+    if kind not in ("quasidefinite", "indefinite"):
+        raise ValueError('ldlt: kind is "indefinite" or "quasidefinite"')
+    matrix = Matrix.of(a, options.pop("storage", "full"))
+    if signs is not None:
+        signs = np.ascontiguousarray(np.sign(signs), np.int8)
+        if signs.shape != matrix.shape[:1]:
+            raise ValueError(f"ldlt: signs has shape {signs.shape}, not ({matrix.shape[0]},)")
+    return _factored(matrix, (_KINDS[kind], signs, perturbation), **options)
+
+
+def solve(a, b, *, refine=2, kind="definite", **options):
+    """x with a @ x = b, for a symmetric `a` of this kind, positive definite unless it says
+    otherwise; options are those of cholesky, or of ldlt."""
+    if kind == "definite":
+        return cholesky(a, **options).solve(b, refine=refine)
+    return ldlt(a, kind=kind, **options).solve(b, refine=refine)
 
 
 def read(path):
@@ -208,4 +245,4 @@ def write(path, a, *, storage="general"):
     _core.sparse_write(current(), Matrix.of(a, storage)._handle, os.fspath(path))
 
 
-__all__ = ["Factor", "Matrix", "cholesky", "read", "solve", "write"]
+__all__ = ["Factor", "Matrix", "cholesky", "ldlt", "read", "solve", "write"]

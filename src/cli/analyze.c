@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft analyze`: what a sparse Cholesky factorization will cost, without doing it. */
+/* `weft analyze`: what a sparse factorization will cost, without doing it. */
 #include <errno.h>
 #include <string.h>
 
@@ -106,9 +106,11 @@ static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     weft_sparse *matrix = NULL;
     weft_chol *plan = NULL;
-    const weft_chol_options options = {.size = sizeof options,
-                                       .ordering = wi_value(args, &wi_ordering_option)};
+    weft_chol_options options = {.size = sizeof options,
+                                 .ordering = wi_value(args, &wi_ordering_option)};
     wi_exit result = wi_check_ordering(args);
+    if (result == WI_EXIT_OK)
+        result = wi_check_kind(args, &options.kind);
     if (wi_given(args, &plot_option) && wi_is_standard(wi_value(args, &plot_option)) &&
         wi_given(args, &wi_json_option))
         return wi_usage(args->command, "option --json: standard output takes the picture already; "
@@ -131,25 +133,25 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_ordering_option,
-                                           &wi_half_option,
-                                           &wi_symmetry_tolerance_option,
-                                           &plot_option,
-                                           &wi_json_option,
-                                           &wi_help_option,
-                                           NULL};
+static const wi_option *const options[] = {
+    &wi_kind_option, &wi_ordering_option, &wi_half_option, &wi_symmetry_tolerance_option,
+    &plot_option,    &wi_json_option,     &wi_help_option, NULL};
 
 const wi_command wi_analyze_command = {
     .name = "analyze",
     .operand_text = "A.mtx",
     .summary = "show what factoring a sparse matrix will cost",
-    .details = "Orders the columns of a symmetric matrix and analyzes its Cholesky factor "
-               "without computing it: fill, flops, the tree, and the memory it takes. best "
-               "orders by minimum degree, and by nested dissection too where that is likely "
-               "to pay. Halves of the matrix that differ are treated as weft solve does. A "
-               "file name of - is standard input.",
+    .details =
+        "Orders the columns of a symmetric matrix and analyzes its factor "
+        "without computing it: fill, flops, the tree, and the memory it takes. best "
+        "orders by minimum degree, and by nested dissection too where that is likely "
+        "to pay. With --kind indefinite, columns with small diagonal entries are kept beside "
+        "others, which adds fill. Halves of the matrix that differ are treated as weft solve does. "
+        "A "
+        "file name of - is standard input.",
     .examples = {{"weft analyze A.mtx", "the plan that solving would follow"},
                  {"weft analyze A.mtx --ordering amd --json", "for programs"},
+                 {"weft analyze A.mtx --kind indefinite", "for weft solve --kind indefinite"},
                  {"weft analyze A.mtx --plot plan.svg", "with a picture"}},
     .options = options,
     .suffixes = "mtx",

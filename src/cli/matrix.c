@@ -23,6 +23,20 @@ static void list_halves(const wi_command *command, wi_words *words) {
     wi_words_add(words, "upper");
 }
 
+/* In the order of weft_chol_kind. */
+static const char *const kinds[] = {"definite", "quasidefinite", "indefinite"};
+
+static void list_kinds(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        wi_words_add(words, kinds[k]);
+}
+
+const wi_option wi_kind_option = {.name = "kind",
+                                  .value = "KIND",
+                                  .help = "definite (the default), quasidefinite or indefinite",
+                                  .list = list_kinds,
+                                  .heading = "Kinds"};
 const wi_option wi_ordering_option = {.name = "ordering",
                                       .value = "NAME",
                                       .help = "the order: amd, dissect, rcm, ...; default best",
@@ -44,6 +58,22 @@ wi_exit wi_check_ordering(const wi_arguments *args) {
     const bool known = !ordering || wi_words_have(&words, ordering);
     wi_words_free(&words);
     return known ? WI_EXIT_OK : wi_usage_word(args->command, "ordering", ordering, list_orderings);
+}
+
+wi_exit wi_check_kind(const wi_arguments *args, weft_chol_kind *kind) {
+    const char *const name = wi_value(args, &wi_kind_option);
+    *kind = WEFT_CHOL_DEFINITE;
+    for (size_t k = 0; name && k < sizeof kinds / sizeof *kinds; k++) {
+        if (strcmp(name, kinds[k]) == 0)
+            *kind = (weft_chol_kind)k;
+    }
+    if (name && strcmp(name, kinds[*kind]) != 0)
+        return wi_usage_word(args->command, "kind", name, list_kinds);
+    return WI_EXIT_OK;
+}
+
+const char *wi_kind_name(weft_chol_kind kind) {
+    return kinds[kind];
 }
 
 const char *wi_matrix_name(const wi_arguments *args) {
@@ -113,9 +143,15 @@ wi_exit wi_factor_failed(const wi_arguments *args, weft_status status, const wef
         return wi_session_failed(ctx);
     const long long column = (long long)wi_chol_failed(plan, &pivot) + 1;
     if (status == WEFT_ENOTSPD)
-        wi_say_error("%s: %s is not positive definite: elimination leaves %.9g on the diagonal of "
-                     "column %lld, counted from 1; weft solves positive definite systems only",
-                     call, name, pivot, column);
+        wi_say_error("%s: %s is not %s: elimination leaves %.9g on the diagonal of "
+                     "column %lld, counted from 1; --kind indefinite solves any symmetric matrix",
+                     call, name,
+                     plan->kind == WEFT_CHOL_DEFINITE ? "positive definite" : "quasi-definite",
+                     pivot, column);
+    else if (status == WEFT_ESINGULAR && wi_chol_has_d(plan))
+        wi_say_error("%s: %s has no pivot for column %lld, counted from 1; --kind indefinite "
+                     "solves it if it is not singular",
+                     call, name, column);
     else if (status == WEFT_ESINGULAR)
         wi_say_error("%s: %s is singular: but for rounding column %lld, counted from 1, is a "
                      "combination of others; no solution is the only one",

@@ -10,10 +10,15 @@ enum {
     WI_BEHIND_LABEL = 10 /* column at which the values in a report on a matrix begin */
 };
 
-extern const wi_option wi_ordering_option, wi_half_option, wi_symmetry_tolerance_option;
+extern const wi_option wi_kind_option, wi_ordering_option, wi_half_option,
+    wi_symmetry_tolerance_option;
 
 /* Prints an error if --ordering names no ordering. */
 wi_exit wi_check_ordering(const wi_arguments *args);
+
+/* What --kind says; prints an error if it names no kind. And the name of a kind. */
+wi_exit wi_check_kind(const wi_arguments *args, weft_chol_kind *kind);
+const char *wi_kind_name(weft_chol_kind kind);
 
 /* Prints an error if --half or --symmetry-tolerance make no sense. */
 wi_exit wi_check_meaning(const wi_arguments *args);

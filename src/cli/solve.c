@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft solve`: solves a system, and reports time, memory and accuracy. Here, of sparse symmetric
- * positive definite matrices; solve_dense.c has dense ones. */
+ * matrices; solve_dense.c has dense ones. */
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -34,6 +34,7 @@ typedef struct solving {
     weft_context *ctx;
     weft_sparse *matrix;
     weft_chol *plan;
+    weft_chol_kind kind;
     wi_rhs b, x;
     wi_rhs rounding; /* for b = A 1: first the rounding error of b, then A \ that error */
     size_t repeats;
@@ -75,7 +76,7 @@ static int show_progress(void *user, double done) {
     return 0;
 }
 
-static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
+static wi_exit check_options(const wi_arguments *args, size_t *repeats, weft_chol_kind *kind) {
     const char *const repeat = wi_value(args, &repeat_option), *const rhs =
                                                                    wi_value(args, &wi_rhs_option);
     *repeats = 1;
@@ -95,13 +96,16 @@ static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
         if (result != WI_EXIT_OK)
             return result;
     }
-    const wi_exit meaning = wi_check_meaning(args);
-    return meaning == WI_EXIT_OK ? wi_check_ordering(args) : meaning;
+    wi_exit result = wi_check_meaning(args);
+    if (result == WI_EXIT_OK)
+        result = wi_check_kind(args, kind);
+    return result == WI_EXIT_OK ? wi_check_ordering(args) : result;
 }
 
 static wi_exit prepare(solving *s) {
     const weft_chol_options options = {.size = sizeof options,
-                                       .ordering = wi_value(s->args, &wi_ordering_option)};
+                                       .ordering = wi_value(s->args, &wi_ordering_option),
+                                       .kind = s->kind};
     const size_t n = weft_sparse_rows(s->matrix);
     weft_chol_report report = {.size = sizeof report};
     wi_exit result = wi_given(s->args, &wi_rhs_option)
@@ -194,6 +198,7 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_count(&json, "nnz_l", report->nnz_l);
     wi_json_element(&json, "flops", WEFT_F64, &report->flops);
     wi_json_string(&json, "ordering", report->ordering);
+    wi_json_string(&json, "kind", wi_kind_name(s->kind));
     wi_json_count(&json, "supernodes", report->supernodes);
     wi_json_count(&json, "tree_height", report->tree_height);
     wi_json_count(&json, "largest_front", report->largest_front);
@@ -207,6 +212,11 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_count(&json, "right_hand_sides", s->b.count);
     wi_json_count(&json, "refinements", report->refinements);
     wi_json_count(&json, "stalled", report->stalled);
+    wi_json_count(&json, "krylov_steps", report->krylov_steps);
+    wi_json_count(&json, "positive", report->positive);
+    wi_json_count(&json, "negative", report->negative);
+    wi_json_count(&json, "perturbed", report->perturbed);
+    wi_json_count(&json, "pairs", report->pairs);
     wi_json_number(&json, "backward_error", report->backward_error);
     wi_json_number(&json, "normwise_error", report->normwise_error);
     if (!wi_given(s->args, &wi_rhs_option))
@@ -218,10 +228,20 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_close(&json);
 }
 
+/* How many pivots there were of each kind, and how the solution was improved. */
+static void print_pivots(const solving *s, FILE *to, const weft_chol_report *report) {
+    if (s->kind == WEFT_CHOL_DEFINITE)
+        return;
+    wi_print_line(to, WI_BEHIND_LABEL,
+                  "pivots    %zu above 0, %zu below, %zu replaced; %zu pair%s of columns",
+                  report->positive, report->negative, report->perturbed, report->pairs,
+                  wi_plural(report->pairs));
+}
+
 static void print_report(const solving *s, const weft_chol_report *report) {
     FILE *const to = wi_value(s->args, &wi_output_option) ? stderr : stdout;
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
-    char forward[96] = "", condition[96] = "more than a double can hold";
+    char krylov[48] = "", forward[96] = "", condition[96] = "more than a double can hold";
     wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
                   wi_style_on(to, WI_BOLD), wi_matrix_name(s->args), wi_style_on(to, WI_PLAIN),
                   report->n, report->nnz_a);
@@ -241,10 +261,13 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     wi_print_line(to, WI_BEHIND_LABEL, "factor    %s, %.3g flops, %.3g GF/s, by %s on %s",
                   wi_format_seconds(report->factor_seconds, a), report->flops, gflops(report),
                   weft_used(s->ctx, "sparse"), weft_place(s->ctx));
+    print_pivots(s, to, report);
+    if (report->krylov_steps > 0)
+        snprintf(krylov, sizeof krylov, ", %zu of GMRES", report->krylov_steps);
     wi_print_line(to, WI_BEHIND_LABEL,
-                  "solve     %s, %zu right-hand side%s, %zu step%s of refinement%s",
+                  "solve     %s, %zu right-hand side%s, %zu step%s of refinement%s%s",
                   wi_format_seconds(report->solve_seconds, a), s->b.count, wi_plural(s->b.count),
-                  report->refinements, wi_plural(report->refinements),
+                  report->refinements, wi_plural(report->refinements), krylov,
                   report->stalled > 0 ? ", which stalled" : "");
     if (!wi_given(s->args, &wi_rhs_option))
         snprintf(forward, sizeof forward, "; forward %.2g (b = A 1, so x is known)",
@@ -257,7 +280,9 @@ static void print_report(const solving *s, const weft_chol_report *report) {
         snprintf(condition, sizeof condition, "about %.2g%s", report->condition_estimate,
                  report->condition_estimate >= 0x1p53 ? ", singular as far as doubles can tell"
                                                       : "");
-    wi_print_line(to, WI_BEHIND_LABEL, "condition %s; log det A = %.9g", condition, report->logdet);
+    wi_print_line(to, WI_BEHIND_LABEL, "condition %s; log %sdet A%s = %.9g", condition,
+                  s->kind == WEFT_CHOL_DEFINITE ? "" : "|",
+                  s->kind == WEFT_CHOL_DEFINITE ? "" : "|", report->logdet);
 }
 
 static wi_exit run(solving *s) {
@@ -281,9 +306,10 @@ static wi_exit run(solving *s) {
 }
 
 /* Refuses options that are about matrices of the other kind. */
-static wi_exit check_kind(const wi_arguments *args, bool dense) {
-    static const wi_option *const of_sparse[] = {
-        &wi_ordering_option, &wi_half_option, &wi_symmetry_tolerance_option, &repeat_option, NULL};
+static wi_exit check_storage(const wi_arguments *args, bool dense) {
+    static const wi_option *const of_sparse[] = {&wi_kind_option, &wi_ordering_option,
+                                                 &wi_half_option, &wi_symmetry_tolerance_option,
+                                                 &repeat_option,  NULL};
     static const wi_option *const of_dense[] = {&wi_spd_option, &wi_precision_option, NULL};
     for (const wi_option *const *at = dense ? of_sparse : of_dense; *at; at++)
         if (wi_given(args, *at))
@@ -297,11 +323,11 @@ static wi_exit check_kind(const wi_arguments *args, bool dense) {
 static wi_exit execute(const wi_arguments *args) {
     solving s = {.args = args};
     bool dense = false;
-    wi_exit result = check_options(args, &s.repeats);
+    wi_exit result = check_options(args, &s.repeats, &s.kind);
     if (result == WI_EXIT_OK)
         result = wi_is_dense(args, &dense);
     if (result == WI_EXIT_OK)
-        result = check_kind(args, dense);
+        result = check_storage(args, dense);
     if (result == WI_EXIT_OK && dense)
         return wi_solve_dense(args);
     if (result == WI_EXIT_OK)
@@ -324,25 +350,17 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_rhs_option,
-                                           &wi_output_option,
-                                           &wi_ordering_option,
-                                           &wi_half_option,
-                                           &wi_symmetry_tolerance_option,
-                                           &wi_variant_option,
-                                           &refine_option,
-                                           &repeat_option,
-                                           &wi_spd_option,
-                                           &wi_precision_option,
-                                           &wi_place_option,
-                                           &wi_json_option,
-                                           &wi_help_option,
-                                           NULL};
+static const wi_option *const options[] = {
+    &wi_rhs_option,      &wi_output_option,    &wi_kind_option,
+    &wi_ordering_option, &wi_half_option,      &wi_symmetry_tolerance_option,
+    &wi_variant_option,  &refine_option,       &repeat_option,
+    &wi_spd_option,      &wi_precision_option, &wi_place_option,
+    &wi_json_option,     &wi_help_option,      NULL};
 
 const wi_command wi_solve_command = {
     .name = "solve",
     .operand_text = "A.mtx|A.npy",
-    .summary = "solve a system: sparse positive definite, or dense",
+    .summary = "solve a system: sparse symmetric, or dense",
     .details =
         "Solves A X = B for one or many right-hand sides, and reports times, memory, and "
         "how accurate X is. Without --rhs B is A times a column of ones. A dense matrix, "
@@ -351,7 +369,10 @@ const wi_command wi_solve_command = {
         "factors f64 in f32; --variant takes direct or mixed there. On place gpus large dense "
         "matrices are factored by all GPUs; on place mpi, without --spd, by all ranks, each of "
         "which reads the files. A sparse matrix, .mtx, "
-        "is symmetric positive definite, and the report says ordering and fill. Of a matrix "
+        "is symmetric positive definite, and the report says ordering and fill; --kind "
+        "quasidefinite is for [H B'; B -C] with H and C positive definite, --kind indefinite for "
+        "any symmetric matrix, and the report then says how many eigenvalues are above and "
+        "below 0. Of a matrix "
         "that is given as positive definite in .npy the lower triangle is read. One "
         "that is singular or not positive "
         "definite is refused with the column that shows it. If a sparse file gives both "
@@ -361,8 +382,8 @@ const wi_command wi_solve_command = {
         "file name of - is standard input.",
     .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                  {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
+                 {"weft solve A.mtx --kind indefinite", "with eigenvalues above and below 0"},
                  {"weft solve A.npy -b b.npy -o x.npy", "a dense system"},
-                 {"gzip -dc A.mtx.gz | weft solve - -o x.npy", "from a pipe"},
                  {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
     .options = options,
     .ladder = "sparse",

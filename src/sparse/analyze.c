@@ -5,6 +5,7 @@
 
 #include "sparse/chol_device.h"
 #include "sparse/order.h"
+#include "sparse/pairs.h"
 
 static const char name[] = "weft_chol_analyze";
 
@@ -27,6 +28,7 @@ void weft_chol_destroy(weft_chol *plan) {
     wi_numbers_free(&plan->numbers);
     wi_chol_device_free(plan);
     wi_symbolic_free(&plan->symbolic);
+    wi_host_free(plan->negative);
     wi_host_free(plan);
 }
 
@@ -44,7 +46,7 @@ void wi_chol_describe(weft_chol *plan) {
     report->factor_bytes = symbolic->factor_bytes;
     report->work_bytes = symbolic->work_bytes;
     report->analysis_bytes =
-        sizeof *plan +
+        sizeof *plan + (plan->negative ? (size_t)wi_sign_words(symbolic->n) : 0) * sizeof(int64_t) +
         (4 * n + 6 * supernodes + 2 + (size_t)symbolic->rows_at[supernodes]) * sizeof(int64_t);
 }
 
@@ -121,6 +123,42 @@ static weft_status order(weft_context *ctx, const weft_chol_options *options,
     return status;
 }
 
+/* Is the order of the columns the caller's? Then it stays as it is. */
+static bool is_callers(weft_context *ctx, const weft_chol_options *options) {
+    const wi_row *const forced = *forced_row(ctx);
+    const char *const asked = options->ordering ? options->ordering : forced ? forced->name : "";
+    return strcmp(asked, "natural") == 0 || strcmp(asked, "given") == 0;
+}
+
+/* Orders the columns of an indefinite matrix, pairs as one vertex each; the graph becomes the one
+ * in which both columns of a pair have the same neighbours. */
+static weft_status order_pairs(weft_context *ctx, const weft_sparse *matrix,
+                               const weft_chol_options *options, wi_pattern *graph, int64_t *perm,
+                               double *flops, const char **chosen) {
+    int64_t *partner = NULL, *vertex = NULL;
+    wi_pattern joined = {0, NULL, NULL};
+    weft_status status = WEFT_OK;
+    if (!is_callers(ctx, options))
+        status = wi_pairs_find(ctx, name, matrix, &partner);
+    if (status != WEFT_OK)
+        return status;
+    if (!partner)
+        return order(ctx, options, graph, perm, flops, chosen);
+    vertex = wi_host_alloc((size_t)graph->n * sizeof *vertex);
+    status =
+        vertex ? wi_pairs_join(ctx, name, graph, partner, vertex, &joined)
+               : wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for the graph of pairs; free some", name);
+    if (status == WEFT_OK)
+        status = order(ctx, options, &joined, perm, flops, chosen);
+    if (status == WEFT_OK)
+        status = wi_pairs_part(ctx, name, &joined, partner, vertex, perm, graph);
+    *flops = INFINITY;
+    wi_pattern_free(&joined);
+    wi_host_free(vertex);
+    wi_host_free(partner);
+    return status;
+}
+
 static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
                            const weft_chol_options *options, weft_chol *plan) {
     const double begin = wi_now();
@@ -137,7 +175,9 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
     }
     const double order_begin = wi_now();
     double flops;
-    status = order(ctx, options, &graph, perm, &flops, &plan->report.ordering);
+    status = options->kind == WEFT_CHOL_INDEFINITE
+                 ? order_pairs(ctx, matrix, options, &graph, perm, &flops, &plan->report.ordering)
+                 : order(ctx, options, &graph, perm, &flops, &plan->report.ordering);
     const double order_end = wi_now();
     if (status == WEFT_OK)
         status =
@@ -152,6 +192,56 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
 done:
     wi_host_free(perm);
     wi_pattern_free(&graph);
+    return status;
+}
+
+static weft_status check_kind(weft_context *ctx, const weft_sparse *matrix,
+                              const weft_chol_options *options) {
+    if ((unsigned)options->kind > WEFT_CHOL_INDEFINITE)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: options.kind is %d; it is WEFT_CHOL_DEFINITE, WEFT_CHOL_QUASIDEFINITE "
+                       "or WEFT_CHOL_INDEFINITE",
+                       name, (int)options->kind);
+    if (!(options->perturbation < 1))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: options.perturbation is %g; give the share of the largest entry below "
+                       "which a pivot is replaced, as 1e-8, or 0 for the default",
+                       name, options->perturbation);
+    if (options->kind != WEFT_CHOL_DEFINITE && ctx->kind != WI_CPU)
+        return wi_chol_refuse_d(ctx, name);
+    for (size_t j = 0;
+         options->kind == WEFT_CHOL_QUASIDEFINITE && options->signs && j < matrix->cols; j++) {
+        if (options->signs[j] == 0)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: options.signs[%zu] is 0; give 1 or -1, or NULL for the signs of "
+                           "the diagonal",
+                           name, j);
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_chol_take_signs(weft_context *ctx, const char *call, weft_chol *plan, int64_t n) {
+    const size_t bytes = (size_t)wi_sign_words(n) * sizeof *plan->negative;
+    plan->negative = wi_host_alloc(bytes);
+    if (!plan->negative)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, the signs; free some", call,
+                       bytes);
+    memset(plan->negative, 0, bytes);
+    return WEFT_OK;
+}
+
+/* What the options say about pivots. */
+static weft_status keep_kind(weft_context *ctx, const weft_sparse *matrix,
+                             const weft_chol_options *options, weft_chol *plan) {
+    const int64_t n = (int64_t)matrix->cols;
+    weft_status status = WEFT_OK;
+    plan->kind = options->kind;
+    plan->perturbation = options->perturbation;
+    if (options->kind != WEFT_CHOL_QUASIDEFINITE || !options->signs || n == 0)
+        return WEFT_OK;
+    status = wi_chol_take_signs(ctx, name, plan, n);
+    for (int64_t j = 0; j < n && status == WEFT_OK; j++)
+        plan->negative[j / 64] |= (uint64_t)(options->signs[j] < 0) << j % 64;
     return status;
 }
 
@@ -173,10 +263,14 @@ weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
                        "%s: options.ordering_seconds is %g; give seconds, or 0 for the default",
                        name, whole.ordering_seconds);
     weft_chol *made;
-    status = wi_chol_create(ctx, name, &made);
+    status = check_kind(ctx, matrix, &whole);
+    if (status == WEFT_OK)
+        status = wi_chol_create(ctx, name, &made);
     if (status != WEFT_OK)
         return status;
-    status = analyze(ctx, matrix, &whole, made);
+    status = keep_kind(ctx, matrix, &whole, made);
+    if (status == WEFT_OK)
+        status = analyze(ctx, matrix, &whole, made);
     if (status == WEFT_OK)
         *plan = made;
     else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scaling, for matrices with numbers near the limits of double: T A T is factored instead of A,
- * where T is diagonal and consists of powers of two, so that nothing is rounded. Other matrices are
- * not scaled. */
+/* Scaling, for matrices with numbers near the limits of double, and for L D Lt of matrices whose
+ * columns differ much in size: T A T is factored instead of A, where T is diagonal and consists of
+ * powers of two, so that nothing is rounded. Other matrices are not scaled. */
 #include <math.h>
 
 #include "sparse/chol.h"
@@ -25,10 +25,73 @@ static bool is_extreme(const weft_sparse *matrix) {
     return least < least_diagonal || most > most_diagonal;
 }
 
-static weft_status take_room(weft_context *ctx, const char *call, weft_chol *plan) {
+/* ---- scaling so that the largest entries of all columns are near 1 ---- */
+
+/* The most that the largest entries of columns may differ in an indefinite matrix that is factored
+ * as it is: a power of two. */
+static const int most_apart = 8;
+
+/* most[j] = the exponent of the largest entry of column j of the scaled matrix; INT32_MIN if it is
+ * 0. */
+static void find_exponents(const weft_sparse *matrix, const int32_t *power, int32_t *most) {
+    for (size_t j = 0; j < matrix->cols; j++)
+        most[j] = INT32_MIN;
+    for (size_t j = 0; j < matrix->cols; j++) {
+        for (int64_t k = matrix->start[j]; k < matrix->start[j + 1]; k++) {
+            const int64_t i = matrix->row[k];
+            if (matrix->value[k] == 0)
+                continue;
+            const int32_t size = ilogb(matrix->value[k]) + power[i] + power[j];
+            most[i] = size > most[i] ? size : most[i];
+            most[j] = size > most[j] ? size : most[j];
+        }
+    }
+}
+
+/* Each step takes the square root of every column's largest entry from its row and its column
+ * (Ruiz 2001); after a few, all are between 1/2 and 4. */
+void wi_equilibrate(const weft_sparse *matrix, int32_t *power, int32_t *most) {
+    enum {
+        MOST_STEPS = 8
+    };
+    bool changed = true;
+    for (size_t j = 0; j < matrix->cols; j++)
+        power[j] = 0;
+    for (int step = 0; step < MOST_STEPS && changed; step++) {
+        changed = false;
+        find_exponents(matrix, power, most);
+        for (size_t j = 0; j < matrix->cols; j++) {
+            const int32_t half = most[j] == INT32_MIN ? 0 : (int32_t)floor((most[j] + 1) / 2.0);
+            power[j] -= half;
+            changed |= half != 0;
+        }
+    }
+}
+
+/* Do the largest entries of the columns differ much, or is one near the limits? */
+static bool is_uneven(const weft_sparse *matrix, int32_t *power, int32_t *most) {
+    int32_t low = INT32_MAX, high = INT32_MIN;
+    for (size_t j = 0; j < matrix->cols; j++)
+        power[j] = 0;
+    find_exponents(matrix, power, most);
+    for (size_t j = 0; j < matrix->cols; j++) {
+        low = most[j] != INT32_MIN && most[j] < low ? most[j] : low;
+        high = most[j] > high ? most[j] : high;
+    }
+    return low <= high &&
+           (high - low > most_apart || low < ilogb(least_diagonal) || high > ilogb(most_diagonal));
+}
+
+/* ---- the plan's matrix ---- */
+
+size_t wi_balance_bytes(const weft_chol *plan) {
+    return plan->report.nnz_a * sizeof(double) +
+           2 * (size_t)plan->symbolic.n * sizeof(*plan->numbers.balance.power);
+}
+
+weft_status wi_balance_reserve(weft_context *ctx, const char *call, weft_chol *plan) {
     wi_numbers *const numbers = &plan->numbers;
-    const size_t bytes = plan->report.nnz_a * sizeof(double) +
-                         2 * (size_t)plan->symbolic.n * sizeof(*numbers->balance.power);
+    const size_t bytes = wi_balance_bytes(plan);
     if (numbers->scaled)
         return WEFT_OK;
     numbers->scaled = wi_host_alloc(bytes);
@@ -36,23 +99,31 @@ static weft_status take_room(weft_context *ctx, const char *call, weft_chol *pla
         return wi_fail(ctx, WEFT_ENOMEM,
                        "%s: no memory for %zu bytes, the matrix scaled; free some", call, bytes);
     numbers->scaled_bytes = bytes;
-    wi_numbers_note_peak(plan);
     return WEFT_OK;
+}
+
+/* Does the matrix have to be scaled? What finds out for L D Lt borrows the memory of solves. */
+static bool is_to_be_scaled(const weft_chol *plan, const weft_sparse *matrix) {
+    int32_t *const room = (void *)plan->numbers.solve;
+    return wi_chol_has_d(plan) ? is_uneven(matrix, room, room + matrix->cols) : is_extreme(matrix);
 }
 
 weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan,
                             const weft_sparse *matrix) {
     wi_numbers *const numbers = &plan->numbers;
-    if (!is_extreme(matrix)) {
+    if (!is_to_be_scaled(plan, matrix)) {
         numbers->balance.scaled = false;
         return WEFT_OK;
     }
-    const weft_status status = take_room(ctx, call, plan);
+    const weft_status status = wi_balance_reserve(ctx, call, plan);
     if (status != WEFT_OK)
         return status;
+    wi_numbers_note_peak(plan);
     int32_t *const first = (int32_t *)(numbers->scaled + plan->report.nnz_a);
     int32_t *const power = numbers->balance.power == first ? first + matrix->cols : first;
-    for (size_t j = 0; j < matrix->cols; j++) {
+    if (wi_chol_has_d(plan))
+        wi_equilibrate(matrix, power, (void *)numbers->solve);
+    for (size_t j = 0; j < matrix->cols && !wi_chol_has_d(plan); j++) {
         const double d = wi_sparse_diagonal(matrix, (int64_t)j);
         power[j] = d > 0 ? -(int32_t)floor(ilogb(d) / 2.0) : 0;
     }

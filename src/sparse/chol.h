@@ -5,6 +5,7 @@
 #define WI_SPARSE_CHOL_H
 
 #include "core/rows.h"
+#include "sparse/dense.h"
 #include "sparse/symbolic.h"
 
 #ifdef __cplusplus
@@ -68,6 +69,18 @@ typedef struct wi_balance {
     int32_t *power;
 } wi_balance;
 
+/* D and the interchanges of L D Lt, and how to choose pivots: for all columns, or from the first
+ * column of a supernode on. */
+typedef struct wi_pivots {
+    double *d, *e; /* as in wi_dense_pivots */
+    int8_t *mark;
+    int32_t *swap; /* first column k of the supernode was exchanged with column swap[k], then the
+                      next, and so on; counted in the supernode */
+    int8_t *signs; /* that the pivots should have; NULL for INDEFINITE */
+    double tiny;
+    bool perturb;
+} wi_pivots;
+
 /* ---- memory for the values: numbers.c ---- */
 
 /* L is stored by supernodes: supernode s has a panel of height x columns, in blocks of columns
@@ -97,11 +110,18 @@ typedef struct wi_numbers {
     double *scaled; /* for the values of a matrix that is scaled, and its powers of two */
     size_t scaled_bytes;
     wi_balance balance;
-    bool mapped; /* entry, slot and relative are filled */
+    wi_pivots pivots; /* for the kinds with D */
+    bool mapped;      /* entry, slot and relative are filled */
 } wi_numbers;
 
 /* Bytes of everything in wi_numbers. */
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs);
+
+/* Vectors that GMRES needs. */
+enum {
+    WI_KRYLOV_STEPS = 10, /* between two restarts */
+    WI_KRYLOV_VECTORS = WI_KRYLOV_STEPS + 2
+};
 
 /* The parts of `solve`, for `rhs` right-hand sides. */
 typedef struct wi_solve_room {
@@ -109,6 +129,7 @@ typedef struct wi_solve_room {
     double *stack; /* parts as in cut.part, each times rhs */
     double *front; /* front_entries for each thread */
     int64_t front_entries;
+    double *krylov; /* for the kinds with D: krylov.c has it */
 } wi_solve_room;
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
 
@@ -133,7 +154,39 @@ weft_status wi_numbers_fill_maps(weft_context *ctx, const char *call, const wi_s
 weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
                            const weft_sparse *matrix);
 
+/* ---- D: pivots.c ---- */
+
+/* The bytes of wi_pivots; 0 for L Lt. And its parts in so many bytes. */
+size_t wi_pivots_bytes(const weft_chol *plan);
+void wi_pivots_place(const weft_chol *plan, void *memory, wi_pivots *pivots);
+
+/* The part of supernode s. */
+wi_pivots wi_pivots_of(const weft_chol *plan, int64_t s);
+
+/* Before a factorization: the signs wanted, and what is tiny in this matrix. */
+void wi_pivots_begin(weft_chol *plan, const weft_sparse *matrix);
+
+/* After it: the report's inertia. */
+void wi_pivots_count(weft_chol *plan);
+
+/* x = the rows of supernode s in the order in which they were pivots, or back; x has `count`
+ * columns, and their first row is that of the supernode. Nothing for L Lt. */
+void wi_pivots_interchange(const weft_chol *plan, int64_t s, int64_t count, double *x, int64_t ldx);
+void wi_pivots_restore(const weft_chol *plan, int64_t s, int64_t count, double *x, int64_t ldx);
+
+/* x = D^-1 x. */
+void wi_pivots_divide(const weft_chol *plan, int64_t s, int64_t count, double *x, int64_t ldx);
+
 /* ---- scaling: balance.c ---- */
+
+/* Powers of two that bring the largest entries of all rows and columns near 1; `most` has room for
+ * as many. */
+void wi_equilibrate(const weft_sparse *matrix, int32_t *power, int32_t *most);
+
+/* Memory for the matrix scaled; taken once. For L D Lt it is part of what is reserved, else it is
+ * taken when it is first needed. */
+size_t wi_balance_bytes(const weft_chol *plan);
+weft_status wi_balance_reserve(weft_context *ctx, const char *call, weft_chol *plan);
 
 /* Decides whether the matrix has to be scaled, and by how much. Allocates memory the first time one
  * has to be. The powers of the matrix before are kept. */
@@ -155,6 +208,9 @@ typedef enum wi_chol_state {
 } wi_chol_state;
 
 struct weft_chol {
+    weft_chol_kind kind;
+    double perturbation; /* as in weft_chol_options */
+    uint64_t *negative;  /* a bit for each column of the caller: signs; NULL: none given */
     wi_symbolic symbolic;
     uint64_t fingerprint; /* of the pattern that was analyzed */
     weft_chol_report report;
@@ -163,7 +219,7 @@ struct weft_chol {
     bool on_device;                /* the latest factor is there */
     int small;                     /* rows of a front that a block of a GPU does; fewer in tests */
     wi_chol_state state;
-    int64_t failed;    /* a permuted column */
+    int64_t failed;    /* a permuted column; with interchanges, the one that is there now */
     double least_work; /* that pays for waking a thread; 0 in tests of small matrices */
     weft_chol_progress progress;
     void *progress_user;
@@ -181,6 +237,16 @@ static inline int wi_chol_power(const weft_chol *plan, int64_t i) {
     return plan->numbers.balance.scaled ? plan->numbers.balance.power[i] : 0;
 }
 
+/* Has the factorization a D? */
+static inline bool wi_chol_has_d(const weft_chol *plan) {
+    return plan->kind != WEFT_CHOL_DEFINITE;
+}
+
+/* Words of plan->negative. */
+static inline int64_t wi_sign_words(int64_t n) {
+    return (n + 63) / 64;
+}
+
 /* Threads for a call: at most as many as there is memory for. */
 static inline int wi_chol_team(const weft_context *ctx, const weft_chol *plan) {
     const int most = plan->on_device ? ctx->threads : plan->numbers.cut.threads;
@@ -189,6 +255,9 @@ static inline int wi_chol_team(const weft_context *ctx, const weft_chol *plan) {
 
 /* Creates an empty plan. */
 weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan);
+
+/* Takes memory for the signs of n columns, all positive. */
+weft_status wi_chol_take_signs(weft_context *ctx, const char *call, weft_chol *plan, int64_t n);
 
 /* Fills the report's facts about the structure. */
 void wi_chol_describe(weft_chol *plan);
@@ -200,11 +269,14 @@ weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft
 /* The same, and that the plan is factored. */
 weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan);
 
+/* WEFT_EUNSUPPORTED: this place does not compute L D Lt. */
+weft_status wi_chol_refuse_d(weft_context *ctx, const char *call);
+
 /* ---- the ladder "sparse" ---- */
 
-/* A rung computes the panels of L. plan->numbers is reserved and mapped. It allocates only with
- * wi_numbers_scratch, and before it writes to the panels. If column k of the permuted matrix is the
- * first whose pivot is not > 0 or not finite, the rung leaves that pivot in the place of L's
+/* A rung computes the panels of L, and D. plan->numbers is reserved and mapped. It allocates only
+ * with wi_numbers_scratch, and before it writes to the panels. If column k of the permuted matrix
+ * is the first whose pivot is not > 0 or not finite, the rung leaves that pivot in the place of L's
  * diagonal entry and returns wi_chol_fail(..., k). The columns before k in the subtree that ends
  * with k are then right in rows up to k, and finite below. */
 typedef struct wi_chol_args {
@@ -214,6 +286,9 @@ typedef struct wi_chol_args {
 } wi_chol_args;
 
 extern const wi_ladder wi_sparse_ladder;
+
+/* The misfit of rungs that compute L Lt alone. */
+const char *wi_chol_fits_definite(const weft_context *ctx, const void *args);
 
 weft_status wi_chol_up_looking(weft_context *ctx, const void *args);
 const char *wi_chol_fits_blas(const weft_context *ctx, const void *args);

@@ -491,11 +491,44 @@ static void cancelled(weft_context *ctx) {
     weft_sparse_destroy(matrix);
 }
 
+/* L D Lt is refused there, with the remedy, before anything is done; and a plan from a cpu place.
+ */
+static void not_definite(weft_context *ctx) {
+    static const int64_t one[] = {0, 1, 1}, row[] = {1};
+    static const double value[] = {1};
+    const weft_chol_options options = {.size = sizeof options, .kind = WEFT_CHOL_INDEFINITE};
+    weft_context *const cpu = test_open("cpu:1");
+    weft_sparse *matrix;
+    weft_chol *plan;
+    double x[2] = {1, 2};
+    assert_int_equal(
+        weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 2, 2, WEFT_I64, one, row, value),
+        WEFT_OK);
+    test_refused(ctx, weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_EUNSUPPORTED,
+                 "weft_chol_analyze", "cpu");
+    assert_null(plan);
+    assert_int_equal(weft_chol_analyze(cpu, matrix, &options, &plan), WEFT_OK);
+    test_refused(ctx, weft_chol_factor(ctx, plan, matrix), WEFT_EUNSUPPORTED, "weft_chol_factor",
+                 "cpu");
+    assert_int_equal(weft_chol_factor(cpu, plan, matrix), WEFT_OK);
+    test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_EUNSUPPORTED,
+                 "weft_chol_solve", "cpu");
+    const size_t needed = report_of(cpu, plan).bytes_needed;
+    assert_true(report_of(ctx, plan).bytes_needed == needed);
+    assert_int_equal(weft_chol_solve(cpu, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_OK);
+    assert_true(x[0] == 2 && x[1] == 1);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+    weft_close(cpu);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(definite),  TEST_ON_EACH_PLACE(indefinite), TEST_ON_EACH_PLACE(large),
-        TEST_ON_EACH_PLACE(files),     TEST_ON_EACH_PLACE(memory),     TEST_ON_EACH_PLACE(places),
-        TEST_ON_EACH_PLACE(cancelled), TEST_ON_EACH_PLACE(range),      TEST_ON_EACH_PLACE(values),
+        TEST_ON_EACH_PLACE(definite),  TEST_ON_EACH_PLACE(indefinite),
+        TEST_ON_EACH_PLACE(large),     TEST_ON_EACH_PLACE(files),
+        TEST_ON_EACH_PLACE(memory),    TEST_ON_EACH_PLACE(places),
+        TEST_ON_EACH_PLACE(cancelled), TEST_ON_EACH_PLACE(range),
+        TEST_ON_EACH_PLACE(values),    TEST_ON_EACH_PLACE(not_definite),
     };
     return cmocka_run_group_tests_name("chol_gpu", tests, NULL, NULL);
 }

@@ -131,9 +131,8 @@ static int64_t largest_panel(const wi_symbolic *symbolic) {
 }
 
 const char *wi_chol_fits_blas(const weft_context *ctx, const void *args) {
-    (void)ctx;
-    (void)args;
-    return wi_blas_load() ? NULL : "needs OpenBLAS; install libopenblas0";
+    return wi_blas_load() ? wi_chol_fits_definite(ctx, args)
+                          : "needs OpenBLAS; install libopenblas0";
 }
 
 weft_status wi_chol_left_looking(weft_context *ctx, const void *args) {

@@ -56,11 +56,52 @@ static inline int64_t wi_dense_packed(int64_t m, int64_t n) {
 int64_t wi_dense_eliminate(int64_t begin, int64_t end, int64_t n, double *a, int64_t lda,
                            double *packed);
 
-/* C -= P Pt, on and below the diagonal, where P are packed rows of k columns: rows row .. row + m -
- * 1 and columns column .. column + n - 1 of C. `row` is `column` or a multiple of WI_DENSE_GROUP; c
- * points to the element in that row and column, which may be above the diagonal. */
+/* C -= P Qt, on and below the diagonal, where P, `packed`, and Q, `across`, are packed rows of k
+ * columns, the same for Lt: rows row .. row + m - 1 and columns column .. column + n - 1 of C.
+ * `row` is `column` or a multiple of WI_DENSE_GROUP; c points to the element in that row and
+ * column, which may be above the diagonal. */
 void wi_dense_update(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
-                     const double *packed, double *c, int64_t ldc);
+                     const double *packed, const double *across, double *c, int64_t ldc);
+
+/* ---- L D Lt: the pivots of a window of columns are chosen in a copy of its square (ldlt_simd.h);
+ * what follows for the rows below it is the same as above, with the square's L packed first and
+ * the rows divided by D between elimination and update ---- */
+
+/* What a pivot is. */
+enum {
+    WI_PIVOT_ONE = 0,
+    WI_PIVOT_FIRST,  /* the first column of two, */
+    WI_PIVOT_SECOND, /* and the second */
+    WI_PIVOT_CHANGED /* one column, and its pivot was replaced */
+};
+
+/* D: d[k] is on its diagonal; e[k] below that if the mark of column k is FIRST. */
+typedef struct wi_dense_pivots {
+    double *d, *e;
+    int8_t *mark;
+} wi_dense_pivots;
+
+/* (*x, *y) = D^-1 (*x, *y) for a pivot of two columns. D is divided by its entry off the diagonal,
+ * the largest of the three or close to it, so that nothing overflows. */
+static inline void wi_dense_divide_pair(double d, double e, double next, double *x, double *y) {
+    const double upper = d / e, lower = next / e, scale = 1 / (upper * lower - 1);
+    const double a = *x / e, b = *y / e;
+    *x = (lower * a - b) * scale;
+    *y = (upper * b - a) * scale;
+}
+
+/* Packs rows 0 ... n - 1 of L, n x n with 1 on the diagonal, as wi_dense_eliminate wants them for
+ * the rows from n on. */
+void wi_dense_pack(int64_t n, const double *l, int64_t ldl, double *packed);
+
+/* Rows begin ... end - 1 of `across` and of A = the packed rows D^-1. begin is a multiple of
+ * WI_DENSE_GROUP. */
+void wi_dense_divide(int64_t begin, int64_t end, int64_t n, const wi_dense_pivots *pivots,
+                     const double *packed, double *across, double *a, int64_t lda);
+
+/* x = D^-1 x for `count` right-hand sides; x is n x count. */
+void wi_dense_divide_sides(int64_t n, int64_t count, const wi_dense_pivots *pivots, double *x,
+                           int64_t ldx);
 
 /* ---- solves with `count` right-hand sides, each a column. A column of the result does not depend
  * on the others. ---- */

@@ -404,7 +404,7 @@ static void subtract_rows(int64_t i, int64_t end, int64_t n, const double *packe
 }
 
 static void update(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
-                   const double *packed, double *c, int64_t ldc) {
+                   const double *packed, const double *across, double *c, int64_t ldc) {
     const int64_t end = row + m;
     strip s = {
         .k = k, .a_step = TILE_ROWS, .b_step = TILE_ROWS, .a_next = TILE_ROWS * k, .ldc = ldc};
@@ -412,12 +412,12 @@ static void update(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
     for (int64_t j = column, next; j < wi_least(column + n, end); c += (next - j) * ldc, j = next) {
         const int64_t below = (j / WI_WIDE + 1) * WI_WIDE;
         next = wi_least(below, column + n);
-        s.b = row_at(packed, j, k);
+        s.b = row_at(across, j, k);
         if (j < row) {
             subtract_rows(row, end, next - j, packed, c, &s);
             continue;
         }
-        s.a = s.b;
+        s.a = row_at(packed, j, k);
         s.c = c + j;
         subtract_corner(wi_least(below, end) - j, next - j, &s);
         subtract_rows(below, end, next - j, packed, c, &s);
@@ -440,4 +440,4 @@ static void multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t l
 }
 
 const wi_dense_simd WI_FOR_ISA(wi_dense_simd) = {
-    .eliminate = eliminate, .update = update, .multiply = multiply};
+    .group = TILE_ROWS, .eliminate = eliminate, .update = update, .multiply = multiply};

@@ -8,10 +8,11 @@
 #include "cpu/isa.h"
 
 typedef struct wi_dense_simd {
+    int64_t group; /* packed rows that are stored together, column by column */
     int64_t (*eliminate)(int64_t begin, int64_t end, int64_t n, double *a, int64_t lda,
                          double *packed);
     void (*update)(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
-                   const double *packed, double *c, int64_t ldc);
+                   const double *packed, const double *across, double *c, int64_t ldc);
     /* C -= A Bt for small matrices that are not packed; C is m x n, A m x k, B n x k. */
     void (*multiply)(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
                      int64_t ldb, double *c, int64_t ldc);

@@ -246,7 +246,7 @@ static void check_update(wi_isa isa, int64_t m, int64_t n, int64_t k) {
         for (int64_t row = k + begin, next; row < k + m; row = next) {
             next = cut_after(row, k + m);
             WI_OF_ISA(isa, wi_dense_simd)
-                ->update(row, next - row, k + begin, end - begin, k, packed.data,
+                ->update(row, next - row, k + begin, end - begin, k, packed.data, packed.data,
                          array_c.data + (row - k) + begin * ldc, ldc);
         }
     }
@@ -501,7 +501,7 @@ static void test_small_products(void **state) {
                 left = array_a.data[lda * columns - 1] * array_a.data[lda * columns - 1];
             else
                 WI_OF_ISA(isa, wi_dense_simd)
-                    ->update(COLUMNS, 1, COLUMNS, 1, COLUMNS, packed.data, &left, 1);
+                    ->update(COLUMNS, 1, COLUMNS, 1, COLUMNS, packed.data, packed.data, &left, 1);
             if (!(fabs(left - (1 - COLUMNS * small * small)) <= 0x1p-52))
                 fail_msg("%s: %g", say("small products", isa, lda, columns, 0), 1 - left);
         }

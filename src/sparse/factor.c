@@ -11,6 +11,7 @@ static const wi_row rows[] = {
      .what = "row by row of L, each a sparse triangular solve",
      .kinds = WI_ON_CPU,
      .types = WI_ALL_TYPES,
+     .misfit = wi_chol_fits_definite,
      .run = wi_chol_up_looking},
     {.name = "left_looking",
      .what = "dense supernodes that fetch from those before; OpenBLAS",
@@ -47,6 +48,12 @@ static const wi_row rows[] = {
 #endif
 };
 
+const char *wi_chol_fits_definite(const weft_context *ctx, const void *args) {
+    const wi_chol_args *const call = args;
+    (void)ctx;
+    return wi_chol_has_d(call->plan) ? "computes L Lt of positive definite matrices only" : NULL;
+}
+
 const wi_ladder wi_sparse_ladder = {"sparse", rows, sizeof rows / sizeof rows[0]};
 
 weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan) {
@@ -61,7 +68,16 @@ weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_c
                        "%s: plan has memory on GPU %d, and the context is on %s; use one GPU, or "
                        "analyze once for each",
                        call, plan->device->device, ctx->place);
+    if (ctx->kind != WI_CPU && wi_chol_has_d(plan))
+        return wi_chol_refuse_d(ctx, call);
     return WEFT_OK;
+}
+
+weft_status wi_chol_refuse_d(weft_context *ctx, const char *call) {
+    return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                   "%s: place %s factors positive definite matrices only; weft_open a cpu place "
+                   "for WEFT_CHOL_QUASIDEFINITE and WEFT_CHOL_INDEFINITE",
+                   call, ctx->place);
 }
 
 weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft_chol *plan,
@@ -131,8 +147,10 @@ static int64_t supernode_of(const wi_symbolic *symbolic, int64_t k) {
     return low;
 }
 
-/* The entry (k, k) of L, or the pivot if it failed there. */
+/* The entry (k, k) of L, or of D, or the pivot if it failed there. */
 static double diagonal(const weft_chol *plan, int64_t s, int64_t k) {
+    if (wi_chol_has_d(plan))
+        return plan->numbers.pivots.d[k];
     if (plan->on_device)
         return wi_chol_device_entry(plan, k);
     const int64_t j = k - plan->symbolic.first[s];
@@ -144,15 +162,54 @@ static double pivot_of(const weft_chol *plan, int64_t k) {
     return diagonal(plan, supernode_of(&plan->symbolic, k), k);
 }
 
+/* The caller's column that came to place k: pivots may have been chosen in another order. */
+static int64_t column_at(const weft_chol *plan, int64_t k) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const int64_t first = symbolic->first[supernode_of(symbolic, k)];
+    int64_t at = k - first;
+    for (int64_t step = at; step >= 0 && plan->kind == WEFT_CHOL_INDEFINITE; step--) {
+        const int64_t other = plan->numbers.pivots.swap[first + step];
+        at = at == step ? other : at == other ? step : at;
+    }
+    return symbolic->perm[first + at];
+}
+
 /* The same in the caller's matrix. */
 static double unscaled(const weft_chol *plan, int64_t k, double pivot) {
-    return ldexp(pivot, -2 * wi_chol_power(plan, plan->symbolic.perm[k]));
+    return ldexp(pivot, -2 * wi_chol_power(plan, column_at(plan, k)));
+}
+
+/* The same as wi_chol_fail for L D Lt. */
+static weft_status fail_pivot(weft_context *ctx, const char *call, weft_chol *plan,
+                              int64_t column) {
+    const double pivot = pivot_of(plan, column), own = unscaled(plan, column, pivot);
+    const long long j = (long long)column_at(plan, column);
+    if (!isfinite(pivot))
+        return wi_fail(ctx, WEFT_ENONFINITE,
+                       "%s: numbers of L or D grow beyond what a double can hold at column %lld "
+                       "(counted from 0) of the matrix; set options.perturbation",
+                       call, j);
+    plan->state = WI_CHOL_INDEFINITE;
+    if (plan->kind == WEFT_CHOL_QUASIDEFINITE && pivot != 0)
+        return wi_fail(ctx, WEFT_ENOTSPD,
+                       "%s: matrix is not quasi-definite: the pivot of its column %lld (counted "
+                       "from 0) is %g, and its sign was to be %c; correct options.signs, set "
+                       "options.perturbation, or ask for WEFT_CHOL_INDEFINITE",
+                       call, j, own, plan->numbers.pivots.signs[column] < 0 ? '-' : '+');
+    return wi_fail(
+        ctx, WEFT_ESINGULAR,
+        "%s: matrix has no pivot for its column %lld (counted from 0): %g is left on the "
+        "diagonal, and no more beside it that could be chosen; set "
+        "options.perturbation",
+        call, j, own);
 }
 
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column) {
     const double pivot = pivot_of(plan, column);
     const long long j = (long long)plan->symbolic.perm[column];
     plan->failed = column;
+    if (wi_chol_has_d(plan))
+        return fail_pivot(ctx, call, plan, column);
     if (!isfinite(pivot))
         return wi_fail(ctx, WEFT_ENONFINITE,
                        "%s: numbers of L grow beyond what a double can hold at column %lld "
@@ -196,6 +253,13 @@ static bool is_rounding(const weft_sparse *a, const double *d, const double *y) 
     return true;
 }
 
+/* The same for a matrix that may be indefinite, relative to its largest entry. */
+static bool is_rounding_of(const weft_sparse *a, const double *d, const double *y) {
+    static const double rounding = 0x1p-36;
+    return wi_largest(a->rows, y) <=
+           rounding * wi_largest((size_t)a->start[a->cols], a->value) * wi_largest(a->cols, d);
+}
+
 /* Does the direction of column k (see weft_chol_direction), computed from what the failed
  * factorization left, show that the matrix is singular? */
 static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64_t k) {
@@ -207,7 +271,7 @@ static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64
     for (size_t j = 0; j < a->cols; j++)
         room.x[plan->symbolic.perm[j]] = room.y[j];
     weft_sparse_multiply(ctx, a, 1, room.x, a->cols, room.y, a->rows);
-    return is_rounding(a, room.x, room.y);
+    return wi_chol_has_d(plan) ? is_rounding_of(a, room.x, room.y) : is_rounding(a, room.x, room.y);
 }
 
 /* The first column in the subtree of the failed column whose pivot is so small relative to its
@@ -234,6 +298,8 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
     weft_chol *const plan = args->plan;
     int64_t column = plan->failed;
     if (!is_null_direction(ctx, args, column)) {
+        if (wi_chol_has_d(plan))
+            return WEFT_ESINGULAR;
         column = first_tiny_pivot(plan, args->matrix);
         if (!is_null_direction(ctx, args, column))
             return WEFT_ENOTSPD;
@@ -242,7 +308,7 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
     return wi_fail(ctx, WEFT_ESINGULAR,
                    "%s: matrix is singular: its column %lld (counted from 0) is a combination of "
                    "others; weft_chol_direction has d with A d = 0 but for rounding",
-                   args->call, (long long)plan->symbolic.perm[column]);
+                   args->call, (long long)column_at(plan, column));
 }
 
 /* Does this status of a failed rung mean that it has written to L? */
@@ -253,7 +319,7 @@ static bool has_begun(weft_status status) {
 
 int64_t wi_chol_failed(const weft_chol *plan, double *pivot) {
     *pivot = unscaled(plan, plan->failed, pivot_of(plan, plan->failed));
-    return plan->symbolic.perm[plan->failed];
+    return column_at(plan, plan->failed);
 }
 
 static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
@@ -267,8 +333,10 @@ static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
     plan->state = WI_CHOL_EMPTY;
     plan->on_device = ctx->kind == WI_CUDA;
     plan->told = 0;
+    wi_pivots_begin(plan, args.matrix);
     const weft_status ran = wi_run(ctx, &wi_sparse_ladder, call, WI_NO_TYPE, &args);
-    return ran == WEFT_ENOTSPD ? tell_singular(ctx, &args) : ran;
+    return ran == (wi_chol_has_d(plan) ? WEFT_ESINGULAR : WEFT_ENOTSPD) ? tell_singular(ctx, &args)
+                                                                        : ran;
 }
 
 weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
@@ -293,6 +361,8 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
     status = run(ctx, call, plan, matrix);
     if (has_begun(status)) {
         plan->report.factor_seconds = 0;
+        plan->report.positive = plan->report.negative = 0;
+        plan->report.perturbed = plan->report.pairs = 0;
     } else if (status != WEFT_OK) {
         plan->state = before;
         plan->on_device = was_on_device;
@@ -301,12 +371,30 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
     if (status != WEFT_OK)
         return status;
     plan->state = WI_CHOL_FACTORED;
+    wi_pivots_count(plan);
     plan->report.factor_seconds = wi_now() - begin;
     return WEFT_OK;
 }
 
+/* log |det D| for L D Lt, whose L has 1 on the diagonal. */
+static double logdet_of_d(const weft_chol *plan) {
+    const wi_pivots *const pivots = &plan->numbers.pivots;
+    double sum = 0;
+    for (int64_t k = 0; k < plan->symbolic.n; k++) {
+        const double d = pivots->d[k], e = pivots->e[k];
+        sum -= 2 * wi_chol_power(plan, plan->symbolic.perm[k]) * log(2);
+        if (pivots->mark[k] == WI_PIVOT_FIRST)
+            sum += 2 * log(fabs(e)) + log(fabs(d / e * (pivots->d[k + 1] / e) - 1));
+        else if (pivots->mark[k] != WI_PIVOT_SECOND)
+            sum += log(fabs(d));
+    }
+    return sum;
+}
+
 double wi_chol_logdet(const weft_chol *plan) {
     double sum = 0;
+    if (wi_chol_has_d(plan))
+        return logdet_of_d(plan);
     for (int64_t s = 0; s < plan->symbolic.supernodes; s++) {
         for (int64_t k = plan->symbolic.first[s]; k < plan->symbolic.first[s + 1]; k++)
             sum += log(diagonal(plan, s, k)) - wi_chol_power(plan, plan->symbolic.perm[k]) * log(2);
@@ -336,7 +424,7 @@ weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d) {
     status = wi_chol_direction(ctx, plan, supernode_of(symbolic, plan->failed), plan->failed);
     if (status != WEFT_OK)
         return status;
-    const int power = wi_chol_power(plan, symbolic->perm[plan->failed]);
+    const int power = wi_chol_power(plan, column_at(plan, plan->failed));
     for (int64_t k = 0; k < symbolic->n; k++) {
         const int64_t i = symbolic->perm[k];
         d[i] = ldexp(found[k], wi_chol_power(plan, i) - power);

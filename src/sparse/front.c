@@ -21,8 +21,7 @@ wi_front wi_front_of(const weft_chol *plan, int64_t s, int rank) {
                       .update = numbers->stack + wi_stack_at(sizes, numbers->update[s], rank)};
 }
 
-/* Column j of the front from its diagonal down: element i of it is at [i], i >= j. */
-static double *column_of(const wi_front *front, int64_t j) {
+double *wi_front_column(const wi_front *front, int64_t j) {
     const int64_t columns = front->columns;
     return j < columns
                ? wi_block_column(front->panel, front->height, j)
@@ -37,7 +36,7 @@ void wi_chol_load_panel(const weft_chol *plan, const weft_sparse *matrix, int64_
     const wi_front front = wi_front_of(plan, s, 0);
     const int64_t first = plan->symbolic.first[s];
     for (int64_t j = begin; j < end; j++) {
-        double *const column = column_of(&front, j);
+        double *const column = wi_front_column(&front, j);
         for (int64_t i = j; i < front.height; i++)
             column[i] = 0;
         for (int64_t e = numbers->entry_at[first + j]; e < numbers->entry_at[first + j + 1]; e++)
@@ -67,8 +66,8 @@ static void add_child(const wi_front *front, const wi_front *child, const int32_
     const int64_t rows = child->height - child->columns;
     int64_t j = begin > 0 ? find(relative, rows, begin) : 0;
     for (; j < rows && relative[j] < end; j++) {
-        const double *const from = column_of(child, child->columns + j) + child->columns;
-        double *const to = column_of(front, relative[j]);
+        const double *const from = wi_front_column(child, child->columns + j) + child->columns;
+        double *const to = wi_front_column(front, relative[j]);
         for (int64_t i = j; i < rows; i++)
             to[relative[i]] += from[i];
     }
@@ -80,7 +79,7 @@ static void assemble_columns(const weft_chol *plan, const weft_sparse *matrix, i
     const wi_front front = wi_front_of(plan, s, rank);
     wi_chol_load_panel(plan, matrix, s, begin, wi_least(end, front.columns));
     for (int64_t j = begin > front.columns ? begin : front.columns; j < end; j++) {
-        double *const column = column_of(&front, j);
+        double *const column = wi_front_column(&front, j);
         for (int64_t i = j; i < front.height; i++)
             column[i] = 0;
     }
@@ -104,15 +103,9 @@ void wi_front_assemble(wi_thread_group *group, const weft_chol *plan, const weft
 
 /* ---- factorization ---- */
 
-/* Rounds up to whole groups of packed rows. */
-static int64_t whole_groups(int64_t rows) {
-    return (rows + WI_DENSE_GROUP - 1) / WI_DENSE_GROUP * WI_DENSE_GROUP;
-}
-
-/* How many rows a piece of work has, if there are so many in all. */
-static int64_t step_of(const wi_thread_group *group, int64_t rows) {
+int64_t wi_front_step(const wi_thread_group *group, int64_t rows) {
     const int64_t share = group->size == 1 ? rows : rows / (PIECES_EACH * group->size);
-    return wi_least(PIECE_ROWS, whole_groups(share + 1));
+    return wi_least(PIECE_ROWS, wi_whole_groups(share + 1));
 }
 
 /* Eliminates columns first ... end - 1, a block of the panel: one thread of the group does the rows
@@ -120,9 +113,9 @@ static int64_t step_of(const wi_thread_group *group, int64_t rows) {
 static int64_t eliminate_block(wi_thread_group *group, const wi_front *front, int64_t first,
                                int64_t end, double *room, int64_t *failed) {
     const int64_t rows = front->height - first, columns = end - first;
-    const int64_t square = wi_least(rows, whole_groups(columns)),
-                  step = step_of(group, rows - square);
-    double *const block = column_of(front, first) + first;
+    const int64_t square = wi_least(rows, wi_whole_groups(columns)),
+                  step = wi_front_step(group, rows - square);
+    double *const block = wi_front_column(front, first) + first;
     int64_t piece;
     if (group->size == 1 || group->rank == 0) {
         const int64_t done = wi_dense_eliminate(0, square, columns, block, rows, room);
@@ -139,28 +132,42 @@ static int64_t eliminate_block(wi_thread_group *group, const wi_front *front, in
     return front->columns;
 }
 
-/* Subtracts the products of columns first ... end - 1 from rows row ... below - 1 of all columns
- * after them; rows are counted from `first`. */
-static void subtract_rows(const wi_front *front, int64_t first, int64_t end, int64_t row,
-                          int64_t below, const double *room) {
-    const int64_t rows = front->height - first, columns = front->columns - first;
-    for (int64_t column = end - first, wide; column < below; column += wide) {
-        const int64_t top = row > column ? row : column;
-        wide = wi_least(WI_BLOCK_COLUMNS, (column < columns ? columns : rows) - column);
-        wi_dense_update(top, below - top, column, wide, end - first, room,
-                        column_of(front, first + column) + first + top, rows - column);
+/* Where column j of the front is stored: the first column of its block of columns, and the columns
+ * and rows of the panel or update that has it, all counted from that one's first. */
+typedef struct storage {
+    int64_t own, first, columns, rows;
+} storage;
+
+static storage storage_of(const wi_front *front, int64_t j) {
+    const int64_t columns = front->columns, below = front->height - columns;
+    const int64_t own = j < columns ? j : j - columns;
+    return (storage){.own = own,
+                     .first = own / WI_BLOCK_COLUMNS * WI_BLOCK_COLUMNS,
+                     .columns = j < columns ? columns : below,
+                     .rows = j < columns ? front->height : below};
+}
+
+/* Subtracts the products of the columns that were eliminated from rows row ... below - 1 of all
+ * columns after them; rows are counted as they are packed. */
+static void subtract_rows(const wi_front *front, const wi_eliminated *done, int64_t row,
+                          int64_t below) {
+    for (int64_t column = done->end - done->base, wide; column < below; column += wide) {
+        const int64_t top = row > column ? row : column, j = done->base + column;
+        const storage at = storage_of(front, j);
+        wide = wi_least(at.first + WI_BLOCK_COLUMNS, at.columns) - at.own;
+        wi_dense_update(top, below - top, column, wide, done->columns, done->rows, done->across,
+                        wi_front_column(front, j) + done->base + top, at.rows - at.first);
     }
 }
 
-/* The same for all rows; the pieces with the longest rows come first. */
-static void subtract_block(wi_thread_group *group, const wi_front *front, int64_t first,
-                           int64_t end, const double *room) {
-    const int64_t rows = front->height - first, step = step_of(group, front->height - end);
+void wi_front_subtract(wi_thread_group *group, const wi_front *front, const wi_eliminated *done) {
+    const int64_t rows = front->height - done->base;
+    const int64_t step = wi_front_step(group, front->height - done->end);
     const int64_t runs = (rows + step - 1) / step;
     int64_t piece;
-    while (wi_thread_group_take(group, runs - (end - first) / step, &piece)) {
+    while (wi_thread_group_take(group, runs - (done->end - done->base) / step, &piece)) {
         const int64_t row = (runs - 1 - piece) * step;
-        subtract_rows(front, first, end, row, wi_least(rows, row + step), room);
+        subtract_rows(front, done, row, wi_least(rows, row + step));
     }
     wi_thread_group_wait(group);
 }
@@ -172,7 +179,10 @@ int64_t wi_front_factor(wi_thread_group *group, const wi_front *front, double *r
         const int64_t end = wi_least(columns, first + WI_BLOCK_COLUMNS);
         if (eliminate_block(group, front, first, end, room, failed) < columns)
             return *failed;
-        subtract_block(group, front, first, end, room);
+        wi_front_subtract(
+            group, front,
+            &(wi_eliminated){
+                .base = first, .end = end, .columns = end - first, .rows = room, .across = room});
     }
     return columns;
 }

@@ -47,7 +47,10 @@ static bool do_front(multifrontal *m, wi_thread_group *group, int64_t s, double 
                      int64_t *failed) {
     const int64_t columns = wi_super_columns(&m->plan->symbolic, s);
     int64_t done;
-    if (group->size == 1 && wi_front_is_small(m->plan, s)) {
+    if (wi_chol_has_d(m->plan)) {
+        wi_front_assemble(group, m->plan, m->matrix, s);
+        done = wi_front_factor_ldlt(group, m->plan, s, room, failed);
+    } else if (group->size == 1 && wi_front_is_small(m->plan, s)) {
         done = wi_front_small(m->plan, m->matrix, s, group->rank);
     } else {
         const wi_front front = wi_front_of(m->plan, s, group->rank);

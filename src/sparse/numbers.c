@@ -5,6 +5,7 @@
 
 #include "sparse/chol_device.h"
 #include "sparse/dense.h"
+#include "sparse/ldlt_simd.h"
 
 enum {
     LINE = 8 /* doubles in a cache line: two threads' data are at least this far apart */
@@ -14,12 +15,23 @@ static int64_t rounded(int64_t entries) {
     return (entries + LINE - 1) / LINE * LINE;
 }
 
-/* Room for the packed rows of a block of columns of any front above (or below) the cut. */
-static int64_t room_entries(const wi_symbolic *symbolic, const wi_cut *cut, bool above) {
+/* Room for the packed rows of a block of columns of supernode s; with a D, for the square of a
+ * window, and for L D and L, whose rows below the window begin a group of packed rows. */
+static int64_t packed_entries(const weft_chol *plan, int64_t s) {
+    const int64_t columns = wi_super_columns(&plan->symbolic, s);
+    const int64_t height = wi_super_height(&plan->symbolic, s);
+    const int64_t window = wi_least(columns, WI_WINDOW);
+    return wi_chol_has_d(plan)
+               ? WI_WINDOW * window + 2 * wi_dense_packed(height + WI_DENSE_GROUP, window)
+               : wi_dense_packed(height, wi_least(columns, WI_BLOCK_COLUMNS));
+}
+
+/* The same for any front above (or below) the cut. */
+static int64_t room_entries(const weft_chol *plan, const wi_cut *cut, bool above) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
     int64_t most = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
-        const int64_t columns = wi_least(wi_super_columns(symbolic, s), WI_BLOCK_COLUMNS);
-        const int64_t entries = wi_dense_packed(wi_super_height(symbolic, s), columns);
+        const int64_t entries = packed_entries(plan, s);
         if ((symbolic->work[s] > cut->limit) == above && entries > most)
             most = entries;
     }
@@ -42,9 +54,9 @@ static size_t index_bytes(const weft_chol *plan, const wi_cut *cut) {
            (size_t)cut->tasks * sizeof(wi_task) + (entries + rows) * sizeof(int32_t);
 }
 
-static size_t work_entries(const wi_symbolic *symbolic, const wi_cut *cut) {
-    const int64_t tasks = room_entries(symbolic, cut, false) * cut->threads;
-    const int64_t tops = room_entries(symbolic, cut, true);
+static size_t work_entries(const weft_chol *plan, const wi_cut *cut) {
+    const int64_t tasks = room_entries(plan, cut, false) * cut->threads;
+    const int64_t tops = room_entries(plan, cut, true);
     return (size_t)(rounded(wi_stack_entries(&cut->update, cut->threads)) +
                     (tasks > tops ? tasks : tops));
 }
@@ -59,20 +71,24 @@ wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs) {
     room.x = room.y + vector;
     room.stack = room.x + vector;
     room.front = room.stack + rounded(wi_stack_entries(&cut->part, cut->threads) * rhs);
+    room.krylov = room.front + room.front_entries * cut->threads;
     return room;
 }
 
-static size_t solve_entries(const wi_symbolic *symbolic, const wi_cut *cut, int64_t rhs) {
+static size_t solve_entries(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
     return (size_t)(2 * rounded(symbolic->n * rhs) +
                     rounded(wi_stack_entries(&cut->part, cut->threads) * rhs) +
-                    rounded(symbolic->largest_front * rhs) * cut->threads);
+                    rounded(symbolic->largest_front * rhs) * cut->threads +
+                    (wi_chol_has_d(plan) ? WI_KRYLOV_VECTORS * symbolic->n : 0));
 }
 
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     return index_bytes(plan, cut) + symbolic->factor_bytes +
-           (work_entries(symbolic, cut) + solve_entries(symbolic, cut, rhs)) * sizeof(double) +
-           plan->numbers.scratch_bytes + plan->numbers.scaled_bytes;
+           (work_entries(plan, cut) + solve_entries(plan, cut, rhs)) * sizeof(double) +
+           wi_pivots_bytes(plan) + plan->numbers.scratch_bytes +
+           (wi_chol_has_d(plan) ? wi_balance_bytes(plan) : plan->numbers.scaled_bytes);
 }
 
 /* ---- memory ---- */
@@ -115,18 +131,26 @@ static weft_status take_work(weft_context *ctx, const char *call, weft_chol *pla
     numbers->l = take(ctx, call, plan->symbolic.factor_bytes, "the numbers of L");
     if (!numbers->l)
         return WEFT_ENOMEM;
-    numbers->stack = take(ctx, call, work_entries(&plan->symbolic, cut) * sizeof(double),
-                          "updates and workspace");
+    numbers->stack =
+        take(ctx, call, work_entries(plan, cut) * sizeof(double), "updates and workspace");
     if (!numbers->stack)
         return WEFT_ENOMEM;
+    if (wi_chol_has_d(plan)) {
+        void *const memory = take(ctx, call, wi_pivots_bytes(plan), "pivots");
+        if (!memory)
+            return WEFT_ENOMEM;
+        wi_pivots_place(plan, memory, &numbers->pivots);
+        if (wi_balance_reserve(ctx, call, plan) != WEFT_OK)
+            return WEFT_ENOMEM;
+    }
     numbers->rooms = numbers->stack + rounded(wi_stack_entries(&cut->update, cut->threads));
-    numbers->room_entries = room_entries(&plan->symbolic, cut, false);
+    numbers->room_entries = room_entries(plan, cut, false);
     return WEFT_OK;
 }
 
 static weft_status take_solve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
     wi_numbers *const numbers = &plan->numbers;
-    const size_t entries = solve_entries(&plan->symbolic, &numbers->cut, rhs);
+    const size_t entries = solve_entries(plan, &numbers->cut, rhs);
     double *const solve = take(ctx, call, entries * sizeof *solve, "right-hand sides");
     if (!solve)
         return WEFT_ENOMEM;
@@ -198,6 +222,7 @@ void wi_numbers_free(wi_numbers *numbers) {
     wi_host_free(numbers->panel);
     wi_host_free(numbers->l);
     wi_host_free(numbers->stack);
+    wi_host_free(numbers->pivots.d);
     wi_host_free(numbers->solve);
     wi_host_free(numbers->scratch);
     wi_host_free(numbers->scaled);

@@ -10,7 +10,7 @@
 #include "sparse/chol.h"
 #include "sparse/order.h"
 
-static const char magic[8] = {'W', 'E', 'F', 'T', 'P', 'L', 'N', '1'};
+static const char magic[8] = {'W', 'E', 'F', 'T', 'P', 'L', 'N', '2'};
 static const uint64_t byte_order = UINT64_C(0x0102030405060708);
 
 typedef struct header {
@@ -18,8 +18,10 @@ typedef struct header {
     uint64_t byte_order;
     int64_t n, supernodes, rows;
     uint64_t nnz_a, fingerprint;
-    uint64_t checksum; /* of the arrays */
+    uint64_t checksum; /* of all after `ordering` */
     char ordering[16];
+    uint64_t kind, sign_words; /* weft_chol_kind, and the words of weft_chol.negative */
+    double perturbation;
 } header;
 
 /* One array of the plan. */
@@ -29,10 +31,15 @@ typedef struct part {
 } part;
 
 enum {
-    PARTS = 7
+    PARTS = 8
 };
 
-static void list_parts(const wi_symbolic *symbolic, int64_t rows, part parts[PARTS]) {
+static int64_t sign_words_of(const weft_chol *plan) {
+    return plan->negative ? wi_sign_words(plan->symbolic.n) : 0;
+}
+
+static void list_parts(const weft_chol *plan, int64_t rows, part parts[PARTS]) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
     const int64_t n = symbolic->n, supernodes = symbolic->supernodes;
     const part all[PARTS] = {{symbolic->perm, n},
                              {symbolic->parent, n},
@@ -40,15 +47,22 @@ static void list_parts(const wi_symbolic *symbolic, int64_t rows, part parts[PAR
                              {symbolic->first, supernodes + 1},
                              {symbolic->rows_at, supernodes + 1},
                              {symbolic->super_parent, supernodes},
-                             {symbolic->rows, rows}};
+                             {symbolic->rows, rows},
+                             {(int64_t *)plan->negative, sign_words_of(plan)}};
     memcpy(parts, all, sizeof all);
 }
 
-static uint64_t checksum(const part parts[PARTS]) {
-    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+static uint64_t add_word(uint64_t sum, uint64_t word) {
+    return (sum ^ word) * UINT64_C(0x100000001B3);
+}
+
+static uint64_t checksum(const header *head, const part parts[PARTS]) {
+    uint64_t sum = UINT64_C(0xCBF29CE484222325), bits;
+    memcpy(&bits, &head->perturbation, sizeof bits);
+    sum = add_word(add_word(add_word(sum, head->kind), head->sign_words), bits);
     for (int p = 0; p < PARTS; p++) {
         for (int64_t k = 0; k < parts[p].count; k++)
-            sum = (sum ^ (uint64_t)parts[p].array[k]) * UINT64_C(0x100000001B3);
+            sum = add_word(sum, (uint64_t)parts[p].array[k]);
     }
     return sum;
 }
@@ -69,11 +83,14 @@ static size_t describe(const weft_chol *plan, header *head, part parts[PARTS]) {
                      .supernodes = symbolic->supernodes,
                      .rows = symbolic->rows_at[symbolic->supernodes],
                      .nnz_a = plan->report.nnz_a,
-                     .fingerprint = plan->fingerprint};
-    list_parts(symbolic, head->rows, parts);
+                     .fingerprint = plan->fingerprint,
+                     .kind = (uint64_t)plan->kind,
+                     .sign_words = (uint64_t)sign_words_of(plan),
+                     .perturbation = plan->perturbation};
+    list_parts(plan, head->rows, parts);
     memcpy(head->magic, magic, sizeof magic);
     strncpy(head->ordering, plan->report.ordering, sizeof head->ordering - 1);
-    head->checksum = checksum(parts);
+    head->checksum = checksum(head, parts);
     size_t bytes = sizeof *head;
     for (int p = 0; p < PARTS; p++)
         bytes += (size_t)parts[p].count * sizeof(int64_t);
@@ -250,7 +267,12 @@ static bool is_header(const header *head, FILE *file) {
     if (head->n < 0 || head->n > most || head->supernodes < 0 || head->supernodes > head->n ||
         head->rows < head->n || head->rows > most)
         return false;
-    const int64_t words = 3 * head->n + 3 * head->supernodes + 2 + head->rows;
+    if (head->kind > WEFT_CHOL_INDEFINITE || !(head->perturbation < 1) ||
+        (head->sign_words != 0 && (head->kind != WEFT_CHOL_QUASIDEFINITE ||
+                                   head->sign_words != (uint64_t)wi_sign_words(head->n))))
+        return false;
+    const int64_t words =
+        3 * head->n + 3 * head->supernodes + 2 + head->rows + (int64_t)head->sign_words;
     return memchr(head->ordering, 0, sizeof head->ordering) && fseek(file, 0, SEEK_END) == 0 &&
            ftell(file) == (int64_t)sizeof *head + words * (int64_t)sizeof(int64_t) &&
            fseek(file, sizeof *head, SEEK_SET) == 0;
@@ -276,15 +298,17 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
     weft_status status = wi_symbolic_take_columns(ctx, call, head.n, symbolic);
     if (status == WEFT_OK)
         status = wi_symbolic_take_supernodes(ctx, call, head.supernodes, head.rows, symbolic);
+    if (status == WEFT_OK && head.sign_words > 0)
+        status = wi_chol_take_signs(ctx, call, plan, head.n);
     if (status != WEFT_OK)
         return status;
-    list_parts(symbolic, head.rows, parts);
+    list_parts(plan, head.rows, parts);
     for (int p = 0; p < PARTS; p++) {
         const size_t count = (size_t)parts[p].count;
         if (fread(parts[p].array, sizeof(int64_t), count, file) != count)
             return damaged(ctx, call, path, file);
     }
-    if (checksum(parts) != head.checksum || !are_columns(symbolic) ||
+    if (checksum(&head, parts) != head.checksum || !are_columns(symbolic) ||
         !are_extents(symbolic, head.rows) || !are_rows(symbolic) || !are_parents(symbolic))
         return damaged(ctx, call, path, file);
     const size_t bytes = (size_t)head.n * sizeof(int64_t);
@@ -297,6 +321,8 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
     if (!is_postordered(symbolic) || head.nnz_a > (uint64_t)symbolic->nnz_l)
         return damaged(ctx, call, path, file);
     plan->fingerprint = head.fingerprint;
+    plan->kind = (weft_chol_kind)head.kind;
+    plan->perturbation = head.perturbation;
     plan->report.nnz_a = head.nnz_a;
     plan->report.ordering = ordering_named(head.ordering);
     wi_chol_describe(plan);

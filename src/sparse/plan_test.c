@@ -273,6 +273,11 @@ static void same_plans(const weft_chol *a, const weft_chol *b) {
                             sizeof(int64_t));
     assert_int_equal(x->work_bytes, y->work_bytes);
     assert_int_equal(a->fingerprint, b->fingerprint);
+    assert_int_equal(a->kind, b->kind);
+    assert_true(a->perturbation == b->perturbation && !a->negative == !b->negative);
+    if (a->negative)
+        assert_memory_equal(a->negative, b->negative,
+                            (size_t)wi_sign_words(x->n) * sizeof *a->negative);
     assert_int_equal(a->report.nnz_l, b->report.nnz_l);
     assert_string_equal(a->report.ordering, b->report.ordering);
 }
@@ -360,7 +365,8 @@ static void forge(weft_context *ctx, test_random *r, const char *path, const wef
 /* Two paths, 0 - 2 - 3 and 1 - 3, eliminated alternately: every column is plausible, but subtrees
  * are not contiguous. */
 static void refuse_turns(weft_context *ctx, const char *path) {
-    static const uint64_t turns[] = {0, 1, 2, 3, 2, 3, 3, UINT64_MAX, 2, 2, 2, 1, 0, 1, 2, 3, 4, 0,
+    static const uint64_t turns[] = {0, 0, 0, /* kind, words of signs, perturbation */
+                                     0, 1, 2, 3, 2, 3, 3, UINT64_MAX, 2, 2, 2, 1, 0, 1, 2, 3, 4, 0,
                                      2, 4, 6, 7, 2, 3, 3, UINT64_MAX, 0, 2, 1, 3, 2, 3, 3};
     enum {
         HEADER_WORDS = 10,
@@ -420,7 +426,14 @@ static void test_files(void **state) {
         weft_chol *plan, *loaded;
         test_graph_random(&r, LARGEST, &g);
         weft_sparse *const matrix = matrix_of(ctx, &r, &g, WEFT_SYMMETRIC_LOWER);
-        assert_int_equal(weft_chol_analyze(ctx, matrix, NULL, &plan), WEFT_OK);
+        int8_t signs[TEST_MOST_VERTICES];
+        for (int64_t i = 0; i < g.n; i++)
+            signs[i] = test_below(&r, 2) ? 1 : -1;
+        const weft_chol_options options = {.size = sizeof options,
+                                           .kind = (weft_chol_kind)(k % 3),
+                                           .signs = k % 2 ? signs : NULL,
+                                           .perturbation = k % 3 ? 1e-3 : 0};
+        assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_OK);
         assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
         if (weft_chol_load(ctx, path, &loaded) != WEFT_OK)
             fail_msg("%s", weft_message(ctx));

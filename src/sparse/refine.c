@@ -85,6 +85,7 @@ static void judge_all(wi_solve_group *g, progress *state, const double *sizes) {
         state[r].taken = false;
         if (asked)
             judge(&state[r], sizes[r] / g->largest[r]);
+        g->stuck[r] = g->stuck[r] || (asked && !state[r].taken);
         g->stalled += asked && !state[r].taken;
     }
 }

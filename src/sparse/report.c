@@ -50,7 +50,7 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
     weft_chol_report whole = plan->report;
     weft_status status = WEFT_OK;
     whole.size = report->size;
-    if (ctx->kind == WI_CPU)
+    if (ctx->kind == WI_CPU || wi_chol_has_d(plan))
         whole.bytes_needed = bytes_needed(ctx, plan);
     else
         status = find_device_bytes(ctx, call, plan, &whole);

@@ -124,6 +124,8 @@ static weft_status improve(wi_solve_group *g, int refine) {
     weft_status status = wi_solve_measure(g, refine > 0);
     if (status == WEFT_OK)
         status = wi_solve_refine(g, refine);
+    if (status == WEFT_OK && refine > 0 && wi_chol_has_d(g->plan))
+        status = wi_solve_krylov(g);
     if (status == WEFT_OK)
         status = hand_out(g);
     if (status == WEFT_OK)
@@ -191,6 +193,23 @@ static weft_status check_options(weft_context *ctx, const weft_chol_solve_option
     return WEFT_OK;
 }
 
+/* How many steps of refinement, if the caller did not say: pivots that are small, or were replaced,
+ * make the numbers of L large, and with them the rounding errors. */
+static int default_steps(const weft_chol *plan) {
+    enum {
+        MOST_STEPS = 10
+    };
+    return wi_chol_has_d(plan) ? MOST_STEPS : 0;
+}
+
+static weft_status check_part(weft_context *ctx, const weft_chol *plan, weft_chol_part part) {
+    if (wi_chol_has_d(plan) && part != WEFT_CHOL_A)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: options.part is %d, and the factor is L D Lt; solve for WEFT_CHOL_A",
+                       name, (int)part);
+    return WEFT_OK;
+}
+
 static weft_status tell_not_finite(weft_context *ctx, const double *column, size_t j) {
     size_t i = 0;
     while (isfinite(column[i]))
@@ -255,6 +274,7 @@ static void note_report(weft_chol *plan, double seconds, const wi_solve_group *a
     report->normwise_error = all->normwise;
     report->refinements = all->steps;
     report->stalled = all->stalled;
+    report->krylov_steps = all->krylov_steps;
     report->forward_estimate = all->left;
 }
 
@@ -270,6 +290,7 @@ static void sum_up(wi_solve_group *all, const wi_solve_group *g) {
     all->left = worse(g->left, all->left);
     all->steps = g->steps > all->steps ? g->steps : all->steps;
     all->stalled += g->stalled;
+    all->krylov_steps += g->krylov_steps;
 }
 
 weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
@@ -281,12 +302,15 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
     weft_status status = wi_chol_check_plan(ctx, name, plan);
     if (status == WEFT_OK)
         status = check_options(ctx, options, &chosen);
+    if (status == WEFT_OK)
+        status = check_part(ctx, plan, chosen.part);
     if (status == WEFT_OK && chosen.part == WEFT_CHOL_A)
         status = wi_chol_check_matrix(ctx, name, plan, matrix);
     if (status == WEFT_OK)
         status = wi_chol_check_factor(ctx, name, plan);
     if (status != WEFT_OK)
         return status;
+    const int refine = chosen.refine > 0 ? chosen.refine : default_steps(plan);
     const double begin = wi_now();
     const size_t rows = (size_t)plan->symbolic.n, most = n < WI_CHOL_RHS ? n : WI_CHOL_RHS;
     status = check_arrays(ctx, rows, n, b, ldb, x, ldx);
@@ -315,8 +339,7 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
                             .first = j,
                             .b = b + j * ldb,
                             .out = x + j * ldx};
-        status =
-            plan->on_device ? solve_on_device(&g, chosen.refine) : solve_group(&g, chosen.refine);
+        status = plan->on_device ? solve_on_device(&g, refine) : solve_group(&g, refine);
         sum_up(&all, &g);
     }
     if (chosen.part == WEFT_CHOL_A && status == WEFT_OK)

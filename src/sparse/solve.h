@@ -36,6 +36,8 @@ typedef struct wi_solve_group {
     double left;           /* the estimated error of x after refinement */
     bool on_device;        /* its right-hand sides are: instead of `room` what chol_device.h says */
     size_t steps, stalled; /* steps of refinement; and the columns for which it stalled */
+    bool stuck[WI_CHOL_RHS]; /* which columns those are */
+    size_t krylov_steps;     /* of GMRES, over all columns */
 } wi_solve_group;
 
 /* An operation on each row, and what it needs besides the group. */
@@ -58,6 +60,9 @@ weft_status wi_solve_measure(wi_solve_group *g, bool keep);
 
 /* Improves x in at most `most` steps, after wi_solve_measure(g, true), and computes its misfit. */
 weft_status wi_solve_refine(wi_solve_group *g, int most);
+
+/* For L D Lt: GMRES for the columns whose backward error is still large. krylov.c */
+weft_status wi_solve_krylov(wi_solve_group *g);
 
 /* ---- solve_range.c ---- */
 

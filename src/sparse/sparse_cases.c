@@ -277,6 +277,55 @@ static weft_status run_every_factor(weft_context *ctx, test_arrays *a) {
     return factor_path(ctx, a, run_variants);
 }
 
+/* Saved, loaded and used: signs given for a quasi-definite matrix; pairs of columns for one whose
+ * diagonal is 0. Once there is memory, nothing more is taken. */
+static weft_status factor_with_d(weft_context *ctx, const test_arrays *a, const weft_sparse *matrix,
+                                 const weft_chol_options *options) {
+    static char memory[2000];
+    double x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    size_t bytes;
+    weft_chol *plan, *loaded = NULL;
+    weft_status status = weft_chol_analyze(ctx, matrix, options, &plan);
+    if (status == WEFT_OK)
+        status = weft_chol_save_memory(ctx, plan, memory, sizeof memory, &bytes);
+    if (status == WEFT_OK)
+        status = weft_chol_load_memory(ctx, memory, bytes, &loaded);
+    if (status == WEFT_OK)
+        status = weft_chol_reserve(ctx, loaded, 2);
+    const int before = a->allocations();
+    if (status == WEFT_OK)
+        status = weft_chol_factor(ctx, loaded, matrix);
+    if (status == WEFT_OK)
+        status = weft_chol_solve(ctx, loaded, matrix, NULL, 2, x, 4, x, 4);
+    if (status == WEFT_OK && a->allocations() != before)
+        fail_msg("factored and solved: %d allocations", a->allocations() - before);
+    weft_chol_destroy(loaded);
+    weft_chol_destroy(plan);
+    return status;
+}
+
+static weft_status run_with_d(weft_context *ctx, test_arrays *a) {
+    static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
+    static const double hollow[] = {0, 1, 0, 1e4, 0, 1, 0}, quasi[] = {2, 1, -2, 1, 2, 1, -2};
+    static const int8_t signs[] = {1, -1, 1, -1};
+    const weft_chol_options any = {.size = sizeof any, .kind = WEFT_CHOL_INDEFINITE};
+    const weft_chol_options known = {
+        .size = sizeof known, .kind = WEFT_CHOL_QUASIDEFINITE, .signs = signs};
+    weft_sparse *matrix;
+    if (strncmp(weft_place(ctx), "cpu", 3) != 0)
+        return WEFT_OK; /* it is not offered there */
+    weft_status status = weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64,
+                                                start, row, hollow);
+    if (status == WEFT_OK)
+        status = factor_with_d(ctx, a, matrix, &any);
+    if (status == WEFT_OK)
+        status = weft_sparse_update(ctx, matrix, 7, quasi);
+    if (status == WEFT_OK)
+        status = factor_with_d(ctx, a, matrix, &known);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
 static const test_call calls[] = {
     {"weft_sparse_create_triplets", run_sparse, NULL, NULL},
     {"weft_sparse_create_csr", run_sparse_rows, NULL, NULL},
@@ -285,6 +334,7 @@ static const test_call calls[] = {
     {"weft_chol_analyze by dissection", run_strip, NULL, NULL},
     {"weft_chol_factor", run_factor, &wi_sparse_ladder, NULL},
     {"weft_chol_factor by all variants", run_every_factor, NULL, NULL},
+    {"weft_chol_factor of L D Lt", run_with_d, NULL, NULL},
 };
 
 const test_cases wi_sparse_cases = {

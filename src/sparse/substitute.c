@@ -128,11 +128,14 @@ static void forward(const substitution *work, wi_thread_group *group, int64_t s,
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t columns = wi_super_columns(symbolic, s), height = wi_super_height(symbolic, s);
     const bool first = group->rank == 0 || group->size == 1;
-    if (first)
+    if (first) {
         gather_children(work, s, group->rank, front);
+        wi_pivots_interchange(work->plan, s, work->rhs, front, height);
+    }
     forward_panel(work, group, s, front);
     if (!first)
         return;
+    wi_pivots_divide(work->plan, s, work->rhs, front, height);
     keep_columns(work, s, front);
     double *const part = part_of(work, s, group->rank);
     for (int64_t r = 0; r < work->rhs; r++)
@@ -158,7 +161,9 @@ static void forward_in_place(const substitution *work, wi_thread_group *alone, i
     const int64_t rhs = work->rhs, height = wi_super_height(symbolic, s);
     const int64_t *const rows = symbolic->rows + symbolic->rows_at[s];
     gather_rows(work, s, front);
+    wi_pivots_interchange(work->plan, s, rhs, front, height);
     forward_panel(work, alone, s, front);
+    wi_pivots_divide(work->plan, s, rhs, front, height);
     for (int64_t i = 0; i < height; i++) {
         for (int64_t r = 0; r < rhs; r++)
             work->room.y[rows[i] * rhs + r] = front[i + r * height];
@@ -173,8 +178,10 @@ static void backward(const substitution *work, wi_thread_group *group, int64_t s
         gather_rows(work, s, front);
     wi_thread_group_wait(group);
     backward_panel(work, group, s, wi_super_columns(symbolic, s), height, front);
-    if (first)
-        keep_columns(work, s, front);
+    if (!first)
+        return;
+    wi_pivots_restore(work->plan, s, work->rhs, front, height);
+    keep_columns(work, s, front);
 }
 
 /* A top is done by all threads, in the first thread's front; a small one by that thread alone. */
@@ -228,9 +235,17 @@ static bool do_small(const substitution *work, const wi_small_simd *simd, int64_
     const int64_t height = wi_super_height(symbolic, s), columns = wi_super_columns(symbolic, s);
     if (work->rhs > 1 || height > WI_SMALL_ROWS || columns > WI_SMALL_COLUMNS)
         return false;
-    (up ? simd->forward : simd->backward)(height, columns,
-                                          work->plan->numbers.l + work->plan->numbers.panel[s],
-                                          symbolic->rows + symbolic->rows_at[s], work->room.y);
+    const double *const panel = work->plan->numbers.l + work->plan->numbers.panel[s];
+    const int64_t *const rows = symbolic->rows + symbolic->rows_at[s];
+    double *const y = work->room.y, *const own = y + symbolic->first[s];
+    if (up) {
+        wi_pivots_interchange(work->plan, s, 1, own, columns);
+        simd->forward(height, columns, panel, rows, y);
+        wi_pivots_divide(work->plan, s, 1, own, columns);
+    } else {
+        simd->backward(height, columns, panel, rows, y);
+        wi_pivots_restore(work->plan, s, 1, own, columns);
+    }
     return true;
 }
 
@@ -293,6 +308,7 @@ weft_status wi_chol_direction(weft_context *ctx, const weft_chol *plan, int64_t 
     memset(work.room.y, 0, (size_t)symbolic->n * sizeof *work.room.y);
     work.room.y[k] = 1;
     backward_panel(&work, &me.group, s, before, before + 1, work.room.y + symbolic->first[s]);
+    wi_pivots_restore(plan, s, 1, work.room.y + symbolic->first[s], wi_super_columns(symbolic, s));
     for (int64_t t = s - 1; t > s - symbolic->size[s]; t--)
         backward(&work, &me.group, t, me.front);
     return WEFT_OK;

@@ -193,4 +193,17 @@ void test_sparse(weft::context &ctx) {
     vector<double> d(2);
     OK(plan.direction(ctx, d));
     CHECK(d[0] != 0 && d[1] != 0);
+    weft_chol_options options = {};
+    options.kind = WEFT_CHOL_INDEFINITE;
+    plan = OK(weft::chol::analyze(ctx, indefinite, options));
+    OK(plan.factor(ctx, indefinite));
+    CHECK(OK(plan.report(ctx)).positive == 1 && OK(plan.report(ctx)).negative == 1);
+    b = {5, 4};
+    OK(plan.solve(ctx, indefinite, as_matrix(b, 2, 1), as_matrix(b, 2, 1)));
+    CHECK(near(b[0], 1) && near(b[1], 2));
+    const std::int8_t signs[] = {1, 1};
+    options.kind = WEFT_CHOL_QUASIDEFINITE;
+    options.signs = signs;
+    plan = OK(weft::chol::analyze(ctx, indefinite, options));
+    REFUSED(ctx, WEFT_ENOTSPD, "sign", plan.factor(ctx, indefinite));
 }

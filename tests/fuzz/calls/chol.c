@@ -493,6 +493,7 @@ void fuzz_chol(fuzz *f) {
         if (fuzz_one_in(f, 3)) {
             factor(c); /* the plan can factor again, whatever happened */
         }
+        fuzz_chol_kinds(c);
     }
     weft_chol_destroy(c->plan);
     weft_sparse_destroy(c->matrix);

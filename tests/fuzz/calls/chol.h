@@ -27,4 +27,8 @@ typedef struct fuzz_chol_case {
 /* The plan goes through a file, and is used on; and a damaged file is refused or harmless. */
 void fuzz_plan_through_file(fuzz_chol_case *c);
 
+/* Now and then analyzes, factors and solves the system as one of the kinds with D; the oracle has
+ * factored. */
+void fuzz_chol_kinds(fuzz_chol_case *c);
+
 #endif
