@@ -2,7 +2,9 @@
 /* The Cholesky factorization of a host matrix that is larger than the memory of a GPU. One panel of
  * columns is on the device, from its diagonal down; the panels of L before it come by one after
  * another, from the same row on, and are taken from it; then it is factored and goes back. With
- * panels of w columns about n^3 / (6 w) elements of L travel while n^3 / 3 flops are done. */
+ * panels of w columns about n^3 / (6 w) elements of L travel while n^3 / 3 flops are done. Panels
+ * are substituted in: an inverse of a block on the diagonal would lose digits that an
+ * ill-conditioned matrix has none of to spare. */
 #include "cholesky/cholesky_streamed.h"
 
 #include "core/gpu.h"
@@ -30,22 +32,16 @@ static weft_status take_columns(const wi_panels *w, wi_panel p, size_t k, size_t
                              : status;
 }
 
-/* The triangle on the diagonal, and what it found; then what is below, unless that was bad. */
+/* Makes the panel's columns those of L, and takes what was found. */
 static weft_status factor_panel(const wi_panels *w, wi_panel p, int64_t *words) {
-    const wi_cholesky_args args = {w->s->type, false,  p.count,
-                                   w->panel,   p.rows, (int64_t *)(void *)w->words};
-    const wi_panel_triangle below = {
-        true, false, false, true, w->panel, p.rows, wi_panel_row(w, w->panel, p.count), p.rows};
+    const wi_cholesky_args args = {
+        w->s->type, false, p.rows, w->panel, p.rows, (int64_t *)(void *)w->words, p.count};
     weft_status status = wi_run(w->ctx, &wi_cholesky_ladder, w->s->call, args.type, &args);
     if (status == WEFT_OK)
         status = wi_gpu_copy(w->ctx, words, args.first, WI_CHOLESKY_WORDS * sizeof *words);
-    for (int k = 0; k < WI_CHOLESKY_WORDS && status == WEFT_OK; k++) {
-        if (words[k] == WI_CHOLESKY_NONE)
-            continue;
-        words[k] += (int64_t)p.first;
-        return status;
-    }
-    return status == WEFT_OK ? wi_panel_solve(w, &below, p.rows - p.count, p.count) : status;
+    for (int k = 0; k < WI_CHOLESKY_WORDS && status == WEFT_OK; k++)
+        words[k] += words[k] == WI_CHOLESKY_NONE ? 0 : (int64_t)p.first;
+    return status;
 }
 
 weft_status wi_cholesky_factor_streamed(weft_context *ctx, const wi_host_matrix *s,

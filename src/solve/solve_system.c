@@ -169,7 +169,8 @@ static weft_status run_on_gpus(wi_system *s, const wi_lu_args *args) {
 
 static weft_status run_factor(wi_system *s) {
     if (s->args->spd) {
-        const wi_cholesky_args args = {s->factor, false, s->n, s->f, s->ld, s->first};
+        const wi_cholesky_args args = {
+            .type = s->factor, .n = s->n, .a = s->f, .lda = s->ld, .first = s->first};
         return wi_run(s->ctx, &wi_cholesky_ladder, s->call, s->factor, &args);
     }
     const wi_lu_args args = {s->factor, s->n, s->n, s->f, s->ld, s->pivot, s->first};
