@@ -91,6 +91,8 @@ typedef struct weft_report {
     double factor_seconds; /* from A to its factors, the attempt of a fallback included */
     double solve_seconds;  /* the rest: substitution, refinement, estimates */
     size_t ranks;          /* that factored: of place mpi, or the GPUs of place gpus; else 1 */
+    int streamed; /* 1: A did not fit the GPU's memory beside its factors, and stayed in host memory,
+                     from where it came in panels; 2: nor did the factors, and so did they; else 0 */
 } weft_report;
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A.

@@ -14,9 +14,9 @@
 #include "solve/system.h"
 
 enum {
-    A,
     B,
-    X
+    X,
+    A /* last, so that a call can leave it where it is */
 };
 enum {
     DIRECT,
@@ -299,6 +299,8 @@ static weft_status check_how(weft_context *ctx, const char *call, bool spd, unsi
 typedef struct request {
     wi_solve_args args;
     unsigned how;
+    const void *a; /* as the caller has it */
+    size_t lda;
 } request;
 
 static wi_grid grid_of(const request *r, const void *p, size_t ld, size_t columns) {
@@ -314,7 +316,9 @@ static wi_grid grid_of(const request *r, const void *p, size_t ld, size_t column
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     const request *const r = user;
     wi_solve_args args = r->args;
-    args.a = grid_of(r, part->p[A], part->ld[A], args.n);
+    args.streamed = call->count == A;
+    args.a = args.streamed ? grid_of(r, r->a, r->lda, args.n)
+                           : grid_of(r, part->p[A], part->ld[A], args.n);
     if (args.spd)
         args.a.half = r->how & WEFT_UPPER_TRIANGLE ? WI_HALF_UPPER : WI_HALF_LOWER;
     else if (r->how & WEFT_TRANSPOSE_A)
@@ -359,19 +363,29 @@ static void give_report(weft_report *to, const weft_report *from) {
     memcpy(to, &whole, to->size);
 }
 
+/* Is A host memory that does not fit a GPU together with its factors? Factors of f32 are smaller.
+ */
+static bool wants_streaming(const weft_context *ctx, const request *r) {
+    const wi_solve_args *const g = &r->args;
+    const bool mixed = g->options.precision == WEFT_PRECISION_MIXED;
+    const double n = (double)g->n, a = n * n * (double)weft_type_size(g->type);
+    return !wi_is_device(ctx, r->a) &&
+           !wi_fits_device(ctx, a + wi_system_bytes(g, mixed ? WEFT_F32 : g->type));
+}
+
 /* A call whose flags and options have been checked. */
-static weft_status solve(weft_context *ctx, request *r, const void *a, size_t lda, const void *b,
-                         size_t ldb, void *x, size_t ldx) {
+static weft_status solve(weft_context *ctx, request *r, const void *b, size_t ldb, void *x,
+                         size_t ldx) {
     const wi_solve_args *const g = &r->args;
     const bool by_rows = r->how & WEFT_ROW_MAJOR;
     wi_array (*const matrix)(const char *, const void *, size_t, size_t, const char *, size_t,
                              weft_type, unsigned) = by_rows ? wi_matrix : wi_columns;
     wi_call call;
     wi_call_begin(&call, g->call, 0, 0);
-    wi_call_add(&call, matrix("a", a, g->n, g->n, "lda", lda, g->type, WI_IN));
     wi_call_add(&call, matrix("b", b, g->n, g->rhs, "ldb", ldb, g->type, WI_IN));
     wi_call_add(&call, matrix("x", x, g->n, g->rhs, "ldx", ldx, g->type, WI_OUT))->in_place = 1u
                                                                                               << B;
+    wi_call_add(&call, matrix("a", r->a, g->n, g->n, "lda", r->lda, g->type, WI_IN));
     const weft_status status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || g->n == 0)
         return status;
@@ -380,6 +394,8 @@ static weft_status solve(weft_context *ctx, request *r, const void *a, size_t ld
                        "%s: it looks at its result as it goes, and cannot be captured; solve "
                        "before the capture",
                        g->call);
+    if (wants_streaming(ctx, r))
+        call.count = A;
     return wi_call_run(ctx, &call, run, r);
 }
 
@@ -397,7 +413,9 @@ static weft_status solve_call(weft_context *ctx, const char *call, bool spd, uns
     weft_report whole;
     request r = {
         .args = {.call = call, .type = type, .spd = spd, .n = n, .rhs = nrhs, .report = &whole},
-        .how = how};
+        .how = how,
+        .a = a,
+        .lda = lda};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     weft_status status = check_how(ctx, call, spd, how, type);
@@ -422,7 +440,7 @@ static weft_status solve_call(weft_context *ctx, const char *call, bool spd, uns
     if (over_ranks)
         status = wi_dist_run(ctx, &wi_solve_ladder, call, type, alike_of(&r), status, &dist);
     else
-        status = solve(ctx, &r, a, lda, b, ldb, x, ldx);
+        status = solve(ctx, &r, b, ldb, x, ldx);
     if (is_told(status))
         give_report(report, &whole);
     return status;

@@ -7,6 +7,10 @@
 
 /* d[0 ... k) = T \ d, by the leading block of the factors of order k: U, or Lt. */
 static weft_status back(wi_system *s, size_t k) {
+    const wi_host_triangle leading = {wi_system_host_factors(s, k), !s->args->spd, false,
+                                      s->args->spd};
+    if (s->streams_factors)
+        return wi_host_triangle_solve(s->ctx, &leading, 1, s->d, s->n);
     const wi_triangle_args args = {.type = s->factor,
                                    .upper = !s->args->spd,
                                    .transposed = s->args->spd,
