@@ -12,7 +12,7 @@
 #include "cli/text.h"
 #include "weft/solve.h"
 
-static const char *const precisions[] = {"auto", "full", "mixed"};
+static const char *const precisions[] = {"auto", "full", "mixed", "tf32", "bf16", "f16"};
 
 enum {
     PRECISIONS = sizeof precisions / sizeof *precisions
@@ -28,7 +28,7 @@ const wi_option wi_spd_option = {.name = "spd", .help = "A.npy is symmetric posi
 const wi_option wi_precision_option = {.name = "precision",
                                        .value = "HOW",
                                        .help =
-                                           "of A.npy's factors: auto, full or mixed; default auto",
+                                           "of A.npy's factors: auto, full, mixed, tf32, bf16 or f16; default auto",
                                        .list = list_precisions};
 
 /* A X = B as the files have it. X takes the place of B. */

@@ -54,7 +54,7 @@ static void refuse_options(rig r, solving_call *call, const char *name) {
     const weft_solve_options wrong[] = {
         {.size = 0},
         {.size = sizeof(weft_solve_options) + 1},
-        {.size = sizeof(weft_solve_options), .precision = (weft_precision)3},
+        {.size = sizeof(weft_solve_options), .precision = (weft_precision)6},
         {.size = sizeof(weft_solve_options), .equilibrate = (weft_equilibrate)2},
         {.size = sizeof(weft_solve_options), .precision = WEFT_PRECISION_MIXED},
     };

@@ -61,7 +61,8 @@ static weft_status find_witness(wi_system *s, size_t k, double *v) {
 
 weft_status wi_system_refuse(wi_system *s, weft_status status, size_t column) {
     s->report->column = column;
-    if (s->args->options.witness && s->factor == s->args->type) {
+    const bool is_final = s->factor == s->args->type && s->products == WI_FULL_PRODUCTS;
+    if (s->args->options.witness && is_final) {
         const weft_status found = find_witness(s, column, s->args->options.witness);
         if (found != WEFT_OK)
             return found;

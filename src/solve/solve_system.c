@@ -137,7 +137,7 @@ static weft_status take_all(wi_system *s) {
 }
 
 weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args *args,
-                           weft_type factor) {
+                           wi_factoring factoring) {
     const size_t rhs = args->rhs;
     *s = (wi_system){.ctx = ctx,
                      .args = args,
@@ -149,7 +149,8 @@ weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args 
                               : rhs < WI_SYSTEM_GROUP ? rhs
                                                       : WI_SYSTEM_GROUP,
                      .a = args->a,
-                     .factor = factor,
+                     .factor = factoring.type,
+                     .products = factoring.products,
                      .ld = (args->n + 3) / 4 * 4,
                      .error_unit = args->type == WEFT_F64 ? 0x1p-53 : 0x1p-24};
 #ifdef WEFT_CUDA
@@ -158,7 +159,9 @@ weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args 
     if (args->streamed)
         wi_system_streamed(&s->streamed);
 #endif
-    s->streams_factors = args->streamed && !wi_fits_device(ctx, wi_system_bytes(args, factor));
+    s->streams_factors = args->streamed && !wi_fits_device(ctx, wi_system_bytes(args, s->factor));
+    if (s->streams_factors)
+        s->products = WI_FULL_PRODUCTS;
     s->report->streamed = args->streamed + s->streams_factors;
     return take_all(s);
 }
@@ -198,9 +201,21 @@ static weft_status run_streamed(wi_system *s) {
     return status == WEFT_OK ? wi_system_put(s, s->first, words, sizeof words) : status;
 }
 
+static weft_status run_narrow(wi_system *s) {
+    const int32_t e = wi_exponent(s->most_of_a);
+    const wi_narrow how = {s->call, s->products, e == WI_EXPONENT_OF_0 ? 0 : e};
+    const wi_lu_args lu = {s->factor, s->n, s->n, s->f, s->ld, s->pivot, s->first};
+    const wi_cholesky_args cholesky = {
+        .type = s->factor, .n = s->n, .a = s->f, .lda = s->ld, .first = s->first};
+    return s->args->spd ? wi_cholesky_factor_narrow(s->ctx, &cholesky, &how)
+                        : wi_lu_factor_narrow(s->ctx, &lu, &how);
+}
+
 static weft_status run_factor(wi_system *s) {
     if (s->streams_factors)
         return run_streamed(s);
+    if (s->products != WI_FULL_PRODUCTS)
+        return run_narrow(s);
     if (s->args->spd) {
         const wi_cholesky_args args = {
             .type = s->factor, .n = s->n, .a = s->f, .lda = s->ld, .first = s->first};
@@ -233,7 +248,9 @@ weft_status wi_system_factor(wi_system *s) {
     if (status != WEFT_OK)
         return status;
     s->report->variant = weft_used(s->ctx, s->args->spd ? "cholesky" : "lu");
-    s->report->factor_type = s->factor;
+    s->report->factor_type = s->products == WI_BF16_PRODUCTS  ? WEFT_BF16
+                             : s->products == WI_F16_PRODUCTS ? WEFT_F16
+                                                              : s->factor;
     if (found[WI_LU_INFINITE] != WI_LU_NONE)
         return wi_fail(s->ctx, WEFT_ENONFINITE,
                        "%s: the pivot of column %lld is not finite: a's entries grow too much in "

@@ -12,6 +12,7 @@
 #include "core/call.h"
 #include "core/rows.h"
 #include "lu/host_matrix.h"
+#include "lu/lu_narrow.h"
 #include "weft/solve.h"
 
 #ifdef __cplusplus
@@ -138,8 +139,23 @@ typedef struct wi_solve_args {
 } wi_solve_args;
 
 extern const wi_ladder wi_solve_ladder;
+/* The rung of options.precision, other than WEFT_PRECISION_AUTO. */
+const wi_row *wi_solve_row(weft_precision precision);
 weft_status wi_solve_direct(weft_context *ctx, const void *args);
 weft_status wi_solve_mixed(weft_context *ctx, const void *args);
+weft_status wi_solve_tf32(weft_context *ctx, const void *args);
+weft_status wi_solve_bf16(weft_context *ctx, const void *args);
+weft_status wi_solve_f16(weft_context *ctx, const void *args);
+/* Do options ask for factors that are less accurate than the matrix's type? */
+static inline bool wi_is_reduced(const weft_solve_options *options) {
+    return options->precision >= WEFT_PRECISION_MIXED;
+}
+
+/* How a matrix is factored. */
+typedef struct wi_factoring {
+    weft_type type;
+    wi_products products; /* other than WI_FULL_PRODUCTS: of f32 */
+} wi_factoring;
 
 typedef struct wi_system {
     weft_context *ctx;
@@ -151,6 +167,7 @@ typedef struct wi_system {
     size_t n, group; /* group: right-hand sides worked on together, at least WI_ASCENTS */
     wi_grid a;       /* H */
     weft_type factor;
+    wi_products products;
     size_t ld;                         /* of f */
     void *f;                           /* the factors; */
     bool streams_factors;              /* they are in host memory */
@@ -198,7 +215,7 @@ weft_status wi_system_put(wi_system *s, void *place, const void *host, size_t by
 /* Bytes that a call takes on the place besides A, with factors of this type. */
 double wi_system_bytes(const wi_solve_args *args, weft_type factor);
 weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args *args,
-                           weft_type factor);
+                           wi_factoring factoring);
 void wi_system_close(wi_system *s);
 
 /* ---- steps ---- */
