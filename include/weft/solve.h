@@ -17,7 +17,7 @@ typedef enum weft_precision {
     WEFT_PRECISION_MIXED, /* of f64: in f32, and the solution refined to f64 */
     /* In f32, where products are of factors rounded to this type, and the solution refined to the
      * type of A. They have 11, 8 and 11 bits: they serve matrices of a condition up to some
-     * thousands or, with GMRES, millions, and are the fastest where a GPU's tensor cores multiply
+     * hundred or, with GMRES, millions, and are the fastest where a GPU's tensor cores multiply
      * them. AUTO takes none of them. */
     WEFT_PRECISION_TF32,
     WEFT_PRECISION_BF16,
@@ -140,6 +140,11 @@ typedef struct weft_report {
  * is about that of A, and 8 bytes for each element of X; right-hand sides are worked on 64 at a
  * time. The residuals of many right-hand sides take time too: each step of refinement costs five
  * times what the substitution does; if that matters, limit `refine`.
+ *
+ * A host matrix that does not fit the memory of a GPU together with its factors stays where it is,
+ * and comes there in panels of rows for each residual. Factors that do not fit by themselves are
+ * host memory, too, and come in panels of columns for each solution (weft/lu.h, weft/cholesky.h).
+ * report->streamed says so. B and X have to fit.
  *
  * On place mpi a rank passes n columns of A, and nrhs columns of B and X, as in weft_lu_solve. What
  * differs there: A is factored in its own type (MIXED, TF32 ... are WEFT_EUNSUPPORTED), not

@@ -20,9 +20,8 @@ static const size_t orders[] = {1, 15, 16, 17, 33, 40, 50};
 static void lower_memory(const linear_system *s, int placement) {
     const size_t n = s->n, group = s->rhs < 64 ? s->rhs : 64, width = test_size_of(s->type);
     const size_t vectors = n * (s->rhs * (2 * width + 8) + 32 * group);
-    wi_lu_resident_bytes = placement == ALL_BEYOND    ? 1
-                           : placement == FACTORS_FIT ? n * n * width + vectors
-                                                      : n * n * 4 + vectors;
+    const size_t factors = n * n * (placement == FACTORS_FIT ? width : 4);
+    wi_lu_resident_bytes = placement == ALL_BEYOND ? 1 : (factors + vectors) * 7 / 6 + 1;
 }
 static void restore_memory(void) {
     wi_lu_resident_bytes = 0;
@@ -108,8 +107,9 @@ static void systems(weft_context *ctx) {
     for (int placement = 0; placement < PLACEMENTS; placement++)
         for (size_t k = 0; k < sizeof orders / sizeof *orders; k++)
             if (test_below(&random, 2))
-                one_system(ctx, &random, orders[k], 1 + test_below(&random, 3), placement);
-    one_system(ctx, &random, 20, MANY_SIDES, (int)test_below(&random, PLACEMENTS));
+                one_system(ctx, &random, orders[k], 1 + test_below(&random, 3),
+                           orders[k] > 1 ? placement : ALL_BEYOND);
+    one_system(ctx, &random, 20, MANY_SIDES, ALL_BEYOND);
 }
 
 /* The same solution and report as that of a matrix that fits, but for how sums are cut. */

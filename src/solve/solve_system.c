@@ -159,7 +159,9 @@ weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args 
     if (args->streamed)
         wi_system_streamed(&s->streamed);
 #endif
-    s->streams_factors = args->streamed && !wi_fits_device(ctx, wi_system_bytes(args, s->factor));
+    /* Panels of A need room beside them: a seventh of it. */
+    s->streams_factors =
+        args->streamed && !wi_fits_device(ctx, wi_system_bytes(args, s->factor) * 7 / 6);
     if (s->streams_factors)
         s->products = WI_FULL_PRODUCTS;
     s->report->streamed = args->streamed + s->streams_factors;
