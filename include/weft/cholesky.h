@@ -36,6 +36,10 @@ extern "C" {
  * A may be host or device memory. The call returns when the factorization is done, since it says
  * whether A is positive definite: it cannot be captured into a CUDA graph.
  *
+ * A host matrix that does not fit the memory of a GPU (7/8 of it) is factored there all the same,
+ * in panels of columns that come one after another. If memory runs out on the way, what A holds is
+ * lost.
+ *
  * On place mpi the matrix is the columns of all ranks in their order, and a rank passes n of them,
  * any number, with all rows; the lower triangle only (WEFT_UPPER_TRIANGLE is WEFT_EUNSUPPORTED).
  * All ranks return the same status and message, and columns are counted in the whole. On place gpus
@@ -55,7 +59,8 @@ WEFT_API weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_
  * bits each time on the same place, whatever the number of threads.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
- * queued on the context's stream. It takes temporary memory as large as B.
+ * queued on the context's stream. It takes temporary memory as large as B. A factor in host memory
+ * that does not fit the memory of a GPU comes there in panels, twice.
  *
  * On place mpi a rank passes n columns of l, as many as to weft_cholesky_factor, and any number
  * nrhs of columns of B; the order is the number of columns of l on all ranks. */

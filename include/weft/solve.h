@@ -9,12 +9,19 @@
 extern "C" {
 #endif
 
-/* In which type a matrix of f64 is factored. */
+/* In which type a matrix is factored. */
 typedef enum weft_precision {
     WEFT_PRECISION_AUTO =
-        0,               /* what weft_use says of "solve", else what is predicted to be faster */
-    WEFT_PRECISION_FULL, /* in the type of A */
-    WEFT_PRECISION_MIXED /* of f64: in f32, and the solution refined to f64 */
+        0,                /* what weft_use says of "solve", else what is predicted to be faster */
+    WEFT_PRECISION_FULL,  /* in the type of A */
+    WEFT_PRECISION_MIXED, /* of f64: in f32, and the solution refined to f64 */
+    /* In f32, where products are of factors rounded to this type, and the solution refined to the
+     * type of A. They have 11, 8 and 11 bits: they serve matrices of a condition up to some
+     * hundred or, with GMRES, millions, and are the fastest where a GPU's tensor cores multiply
+     * them. AUTO takes none of them. */
+    WEFT_PRECISION_TF32,
+    WEFT_PRECISION_BF16,
+    WEFT_PRECISION_F16 /* scaled, so that A's largest number counts as about 1 */
 } weft_precision;
 
 typedef enum weft_equilibrate {
@@ -82,15 +89,19 @@ typedef struct weft_report {
     size_t stalled;
     int equilibrated; /* 1: R or C is not 1. The least and largest powers of two in each: */
     int row_power_least, row_power_most, column_power_least, column_power_most;
-    weft_type factor_type; /* f64 or f32 */
-    const char *method;  /* the rung of "solve" that gave the answer: "direct", "mixed", "ranks" */
-    const char *variant; /* the rung of "lu" or "cholesky" */
-    int fell_back;       /* 1: mixed was tried first, and was not accurate enough */
-    size_t column;       /* after WEFT_ESINGULAR or WEFT_ENOTSPD: the column; else SIZE_MAX */
-    size_t bytes;        /* of temporary memory, without copies of host arrays on a GPU */
+    weft_type factor_type; /* f64 or f32; of methods bf16 and f16 that of their products */
+    const char *method;    /* the rung of "solve" that gave the answer: "direct", "mixed", "tf32",
+                              "bf16", "f16", "ranks" */
+    const char *variant;   /* the rung of "lu" or "cholesky" */
+    int fell_back;         /* 1: another method was tried first, and was not accurate enough */
+    size_t column;         /* after WEFT_ESINGULAR or WEFT_ENOTSPD: the column; else SIZE_MAX */
+    size_t bytes;          /* of temporary memory, without copies of host arrays on a GPU */
     double factor_seconds; /* from A to its factors, the attempt of a fallback included */
     double solve_seconds;  /* the rest: substitution, refinement, estimates */
     size_t ranks;          /* that factored: of place mpi, or the GPUs of place gpus; else 1 */
+    int streamed; /* 1: A did not fit the GPU's memory beside its factors, and stayed in host
+                     memory, from where it came in panels; 2: nor did the factors, and so did they;
+                     else 0 */
 } weft_report;
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A.
@@ -117,8 +128,10 @@ typedef struct weft_report {
  * Accuracy: backward_error is seldom above 2^-52 (of f32, 2^-23). With precision MIXED, A is
  * factored in f32 and X refined until it is as accurate as with FULL, with GMRES where plain
  * refinement does not converge; where that fails too, and if A's entries do not fit f32, A is
- * factored in f64 after all, and report->fell_back says so. AUTO takes this way where it is
- * predicted to be faster, and leaves it where a step of refinement gains less than four bits.
+ * factored in f64 after all, and report->fell_back says so. So it is with TF32, BF16 and F16, which
+ * take A of f32 as well; factors that do not fit a GPU's memory are made with products of f32. AUTO
+ * takes this way where it is predicted to be faster, and leaves it where a step of refinement gains
+ * less than four bits.
  *
  * The same call gives the same bits each time on the same place, whatever the number of threads.
  *
@@ -128,8 +141,13 @@ typedef struct weft_report {
  * time. The residuals of many right-hand sides take time too: each step of refinement costs five
  * times what the substitution does; if that matters, limit `refine`.
  *
+ * A host matrix that does not fit the memory of a GPU together with its factors stays where it is,
+ * and comes there in panels of rows for each residual. Factors that do not fit by themselves are
+ * host memory, too, and come in panels of columns for each solution (weft/lu.h, weft/cholesky.h).
+ * report->streamed says so. B and X have to fit.
+ *
  * On place mpi a rank passes n columns of A, and nrhs columns of B and X, as in weft_lu_solve. What
- * differs there: A is factored in its own type (precision MIXED is WEFT_EUNSUPPORTED), not
+ * differs there: A is factored in its own type (MIXED, TF32 ... are WEFT_EUNSUPPORTED), not
  * equilibrated, and without GMRES; condition_estimate, forward_bound and growth are NaN, and no
  * witness is given; after WEFT_ESINGULAR `column` is one of A, also with WEFT_TRANSPOSE_A; a rank
  * whose part has an entry that is not finite returns WEFT_ENONFINITE, the others WEFT_ECOMM. The

@@ -128,7 +128,7 @@ const wp_row wp_dense_rows[] = {
 /* What a report says, as a dict. */
 static PyObject *dict_of(const weft_report *r) {
     return Py_BuildValue(
-        "{s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:i,s:n,s:n,s:n,s:O,s:s,s:s,s:O,s:d,s:d}", "n",
+        "{s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:i,s:n,s:n,s:n,s:O,s:s,s:s,s:O,s:i,s:d,s:d}", "n",
         (Py_ssize_t)r->n, "right_hand_sides", (Py_ssize_t)r->right_hand_sides, "backward_error",
         r->backward_error, "normwise_error", r->normwise_error, "forward_bound", r->forward_bound,
         "forward_estimate", r->forward_estimate, "condition_estimate", r->condition_estimate,
@@ -136,7 +136,8 @@ static PyObject *dict_of(const weft_report *r) {
         (Py_ssize_t)r->refinements, "iterations", (Py_ssize_t)r->iterations, "stalled",
         (Py_ssize_t)r->stalled, "equilibrated", r->equilibrated ? Py_True : Py_False, "method",
         r->method, "variant", r->variant, "fell_back", r->fell_back ? Py_True : Py_False,
-        "factor_seconds", r->factor_seconds, "solve_seconds", r->solve_seconds);
+        "streamed", r->streamed, "factor_seconds", r->factor_seconds, "solve_seconds",
+        r->solve_seconds);
 }
 
 /* solve(context, spd, how, refine, precision, no_estimates, a, b, x) gives the report as a dict */

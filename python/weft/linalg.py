@@ -11,7 +11,7 @@ from ._errors import SingularError
 from ._numbers import norm
 
 _TRANSPOSE, _STRICT, _TF32, _UPPER, _UNIT = 2, 8, 16, 32, 64
-_PRECISIONS = {"auto": 0, "full": 1, "mixed": 2}
+_PRECISIONS = {"auto": 0, "full": 1, "mixed": 2, "tf32": 3, "bf16": 4, "f16": 5}
 
 
 def _floats(c, x, name):
@@ -99,7 +99,8 @@ def solve(a, b, *, assume_a="gen", transposed=False, precision="auto", refine=10
     """x with a @ x = b, refined until it is accurate.
 
     assume_a="pos": the matrix is symmetric positive definite, and its lower triangle is read.
-    precision: "full" factors in the type of `a`, "mixed" float64 in float32, "auto" what is faster.
+    precision: "full" factors in the type of `a`, "mixed" float64 in float32,
+    "tf32", "bf16" and "f16" by products of these; "auto" what is faster.
     refine: the most steps of refinement. report=True gives (x, facts), a dict about how good x is:
     backward_error, condition_estimate, forward_bound, ...
     """

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public call that factors, on every kind of place. */
 #include "cholesky/cholesky_dist.h"
+#include "cholesky/cholesky_streamed.h"
 #include "comm/gpus.h"
 
 #include "core/call.h"
@@ -60,6 +61,19 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status;
 }
 
+/* A matrix that is larger than a GPU's memory, in host memory. What is the upper triangle by
+ * columns is the lower one by rows. */
+static weft_status run_streamed(weft_context *ctx, const wi_host_matrix *s, request *r) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_cholesky_factor_streamed(ctx, s, r->words);
+    wi_gpu_sync(ctx);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
 static weft_status tell(weft_context *ctx, const int64_t *words) {
     if (words[WI_CHOLESKY_INFINITE] != WI_CHOLESKY_NONE)
         return wi_fail(ctx, WEFT_ENONFINITE,
@@ -104,8 +118,11 @@ static weft_status run_local(weft_context *ctx, wi_call *call, request *r) {
                        "%s: waits to tell whether a is positive definite, and cannot be captured; "
                        "factor before the capture",
                        name);
-    if (!wants_gpus(ctx, &r->args))
-        return wi_call_run(ctx, call, run, r);
+    const wi_cholesky_args *const g = &r->args;
+    const wi_host_matrix streamed = {name, g->type, g->upper, g->n, g->n, g->a, g->lda};
+    if (!wants_gpus(ctx, g))
+        return wi_wants_streaming(ctx, &streamed, 1) ? run_streamed(ctx, &streamed, r)
+                                                     : wi_call_run(ctx, call, run, r);
     /* What is the upper triangle by columns in memory is the lower one by rows. */
     wi_cholesky_call spread = {r->args, r->args.upper, true, r->words};
     spread.args.upper = false;

@@ -32,6 +32,8 @@ typedef struct wi_cholesky_args {
     void *a;
     size_t lda;
     int64_t *first; /* WI_CHOLESKY_WORDS words of the place's memory, set by the rung */
+    size_t columns; /* of a lower triangle on a GPU: only so many become columns of L, with all of
+                       their rows, and others are not touched; 0: all */
 } wi_cholesky_args;
 
 extern const wi_ladder wi_cholesky_ladder;

@@ -8,6 +8,9 @@
 /* Cycles, of a multiprocessor that has two blocks of threads: a step from its first load to its
  * last store; each tile more that a block makes one of L; and a tile that is brought up to date. */
 static const double step_cycles = 36000, tile_cycles = 10000, update_cycles = 7000;
+/* And of `panels`: of a panel (80 us at n = 1024), and the share of the peak that products reach.
+ */
+static const double panel_cycles = 150000, products_share = 0.6;
 enum {
     SIDE = 64,
     SLOTS = 2,
@@ -83,6 +86,17 @@ double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args) {
     const double bytes = (double)g->n * (double)g->n * (double)weft_type_size(g->type);
     return seconds_of_steps(m, g->n, g->n, m->units) +
            (bytes > (double)m->cache_bytes ? tiles_of(g->n) / 3 * wi_seconds_moving(m, bytes) : 0);
+}
+
+/* Panels of 64 columns, of two kernels and some products each, take turns with a product for the
+ * rest. */
+double wi_cholesky_panels_seconds(const weft_context *ctx, const void *args) {
+    const wi_cholesky_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double rows = (double)g->n, columns = g->columns > 0 ? (double)g->columns : rows;
+    const double flops = columns * columns * (rows - columns * 2 / 3);
+    const double peak = g->type == WEFT_F64 ? m->f64_flops : m->f32_flops;
+    return tiles_of((size_t)columns) * panel_cycles / m->unit_hz + flops / (products_share * peak);
 }
 
 /* A block of columns, and the next one brought up to date before both lanes go on. */

@@ -25,6 +25,7 @@ unsigned wi_cholesky_side_units(const weft_context *ctx, const wi_syrk_args *pro
                                 size_t columns);
 
 /* The costs of rungs: `seconds` of a wi_row. */
+double wi_cholesky_panels_seconds(const weft_context *ctx, const void *args);
 double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args);
 double wi_cholesky_overlapped_seconds(const weft_context *ctx, const void *args);
 

@@ -16,6 +16,14 @@ static const char *fits_openblas(const weft_context *ctx, const void *args) {
     return wi_blas_load() ? NULL : "needs libopenblas.so.0, which is not on this machine";
 }
 
+#ifdef WEFT_CUDA
+static const char *fits_whole(const weft_context *ctx, const void *args) {
+    const wi_cholesky_args *const g = args;
+    (void)ctx;
+    return g->columns > 0 ? "needs a matrix that fits the GPU's memory" : NULL;
+}
+#endif
+
 /* Also of a call over ranks, which begins alike. */
 static const char *fits_ranks(const weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = args;
@@ -52,23 +60,27 @@ static const wi_row rows[] = {
      .what = "two kernels a column: make it one of L, subtract its products",
      .kinds = WI_ON_CUDA,
      .types = CHOLESKY_TYPES,
+     .misfit = fits_whole,
      .run = wi_cholesky_columns},
 #    endif
     {.name = "panels",
      .what = "64 columns at a time, as far down as they reach: their block in registers",
      .kinds = WI_ON_CUDA,
      .types = CHOLESKY_TYPES,
+     .seconds = wi_cholesky_panels_seconds,
      .run = wi_cholesky_panels},
     {.name = "steps",
      .what = "64 columns in one kernel: a warp factors, four substitute, other blocks update",
      .kinds = WI_ON_CUDA,
      .types = CHOLESKY_TYPES,
+     .misfit = fits_whole,
      .seconds = wi_cholesky_steps_seconds,
      .run = wi_cholesky_stepwise},
     {.name = "overlapped",
      .what = "steps for the next columns on a side lane, while the last are taken from the rest",
      .kinds = WI_ON_CUDA,
      .types = CHOLESKY_TYPES,
+     .misfit = fits_whole,
      .seconds = wi_cholesky_overlapped_seconds,
      .run = wi_cholesky_overlapped},
 #endif

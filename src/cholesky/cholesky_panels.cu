@@ -27,6 +27,8 @@ struct panels : wi_cholesky_products {
     weft_status run() const {
         const size_t n = args->n;
         weft_status status = WEFT_OK;
+        if (args->columns > 0)
+            return factor(0, args->columns);
         for (size_t first = 0; first < n && status == WEFT_OK; first += wi_cholesky_block) {
             const size_t left = n - first;
             const size_t columns = left < wi_cholesky_block ? left : wi_cholesky_block;

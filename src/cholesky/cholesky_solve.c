@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Systems with the factor of cholesky. */
-#include "cholesky/cholesky.h"
+#include "cholesky/cholesky_streamed.h"
 #include "core/call.h"
 #include "core/gpu.h"
 #include "core/rowcopy.h"
@@ -8,8 +8,8 @@
 #include "lu/lu_dist.h"
 
 enum {
-    L,
-    B
+    B,
+    L /* last, so that a call can leave it where it is */
 };
 
 static const char name[] = "weft_cholesky_solve";
@@ -65,12 +65,48 @@ weft_status wi_cholesky_solve_system(weft_context *ctx, const wi_cholesky_system
     return status == WEFT_OK ? freed : status;
 }
 
+/* ---- a factor that is larger than a GPU's memory ---- */
+
+weft_status wi_cholesky_solve_streamed(weft_context *ctx, const wi_host_matrix *s, size_t nrhs,
+                                       void *x, size_t ldx) {
+    const wi_host_triangle l = {*s, false, false, false}, turned = {*s, false, false, true};
+    const weft_status status = wi_host_triangle_solve(ctx, &l, nrhs, x, ldx);
+    return status == WEFT_OK ? wi_host_triangle_solve(ctx, &turned, nrhs, x, ldx) : status;
+}
+
+static weft_status solve_streamed(weft_context *ctx, const wi_cholesky_system *s,
+                                  const wi_host_matrix *l) {
+    const wi_lu_system moved = {.type = s->type,
+                                .by_rows = s->by_rows,
+                                .n = s->n,
+                                .nrhs = s->nrhs,
+                                .b = s->b,
+                                .ldb = s->ldb};
+    void *x;
+    weft_status status = weft_alloc(ctx, &x, s->n * s->nrhs * weft_type_size(s->type));
+    if (status != WEFT_OK)
+        return status;
+    status = wi_lu_move_system(ctx, &moved, x, false);
+    if (status == WEFT_OK)
+        status = wi_cholesky_solve_streamed(ctx, l, s->nrhs, x, s->n);
+    if (status == WEFT_OK)
+        status = wi_lu_move_system(ctx, &moved, x, true);
+    const weft_status freed = weft_free(ctx, x);
+    return status == WEFT_OK ? freed : status;
+}
+
 /* ---- the call ---- */
 
+typedef struct request {
+    wi_cholesky_system system;
+    wi_host_matrix factor; /* as the caller has it: a lower triangle */
+} request;
+
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    wi_cholesky_system s = *(const wi_cholesky_system *)user;
+    const request *const r = user;
+    const bool beyond = call->count == L;
+    wi_cholesky_system s = r->system;
     int before;
-    (void)call;
     s.l = part->p[L];
     s.lda = part->ld[L];
     s.b = part->p[B];
@@ -78,7 +114,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = wi_cholesky_solve_system(ctx, &s);
+    status = beyond ? solve_streamed(ctx, &s, &r->factor) : wi_cholesky_solve_system(ctx, &s);
     wi_gpu_leave(ctx, before);
     return status;
 }
@@ -107,27 +143,30 @@ weft_status weft_cholesky_solve(weft_context *ctx, unsigned how, weft_type type,
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     weft_status status = wi_cholesky_check(ctx, name, type, how);
-    wi_cholesky_system s = {.type = type,
-                            .by_rows = how & WEFT_ROW_MAJOR,
-                            .upper = how & WEFT_UPPER_TRIANGLE,
-                            .n = n,
-                            .nrhs = nrhs,
-                            .l = l,
-                            .lda = lda,
-                            .b = b,
-                            .ldb = ldb};
+    const wi_cholesky_system s = {.type = type,
+                                  .by_rows = how & WEFT_ROW_MAJOR,
+                                  .upper = how & WEFT_UPPER_TRIANGLE,
+                                  .n = n,
+                                  .nrhs = nrhs,
+                                  .l = l,
+                                  .lda = lda,
+                                  .b = b,
+                                  .ldb = ldb};
     if (wi_is_dist(ctx))
         return solve_ranks(ctx, &s, status);
     const unsigned use = WI_IN | WI_OUT;
+    request r = {s, {name, type, s.upper != s.by_rows, n, n, (void *)(uintptr_t)l, lda}};
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, s.by_rows ? wi_matrix("l", l, n, n, "lda", lda, type, WI_IN)
-                                 : wi_columns("l", l, n, n, "lda", lda, type, WI_IN));
     wi_call_add(&call, s.by_rows ? wi_matrix("b", b, n, nrhs, "ldb", ldb, type, use)
                                  : wi_columns("b", b, n, nrhs, "ldb", ldb, type, use));
+    wi_call_add(&call, s.by_rows ? wi_matrix("l", l, n, n, "lda", lda, type, WI_IN)
+                                 : wi_columns("l", l, n, n, "lda", lda, type, WI_IN));
     if (status == WEFT_OK)
         status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || n == 0 || nrhs == 0)
         return status;
-    return wi_call_run(ctx, &call, run, &s);
+    if (wi_wants_streaming(ctx, &r.factor, 1))
+        call.count = L;
+    return wi_call_run(ctx, &call, run, &r);
 }

@@ -12,7 +12,7 @@
 #include "cli/text.h"
 #include "weft/solve.h"
 
-static const char *const precisions[] = {"auto", "full", "mixed"};
+static const char *const precisions[] = {"auto", "full", "mixed", "tf32", "bf16", "f16"};
 
 enum {
     PRECISIONS = sizeof precisions / sizeof *precisions
@@ -25,11 +25,11 @@ static void list_precisions(const wi_command *command, wi_words *words) {
 }
 
 const wi_option wi_spd_option = {.name = "spd", .help = "A.npy is symmetric positive definite"};
-const wi_option wi_precision_option = {.name = "precision",
-                                       .value = "HOW",
-                                       .help =
-                                           "of A.npy's factors: auto, full or mixed; default auto",
-                                       .list = list_precisions};
+const wi_option wi_precision_option = {
+    .name = "precision",
+    .value = "HOW",
+    .help = "of A.npy's factors: auto, full, mixed, tf32, bf16 or f16; default auto",
+    .list = list_precisions};
 
 /* A X = B as the files have it. X takes the place of B. */
 typedef struct dense {
@@ -197,6 +197,7 @@ static void print_json(const dense_solving *d) {
     wi_json_string(&json, "type", weft_type_name(d->a.layout.type));
     wi_json_string(&json, "factor_type", weft_type_name(r->factor_type));
     wi_json_count(&json, "fell_back", (size_t)r->fell_back);
+    wi_json_count(&json, "streamed", (size_t)r->streamed);
     wi_json_count(&json, "n", r->n);
     wi_json_count(&json, "right_hand_sides", r->right_hand_sides);
     wi_json_number(&json, "backward_error", r->backward_error);
@@ -252,8 +253,11 @@ static void print_report(const dense_solving *d) {
                       r->row_power_most, r->column_power_least, r->column_power_most);
     wi_print_line(to, WI_BEHIND_LABEL, "factor    %s, in %s%s, by %s on %s%s",
                   wi_format_seconds(r->factor_seconds, a), weft_type_name(r->factor_type),
-                  r->fell_back ? " because f32 was not accurate enough" : "",
+                  r->fell_back ? " because fewer digits were not enough" : "",
                   r->variant ? r->variant : "none", weft_place(d->ctx), together);
+    if (r->streamed)
+        wi_print_line(to, WI_BEHIND_LABEL, "streamed  the matrix%s stayed in host memory",
+                      r->streamed > 1 ? " and its factors" : "");
     wi_print_line(
         to, WI_BEHIND_LABEL, "solve     %s, %zu right-hand side%s, %zu step%s of refinement%s",
         wi_format_seconds(r->solve_seconds, a), r->right_hand_sides, wi_plural(r->right_hand_sides),

@@ -115,7 +115,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
 }
 
 /* A matrix that is larger than a GPU's memory, in host memory. */
-static weft_status run_streamed(weft_context *ctx, const wi_lu_streamed *s, int64_t *pivot,
+static weft_status run_streamed(weft_context *ctx, const wi_host_matrix *s, int64_t *pivot,
                                 int64_t *words) {
     const size_t bytes = (s->m < s->n ? s->m : s->n) * sizeof *pivot;
     int64_t *const found = wi_host_alloc(bytes);
@@ -213,9 +213,10 @@ static weft_status run_local(weft_context *ctx, wi_call *call, request *r) {
     if (wants_gpus(ctx, r))
         return wi_lu_run_gpus(ctx, name, &r->args, r->by_rows, r->words);
     const wi_lu_args *const g = &r->args;
-    const wi_lu_streamed streamed = {name, g->type, r->by_rows, g->m, g->n, g->a, g->lda};
-    return wi_lu_wants_streaming(ctx, &streamed) ? run_streamed(ctx, &streamed, g->pivot, r->words)
-                                                 : wi_call_run(ctx, call, run, r);
+    const wi_host_matrix streamed = {name, g->type, r->by_rows, g->m, g->n, g->a, g->lda};
+    return wi_wants_streaming(ctx, &streamed, r->by_rows && g->m != g->n ? 2 : 1)
+               ? run_streamed(ctx, &streamed, g->pivot, r->words)
+               : wi_call_run(ctx, call, run, r);
 }
 
 weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,

@@ -64,6 +64,20 @@ weft_status wi_lu_solve_columns(weft_context *ctx, const wi_lu_system *s, void *
     return status == WEFT_OK && s->transposed ? exchange(ctx, s, x) : status;
 }
 
+weft_status wi_lu_solve_streamed(weft_context *ctx, const wi_host_matrix *s, bool transposed,
+                                 size_t nrhs, const int64_t *pivot, void *x, size_t ldx) {
+    const wi_host_triangle both[] = {{*s, transposed, !transposed, transposed},
+                                     {*s, !transposed, transposed, transposed}};
+    weft_status status = WEFT_OK;
+    if (!transposed)
+        status = wi_lu_swap_rows(ctx, s->type, nrhs, x, ldx, s->n, pivot, true);
+    for (int k = 0; k < 2 && status == WEFT_OK; k++)
+        status = wi_host_triangle_solve(ctx, &both[k], nrhs, x, ldx);
+    if (status == WEFT_OK && transposed)
+        status = wi_lu_swap_rows(ctx, s->type, nrhs, x, ldx, s->n, pivot, false);
+    return status;
+}
+
 weft_status wi_lu_move_system(weft_context *ctx, const wi_lu_system *s, void *x, bool back) {
     const size_t width = weft_type_size(s->type);
     if (s->by_rows) {
@@ -77,7 +91,7 @@ weft_status wi_lu_move_system(weft_context *ctx, const wi_lu_system *s, void *x,
 
 /* The factors are in memory of the place, or else `beyond` it. */
 static weft_status solve_one(weft_context *ctx, const wi_lu_system *s,
-                             const wi_lu_streamed *beyond) {
+                             const wi_host_matrix *beyond) {
     void *x;
     weft_status status = weft_alloc(ctx, &x, s->n * s->nrhs * weft_type_size(s->type));
     if (status != WEFT_OK)
@@ -99,7 +113,7 @@ weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s) {
 
 typedef struct request {
     wi_lu_system system;
-    wi_lu_streamed factors; /* as the caller has them */
+    wi_host_matrix factors; /* as the caller has them */
 } request;
 
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
@@ -169,7 +183,7 @@ static weft_status run_one(weft_context *ctx, const wi_lu_solving *g) {
     status = wi_lu_check_pivots(ctx, name, n, g->pivot);
     if (status == WEFT_OK && wants_gpus(ctx, g))
         return wi_gpus_run(ctx, NULL, name, run_share, (void *)(uintptr_t)g);
-    if (wi_lu_wants_streaming(ctx, &r.factors))
+    if (wi_wants_streaming(ctx, &r.factors, 1))
         call.count = LU;
     return status == WEFT_OK ? wi_call_run(ctx, &call, run, &r) : status;
 }

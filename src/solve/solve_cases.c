@@ -3,6 +3,7 @@
  * each of their allocations failed. */
 #include "arguments.h"
 #include "cases.h"
+#include "limits.h"
 #include "solve/system.h"
 
 enum {
@@ -53,7 +54,7 @@ static void refuse_options(rig r, solving_call *call, const char *name) {
     const weft_solve_options wrong[] = {
         {.size = 0},
         {.size = sizeof(weft_solve_options) + 1},
-        {.size = sizeof(weft_solve_options), .precision = (weft_precision)3},
+        {.size = sizeof(weft_solve_options), .precision = (weft_precision)6},
         {.size = sizeof(weft_solve_options), .equilibrate = (weft_equilibrate)2},
         {.size = sizeof(weft_solve_options), .precision = WEFT_PRECISION_MIXED},
     };
@@ -116,6 +117,29 @@ static weft_status run_spd(weft_context *ctx, test_arrays *a) {
                           NULL, NULL);
 }
 
+/* With a matrix, and its factors, that do not fit the GPU. */
+static weft_status run_streamed(weft_context *ctx, test_arrays *a, bool spd) {
+    static double matrix[ORDER * ORDER], right[2 * ORDER];
+    fill_doubles(matrix, right);
+#ifdef WEFT_EMU
+    wi_lu_resident_bytes = 1;
+#endif
+    const weft_status status = (spd ? weft_solve_spd : weft_solve)(
+        ctx, 0, WEFT_F64, ORDER, 2, matrix, ORDER, right, ORDER, a->z, ORDER, NULL, NULL);
+#ifdef WEFT_EMU
+    wi_lu_resident_bytes = 0;
+#endif
+    return status;
+}
+
+static weft_status run_streamed_general(weft_context *ctx, test_arrays *a) {
+    return run_streamed(ctx, a, false);
+}
+
+static weft_status run_streamed_spd(weft_context *ctx, test_arrays *a) {
+    return run_streamed(ctx, a, true);
+}
+
 /* By GMRES. */
 static weft_status run_ill(weft_context *ctx, test_arrays *a) {
     static double matrix[SIDE * SIDE];
@@ -131,6 +155,8 @@ static weft_status run_ill(weft_context *ctx, test_arrays *a) {
 static const test_call calls[] = {
     {"weft_solve", run_f64, &wi_solve_ladder, NULL},
     {"weft_solve_spd", run_spd, &wi_solve_ladder, NULL},
+    {"weft_solve of a matrix that is streamed", run_streamed_general, NULL, NULL},
+    {"weft_solve_spd of a matrix that is streamed", run_streamed_spd, NULL, NULL},
     {"weft_solve of an ill-conditioned matrix", run_ill, NULL, NULL},
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factors of f32 for systems of f64: refinement, GMRES, falling back, and when the library chooses
  * them; and that each call gives the same bits each time. */
+#include "solve/solve_kinds.h"
 #include "solve/solve_rig.h"
 
 enum {
@@ -11,44 +12,8 @@ enum {
     CONDITION_ORDER = 60,
     CONDITION_STEP = 1,
 #endif
-    CHOSEN_ORDER = 300 /* from where on f32 can pay */
+    CHOSEN_ORDER = MOST_REFLECTED /* from where on f32 can pay */
 };
-
-/* a = (1 - 2 u ut) a for a random unit vector u; or from the right. */
-static void reflect(test_random *r, size_t n, double *a, bool right) {
-    double u[CHOSEN_ORDER], size = 0;
-    for (size_t i = 0; i < n; i++) {
-        u[i] = test_unit(r);
-        size += u[i] * u[i];
-    }
-    for (size_t k = 0; k < n; k++) {
-        double along = 0;
-        for (size_t i = 0; i < n; i++)
-            along += u[i] * a[right ? k * n + i : i * n + k];
-        for (size_t i = 0; i < n; i++)
-            a[right ? k * n + i : i * n + k] -= 2 * u[i] * along / size;
-    }
-}
-
-/* Singular values from 1 down to 1 / condition. */
-static void fill_condition(test_random *r, linear_system *s, double condition) {
-    const size_t n = s->n;
-    memset(s->a, 0, n * n * sizeof *s->a);
-    for (size_t i = 0; i < n; i++)
-        s->a[i * (n + 1)] = pow(condition, -(double)i / (double)(n - 1));
-    for (int k = 0; k < 4; k++) {
-        const test_random same = *r;
-        reflect(r, n, s->a, false);
-        if (s->spd)
-            *r = same;
-        reflect(r, n, s->a, true);
-    }
-    for (size_t i = 0; i < n && s->spd; i++)
-        for (size_t j = 0; j < i; j++)
-            s->a[i * n + j] = s->a[j * n + i];
-    for (size_t k = 0; k < n * s->rhs; k++)
-        s->b[k] = test_unit(r);
-}
 
 /* Plain refinement, GMRES and falling back each have their range of conditions. */
 static void mixed(weft_context *ctx) {

@@ -7,6 +7,10 @@
 
 /* d[0 ... k) = T \ d, by the leading block of the factors of order k: U, or Lt. */
 static weft_status back(wi_system *s, size_t k) {
+    const wi_host_triangle leading = {wi_system_host_factors(s, k), !s->args->spd, false,
+                                      s->args->spd};
+    if (s->streams_factors)
+        return wi_host_triangle_solve(s->ctx, &leading, 1, s->d, s->n);
     const wi_triangle_args args = {.type = s->factor,
                                    .upper = !s->args->spd,
                                    .transposed = s->args->spd,
@@ -57,7 +61,8 @@ static weft_status find_witness(wi_system *s, size_t k, double *v) {
 
 weft_status wi_system_refuse(wi_system *s, weft_status status, size_t column) {
     s->report->column = column;
-    if (s->args->options.witness && s->factor == s->args->type) {
+    const bool is_final = s->factor == s->args->type && s->products == WI_FULL_PRODUCTS;
+    if (s->args->options.witness && is_final) {
         const weft_status found = find_witness(s, column, s->args->options.witness);
         if (found != WEFT_OK)
             return found;

@@ -2,11 +2,12 @@
 /* A system's memory, its factorization, and substitution with the factors. */
 #include <string.h>
 
-#include "cholesky/cholesky.h"
+#include "cholesky/cholesky_streamed.h"
 #include "comm/gpus.h"
 #include "core/gpu.h"
 #include "gemm/trsm.h"
 #include "lu/lu_dist.h"
+#include "lu/lu_streamed.h"
 #include "solve/system.h"
 
 /* ---- grids ---- */
@@ -90,10 +91,20 @@ static size_t room_of(const wi_system *s) {
     return one > other ? one : other;
 }
 
+/* The factors, right-hand sides and solutions, and vectors. */
+double wi_system_bytes(const wi_solve_args *args, weft_type factor) {
+    const double n = (double)args->n, rhs = (double)args->rhs;
+    const double width = (double)weft_type_size(args->type);
+    const double group = rhs < WI_SYSTEM_GROUP ? rhs : WI_SYSTEM_GROUP;
+    return n * (n * (double)weft_type_size(factor) + rhs * (2 * width + sizeof(double)) +
+                4 * group * sizeof(double));
+}
+
 static weft_status take_all(wi_system *s) {
     const size_t n = s->n, group = s->group, width = weft_type_size(s->factor);
     const size_t block = bytes_of(n, group, sizeof(double)), line = n * sizeof(double);
-    weft_status status = wi_system_take(s, bytes_of(s->ld, n, width), &s->f);
+    weft_status status = (s->streams_factors ? wi_system_take_host
+                                             : wi_system_take)(s, bytes_of(s->ld, n, width), &s->f);
     if (status == WEFT_OK)
         status = wi_system_take(s, n * sizeof *s->pivot, &s->pivot);
     if (status == WEFT_OK)
@@ -126,7 +137,7 @@ static weft_status take_all(wi_system *s) {
 }
 
 weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args *args,
-                           weft_type factor) {
+                           wi_factoring factoring) {
     const size_t rhs = args->rhs;
     *s = (wi_system){.ctx = ctx,
                      .args = args,
@@ -138,13 +149,22 @@ weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args 
                               : rhs < WI_SYSTEM_GROUP ? rhs
                                                       : WI_SYSTEM_GROUP,
                      .a = args->a,
-                     .factor = factor,
+                     .factor = factoring.type,
+                     .products = factoring.products,
                      .ld = (args->n + 3) / 4 * 4,
                      .error_unit = args->type == WEFT_F64 ? 0x1p-53 : 0x1p-24};
 #ifdef WEFT_CUDA
     if (ctx->kind == WI_CUDA)
-        s->place = &wi_system_on_cuda;
+        s->place = args->streamed ? &s->streamed : &wi_system_on_cuda;
+    if (args->streamed)
+        wi_system_streamed(&s->streamed);
 #endif
+    /* Panels of A need room beside them: a seventh of it. */
+    s->streams_factors =
+        args->streamed && !wi_fits_device(ctx, wi_system_bytes(args, s->factor) * 7 / 6);
+    if (s->streams_factors)
+        s->products = WI_FULL_PRODUCTS;
+    s->report->streamed = args->streamed + s->streams_factors;
     return take_all(s);
 }
 
@@ -167,9 +187,40 @@ static weft_status run_on_gpus(wi_system *s, const wi_lu_args *args) {
     return status == WEFT_OK ? wi_system_put(s, s->first, words, sizeof words) : status;
 }
 
+wi_host_matrix wi_system_host_factors(const wi_system *s, size_t order) {
+    return (wi_host_matrix){s->call, s->factor, false, order, order, s->f, s->ld};
+}
+
+/* Of factors in host memory. */
+static weft_status run_streamed(wi_system *s) {
+    const wi_host_matrix f = wi_system_host_factors(s, s->n);
+    int64_t words[WI_LU_WORDS] = {WI_LU_NONE, WI_LU_NONE};
+    int64_t *const pivot = (int64_t *)(void *)s->vector;
+    weft_status status = s->args->spd ? wi_cholesky_factor_streamed(s->ctx, &f, words)
+                                      : wi_lu_factor_streamed(s->ctx, &f, pivot, words);
+    if (status == WEFT_OK && !s->args->spd)
+        status = wi_system_put(s, s->pivot, pivot, s->n * sizeof *pivot);
+    return status == WEFT_OK ? wi_system_put(s, s->first, words, sizeof words) : status;
+}
+
+static weft_status run_narrow(wi_system *s) {
+    const int32_t e = wi_exponent(s->most_of_a);
+    const wi_narrow how = {s->call, s->products, e == WI_EXPONENT_OF_0 ? 0 : e};
+    const wi_lu_args lu = {s->factor, s->n, s->n, s->f, s->ld, s->pivot, s->first};
+    const wi_cholesky_args cholesky = {
+        .type = s->factor, .n = s->n, .a = s->f, .lda = s->ld, .first = s->first};
+    return s->args->spd ? wi_cholesky_factor_narrow(s->ctx, &cholesky, &how)
+                        : wi_lu_factor_narrow(s->ctx, &lu, &how);
+}
+
 static weft_status run_factor(wi_system *s) {
+    if (s->streams_factors)
+        return run_streamed(s);
+    if (s->products != WI_FULL_PRODUCTS)
+        return run_narrow(s);
     if (s->args->spd) {
-        const wi_cholesky_args args = {s->factor, false, s->n, s->f, s->ld, s->first};
+        const wi_cholesky_args args = {
+            .type = s->factor, .n = s->n, .a = s->f, .lda = s->ld, .first = s->first};
         return wi_run(s->ctx, &wi_cholesky_ladder, s->call, s->factor, &args);
     }
     const wi_lu_args args = {s->factor, s->n, s->n, s->f, s->ld, s->pivot, s->first};
@@ -199,7 +250,9 @@ weft_status wi_system_factor(wi_system *s) {
     if (status != WEFT_OK)
         return status;
     s->report->variant = weft_used(s->ctx, s->args->spd ? "cholesky" : "lu");
-    s->report->factor_type = s->factor;
+    s->report->factor_type = s->products == WI_BF16_PRODUCTS  ? WEFT_BF16
+                             : s->products == WI_F16_PRODUCTS ? WEFT_F16
+                                                              : s->factor;
     if (found[WI_LU_INFINITE] != WI_LU_NONE)
         return wi_fail(s->ctx, WEFT_ENONFINITE,
                        "%s: the pivot of column %lld is not finite: a's entries grow too much in "
@@ -228,6 +281,12 @@ static weft_status triangle(wi_system *s, bool upper, bool transposed, bool unit
 
 weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count) {
     weft_status status = WEFT_OK;
+    if (s->streams_factors) {
+        const wi_host_matrix f = wi_system_host_factors(s, s->n);
+        return s->args->spd
+                   ? wi_cholesky_solve_streamed(s->ctx, &f, count, s->d, s->n)
+                   : wi_lu_solve_streamed(s->ctx, &f, transposed, count, s->pivot, s->d, s->n);
+    }
     if (s->args->spd) {
         status = triangle(s, false, false, false, count);
         return status == WEFT_OK ? triangle(s, false, true, false, count) : status;

@@ -11,6 +11,8 @@
 
 #include "core/call.h"
 #include "core/rows.h"
+#include "lu/host_matrix.h"
+#include "lu/lu_narrow.h"
 #include "weft/solve.h"
 
 #ifdef __cplusplus
@@ -118,6 +120,8 @@ typedef struct wi_system_place {
 extern const wi_system_place wi_system_on_cpu;
 #ifdef WEFT_CUDA
 extern const wi_system_place wi_system_on_cuda;
+/* The same where A, and maybe its factors, are host memory that is brought there in panels. */
+void wi_system_streamed(wi_system_place *place);
 #endif
 
 /* One call, checked, on memory the place can reach. */
@@ -126,7 +130,8 @@ typedef struct wi_solve_args {
     weft_type type;
     bool spd;
     size_t n, rhs;
-    wi_grid a, b; /* op(A); of a symmetric matrix one half */
+    wi_grid a, b;  /* op(A); of a symmetric matrix one half */
+    bool streamed; /* A is in host memory, for it and its factors do not fit the GPU together */
     void *x;
     size_t x_down, x_across;
     weft_solve_options options;
@@ -134,20 +139,38 @@ typedef struct wi_solve_args {
 } wi_solve_args;
 
 extern const wi_ladder wi_solve_ladder;
+/* The rung of options.precision, other than WEFT_PRECISION_AUTO. */
+const wi_row *wi_solve_row(weft_precision precision);
 weft_status wi_solve_direct(weft_context *ctx, const void *args);
 weft_status wi_solve_mixed(weft_context *ctx, const void *args);
+weft_status wi_solve_tf32(weft_context *ctx, const void *args);
+weft_status wi_solve_bf16(weft_context *ctx, const void *args);
+weft_status wi_solve_f16(weft_context *ctx, const void *args);
+/* Do options ask for factors that are less accurate than the matrix's type? */
+static inline bool wi_is_reduced(const weft_solve_options *options) {
+    return options->precision >= WEFT_PRECISION_MIXED;
+}
+
+/* How a matrix is factored. */
+typedef struct wi_factoring {
+    weft_type type;
+    wi_products products; /* other than WI_FULL_PRODUCTS: of f32 */
+} wi_factoring;
 
 typedef struct wi_system {
     weft_context *ctx;
     const wi_solve_args *args;
     const wi_system_place *place;
+    wi_system_place streamed; /* the place, if A is streamed */
     const char *call;
     weft_report *report;
     size_t n, group; /* group: right-hand sides worked on together, at least WI_ASCENTS */
     wi_grid a;       /* H */
     weft_type factor;
+    wi_products products;
     size_t ld;                         /* of f */
-    void *f;                           /* the factors */
+    void *f;                           /* the factors; */
+    bool streams_factors;              /* they are in host memory */
     int64_t *pivot;                    /* of LU */
     int64_t *first;                    /* what the factorization found */
     int32_t *row_power, *column_power; /* on the place, if it is scaled */
@@ -189,8 +212,10 @@ weft_status wi_system_take_host(wi_system *s, size_t bytes, void *p); /* on the 
 weft_status wi_system_get(wi_system *s, void *host, const void *place, size_t bytes);
 weft_status wi_system_put(wi_system *s, void *place, const void *host, size_t bytes);
 
+/* Bytes that a call takes on the place besides A, with factors of this type. */
+double wi_system_bytes(const wi_solve_args *args, weft_type factor);
 weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args *args,
-                           weft_type factor);
+                           wi_factoring factoring);
 void wi_system_close(wi_system *s);
 
 /* ---- steps ---- */
@@ -201,6 +226,8 @@ weft_status wi_system_scale(wi_system *s);
 weft_status wi_system_fits(wi_system *s, weft_type type, bool *fits);
 /* Copies H to f, and factors it. WEFT_ESINGULAR and WEFT_ENOTSPD come with message and witness. */
 weft_status wi_system_factor(wi_system *s);
+/* The factors in host memory, or a leading block of `order` columns. */
+wi_host_matrix wi_system_host_factors(const wi_system *s, size_t order);
 /* d = H \ d or Ht \ d, by the factors: `count` columns. */
 weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count);
 /* The same for vectors of f64 on the host, `count` of them and WI_ASCENTS at most. */

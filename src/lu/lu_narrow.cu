@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rounds a block of f32 to f16 or bf16, scaled by a power of two. */
+#include "cuda/launch.cuh"
+#include "cuda/types.cuh"
+#include "lu/lu_narrow.h"
+
+constexpr int threads = 256;
+
+template <class T>
+static __global__ void narrow_columns(wi_narrowing w, float factor) {
+    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    T *const to = (T *)w.to;
+    for (size_t j = blockIdx.y; j < w.n && i < w.m; j += gridDim.y)
+        to[i + j * w.ld] = (T)(factor * w.from[i + j * w.ld_from]);
+}
+
+weft_status wi_narrow_gpu(weft_context *ctx, const wi_narrowing *w) {
+    const unsigned columns = w->n < 65535 ? (unsigned)w->n : 65535;
+    const dim3 blocks((unsigned)((w->m + threads - 1) / threads), columns);
+    const float factor = ldexpf(1, w->power);
+    if (w->type == WEFT_F16)
+        return WEFT_LAUNCH(narrow_columns<__half>, ctx, blocks, threads, 0, *w, factor);
+    return WEFT_LAUNCH(narrow_columns<__nv_bfloat16>, ctx, blocks, threads, 0, *w, factor);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Systems of a chosen condition, for tests. */
+#ifndef WEFT_SOLVE_KINDS_H
+#define WEFT_SOLVE_KINDS_H
+
+#include "solve/solve_rig.h"
+
+enum {
+    MOST_REFLECTED = 300 /* rows */
+};
+
+/* a = (1 - 2 u ut) a for a random unit vector u; or from the right. */
+static inline void reflect(test_random *r, size_t n, double *a, bool right) {
+    double u[MOST_REFLECTED], size = 0;
+    for (size_t i = 0; i < n; i++) {
+        u[i] = test_unit(r);
+        size += u[i] * u[i];
+    }
+    for (size_t k = 0; k < n; k++) {
+        double along = 0;
+        for (size_t i = 0; i < n; i++)
+            along += u[i] * a[right ? k * n + i : i * n + k];
+        for (size_t i = 0; i < n; i++)
+            a[right ? k * n + i : i * n + k] -= 2 * u[i] * along / size;
+    }
+}
+
+/* Singular values from 1 down to 1 / condition. */
+static inline void fill_condition(test_random *r, linear_system *s, double condition) {
+    const size_t n = s->n;
+    memset(s->a, 0, n * n * sizeof *s->a);
+    for (size_t i = 0; i < n; i++)
+        s->a[i * (n + 1)] = pow(condition, -(double)i / (double)(n - 1));
+    for (int k = 0; k < 4; k++) {
+        const test_random same = *r;
+        reflect(r, n, s->a, false);
+        if (s->spd)
+            *r = same;
+        reflect(r, n, s->a, true);
+    }
+    for (size_t i = 0; i < n && s->spd; i++)
+        for (size_t j = 0; j < i; j++)
+            s->a[i * n + j] = s->a[j * n + i];
+    for (size_t k = 0; k < n * s->rhs; k++)
+        s->b[k] = test_unit(r);
+}
+
+#endif
