@@ -10,9 +10,8 @@
 /* ---- costs; README.md has the figures ---- */
 
 double wi_group_bytes(const wi_group_args *a) {
-    const weft_type result = wi_reduce_result_type(a->op, a->type);
     return (double)a->n * (double)weft_type_size(a->type) +
-           (double)a->segments * (double)(a->start_bytes + weft_type_size(result));
+           (double)a->segments * (double)(a->start_bytes + weft_type_size(a->result_type));
 }
 
 int wi_group_team(const weft_context *ctx, const wi_group_args *a) {
@@ -170,10 +169,11 @@ weft_status weft_reduce_segments(weft_context *ctx, weft_op op, weft_type type, 
     weft_status status = wi_reduce_check_op(ctx, args.call, op, type, &args.op);
     if (status != WEFT_OK)
         return status;
+    args.result_type = wi_reduce_result_type(args.op, type);
     wi_call call;
     wi_call_begin(&call, args.call, 0, 0);
     wi_call_add(&call, wi_elements("x", x, n, type, WI_IN));
-    wi_call_add(&call, wi_elements("y", y, segments, wi_reduce_result_type(args.op, type), WI_OUT));
+    wi_call_add(&call, wi_elements("y", y, segments, args.result_type, WI_OUT));
     status = wi_group_check_segments(ctx, &call, n, segments, offset_type, offsets);
     return status == WEFT_OK && segments > 0 ? wi_call_run(ctx, &call, run, &args) : status;
 }
