@@ -39,6 +39,13 @@ typedef struct weft_solve_options {
      * that proves it, with v[column] = 1, where column is that of the report: op(A) v = 0 within
      * rounding; or vt A v <= 0 within rounding. After anything else it is unchanged. */
     double *witness;
+    /* 1: residuals are exact, each element rounded once (weft/exact.h), and x is refined as the sum
+     * of two numbers, by up to 40 steps, before it is rounded to its type. Where that converges
+     * (report->stalled is 0, and condition_estimate below some 2^50), x is the exact solution,
+     * rounded; but an element that is half way between two numbers, within 2^-90 of the largest
+     * one (of f32, within 2^-53 of itself), may be the wrong one of the two. A step takes longer
+     * than with residuals in twice the precision. WEFT_EUNSUPPORTED over ranks. */
+    int exact;
 } weft_solve_options;
 
 /* Facts about a solution. Set `size` to sizeof(weft_report). Figures of several right-hand sides
@@ -91,6 +98,7 @@ typedef struct weft_report {
     double factor_seconds; /* from A to its factors, the attempt of a fallback included */
     double solve_seconds;  /* the rest: substitution, refinement, estimates */
     size_t ranks;          /* that factored: of place mpi, or the GPUs of place gpus; else 1 */
+    int exact;             /* 1: residuals are correctly rounded, as options->exact asked */
 } weft_report;
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A.

@@ -284,7 +284,8 @@ static wi_exit run(solving *s) {
 static wi_exit check_kind(const wi_arguments *args, bool dense) {
     static const wi_option *const of_sparse[] = {
         &wi_ordering_option, &wi_half_option, &wi_symmetry_tolerance_option, &repeat_option, NULL};
-    static const wi_option *const of_dense[] = {&wi_spd_option, &wi_precision_option, NULL};
+    static const wi_option *const of_dense[] = {&wi_spd_option, &wi_precision_option,
+                                                &wi_exact_solution_option, NULL};
     for (const wi_option *const *at = dense ? of_sparse : of_dense; *at; at++)
         if (wi_given(args, *at))
             return wi_usage(args->command, "option --%s: %s is a %s; leave it out", (*at)->name,
@@ -334,6 +335,7 @@ static const wi_option *const options[] = {&wi_rhs_option,
                                            &repeat_option,
                                            &wi_spd_option,
                                            &wi_precision_option,
+                                           &wi_exact_solution_option,
                                            &wi_place_option,
                                            &wi_json_option,
                                            &wi_help_option,
@@ -348,7 +350,9 @@ const wi_command wi_solve_command = {
         "how accurate X is. Without --rhs B is A times a column of ones. A dense matrix, "
         ".npy of f64 or f32 in either order, is solved by elimination with row pivoting "
         "or, with --spd, by Cholesky factorization, and always refined; --precision mixed "
-        "factors f64 in f32; --variant takes direct or mixed there. On place gpus large dense "
+        "factors f64 in f32; --exact refines with exact residuals, so that X is the exact "
+        "solution, "
+        "rounded; --variant takes direct or mixed there. On place gpus large dense "
         "matrices are factored by all GPUs; on place mpi, without --spd, by all ranks, each of "
         "which reads the files. A sparse matrix, .mtx, "
         "is symmetric positive definite, and the report says ordering and fill. Of a matrix "
@@ -361,7 +365,7 @@ const wi_command wi_solve_command = {
         "file name of - is standard input.",
     .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                  {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
-                 {"weft solve A.npy -b b.npy -o x.npy", "a dense system"},
+                 {"weft solve A.npy -b b.npy -o x.npy --exact", "a dense one, to the last bit"},
                  {"gzip -dc A.mtx.gz | weft solve - -o x.npy", "from a pipe"},
                  {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
     .options = options,

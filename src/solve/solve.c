@@ -125,6 +125,7 @@ static void begin_report(const wi_solve_args *args, const char *method) {
                                   .fell_back = before.fell_back,
                                   .column = SIZE_MAX,
                                   .ranks = 1,
+                                  .exact = args->options.exact,
                                   .bytes = before.bytes,
                                   .factor_seconds = before.factor_seconds};
 }
@@ -216,6 +217,8 @@ static const char *fits_mixed(const weft_context *ctx, const void *args) {
 static const char *fits_ranks(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
     (void)ctx;
+    if (g->options.exact)
+        return "has no exact residuals; pass 0 in options.exact";
     return g->options.precision == WEFT_PRECISION_MIXED
                ? "factors in the matrix's type; pass WEFT_PRECISION_FULL in options.precision"
                : NULL;
@@ -273,6 +276,13 @@ static weft_status check_options(weft_context *ctx, const char *call, weft_type 
                        "%s: options.precision is WEFT_PRECISION_MIXED, which is of f64, and type "
                        "is %s",
                        call, weft_type_name(type));
+    if ((unsigned)options->exact > 1)
+        return wi_fail(ctx, WEFT_EARG, "%s: options.exact is %d; pass 0 or 1", call,
+                       options->exact);
+    if (options->exact && options->refine < 0)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: options.refine is %d, but options.exact needs refinement; pass 0", call,
+                       options->refine);
     if (options->precision == WEFT_PRECISION_MIXED && options->refine < 0)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: options.refine is %d, but WEFT_PRECISION_MIXED needs refinement; pass "
@@ -386,8 +396,8 @@ static weft_status solve(weft_context *ctx, request *r, const void *a, size_t ld
 /* What must be the same on all ranks. */
 static uint64_t alike_of(const request *r) {
     const weft_solve_options *const o = &r->args.options;
-    return wi_alike(wi_alike(wi_alike(0, r->how), (uint64_t)(int64_t)o->refine),
-                    (uint64_t)o->precision);
+    const uint64_t steps = wi_alike(wi_alike(0, r->how), (uint64_t)(int64_t)o->refine);
+    return wi_alike(wi_alike(steps, (uint64_t)o->precision), (uint64_t)o->exact);
 }
 
 static weft_status solve_call(weft_context *ctx, const char *call, bool spd, unsigned how,
