@@ -71,21 +71,7 @@ static weft_status describe(weft_context *ctx, const char *call, weft_op op, wef
     return status;
 }
 
-/* ---- by segment ---- */
-
-enum {
-    X,
-    Y,
-    OFFSETS
-};
-
-static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    wi_group_args args = *(const wi_group_args *)user;
-    args.x = part->p[X];
-    args.y = part->p[Y];
-    args.starts = part->p[OFFSETS];
-    return wi_run(ctx, &wi_exact_segments_ladder, call->name, args.type, &args);
-}
+/* ---- the calls ---- */
 
 weft_status weft_exact_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
                                        const void *x, size_t segments, weft_type offset_type,
@@ -93,21 +79,16 @@ weft_status weft_exact_reduce_segments(weft_context *ctx, weft_op op, weft_type 
     wi_group_args args = {.call = "weft_exact_reduce_segments",
                           .n = n,
                           .segments = segments,
-                          .start_bytes = weft_type_size(offset_type)};
+                          .x = x,
+                          .starts = offsets,
+                          .y = y};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = describe(ctx, args.call, op, type, result_type, &args);
-    if (status != WEFT_OK)
-        return status;
-    wi_call call;
-    wi_call_begin(&call, args.call, 0, 0);
-    wi_call_add(&call, wi_elements("x", x, n, type, WI_IN));
-    wi_call_add(&call, wi_elements("y", y, segments, result_type, WI_OUT));
-    status = wi_group_check_segments(ctx, &call, n, segments, offset_type, offsets);
-    return status == WEFT_OK && segments > 0 ? wi_call_run(ctx, &call, run, &args) : status;
+    const weft_status status = describe(ctx, args.call, op, type, result_type, &args);
+    return status == WEFT_OK
+               ? wi_group_by_segment(ctx, &wi_exact_segments_ladder, &args, offset_type)
+               : status;
 }
-
-/* ---- by key ---- */
 
 static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
 #ifdef WEFT_CUDA

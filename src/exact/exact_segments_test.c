@@ -219,17 +219,18 @@ static void patterns(weft_context *ctx) {
 /* ---- what a cascade cannot decide ---- */
 
 /* Fills a segment of n elements with a sum that is half way between two numbers, or beside it by
- * less than `low` can hold, in any order. */
+ * less than `low` can hold: in any order or, if it is long, in one lane of vectors and warps. */
 static void draw_tie(segments_rig *r, double *x, size_t n) {
     test_random *const random = &r->base.random;
     const double parts[] = {
         1 + (double)test_below(random, 2) * 0x1p-52, 0x1p-53 * (test_below(random, 2) ? 1 : -0.5),
         ldexp(test_below(random, 2) ? 1 : -1, -60 - (int)test_below(random, 900)), 0x1p-130,
         -0x1p-130};
+    const size_t count = 2 + test_below(random, 4), gap = n >= 160 ? 32 : n >= 40 ? 8 : 1;
     const int scale = (int)test_below(random, 60) - 30;
     for (size_t i = 0; i < n; i++)
-        x[i] = i < 2 + test_below(random, 4) ? ldexp(parts[i], scale) : 0;
-    for (size_t i = n; i > 1; i--) {
+        x[i] = i % gap == 0 && i / gap < count ? ldexp(parts[i / gap], scale) : 0;
+    for (size_t i = n; i > 1 && gap == 1; i--) {
         const size_t with = test_below(random, i);
         const double kept = x[i - 1];
         x[i - 1] = x[with];

@@ -54,6 +54,11 @@ int wi_group_team(const weft_context *ctx, const wi_group_args *a);
 weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, size_t segments,
                                     weft_type offset_type, const void *offsets);
 
+/* Checks the arrays of a call by segment, and runs it by a ladder: args has everything but
+ * start_bytes. */
+weft_status wi_group_by_segment(weft_context *ctx, const wi_ladder *ladder, wi_group_args *args,
+                                weft_type offset_type);
+
 /* The rungs. */
 weft_status wi_group_serial(weft_context *ctx, const void *args);
 weft_status wi_group_threads(weft_context *ctx, const void *args);

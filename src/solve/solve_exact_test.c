@@ -157,15 +157,14 @@ static void ties(weft_context *ctx) {
     residual_rig *const rig = calloc(1, sizeof *rig);
     assert_non_null(rig);
     rig->ctx = ctx;
-    const size_t n = 4;
+    const size_t n = 5;
     rig->p = (wi_product){.g = {WEFT_F64, WI_HALF_ALL, n, n, NULL, n, 1, NULL, NULL}, .count = 1};
     for (size_t i = 0; i < n; i++) {
-        const double row[] = {1, 0x1p-53, 0x1p-120, i == 0 ? 0x1p-400 : i == 1 ? -0x1p-400 : 0};
-        for (size_t j = 0; j < n; j++)
-            rig->a[i * n + j] = i == 3 && j == 2 ? -row[j] : i == 2 && j == 2 ? 0 : row[j];
+        const double last = i == 0 ? 0x1p-400 : i == 1 ? -0x1p-400 : 0;
+        const double row[] = {i == 2 ? 1 + 0x1p-52 : 1, 0x1p-53, 0x1p-120, last, -0x1p-120};
+        memcpy(rig->a + i * n, row, sizeof row);
         rig->x[i] = 1;
     }
-    rig->a[2] = rig->a[n + 2] = 0;
     run_product(rig);
     check_product(rig, "ties");
     free(rig);
