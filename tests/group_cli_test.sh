@@ -40,6 +40,10 @@ test_group() {
         "$(lines group "$folder/values.npy" "$folder/keys.npy")" "$place: keys of another file"
     same 'key mean_1 mean_2/1 2.5 5.5/2 1 4' \
         "$(lines group "$folder/table.npy" "$folder/halves.npy" --op mean)" "$place: two columns"
+    printf 'k,x\n1,1e30\n1,2\n1,-1e30\n1,0\n2,5\n' >"$folder/cancel.csv"
+    same 'k count sum mean max/1 4 2 0.5 1e+30/2 1 5 5 5' \
+        "$(lines group "$folder/cancel.csv" --by k -c x --op count,sum,mean,max --exact)" \
+        "$place: exact sums"
     expect 0 '' "$weft" group "$log" --by sensor -t i64 -c time -p "$place" -o "$folder/out.npy" \
         --op max,count
     same '3 4 2 7 3 2 9 5 1' "$(elements out.npy d8 128)" "$place: an array of i64"

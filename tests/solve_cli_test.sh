@@ -61,6 +61,7 @@ test_answers() {
         solves '1 1 2 -1' "$folder/$a" -b "$folder/bf.npy"
         solves '1 1' "$folder/$a"
         solves '1 1' "$folder/$a" -b "$folder/b.npy" --precision mixed
+        solves '1 2 1 -1' "$folder/$a" -b "$folder/bb.npy" --exact
     done
     for a in s.npy sf.npy; do
         solves '1 1' "$folder/$a" -b "$folder/sb.npy" --spd
@@ -90,6 +91,8 @@ test_reports() {
     done
     expect 0 '"method": "mixed"' "$weft" solve -p "$place" "$folder/a.npy" --variant mixed --json
     expect 0 'det A = - exp\(' "$weft" solve -p "$place" "$folder/a.npy"
+    expect 0 'refinement with exact residuals' "$weft" solve -p "$place" "$folder/a.npy" --exact
+    expect 0 '"exact": 1' "$weft" solve -p "$place" "$folder/a.npy" --exact --json
 }
 
 test_refusals() {
@@ -109,6 +112,7 @@ test_refusals() {
     expect 2 'option --ordering: .*a.npy is a dense matrix' "$@" "$a" --ordering amd
     expect 2 'option --repeat: .*a.npy is a dense matrix' "$@" "$a" --repeat 2
     expect 2 'option --spd: .*one.mtx is a sparse matrix' "$@" "$folder/one.mtx" --spd
+    expect 2 'option --exact: .*one.mtx is a sparse matrix' "$@" "$folder/one.mtx" --exact
     expect 2 'option --variant: ' "$@" "$a" --variant up_looking
     expect 1 'none.npy|No such file' "$@" "$folder/missing.npy"
     checks=$((checks + 1))

@@ -81,6 +81,40 @@ WEFT_API weft_status weft_variance(weft_context *ctx, weft_type type, size_t n, 
 WEFT_API weft_status weft_exact_scan(weft_context *ctx, weft_scan_kind kind, weft_type type,
                                      size_t n, const void *x, void *y, const void *init);
 
+/* ---- by segment and by key ---- */
+
+/* y[s] = segment s of x reduced with `op`, SUM, NRM1 or NRM2, for floats: what weft_exact_reduce
+ * gives of its elements. Segments are described as in weft/group.h, by segments + 1 offsets of
+ * offset_type; y has `segments` elements of result_type, a float type. The time depends on the
+ * number of elements and of segments, not on how long each segment is, as long as most sums are
+ * known without the wide integer (docs/precision.md).
+ *
+ * All arrays may be host or device memory, mixed freely. When all are device memory, the call is
+ * queued on the context's stream; otherwise it returns when the answer is there. These two calls
+ * have no variant over ranks yet; sums of ranks' parts can be added by weft_exact_merge.
+ *
+ * weft_reduce_segments and weft_reduce_by_key add up integers, which is exact modulo 2^64. */
+WEFT_API weft_status weft_exact_reduce_segments(weft_context *ctx, weft_op op, weft_type type,
+                                                size_t n, const void *x, size_t segments,
+                                                weft_type offset_type, const void *offsets,
+                                                weft_type result_type, void *y);
+
+/* What to do with one column of a table. */
+typedef struct weft_exact_column {
+    weft_op op;            /* SUM, NRM1 or NRM2 */
+    weft_type type;        /* of x: a float */
+    const void *x;         /* n elements */
+    weft_type result_type; /* of y: a float */
+    void *y;               /* an element for each run */
+} weft_exact_column;
+
+/* For each run k of equal keys: keys_out[k] = its key, and for each of the columns, WEFT_COLUMNS at
+ * most, y[k] = the exact sum, or norm, of the elements of x that belong to the run. Keys, runs,
+ * keys_out, room in y, and count are as in weft_reduce_by_key. */
+WEFT_API weft_status weft_exact_reduce_by_key(weft_context *ctx, size_t n, size_t width,
+                                              const void *keys, void *keys_out, size_t columns,
+                                              const weft_exact_column *column, uint64_t *count);
+
 /* ---- sums over files, programs and time ---- */
 
 /* An exact sum that can be added to, in host memory. It belongs to one thread at a time, and to no

@@ -46,6 +46,14 @@ typedef struct weft_solve_options {
      * that proves it, with v[column] = 1, where column is that of the report: op(A) v = 0 within
      * rounding; or vt A v <= 0 within rounding. After anything else it is unchanged. */
     double *witness;
+    /* 1: residuals are exact, each element rounded once (weft/exact.h), and x is refined as the sum
+     * of two numbers, by up to 40 steps, before it is rounded to its type. Where that converges
+     * (report->stalled is 0, and condition_estimate below some 2^50), x is the exact solution,
+     * rounded; but an element that is half way between two numbers, within 2^-90 of the largest
+     * one (of f32, within 2^-53 of itself), may be the wrong one of the two. A step takes longer
+     * than with residuals in twice the precision. WEFT_EUNSUPPORTED over ranks, and for a matrix
+     * that would be streamed. */
+    int exact;
 } weft_solve_options;
 
 /* Facts about a solution. Set `size` to sizeof(weft_report). Figures of several right-hand sides
@@ -102,6 +110,7 @@ typedef struct weft_report {
     int streamed; /* 1: A did not fit the GPU's memory beside its factors, and stayed in host
                      memory, from where it came in panels; 2: nor did the factors, and so did they;
                      else 0 */
+    int exact;    /* 1: residuals are correctly rounded, as options->exact asked */
 } weft_report;
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A.

@@ -53,6 +53,7 @@
     CALL(weft_reduce)                                                                              \
     CALL(weft_reduce_segments)                                                                     \
     CALL(weft_exact_reduce)                                                                        \
+    CALL(weft_exact_reduce_segments)                                                               \
     CALL(weft_exact_dot)                                                                           \
     CALL(weft_dot_fast)                                                                            \
     CALL(weft_mean)                                                                                \

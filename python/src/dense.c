@@ -128,26 +128,28 @@ const wp_row wp_dense_rows[] = {
 /* What a report says, as a dict. */
 static PyObject *dict_of(const weft_report *r) {
     return Py_BuildValue(
-        "{s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:i,s:n,s:n,s:n,s:O,s:s,s:s,s:O,s:i,s:d,s:d}", "n",
-        (Py_ssize_t)r->n, "right_hand_sides", (Py_ssize_t)r->right_hand_sides, "backward_error",
-        r->backward_error, "normwise_error", r->normwise_error, "forward_bound", r->forward_bound,
-        "forward_estimate", r->forward_estimate, "condition_estimate", r->condition_estimate,
-        "growth", r->growth, "log_abs_det", r->log_abs_det, "sign_det", r->sign_det, "refinements",
-        (Py_ssize_t)r->refinements, "iterations", (Py_ssize_t)r->iterations, "stalled",
-        (Py_ssize_t)r->stalled, "equilibrated", r->equilibrated ? Py_True : Py_False, "method",
-        r->method, "variant", r->variant, "fell_back", r->fell_back ? Py_True : Py_False,
-        "streamed", r->streamed, "factor_seconds", r->factor_seconds, "solve_seconds",
-        r->solve_seconds);
+        "{s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:i,s:n,s:n,s:n,s:O,s:s,s:s,s:O,s:i,s:d,s:d,s:O}",
+        "n", (Py_ssize_t)r->n, "right_hand_sides", (Py_ssize_t)r->right_hand_sides,
+        "backward_error", r->backward_error, "normwise_error", r->normwise_error, "forward_bound",
+        r->forward_bound, "forward_estimate", r->forward_estimate, "condition_estimate",
+        r->condition_estimate, "growth", r->growth, "log_abs_det", r->log_abs_det, "sign_det",
+        r->sign_det, "refinements", (Py_ssize_t)r->refinements, "iterations",
+        (Py_ssize_t)r->iterations, "stalled", (Py_ssize_t)r->stalled, "equilibrated",
+        r->equilibrated ? Py_True : Py_False, "method", r->method, "variant", r->variant,
+        "fell_back", r->fell_back ? Py_True : Py_False, "streamed", r->streamed, "factor_seconds",
+        r->factor_seconds, "solve_seconds", r->solve_seconds, "exact",
+        r->exact ? Py_True : Py_False);
 }
 
-/* solve(context, spd, how, refine, precision, no_estimates, a, b, x) gives the report as a dict */
+/* solve(context, spd, how, refine, precision, no_estimates, exact, a, b, x) gives the report as a
+ * dict */
 static PyObject *solve(PyObject *module, PyObject *args) {
     (void)module;
     wp_context *c;
-    int spd, how, refine, precision, no_estimates;
+    int spd, how, refine, precision, no_estimates, exact;
     PyObject *given[3];
-    if (!PyArg_ParseTuple(args, "O&piiipOOO:solve", wp_take_context, &c, &spd, &how, &refine,
-                          &precision, &no_estimates, &given[0], &given[1], &given[2]))
+    if (!PyArg_ParseTuple(args, "O&piiippOOO:solve", wp_take_context, &c, &spd, &how, &refine,
+                          &precision, &no_estimates, &exact, &given[0], &given[1], &given[2]))
         return NULL;
     wp_array a[3] = {0};
     bool taken = true;
@@ -165,7 +167,8 @@ static PyObject *solve(PyObject *module, PyObject *args) {
     weft_solve_options options = {.size = sizeof options,
                                   .refine = refine,
                                   .precision = (weft_precision)precision,
-                                  .no_estimates = no_estimates};
+                                  .no_estimates = no_estimates,
+                                  .exact = exact};
     weft_report report = {.size = sizeof report};
     __typeof__(weft_solve) *run = spd ? wp.weft_solve_spd : wp.weft_solve;
     PyThreadState *save = PyEval_SaveThread();
@@ -179,5 +182,5 @@ static PyObject *solve(PyObject *module, PyObject *args) {
 
 PyMethodDef wp_dense_methods[] = {
     {"solve", solve, METH_VARARGS,
-     "solve(context, spd, how, refine, precision, no_estimates, a, b, x): the report"},
+     "solve(context, spd, how, refine, precision, no_estimates, exact, a, b, x): the report"},
     {NULL, NULL, 0, NULL}};

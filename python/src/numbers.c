@@ -12,6 +12,12 @@ static weft_status reduce_segments(weft_context *ctx, wp_arguments *v) {
                                    v->a[1].n - 1, v->a[1].type, v->a[1].p, v->a[2].p);
 }
 
+static weft_status exact_reduce_segments(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_exact_reduce_segments(ctx, (weft_op)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p,
+                                         v->a[1].n - 1, v->a[1].type, v->a[1].p, v->a[2].type,
+                                         v->a[2].p);
+}
+
 static weft_status exact_reduce(weft_context *ctx, wp_arguments *v) {
     return wp.weft_exact_reduce(ctx, (weft_op)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p,
                                 v->a[1].type, v->a[1].p);
@@ -98,13 +104,14 @@ static weft_status random_permutation(weft_context *ctx, wp_arguments *v) {
 }
 
 const wp_row wp_number_rows[] = {
-    {"reduce", "iao", reduce},                        /* op, x, result */
-    {"reduce_segments", "iaao", reduce_segments},     /* op, x, offsets, results */
-    {"exact_reduce", "iao", exact_reduce},            /* op, x, result */
-    {"exact_dot", "aao", exact_dot},                  /* x, y, result */
-    {"dot_fast", "aao", dot_fast},                    /* x, y, result */
-    {"mean", "ao", mean},                             /* x, result */
-    {"variance", "iao", variance},                    /* correction, x, result */
+    {"reduce", "iao", reduce},                                /* op, x, result */
+    {"reduce_segments", "iaao", reduce_segments},             /* op, x, offsets, results */
+    {"exact_reduce", "iao", exact_reduce},                    /* op, x, result */
+    {"exact_reduce_segments", "iaao", exact_reduce_segments}, /* op, x, offsets, results */
+    {"exact_dot", "aao", exact_dot},                          /* x, y, result */
+    {"dot_fast", "aao", dot_fast},                            /* x, y, result */
+    {"mean", "ao", mean},                                     /* x, result */
+    {"variance", "iao", variance},                            /* correction, x, result */
     {"summary", "ao", summary},                       /* x, the bytes of a weft_statistics */
     {"scan", "iiao", scan},                           /* kind, op, x, y */
     {"scan_segments", "iiaoa", scan_segments},        /* kind, op, x, y, offsets */

@@ -97,6 +97,12 @@ def test_cholesky(rng, dtype):
                 np.testing.assert_allclose(lower.T @ y, b, rtol=0, atol=1000 * eps * n)
 
 
+def test_exact_solution():
+    a = np.array([[3.0, 1.0], [1.0, 2.0]])
+    x, facts = weft.linalg.solve(a, np.array([1.0, 0.0]), exact=True, report=True)
+    assert facts["exact"] and x.tolist() == [2 / 5, -1 / 5]
+
+
 def test_systems_without_solution():
     with pytest.raises(weft.SingularError, match="column 1") as caught:
         weft.linalg.solve(np.array([[1.0, 2.0], [2.0, 4.0]]), np.ones(2))

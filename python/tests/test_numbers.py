@@ -53,6 +53,9 @@ def test_exact_sums(dtype):
     assert weft.var(np.array([1, 2, 3, 4], dtype), ddof=1) == dtype(5 / 3)
     assert weft.std(np.array([2, 4], dtype)) == 1
     assert weft.norm(np.array([3, 4], dtype)) == 5
+    rows = np.array([[1e30, 1, -1e30], [1, 2, 3]], dtype)
+    assert weft.sum(rows, 1).tolist() == [1, 6] and weft.sum(rows.T, 0).tolist() == [1, 6]
+    assert weft.sum(rows, 1).dtype == dtype and weft.sum(rows, 1, exact=False)[0] == 0
 
 
 def test_nan_and_nothing():

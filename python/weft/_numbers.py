@@ -52,35 +52,37 @@ def _scalar(result, out):
     return result[()] if out is None else out
 
 
-def _along(c, a, x, axis, op, dtype, keepdims, name):
-    """Reduces along one axis; as the results of weft_reduce, then converted to `dtype`."""
+def _along(c, a, x, axis, op, dtype, keepdims, name, exact=False):
+    """Reduces along one axis; as the results of weft_reduce, then converted to `dtype`. `exact`:
+    sums of floats, correctly rounded to their type."""
     lines, _ = last_axis(c, x, axis, name)
     shape = list(x.shape)
     shape[axis] = 1
     shape = shape if keepdims else shape[: axis % x.ndim] + shape[axis % x.ndim + 1 :]
     wide = x.dtype if op in (_MIN, _MAX) else np.uint64 if op >= _ARGMIN else _wide(x.dtype)
-    y = new(c, x, tuple(shape), wide)
+    y = new(c, x, tuple(shape), x.dtype if exact else wide)
     if lines.shape[-1] == 0:
         if op != _SUM and op != _PRODUCT:
             _refuse_none(lines[..., :1], name)
         offsets = np.zeros(y.size + 1, np.uint64)
     else:
         offsets = offsets_of(lines)
-    _core.reduce_segments(c, op, flat(lines), offsets, flat(y))
+    call = _core.exact_reduce_segments if exact else _core.reduce_segments
+    call(c, op, flat(lines), offsets, flat(y))
     if op in (_ARGMIN, _ARGMAX):
         return y.astype(np.int64) - offsets[:-1].astype(np.int64).reshape(y.shape)
     return finish(cast(c, y, dtype), a)
 
 
 def sum(a, axis=None, *, out=None, keepdims=False, exact=True):
-    """The sum of all elements, of floats correctly rounded to their type, of integers as int64 or
-    uint64. exact=False adds faster, with rounding at every step; so does an axis, in float64."""
+    """The sum of all elements or along an axis, of floats correctly rounded to their type, of
+    integers as int64 or uint64. exact=False adds faster, with rounding at every step."""
     c = current()
     x = take(c, a)
     floats = x.dtype.kind == "f"
     dtype = x.dtype if floats else np.uint64 if x.dtype.kind == "u" else np.int64
     if axis is not None and x.ndim > 1:
-        return _along(c, a, x, axis, _SUM, dtype, keepdims, "sum")
+        return _along(c, a, x, axis, _SUM, dtype, keepdims, "sum", floats and exact)
     if floats and exact:
         y = _number(c, x, dtype, out)
         _core.exact_reduce(c, _SUM, x, y)

@@ -95,14 +95,25 @@ def _sides(c, b, n, name):
     return x, shaped(x, (n, x.size // n if n else 0))
 
 
-def solve(a, b, *, assume_a="gen", transposed=False, precision="auto", refine=10, report=False):
+def solve(
+    a,
+    b,
+    *,
+    assume_a="gen",
+    transposed=False,
+    precision="auto",
+    refine=None,
+    exact=False,
+    report=False,
+):
     """x with a @ x = b, refined until it is accurate.
 
     assume_a="pos": the matrix is symmetric positive definite, and its lower triangle is read.
     precision: "full" factors in the type of `a`, "mixed" float64 in float32,
     "tf32", "bf16" and "f16" by products of these; "auto" what is faster.
-    refine: the most steps of refinement. report=True gives (x, facts), a dict about how good x is:
-    backward_error, condition_estimate, forward_bound, ...
+    refine: the most steps of refinement; None: 10, or 40 if exact. exact=True: residuals are exact,
+    and x the exact solution, rounded (include/weft/solve.h says when). report=True gives (x,
+    facts), a dict about how good x is: backward_error, condition_estimate, forward_bound, ...
     """
     if assume_a not in ("gen", "pos"):
         raise ValueError('solve: assume_a is "gen" or "pos"')
@@ -120,9 +131,10 @@ def solve(a, b, *, assume_a="gen", transposed=False, precision="auto", refine=10
         c,
         assume_a == "pos",
         _TRANSPOSE if transposed and assume_a == "gen" else 0,
-        refine if refine > 0 else -1,
+        0 if refine is None else refine if refine > 0 else -1,
         _PRECISIONS[precision],
         not report,
+        exact,
         matrix,
         shaped(given, (n, sides)),
         shaped(x, (n, sides)),
@@ -138,7 +150,7 @@ def slogdet(a):
     _square(matrix, "slogdet")
     none = np.empty((matrix.shape[0], 0), matrix.dtype)
     try:
-        facts = _core.solve(c, 0, 0, -1, 1, 1, matrix, none, none)
+        facts = _core.solve(c, 0, 0, -1, 1, 1, 0, matrix, none, none)
     except SingularError:
         return 0.0, -np.inf
     return float(facts["sign_det"]), facts["log_abs_det"]

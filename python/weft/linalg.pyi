@@ -11,7 +11,8 @@ def solve(
     assume_a: str = "gen",
     transposed: bool = False,
     precision: str = "auto",
-    refine: int = 10,
+    refine: int | None = None,
+    exact: bool = False,
     report: bool = False,
 ) -> Any: ...
 def slogdet(a: Any) -> tuple[float, float]: ...

@@ -25,6 +25,9 @@ static const wi_option op_option = {.name = "op",
 static const wi_option runs_option = {.name = "runs",
                                       .help = "only neighbours form a group: do not sort first"};
 
+static const wi_option exact_option = {.name = "exact",
+                                       .help = "sums of floats are exact, rounded once"};
+
 enum {
     TITLE_BYTES = 1 << 15,
     MOST_COLUMNS = 64, /* of keys, and of values */
@@ -264,7 +267,7 @@ static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_
 
 static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
-    wi_grouping g = {.runs = wi_given(args, &runs_option)};
+    wi_grouping g = {.exact = wi_given(args, &exact_option), .runs = wi_given(args, &runs_option)};
     wi_npy table = {.data = NULL};
     labels by, columns;
     char titles[TITLE_BYTES];
@@ -291,17 +294,10 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&by_option,
-                                           &op_option,
-                                           &runs_option,
-                                           &wi_output_option,
-                                           &wi_columns_option,
-                                           &wi_place_option,
-                                           &wi_variant_option,
-                                           &wi_type_option,
-                                           &wi_json_option,
-                                           &wi_help_option,
-                                           NULL};
+static const wi_option *const options[] = {&by_option,       &op_option,         &runs_option,
+                                           &exact_option,    &wi_output_option,  &wi_columns_option,
+                                           &wi_place_option, &wi_variant_option, &wi_type_option,
+                                           &wi_json_option,  &wi_help_option,    NULL};
 
 const wi_command wi_group_command = {
     .name = "group",
@@ -312,7 +308,10 @@ const wi_command wi_group_command = {
         "that have it. NaN among them makes all but count NaN. The keys are columns of the same "
         "table, which --by names, or a second file "
         "with one for each row. count is the number of rows; sum, mean, min, max and product are "
-        "of each column of values, those of --columns or, with a second file, all. --output "
+        "of each column of values, those of --columns or, with a second file, all. With --exact "
+        "sums "
+        "of floats are the exact values, rounded once to f64, and means are these divided by the "
+        "count. --output "
         "writes the table instead, of i64 if all of it is integers, else of f64. Keys are equal "
         "if their bits are, so that -0 and 0 are two. Files are .npy arrays, or tables of text, "
         ".csv or .txt, whose first line may hold names. A file name of - is standard input or "

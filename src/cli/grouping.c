@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "weft/exact.h"
 #include "weft/expr.h"
 #include "weft/gather.h"
 #include "weft/group.h"
@@ -146,19 +147,39 @@ static wi_exit plan_columns(work *w) {
     return taken ? WI_EXIT_OK : no_memory(g->rows);
 }
 
-static wi_exit reduce(work *w) {
+/* Is the column a sum to be made by weft_exact_reduce_by_key? */
+static bool is_exact(const work *w, const result_column *c) {
+    return w->g->exact && c->call.op == WEFT_SUM && wi_type_is_float(c->call.type);
+}
+
+/* Columns from *next on that are exact, or are not, in one call. */
+static weft_status reduce_some(work *w, bool exact, size_t *next, void *keys_out) {
     const wi_grouping *const g = w->g;
     const size_t width = g->key_columns * weft_type_size(g->key_type);
-    for (size_t first = 0; first < w->columns; first += WEFT_COLUMNS) {
-        weft_column calls[WEFT_COLUMNS];
-        size_t count = 0;
-        for (; count < WEFT_COLUMNS && first + count < w->columns; count++)
-            calls[count] = w->column[first + count].call;
-        if (weft_reduce_by_key(w->ctx, g->rows, width, g->keys, first == 0 ? w->keys : NULL, count,
-                               calls, &w->groups) != WEFT_OK)
-            return wi_session_failed(w->ctx);
+    weft_column calls[WEFT_COLUMNS];
+    weft_exact_column sums[WEFT_COLUMNS];
+    size_t count = 0;
+    for (; count < WEFT_COLUMNS && *next < w->columns; ++*next) {
+        const weft_column *const c = &w->column[*next].call;
+        if (is_exact(w, &w->column[*next]) != exact)
+            continue;
+        calls[count] = *c;
+        sums[count++] = (weft_exact_column){c->op, c->type, c->x, w->column[*next].type, c->y};
     }
-    return WI_EXIT_OK;
+    return exact ? weft_exact_reduce_by_key(w->ctx, g->rows, width, g->keys, keys_out, count, sums,
+                                            &w->groups)
+                 : weft_reduce_by_key(w->ctx, g->rows, width, g->keys, keys_out, count, calls,
+                                      &w->groups);
+}
+
+/* The first column, of counts, is not exact, so that its call has the keys. */
+static wi_exit reduce(work *w) {
+    weft_status status = WEFT_OK;
+    for (size_t next = 0; next < w->columns && status == WEFT_OK;)
+        status = reduce_some(w, false, &next, next == 0 ? w->keys : NULL);
+    for (size_t next = 0; next < w->columns && w->g->exact && status == WEFT_OK;)
+        status = reduce_some(w, true, &next, NULL);
+    return checked(w, status);
 }
 
 /* Sums become means. */

@@ -28,6 +28,7 @@ typedef struct wi_grouping {
     void *values; /* one column of `rows` elements after the other */
     size_t ops;
     wi_group_op op[WI_GROUP_OPS]; /* each at most once */
+    bool exact;                   /* sums of floats are correctly rounded */
     bool runs;                    /* only neighbours with equal keys are a group: do not sort */
 } wi_grouping;
 

@@ -31,6 +31,9 @@ const wi_option wi_precision_option = {
     .help = "of A.npy's factors: auto, full, mixed, tf32, bf16 or f16; default auto",
     .list = list_precisions};
 
+const wi_option wi_exact_solution_option = {
+    .name = "exact", .help = "refine a dense x with exact residuals, to its last bit"};
+
 /* A X = B as the files have it. X takes the place of B. */
 typedef struct dense {
     const wi_arguments *args;
@@ -62,7 +65,8 @@ wi_exit wi_is_dense(const wi_arguments *args, bool *dense) {
 
 static wi_exit read_options(dense_solving *d) {
     const char *const precision = wi_value(d->args, &wi_precision_option);
-    d->options = (weft_solve_options){.size = sizeof d->options};
+    d->options = (weft_solve_options){.size = sizeof d->options,
+                                      .exact = wi_given(d->args, &wi_exact_solution_option)};
     for (int k = 0; precision && k < PRECISIONS; k++) {
         if (strcmp(precision, precisions[k]) == 0) {
             d->options.precision = (weft_precision)k;
@@ -216,6 +220,7 @@ static void print_json(const dense_solving *d) {
     wi_json_element(&json, "row_power_most", WEFT_I32, &r->row_power_most);
     wi_json_element(&json, "column_power_least", WEFT_I32, &r->column_power_least);
     wi_json_element(&json, "column_power_most", WEFT_I32, &r->column_power_most);
+    wi_json_count(&json, "exact", (size_t)r->exact);
     wi_json_count(&json, "bytes", r->bytes);
     wi_json_number(&json, "factor_seconds", r->factor_seconds);
     wi_json_number(&json, "solve_seconds", r->solve_seconds);
@@ -258,10 +263,11 @@ static void print_report(const dense_solving *d) {
     if (r->streamed)
         wi_print_line(to, WI_BEHIND_LABEL, "streamed  the matrix%s stayed in host memory",
                       r->streamed > 1 ? " and its factors" : "");
-    wi_print_line(
-        to, WI_BEHIND_LABEL, "solve     %s, %zu right-hand side%s, %zu step%s of refinement%s",
-        wi_format_seconds(r->solve_seconds, a), r->right_hand_sides, wi_plural(r->right_hand_sides),
-        r->refinements, wi_plural(r->refinements), r->stalled > 0 ? ", which stalled" : "");
+    wi_print_line(to, WI_BEHIND_LABEL,
+                  "solve     %s, %zu right-hand side%s, %zu step%s of refinement%s%s",
+                  wi_format_seconds(r->solve_seconds, a), r->right_hand_sides,
+                  wi_plural(r->right_hand_sides), r->refinements, wi_plural(r->refinements),
+                  r->exact ? " with exact residuals" : "", r->stalled > 0 ? ", which stalled" : "");
     if (isfinite(r->forward_bound))
         snprintf(bound, sizeof bound, "at most %.2g", r->forward_bound);
     wi_print_line(to, WI_BEHIND_LABEL,

@@ -5,7 +5,7 @@
 
 #include "cli/session.h"
 
-extern const wi_option wi_spd_option, wi_precision_option;
+extern const wi_option wi_spd_option, wi_precision_option, wi_exact_solution_option;
 
 /* Is the first operand a .npy file? Of standard input nothing is consumed. On failure an error has
  * been printed. */

@@ -24,7 +24,7 @@ typedef enum wi_kind {
 enum {
     WI_MESSAGE_BYTES = 512,
     WI_PLACE_BYTES = 64,
-    WI_MAX_OPS = 48
+    WI_MAX_OPS = 56
 };
 
 typedef struct wi_gpu wi_gpu;

@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "cases.h"
 #include "exact/exact_scan.h"
+#include "exact/exact_segments.h"
 
 static void without_context(void) {
     double x = 1, z = 2;
@@ -14,6 +15,12 @@ static void without_context(void) {
     assert_int_equal(weft_exact_dot(NULL, WEFT_F64, 1, &x, &x, WEFT_F64, &z), WEFT_EARG);
     assert_int_equal(weft_dot(NULL, WEFT_F64, 1, &x, &x, &z), WEFT_EARG);
     assert_int_equal(weft_exact_scan(NULL, WEFT_INCLUSIVE, WEFT_F64, 1, &x, &z, NULL), WEFT_EARG);
+    const uint64_t offsets[2] = {0, 1};
+    const weft_exact_column column = {WEFT_SUM, WEFT_F64, &x, WEFT_F64, &z};
+    assert_int_equal(weft_exact_reduce_segments(NULL, WEFT_SUM, WEFT_F64, 1, &x, 1, WEFT_U64,
+                                                offsets, WEFT_F64, &z),
+                     WEFT_EARG);
+    assert_int_equal(weft_exact_reduce_by_key(NULL, 1, 8, &x, NULL, 1, &column, &count), WEFT_EARG);
     assert_int_equal(weft_mean(NULL, WEFT_F64, 1, &x, WEFT_F64, &z), WEFT_EARG);
     assert_int_equal(weft_variance(NULL, WEFT_F64, 1, &x, 0, WEFT_F64, &z), WEFT_EARG);
     assert_int_equal(weft_exact_create(NULL, &sum), WEFT_EARG);
@@ -70,6 +77,61 @@ static void wrong_scans(weft_context *ctx) {
     test_refused(ctx, weft_exact_scan(ctx, kind, WEFT_I32, 4, r.x, r.y, NULL), WEFT_EUNSUPPORTED,
                  call, "type");
     assert_int_equal(weft_exact_scan(ctx, kind, f32, 0, NULL, NULL, NULL), WEFT_OK);
+    rig_close(&r);
+}
+
+static void wrong_segments(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    static const char call[] = "weft_exact_reduce_segments";
+    const uint64_t offsets[3] = {0, 3, 4}, falling[3] = {0, 5, 4}, late[3] = {1, 3, 4};
+    const weft_type f32 = WEFT_F32, u64 = WEFT_U64;
+    const weft_op sum = WEFT_SUM;
+    REFUSED(call, "x",
+            weft_exact_reduce_segments(ctx, sum, f32, 4, NULL, 2, u64, offsets, f32, r.z));
+    REFUSED(call, "y",
+            weft_exact_reduce_segments(ctx, sum, f32, 4, r.x, 2, u64, offsets, f32, NULL));
+    REFUSED(call, "y",
+            weft_exact_reduce_segments(ctx, sum, f32, 4, r.x, 2, u64, offsets, f32, r.x));
+    REFUSED(call, "offsets",
+            weft_exact_reduce_segments(ctx, sum, f32, 4, r.x, 2, u64, NULL, f32, r.z));
+    REFUSED(call, "offsets",
+            weft_exact_reduce_segments(ctx, sum, f32, 4, r.x, 2, u64, falling, f32, r.z));
+    REFUSED(call, "offsets",
+            weft_exact_reduce_segments(ctx, sum, f32, 4, r.x, 2, u64, late, f32, r.z));
+    REFUSED(call, "offset_type",
+            weft_exact_reduce_segments(ctx, sum, f32, 4, r.x, 2, WEFT_U8, offsets, f32, r.z));
+    REFUSED(call, "segments",
+            weft_exact_reduce_segments(ctx, sum, f32, 4, r.x, 0, u64, offsets, f32, r.z));
+    REFUSED(call, "op",
+            weft_exact_reduce_segments(ctx, (weft_op)-1, f32, 4, r.x, 2, u64, offsets, f32, r.z));
+    test_refused(ctx,
+                 weft_exact_reduce_segments(ctx, WEFT_MAX, f32, 4, r.x, 2, u64, offsets, f32, r.z),
+                 WEFT_EUNSUPPORTED, call, "op");
+    test_refused(ctx,
+                 weft_exact_reduce_segments(ctx, sum, WEFT_I32, 4, r.x, 2, u64, offsets, f32, r.z),
+                 WEFT_EUNSUPPORTED, call, "type");
+    test_refused(ctx,
+                 weft_exact_reduce_segments(ctx, sum, f32, 4, r.x, 2, u64, offsets, WEFT_I64, r.z),
+                 WEFT_EUNSUPPORTED, call, "result_type");
+    rig_close(&r);
+}
+
+static void wrong_keys(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    static const char call[] = "weft_exact_reduce_by_key";
+    uint64_t *const count = (uint64_t *)(void *)r.z;
+    weft_exact_column column = {WEFT_SUM, WEFT_F32, r.x, WEFT_F32, r.y};
+    REFUSED(call, "keys", weft_exact_reduce_by_key(ctx, 2, 4, NULL, NULL, 1, &column, count));
+    REFUSED(call, "width", weft_exact_reduce_by_key(ctx, 2, 0, r.x, NULL, 1, &column, count));
+    REFUSED(call, "count", weft_exact_reduce_by_key(ctx, 2, 4, r.x, NULL, 1, &column, NULL));
+    REFUSED(call, "column", weft_exact_reduce_by_key(ctx, 2, 4, r.x, NULL, 1, NULL, count));
+    REFUSED(call, "columns",
+            weft_exact_reduce_by_key(ctx, 2, 4, r.x, NULL, WEFT_COLUMNS + 1, &column, count));
+    column.y = NULL;
+    REFUSED(call, "column[0].y", weft_exact_reduce_by_key(ctx, 2, 4, r.x, NULL, 1, &column, count));
+    column.op = WEFT_MAX;
+    test_refused(ctx, weft_exact_reduce_by_key(ctx, 2, 4, r.x, NULL, 1, &column, count),
+                 WEFT_EUNSUPPORTED, call, "op");
     rig_close(&r);
 }
 
@@ -136,6 +198,18 @@ static weft_status run_scan(weft_context *ctx, test_arrays *a) {
     return weft_exact_scan(ctx, WEFT_INCLUSIVE, WEFT_F32, a->n, a->x, a->z, NULL);
 }
 
+static weft_status run_segments(weft_context *ctx, test_arrays *a) {
+    const uint64_t offsets[3] = {0, a->n / 3, a->n};
+    return weft_exact_reduce_segments(ctx, WEFT_SUM, WEFT_F32, a->n, a->x, 2, WEFT_U64, offsets,
+                                      WEFT_F32, a->z);
+}
+
+static weft_status run_keys(weft_context *ctx, test_arrays *a) {
+    const weft_exact_column column = {WEFT_SUM, WEFT_F32, a->y, WEFT_F32, a->z};
+    return weft_exact_reduce_by_key(ctx, a->n, 4, a->x, NULL, 1, &column,
+                                    (uint64_t *)(void *)a->result);
+}
+
 static weft_status run_variance(weft_context *ctx, test_arrays *a) {
     return weft_variance(ctx, WEFT_F32, a->n, a->x, 1, WEFT_F64, a->result);
 }
@@ -148,16 +222,19 @@ static weft_status run_create(weft_context *ctx, test_arrays *a) {
     return status;
 }
 
-static const test_refusal refusals[] = {{"exact: wrong arrays", wrong_arrays},
-                                        {"exact: wrong scans", wrong_scans},
-                                        {"exact: wrong types", wrong_types},
-                                        {"exact: wrong sums", wrong_sums}};
+static const test_refusal refusals[] = {
+    {"exact: wrong arrays", wrong_arrays},     {"exact: wrong scans", wrong_scans},
+    {"exact: wrong segments", wrong_segments}, {"exact: wrong keys", wrong_keys},
+    {"exact: wrong types", wrong_types},       {"exact: wrong sums", wrong_sums}};
 
-static const test_call calls[] = {{"weft_exact_reduce sum", run_sum, &wi_exact_ladder, NULL},
-                                  {"weft_dot", run_dot, &wi_exact_ladder, NULL},
-                                  {"weft_exact_scan", run_scan, &wi_exact_scan_ladder, NULL},
-                                  {"weft_variance", run_variance, &wi_exact_ladder, NULL},
-                                  {"weft_exact_create", run_create, NULL, NULL}};
+static const test_call calls[] = {
+    {"weft_exact_reduce sum", run_sum, &wi_exact_ladder, NULL},
+    {"weft_dot", run_dot, &wi_exact_ladder, NULL},
+    {"weft_exact_scan", run_scan, &wi_exact_scan_ladder, NULL},
+    {"weft_exact_reduce_segments", run_segments, &wi_exact_segments_ladder, NULL},
+    {"weft_exact_reduce_by_key", run_keys, &wi_exact_segments_ladder, NULL},
+    {"weft_variance", run_variance, &wi_exact_ladder, NULL},
+    {"weft_exact_create", run_create, NULL, NULL}};
 
 const test_cases wi_exact_cases = {.without_context = without_context,
                                    .refusals = refusals,

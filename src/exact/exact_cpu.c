@@ -88,9 +88,10 @@ static wi_exact_run make_run(const work *w, size_t from, size_t n, float *x, flo
     const size_t width = weft_type_size(args->type);
     wi_exact_run run = {.shape = shape_of(args),
                         .magnitudes = args->terms == WI_EXACT_NRM1,
-                        .more = width > 2 && args->n - from >= 2 * n,
                         .x = (const char *)args->x + from * width,
-                        .n = n};
+                        .n = n,
+                        .in_stretch = from * width % WI_EXACT_STRETCH};
+    run.more = width > 2 && (args->n - from) * width + run.in_stretch >= 2 * WI_EXACT_STRETCH;
     if (args->terms == WI_EXACT_SQUARES)
         run.y = run.x;
     else if (args->terms == WI_EXACT_DOT)

@@ -88,13 +88,16 @@ WI_INLINE wi_doubles term_at(const wi_exact_run *run, wi_exact_shape shape, size
     return shape == WI_EXACT_FLOAT_PRODUCTS ? x * wi_doubles_of_f32((const float *)run->y + i) : x;
 }
 
-/* Asks for the elements one block ahead of those at i. */
+/* Asks for a piece of the next stretch while that at i is added up. */
 WI_INLINE void look_ahead(const wi_exact_run *run, wi_exact_shape shape, size_t i) {
     const bool wide = shape == WI_EXACT_DOUBLES || shape == WI_EXACT_PRODUCTS;
-    const size_t width = wide ? sizeof(double) : sizeof(float), at = (run->n + i) * width;
-    wi_fetch((const char *)run->x + at, STEP * width);
-    if (run->y)
-        wi_fetch((const char *)run->y + at, STEP * width);
+    const size_t width = wide ? sizeof(double) : sizeof(float), piece = STEP * width;
+    const size_t k = (run->in_stretch + i * width) / piece;
+    const size_t at =
+        WI_EXACT_STRETCH - run->in_stretch + wi_fetch_order(k, WI_EXACT_STRETCH / piece) * piece;
+    wi_fetch((const char *)run->x + at, piece);
+    if (run->y && run->y != run->x)
+        wi_fetch((const char *)run->y + at, piece);
 }
 
 WI_INLINE void take_block(lanes *l, const wi_exact_run *run, wi_exact_shape shape, int folds) {
@@ -131,18 +134,24 @@ static void start(lanes *l, const wi_exact_run *run) {
     l->left = l->lost = (wi_longs){0};
 }
 
+/* Sums of bits, which wrap where elements are too large for the run, and are of no use. */
+typedef uint64_t counts __attribute__((vector_size(WI_VECTOR_BYTES)));
+
 static void finish(const lanes *l, const wi_exact_run *run, wi_exact_block *block) {
-    double largest[STEP];
+    wi_doubles largest = l->largest[0];
     int64_t left = 0, lost = 0;
-    memcpy(largest, l->largest, sizeof largest);
+    for (int c = 1; c < CHAINS; c++)
+        largest = larger(largest, l->largest[c]);
     block->largest = 0;
-    for (int k = 0; k < STEP; k++)
+    for (int k = 0; k < WI_WIDE; k++)
         block->largest = largest[k] > block->largest ? largest[k] : block->largest;
     for (int f = 0; f < run->folds; f++) {
-        uint64_t sum = 0; /* wraps where elements are too large for the run, and it is of no use */
+        uint64_t sum = 0;
+        counts lane = (counts){0} - STEP / WI_WIDE * wi_exact_bits(first_of(run, f));
         for (int c = 0; c < CHAINS; c++)
-            for (int k = 0; k < WI_WIDE; k++)
-                sum += wi_exact_bits(l->s[f][c][k]) - wi_exact_bits(first_of(run, f));
+            lane += (counts)l->s[f][c];
+        for (int k = 0; k < WI_WIDE; k++)
+            sum += lane[k];
         block->sum[f] = (int64_t)sum;
     }
     for (int k = 0; k < WI_WIDE; k++) {

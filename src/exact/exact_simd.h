@@ -13,9 +13,10 @@
 #include "exact/exact.h"
 
 enum {
-    WI_EXACT_BLOCK = 1024,   /* terms of a block, at most: 128 for each of 8 lanes */
-    WI_EXACT_STEP = 32,      /* terms that are added side by side, at most: n is a multiple */
-    WI_EXACT_FOLDS = 4,      /* of a block, at most */
+    WI_EXACT_BLOCK = 1024,      /* terms of a block, at most: 128 for each of 8 lanes */
+    WI_EXACT_STEP = 32,         /* terms that are added side by side, at most: n is a multiple */
+    WI_EXACT_FOLDS = 4,         /* of a block, at most */
+    WI_EXACT_STRETCH = 1 << 14, /* bytes, of which all four pages are fetched by turns */
     WI_EXACT_FOLD_BITS = 44, /* 52 less the bits that 128 additions may carry, less one for half */
     WI_EXACT_FIRST = 8,      /* p of the first fold is this above the window */
     WI_EXACT_TOP_MOST = 1014,
@@ -34,11 +35,12 @@ typedef enum wi_exact_shape {
 typedef struct wi_exact_run {
     wi_exact_shape shape;
     bool magnitudes; /* of the terms, which are no products */
-    bool more;       /* as many elements follow in memory */
+    bool more;       /* a whole stretch follows in memory */
     const void *x, *y;
     size_t n;
-    int folds; /* at least wi_exact_least_folds */
-    int top;   /* the window: every term is to be below 2^top */
+    size_t in_stretch; /* bytes from the start of a stretch, which is one of the array, to x */
+    int folds;         /* at least wi_exact_least_folds */
+    int top;           /* the window: every term is to be below 2^top */
 } wi_exact_run;
 
 /* What has become of it. */

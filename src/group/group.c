@@ -10,9 +10,8 @@
 /* ---- costs; README.md has the figures ---- */
 
 double wi_group_bytes(const wi_group_args *a) {
-    const weft_type result = wi_reduce_result_type(a->op, a->type);
     return (double)a->n * (double)weft_type_size(a->type) +
-           (double)a->segments * (double)(a->start_bytes + weft_type_size(result));
+           (double)a->segments * (double)(a->start_bytes + weft_type_size(a->result_type));
 }
 
 int wi_group_team(const weft_context *ctx, const wi_group_args *a) {
@@ -149,12 +148,33 @@ enum {
     OFFSETS
 };
 
+/* A checked call, and the ladder that makes its results. */
+typedef struct by_segment {
+    const wi_ladder *ladder;
+    const wi_group_args *args;
+} by_segment;
+
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    wi_group_args args = *(const wi_group_args *)user;
+    const by_segment *const b = user;
+    wi_group_args args = *b->args;
     args.x = part->p[X];
     args.y = part->p[Y];
     args.starts = part->p[OFFSETS];
-    return wi_run(ctx, &wi_group_ladder, call->name, args.type, &args);
+    return wi_run(ctx, b->ladder, call->name, args.type, &args);
+}
+
+weft_status wi_group_by_segment(weft_context *ctx, const wi_ladder *ladder, wi_group_args *args,
+                                weft_type offset_type) {
+    wi_call call;
+    args->start_bytes = weft_type_size(offset_type);
+    wi_call_begin(&call, args->call, 0, 0);
+    wi_call_add(&call, wi_elements("x", args->x, args->n, args->type, WI_IN));
+    wi_call_add(&call, wi_elements("y", args->y, args->segments, args->result_type, WI_OUT));
+    const weft_status status =
+        wi_group_check_segments(ctx, &call, args->n, args->segments, offset_type, args->starts);
+    return status == WEFT_OK && args->segments > 0
+               ? wi_call_run(ctx, &call, run, &(by_segment){ladder, args})
+               : status;
 }
 
 weft_status weft_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
@@ -164,16 +184,14 @@ weft_status weft_reduce_segments(weft_context *ctx, weft_op op, weft_type type, 
                           .type = type,
                           .n = n,
                           .segments = segments,
-                          .start_bytes = weft_type_size(offset_type)};
+                          .x = x,
+                          .starts = offsets,
+                          .y = y};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = wi_reduce_check_op(ctx, args.call, op, type, &args.op);
+    const weft_status status = wi_reduce_check_op(ctx, args.call, op, type, &args.op);
     if (status != WEFT_OK)
         return status;
-    wi_call call;
-    wi_call_begin(&call, args.call, 0, 0);
-    wi_call_add(&call, wi_elements("x", x, n, type, WI_IN));
-    wi_call_add(&call, wi_elements("y", y, segments, wi_reduce_result_type(args.op, type), WI_OUT));
-    status = wi_group_check_segments(ctx, &call, n, segments, offset_type, offsets);
-    return status == WEFT_OK && segments > 0 ? wi_call_run(ctx, &call, run, &args) : status;
+    args.result_type = wi_reduce_result_type(args.op, type);
+    return wi_group_by_segment(ctx, &wi_group_ladder, &args, offset_type);
 }

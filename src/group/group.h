@@ -16,7 +16,7 @@ extern "C" {
 typedef struct wi_group_args {
     const char *call; /* the public name */
     wi_reduction op;  /* not DOT */
-    weft_type type;
+    weft_type type, result_type;
     size_t n;
     size_t segments;       /* with `found`: the most that there may be; not 0 */
     const uint64_t *found; /* where the place keeps the number of segments; NULL: `segments` */
@@ -38,6 +38,13 @@ static inline size_t wi_group_end(const wi_group_args *a, size_t segments, size_
     return s + 1 < segments ? wi_group_start(a, s + 1) : a->n;
 }
 
+/* Where the stretch of a thread begins, of all elements and all ends of segments in one line
+ * (group_cpu.c): in a segment, at an element. */
+typedef struct wi_group_cut {
+    size_t segment, at;
+} wi_group_cut;
+wi_group_cut wi_group_cut_at(const wi_group_args *a, size_t segments, int rank, int size);
+
 /* The bytes that a call moves at least, and the threads that it is worth. */
 double wi_group_bytes(const wi_group_args *a);
 int wi_group_team(const weft_context *ctx, const wi_group_args *a);
@@ -46,6 +53,11 @@ int wi_group_team(const weft_context *ctx, const wi_group_args *a);
  * of segments, and offsets in host memory that do not describe n elements. */
 weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, size_t segments,
                                     weft_type offset_type, const void *offsets);
+
+/* Checks the arrays of a call by segment, and runs it by a ladder: args has everything but
+ * start_bytes. */
+weft_status wi_group_by_segment(weft_context *ctx, const wi_ladder *ladder, wi_group_args *args,
+                                weft_type offset_type);
 
 /* The rungs. */
 weft_status wi_group_serial(weft_context *ctx, const void *args);
@@ -72,9 +84,18 @@ weft_status wi_group_mark_keys(weft_context *ctx, const void *keys, size_t width
 weft_status wi_group_mark_keys_cuda(weft_context *ctx, const void *keys, size_t width, size_t n,
                                     uint8_t *heads);
 
+/* How the columns of a reduction by key are reduced. */
+typedef struct wi_group_way {
+    const wi_ladder *ladder;
+    bool rounds; /* as weft_reduce does; rung `one_pass` can do it */
+    size_t (*bytes)(const weft_context *ctx, const wi_group_args *a);  /* of `room`, on a cpu */
+    weft_status (*prepare)(weft_context *ctx, const wi_group_args *a); /* on a GPU */
+} wi_group_way;
+
 /* One reduction by key, on memory that the place can access directly. */
 typedef struct wi_group_keys_args {
     const char *call;
+    const wi_group_way *way;
     size_t n, width, columns; /* n is not 0 */
     const void *keys;
     void *keys_out;                     /* may be keys, or NULL */
@@ -84,6 +105,13 @@ typedef struct wi_group_keys_args {
 } wi_group_keys_args;
 
 extern const wi_ladder wi_group_keys_ladder;
+
+/* Refuses what the shape of a call by key may not be; `column` is the caller's array of them. */
+weft_status wi_group_check_keys(weft_context *ctx, const char *call, size_t width, size_t columns,
+                                const void *column);
+/* Checks the arrays of a call by key, and runs it: k has everything but start_bytes, and of each
+ * column op, types, x and y. */
+weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k);
 
 weft_status wi_group_keys_select(weft_context *ctx, const void *args);
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args);

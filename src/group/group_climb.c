@@ -5,7 +5,9 @@
 
 #include "climb/data.h"
 #include "cpu/team.h"
+#include "exact/exact_error_climb.h"
 #include "group/group.h"
+#include "group/group_climb.h"
 
 enum {
     PERIOD = 8, /* segments, after which the lengths repeat */
@@ -14,7 +16,7 @@ enum {
 static const size_t lengths[PERIOD] = {1, 2, 0, 10, 3, 100, 8, 900};
 
 /* How many segments n elements have; the last may be cut short. */
-static size_t segments_of(size_t n) {
+size_t wi_group_climb_segments(size_t n) {
     size_t s = n / PERIOD_ELEMENTS * PERIOD, at = n / PERIOD_ELEMENTS * PERIOD_ELEMENTS;
     for (; at < n; s++)
         at += lengths[s % PERIOD];
@@ -30,7 +32,7 @@ static size_t offset_of(size_t segment) {
 
 static void fill_offsets(void *user, int rank, int team) {
     const wi_data *const data = user;
-    const size_t segments = segments_of(data->setup.n);
+    const size_t segments = wi_group_climb_segments(data->setup.n);
     uint64_t *const offsets = data->host_y;
     const size_t end = wi_team_share(segments, rank + 1, team);
     for (size_t s = wi_team_share(segments, rank, team); s < end; s++)
@@ -39,19 +41,21 @@ static void fill_offsets(void *user, int rank, int team) {
         offsets[segments] = data->setup.n;
 }
 
-static weft_type sum_type(const wi_setup *setup) {
+weft_type wi_group_climb_type(const wi_setup *setup) {
     weft_type type = WEFT_F64;
     weft_reduce_type(WEFT_SUM, setup->type, &type);
     return type;
 }
 
 /* x has the elements, y the offsets, z the sums. */
-static weft_status make(const wi_setup *setup, void **problem) {
-    const size_t bytes = segments_of(setup->n) * weft_type_size(sum_type(setup));
+weft_status wi_group_climb_make(const wi_setup *setup, void **problem) {
+    const size_t bytes =
+        wi_group_climb_segments(setup->n) * weft_type_size(wi_group_climb_type(setup));
     weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, bytes, problem);
     if (status != WEFT_OK)
         return status;
-    status = wi_data_add_y(*problem, (segments_of(setup->n) + 1) * sizeof(uint64_t), fill_offsets);
+    status = wi_data_add_y(*problem, (wi_group_climb_segments(setup->n) + 1) * sizeof(uint64_t),
+                           fill_offsets);
     if (status != WEFT_OK)
         wi_data_drop(*problem);
     return status;
@@ -61,7 +65,7 @@ static weft_status call(void *problem) {
     const wi_data *const data = problem;
     const wi_setup *const setup = &data->setup;
     return weft_reduce_segments(setup->ctx, WEFT_SUM, setup->type, setup->n, data->x,
-                                segments_of(setup->n), WEFT_U64, data->y, data->z);
+                                wi_group_climb_segments(setup->n), WEFT_U64, data->y, data->z);
 }
 
 static weft_status serial(void *problem) {
@@ -70,7 +74,7 @@ static weft_status serial(void *problem) {
     const wi_group_args args = {.op = WI_RED_SUM,
                                 .type = setup->type,
                                 .n = setup->n,
-                                .segments = segments_of(setup->n),
+                                .segments = wi_group_climb_segments(setup->n),
                                 .x = data->host_x,
                                 .starts = data->host_y,
                                 .start_bytes = sizeof(uint64_t),
@@ -91,13 +95,14 @@ static int64_t sum_of(const wi_data *data, size_t first, size_t end) {
     return sum;
 }
 
-static bool check(void *problem, char *why, size_t bytes) {
+bool wi_group_climb_check(void *problem, weft_status (*run)(void *problem), char *why,
+                          size_t bytes) {
     wi_data *const data = problem;
     const uint64_t *const offsets = data->host_y;
-    const size_t segments = segments_of(data->setup.n);
-    const weft_type type = sum_type(&data->setup);
+    const size_t segments = wi_group_climb_segments(data->setup.n);
+    const weft_type type = wi_group_climb_type(&data->setup);
     const size_t size = weft_type_size(type);
-    if (!wi_data_try(data, call, why, bytes))
+    if (!wi_data_try(data, run, why, bytes))
         return false;
     for (size_t s = 0; s < segments; s++) {
         const int64_t sum = sum_of(data, offsets[s], offsets[s + 1]);
@@ -113,26 +118,42 @@ static bool check(void *problem, char *why, size_t bytes) {
     return true;
 }
 
+static bool check(void *problem, char *why, size_t bytes) {
+    return wi_group_climb_check(problem, call, why, bytes);
+}
+
+/* One segment holds all. */
+static weft_status add_up(const wi_setup *setup, size_t n, const void *x, void *sum) {
+    const uint64_t offsets[2] = {0, n};
+    return weft_reduce_segments(setup->ctx, WEFT_SUM, setup->type, n, x, 1, WEFT_U64, offsets, sum);
+}
+
+static weft_status error(const wi_setup *setup, double *ulps) {
+    return wi_error_of_sum(setup, wi_group_climb_type(setup), add_up, ulps);
+}
+
 /* Elements and offsets read once, sums written once. */
-static void describe(const void *problem, const char *rung, wi_facts *facts) {
+void wi_group_climb_describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
-    const double segments = (double)segments_of(data->setup.n);
+    const double segments = (double)wi_group_climb_segments(data->setup.n);
     (void)rung;
-    *facts = (wi_facts){
-        .size = wi_size_of(data->setup.n),
-        .bytes = (double)wi_data_bytes(&data->setup) +
-                 segments * (double)(sizeof(uint64_t) + weft_type_size(sum_type(&data->setup))),
-        .roof = WI_ROOF_READ};
+    *facts =
+        (wi_facts){.size = wi_size_of(data->setup.n),
+                   .bytes = (double)wi_data_bytes(&data->setup) +
+                            segments * (double)(sizeof(uint64_t) +
+                                                weft_type_size(wi_group_climb_type(&data->setup))),
+                   .roof = WI_ROOF_READ};
 }
 
 const wi_climb wi_group_climb = {
     .ladder = &wi_group_ladder,
     .example = "sums of segments",
     .type = WEFT_F32,
-    .make = make,
+    .make = wi_group_climb_make,
     .call = call,
     .serial = serial,
     .check = check,
-    .describe = describe,
+    .error = error,
+    .describe = wi_group_climb_describe,
     .drop = wi_data_drop,
 };

@@ -51,11 +51,11 @@ static const wi_group_loops *loops_of(const wi_group_args *a) {
 }
 
 /* How many segments end before a step of the path: the end of segment s is step end(s) + s. */
-static size_t ends_before(const wi_group_run *run, size_t step) {
-    size_t low = 0, high = step < run->segments ? step : run->segments;
+static size_t ends_before(const wi_group_args *a, size_t segments, size_t step) {
+    size_t low = 0, high = step < segments ? step : segments;
     while (low < high) {
         const size_t s = low + (high - low) / 2;
-        if (wi_group_end(run->args, run->segments, s) + s < step)
+        if (wi_group_end(a, segments, s) + s < step)
             low = s + 1;
         else
             high = s;
@@ -63,20 +63,19 @@ static size_t ends_before(const wi_group_run *run, size_t step) {
     return low;
 }
 
-/* Where a stretch begins: in a segment, at the start of one of its pieces. */
-typedef struct cut {
-    size_t segment, at;
-} cut;
+wi_group_cut wi_group_cut_at(const wi_group_args *a, size_t segments, int rank, int size) {
+    const size_t step = wi_team_share(a->n + segments, rank, size);
+    const size_t segment = ends_before(a, segments, step);
+    if (rank == size || segment == segments)
+        return (wi_group_cut){segments, a->n};
+    return (wi_group_cut){segment, step - segment};
+}
 
-static cut cut_at(const wi_group_run *run, int rank, int size) {
-    const size_t steps = run->args->n + run->segments;
-    const size_t step = wi_team_share(steps, rank, size);
-    cut c = {.segment = ends_before(run, step)};
-    c.at = step - c.segment;
-    if (rank == size || c.segment == run->segments)
-        return (cut){run->segments, run->args->n};
-    const size_t start = wi_group_start(run->args, c.segment);
-    c.at -= (c.at - start) % WI_GROUP_PIECE;
+/* The same, at the start of a piece of the segment. */
+static wi_group_cut cut_at(const wi_group_run *run, int rank, int size) {
+    wi_group_cut c = wi_group_cut_at(run->args, run->segments, rank, size);
+    if (c.segment < run->segments)
+        c.at -= (c.at - wi_group_start(run->args, c.segment)) % WI_GROUP_PIECE;
     return c;
 }
 
@@ -94,8 +93,8 @@ static shared_part keep_pieces(const work *w, size_t segment, size_t from, size_
 static void do_stretch(void *user, int rank, int size) {
     const work *const w = user;
     const wi_group_args *const a = w->run.args;
-    cut from = cut_at(&w->run, rank, size);
-    const cut end = cut_at(&w->run, rank + 1, size);
+    wi_group_cut from = cut_at(&w->run, rank, size);
+    const wi_group_cut end = cut_at(&w->run, rank + 1, size);
     stretch *const own = &w->stretches[rank];
     *own = (stretch){.head = {.segment = from.segment}, .tail = {.segment = end.segment}};
     if (from.segment < w->run.segments && from.at > wi_group_start(a, from.segment)) {

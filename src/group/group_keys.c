@@ -87,12 +87,10 @@ static weft_status take_room(weft_context *ctx, const wi_group_keys_args *k, mem
     for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
         const wi_group_args *const column = &k->column[c];
         const wi_row *unused; /* a rung that is forced but cannot do it is refused here */
-        status = wi_choose_row(ctx, &wi_group_ladder, k->call, column->type, column, &unused);
-#ifdef WEFT_CUDA
+        status = wi_choose_row(ctx, k->way->ladder, k->call, column->type, column, &unused);
         if (ctx->kind == WI_CUDA && status == WEFT_OK)
-            status = wi_group_paths_prepare(ctx, &k->column[c]);
-#endif
-        const size_t bytes = ctx->kind == WI_CPU ? wi_group_threads_bytes(ctx, &k->column[c]) : 0;
+            status = k->way->prepare(ctx, column);
+        const size_t bytes = ctx->kind == WI_CPU ? k->way->bytes(ctx, column) : 0;
         most = bytes > most ? bytes : most;
     }
     return status == WEFT_OK && most > 0 ? wi_group_take(ctx, k->call, most, &m->room) : status;
@@ -127,7 +125,7 @@ static weft_status reduce_columns(weft_context *ctx, const wi_group_keys_args *k
         args.found = m->found;
         args.starts = m->starts;
         args.room = m->room;
-        status = wi_run(ctx, &wi_group_ladder, args.call, args.type, &args);
+        status = wi_run(ctx, k->way->ladder, args.call, args.type, &args);
     }
     return status;
 }
@@ -170,6 +168,8 @@ static double one_pass_seconds(const weft_context *ctx, const void *args) {
 
 static const char *one_pass_misfit(const weft_context *ctx, const void *args) {
     const wi_group_keys_args *const k = args;
+    if (!k->way->rounds)
+        return "rounds at every addition";
     if (wi_is_forced(ctx, &wi_group_ladder))
         return "reduces columns itself: name no variant of group";
     if (k->columns != 1 || weft_type_size(k->column[0].type) < 4)
@@ -239,63 +239,76 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status == WEFT_OK ? keep_written(ctx, call, part) : status;
 }
 
-static weft_status check_shape(weft_context *ctx, const char *name, size_t width, size_t columns,
-                               const weft_column *column) {
+weft_status wi_group_check_keys(weft_context *ctx, const char *call, size_t width, size_t columns,
+                                const void *column) {
     if (width == 0)
-        return wi_fail(ctx, WEFT_EARG, "%s: width is 0; pass the bytes of one key", name);
+        return wi_fail(ctx, WEFT_EARG, "%s: width is 0; pass the bytes of one key", call);
     if (columns > WEFT_COLUMNS)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: columns is %zu; pass at most %d, and the others in another call", name,
+                       "%s: columns is %zu; pass at most %d, and the others in another call", call,
                        columns, WEFT_COLUMNS);
     if (columns > 0 && !column)
-        return wi_fail(ctx, WEFT_EARG, "%s: column is NULL; pass an array of %zu weft_column", name,
+        return wi_fail(ctx, WEFT_EARG, "%s: column is NULL; pass an array of %zu columns", call,
                        columns);
     return WEFT_OK;
 }
 
-static weft_status describe_columns(weft_context *ctx, wi_call *call, const weft_column *column,
-                                    wi_group_keys_args *k) {
-    weft_status status = WEFT_OK;
-    for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
+weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k) {
+    wi_call call;
+    wi_call_begin(&call, k->call, 0, 0);
+    k->start_bytes = k->n <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
+    wi_call_add(&call, wi_items("keys", k->keys, k->n, k->width, WI_IN));
+    wi_call_add(&call, wi_items("keys_out", k->keys_out, k->n, k->width, WI_OUT | WI_OPTIONAL))
+        ->in_place = 1u << KEYS;
+    wi_call_add(&call, wi_elements("count", k->count, 1, WEFT_U64, WI_OUT));
+    for (size_t c = 0; c < k->columns; c++) {
         wi_group_args *const a = &k->column[c];
-        *a = (wi_group_args){.call = call->name,
-                             .type = column[c].type,
-                             .n = k->n,
-                             .segments = k->n,
-                             .start_bytes = k->start_bytes};
-        status = wi_reduce_check_op(ctx, call->name, column[c].op, a->type, &a->op);
-        if (status != WEFT_OK)
-            continue;
-        wi_call_add(call, wi_elements(x_names[c], column[c].x, k->n, a->type, WI_IN));
-        wi_call_add(call, wi_elements(y_names[c], column[c].y, k->n,
-                                      wi_reduce_result_type(a->op, a->type), WI_OUT));
+        a->call = k->call;
+        a->n = a->segments = k->n;
+        a->start_bytes = k->start_bytes;
+        wi_call_add(&call, wi_elements(x_names[c], a->x, k->n, a->type, WI_IN));
+        wi_call_add(&call, wi_elements(y_names[c], a->y, k->n, a->result_type, WI_OUT));
     }
-    return status;
+    const weft_status status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || k->n > 0)
+        return status == WEFT_OK ? wi_call_run(ctx, &call, run, k) : status;
+    const uint64_t none = 0;
+    return weft_copy(ctx, k->count, &none, sizeof none);
 }
+
+static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
+#ifdef WEFT_CUDA
+    return wi_group_paths_prepare(ctx, a);
+#else
+    (void)ctx, (void)a;
+    return WEFT_OK;
+#endif
+}
+
+static const wi_group_way rounding = {&wi_group_ladder, true, wi_group_threads_bytes, prepare};
 
 weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const void *keys,
                                void *keys_out, size_t columns, const weft_column *column,
                                uint64_t *count) {
     static const char name[] = "weft_reduce_by_key";
     if (wi_check_context(ctx) != WEFT_OK ||
-        check_shape(ctx, name, width, columns, column) != WEFT_OK)
+        wi_group_check_keys(ctx, name, width, columns, column) != WEFT_OK)
         return WEFT_EARG;
     wi_group_keys_args k = {.call = name,
+                            .way = &rounding,
                             .n = n,
                             .width = width,
                             .columns = columns,
-                            .start_bytes = n <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t)};
-    wi_call call;
-    wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, wi_items("keys", keys, n, width, WI_IN));
-    wi_call_add(&call, wi_items("keys_out", keys_out, n, width, WI_OUT | WI_OPTIONAL))->in_place =
-        1u << KEYS;
-    wi_call_add(&call, wi_elements("count", count, 1, WEFT_U64, WI_OUT));
-    weft_status status = describe_columns(ctx, &call, column, &k);
-    if (status == WEFT_OK)
-        status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || n > 0)
-        return status == WEFT_OK ? wi_call_run(ctx, &call, run, &k) : status;
-    const uint64_t none = 0;
-    return weft_copy(ctx, count, &none, sizeof none);
+                            .keys = keys,
+                            .keys_out = keys_out,
+                            .count = count};
+    for (size_t c = 0; c < columns; c++) {
+        wi_group_args *const a = &k.column[c];
+        *a = (wi_group_args){.type = column[c].type, .x = column[c].x, .y = column[c].y};
+        const weft_status status = wi_reduce_check_op(ctx, name, column[c].op, a->type, &a->op);
+        if (status != WEFT_OK)
+            return status;
+        a->result_type = wi_reduce_result_type(a->op, a->type);
+    }
+    return wi_group_by_key(ctx, &k);
 }

@@ -38,6 +38,13 @@ static weft_status check_options(weft_context *ctx, const char *call, weft_type 
                        "%s: options.precision is WEFT_PRECISION_MIXED, which is of f64, and type "
                        "is %s",
                        call, weft_type_name(type));
+    if ((unsigned)options->exact > 1)
+        return wi_fail(ctx, WEFT_EARG, "%s: options.exact is %d; pass 0 or 1", call,
+                       options->exact);
+    if (options->exact && options->refine < 0)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: options.refine is %d, but options.exact needs refinement; pass 0", call,
+                       options->refine);
     if (wi_is_reduced(options) && options->refine < 0)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: options.refine is %d, but this options.precision needs refinement; "
@@ -158,7 +165,13 @@ static weft_status solve(weft_context *ctx, request *r, const void *b, size_t ld
                        "%s: it looks at its result as it goes, and cannot be captured; solve "
                        "before the capture",
                        g->call);
-    if (wants_streaming(ctx, r))
+    const bool streams = wants_streaming(ctx, r);
+    if (streams && g->options.exact)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: options.exact is 1, but A does not fit %s together with its factors; "
+                       "pass 0, or solve on place cpu",
+                       g->call, weft_place(ctx));
+    if (streams)
         call.count = A;
     return wi_call_run(ctx, &call, run, r);
 }
@@ -166,8 +179,8 @@ static weft_status solve(weft_context *ctx, request *r, const void *b, size_t ld
 /* What must be the same on all ranks. */
 static uint64_t alike_of(const request *r) {
     const weft_solve_options *const o = &r->args.options;
-    return wi_alike(wi_alike(wi_alike(0, r->how), (uint64_t)(int64_t)o->refine),
-                    (uint64_t)o->precision);
+    const uint64_t steps = wi_alike(wi_alike(0, r->how), (uint64_t)(int64_t)o->refine);
+    return wi_alike(wi_alike(steps, (uint64_t)o->precision), (uint64_t)o->exact);
 }
 
 static weft_status solve_call(weft_context *ctx, const char *call, bool spd, unsigned how,

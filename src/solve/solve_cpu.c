@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "cpu/team.h"
+#include "solve/solve_exact.h"
+#include "solve/solve_grid.h"
 #include "solve/solve_simd.h"
 #include "solve/system.h"
 
@@ -13,24 +15,11 @@ enum {
     AT_ONCE = 4  /* right-hand sides */
 };
 
-static double value_at(weft_type type, const void *p, size_t at) {
-    return type == WEFT_F64 ? ((const double *)p)[at] : ((const float *)p)[at];
-}
-
 static void set_value(weft_type type, void *p, size_t at, double x) {
     if (type == WEFT_F64)
         ((double *)p)[at] = x;
     else
         ((float *)p)[at] = (float)x;
-}
-
-static int power_at(const wi_grid *g, size_t i, size_t j) {
-    return (g->row_power ? g->row_power[i] : 0) + (g->column_power ? g->column_power[j] : 0);
-}
-
-static double element(const wi_grid *g, size_t i, size_t j) {
-    const double x = value_at(g->type, g->p, i * g->down + j * g->across);
-    return g->row_power || g->column_power ? wi_times_power(x, power_at(g, i, j)) : x;
 }
 
 static size_t least(size_t a, size_t b) {
@@ -59,12 +48,12 @@ static void range_of_strip(const range_work *w, size_t first, size_t end) {
         for (size_t j = 0; j < g->columns; j++)
             for (size_t i = first; i < end; i++)
                 if (j >= wi_half_begin(g->half, i) && j < wi_half_end(g->half, i, g->columns))
-                    note(w, i, fabs(element(g, i, j)));
+                    note(w, i, fabs(wi_element(g, i, j)));
         return;
     }
     for (size_t i = first; i < end; i++)
         for (size_t j = wi_half_begin(g->half, i); j < wi_half_end(g->half, i, g->columns); j++)
-            note(w, i, fabs(element(g, i, j)));
+            note(w, i, fabs(wi_element(g, i, j)));
 }
 
 static void share_ranges(void *user, int rank, int size) {
@@ -91,7 +80,7 @@ static weft_status first_bad(weft_context *ctx, const wi_grid *g, uint64_t *at) 
     for (size_t j = 0; j < g->columns && *at == UINT64_MAX; j++)
         for (size_t i = 0; i < g->rows && *at == UINT64_MAX; i++)
             if (j >= wi_half_begin(g->half, i) && j < wi_half_end(g->half, i, g->columns) &&
-                !isfinite(value_at(g->type, g->p, i * g->down + j * g->across)))
+                !isfinite(wi_value_at(g->type, g->p, i * g->down + j * g->across)))
                 *at = j * g->rows + i;
     return WEFT_OK;
 }
@@ -114,7 +103,7 @@ static void copy_tile(const copy_work *w, size_t row, size_t column) {
         for (size_t v = 0; v < (by_columns ? rows : columns); v++) {
             const size_t i = row + (by_columns ? v : u), j = column + (by_columns ? u : v);
             if (j >= wi_half_begin(g->half, i) && j < wi_half_end(g->half, i, g->columns))
-                set_value(w->type, w->to, i + j * w->ld, element(g, i, j));
+                set_value(w->type, w->to, i + j * w->ld, wi_element(g, i, j));
         }
 }
 
@@ -154,7 +143,7 @@ static const double *elements(const strip *s, const wi_grid *g, size_t i, size_t
     const size_t at = i * g->down + j * g->across;
     if (g->row_power || g->column_power) {
         for (size_t k = 0; k < count; k++)
-            room[k] = along ? element(g, i, j + k) : element(g, i + k, j);
+            room[k] = along ? wi_element(g, i, j + k) : wi_element(g, i + k, j);
         return room;
     }
     if (g->type == WEFT_F64)
@@ -264,6 +253,8 @@ static void share_product(void *user, int rank, int size) {
 static weft_status multiply(weft_context *ctx, const wi_product *p) {
     wi_team_run(ctx, team_of(ctx, &p->g, (p->g.rows + STRIP - 1) / STRIP), share_product,
                 (void *)(uintptr_t)p);
+    if (p->exact)
+        wi_system_exact_cpu(ctx, p);
     return WEFT_OK;
 }
 
@@ -301,6 +292,7 @@ typedef struct block {
     size_t n;
     const void *from;
     void *to;
+    double *low;
     const int32_t *power, *row_power;
     bool first;
     const wi_grid *g;
@@ -312,9 +304,9 @@ static void peak_of_column(const void *args, size_t j) {
     const wi_grid *const g = b->g;
     int32_t peak = WI_EXPONENT_OF_0;
     for (size_t i = 0; i < g->rows; i++) {
-        const int32_t e = wi_exponent(value_at(g->type, g->p, i * g->down + j * g->across));
+        const int32_t e = wi_exponent(wi_value_at(g->type, g->p, i * g->down + j * g->across));
         const int32_t whole =
-            e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? e : e + power_at(g, i, j);
+            e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? e : e + wi_power_at(g, i, j);
         peak = whole > peak ? whole : peak;
     }
     ((int32_t *)b->to)[j] = peak;
@@ -328,7 +320,7 @@ static void most_of_column(const void *args, size_t j) {
     const block *const b = args;
     double most = 0;
     for (size_t i = 0; i < b->n; i++)
-        most = wi_larger(most, fabs(value_at(b->type, b->from, i + j * b->n)));
+        most = wi_larger(most, fabs(wi_value_at(b->type, b->from, i + j * b->n)));
     ((double *)b->to)[j] = most;
 }
 
@@ -370,17 +362,22 @@ static weft_status narrow(weft_context *ctx, weft_type type, size_t n, size_t co
 static void add_column(const void *args, size_t j) {
     const block *const b = args;
     double *const z = (double *)b->to + j * b->n;
+    double *const low = b->low ? b->low + j * b->n : NULL;
     for (size_t i = 0; i < b->n && (b->first || b->power[j] != WI_EXPONENT_OF_0); i++) {
-        const double d = wi_times_power(value_at(b->type, b->from, i + j * b->n), b->power[j]);
-        z[i] = b->first ? d : z[i] + d;
+        const double d = wi_times_power(wi_value_at(b->type, b->from, i + j * b->n), b->power[j]);
+        if (low)
+            wi_add_to_pair(d, b->first, &z[i], &low[i]);
+        else
+            z[i] = b->first ? d : z[i] + d;
     }
 }
 
 static weft_status add_all(weft_context *ctx, weft_type type, size_t n, size_t count, const void *d,
-                           const int32_t *power, bool first, double *z) {
+                           const int32_t *power, bool first, double *z, double *low) {
     return each_column(
         ctx, n, count, add_column,
-        &(block){.type = type, .n = n, .from = d, .power = power, .first = first, .to = z});
+        &(block){
+            .type = type, .n = n, .from = d, .power = power, .first = first, .to = z, .low = low});
 }
 
 static void settle_column(const void *args, size_t j) {

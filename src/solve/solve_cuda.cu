@@ -287,13 +287,16 @@ struct adding {
     const T *d;
     const int32_t *power;
     bool first;
-    double *z;
+    double *z, *low;
 
     __device__ void step(size_t, size_t j, size_t e) const {
-        if (first)
-            z[e] = wi_times_power((double)d[e], power[j]);
-        else if (power[j] != WI_EXPONENT_OF_0)
-            z[e] += wi_times_power((double)d[e], power[j]);
+        if (!first && power[j] == WI_EXPONENT_OF_0)
+            return;
+        const double more = wi_times_power((double)d[e], power[j]);
+        if (low)
+            wi_add_to_pair(more, first, &z[e], &low[e]);
+        else
+            z[e] = first ? more : z[e] + more;
     }
 };
 
@@ -342,10 +345,10 @@ static weft_status narrow(weft_context *ctx, weft_type type, size_t n, size_t co
 }
 
 static weft_status add(weft_context *ctx, weft_type type, size_t n, size_t count, const void *d,
-                       const int32_t *power, bool first, double *z) {
+                       const int32_t *power, bool first, double *z, double *low) {
     return wi_with_float(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        return for_each(ctx, adding<T>{(const T *)d, power, first, z}, n, count);
+        return for_each(ctx, adding<T>{(const T *)d, power, first, z, low}, n, count);
     });
 }
 

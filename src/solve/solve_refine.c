@@ -10,8 +10,13 @@
 
 enum {
     USUAL_STEPS = 10,
+    USUAL_EXACT_STEPS = 40,
     IN_RANGE = 300 /* right-hand sides within 2^+-this are not shifted */
 };
+
+/* With exact residuals, z is kept as the sum of two numbers, which is refined to this times the
+ * unit of x: the many smaller elements are right to their last bits then, too. */
+static const double finer = 0x1p-40;
 
 /* Elements of z as small as this, relative to the largest, are also right to their last bits. */
 static const double margin = 0x1p-10;
@@ -27,7 +32,7 @@ typedef struct progress {
 typedef struct group {
     wi_system *s;
     size_t first, count; /* right-hand sides */
-    double *z;
+    double *z, *low;     /* low: what z leaves out; NULL: nothing is kept of it */
     int32_t power[WI_SYSTEM_GROUP];
     progress column[WI_SYSTEM_GROUP];
     size_t steps;
@@ -42,6 +47,8 @@ static wi_product residual_of(const group *g) {
                         .c = s->c,
                         .r = s->r,
                         .size = s->size,
+                        .exact = s->args->options.exact,
+                        .low = g->low,
                         .room = s->room};
 }
 
@@ -50,6 +57,11 @@ static weft_status most_of(const group *g, weft_type type, const void *x, double
     wi_system *const s = g->s;
     const weft_status status = s->place->columns_most(s->ctx, type, s->n, g->count, x, s->words);
     return status == WEFT_OK ? wi_system_get(s, most, s->words, g->count * sizeof *most) : status;
+}
+
+/* The unit to which z is refined. */
+static double unit_of(const group *g) {
+    return g->low ? finer * g->s->error_unit : g->s->error_unit;
 }
 
 /* The residual and the errors of z. */
@@ -135,9 +147,9 @@ static weft_status take(group *g, bool first) {
         if (!g->column[j].taken)
             g->power[j] = WI_EXPONENT_OF_0;
     const weft_status status = put_powers(g, g->power);
-    return status == WEFT_OK
-               ? s->place->add(s->ctx, s->factor, s->n, g->count, s->d, s->powers, first, g->z)
-               : status;
+    return status == WEFT_OK ? s->place->add(s->ctx, s->factor, s->n, g->count, s->d, s->powers,
+                                             first, g->z, g->low)
+                             : status;
 }
 
 /* Is a correction of this size to be added, and another one to be computed? If it is more than half
@@ -174,7 +186,7 @@ static weft_status step(group *g, bool *any) {
         progress *const p = &g->column[j];
         p->taken = false;
         if (p->active)
-            judge(p, s->error_unit, 0, wi_times_power(size[j], g->power[j]) / p->most);
+            judge(p, unit_of(g), 0, wi_times_power(size[j], g->power[j]) / p->most);
         *any = *any || p->taken;
     }
     if (status != WEFT_OK || !*any)
@@ -214,7 +226,7 @@ static weft_status step_alone(group *g, size_t j, bool first, bool *converged) {
     if (first)
         p->size = fmax(1, 2 * most / p->most);
     if (*converged)
-        judge(p, s->error_unit, 0x1p-4, most / p->most);
+        judge(p, unit_of(g), 0x1p-4, most / p->most);
     else
         p->taken = p->active = false;
     if (!p->taken)
@@ -225,7 +237,8 @@ static weft_status step_alone(group *g, size_t j, bool first, bool *converged) {
     if (status == WEFT_OK)
         status = wi_system_put(s, s->v, y, line);
     if (status == WEFT_OK)
-        status = s->place->add(s->ctx, WEFT_F64, s->n, 1, s->v, s->powers, false, g->z + j * s->n);
+        status = s->place->add(s->ctx, WEFT_F64, s->n, 1, s->v, s->powers, false, g->z + j * s->n,
+                               g->low ? g->low + j * s->n : NULL);
     return status == WEFT_OK ? measure(g) : status;
 }
 
@@ -267,10 +280,15 @@ static weft_status refine_stalled(group *g, int most) {
 static weft_status settle(group *g) {
     wi_system *const s = g->s;
     bool far = s->args->type == WEFT_F32 || s->host_row_power;
-    for (size_t j = 0; j < g->count; j++)
+    const bool had_low = g->low != NULL;
+    g->low = NULL; /* z is the sum, rounded */
+    for (size_t j = 0; j < g->count; j++) {
+        progress *const p = &g->column[j];
         far = far || s->shift[g->first + j] != 0;
+        p->left = p->left > 0 ? fmax(p->left, s->error_unit) : 0;
+    }
     if (!far)
-        return WEFT_OK;
+        return had_low ? measure(g) : WEFT_OK;
     weft_status status = put_powers(g, s->shift + g->first);
     if (status == WEFT_OK)
         status = s->place->settle(s->ctx, s->args->type, s->n, g->count, s->a.column_power,
@@ -314,7 +332,8 @@ static weft_status sum_up(const group *g) {
 
 static weft_status solve_group(group *g) {
     const wi_system *const s = g->s;
-    const int asked = s->args->options.refine, most = asked == 0 ? USUAL_STEPS : asked;
+    const int asked = s->args->options.refine;
+    const int usual = s->low ? USUAL_EXACT_STEPS : USUAL_STEPS, most = asked == 0 ? usual : asked;
     double size[WI_SYSTEM_GROUP];
     weft_status status = load(g);
     for (size_t j = 0; j < g->count; j++)
@@ -342,8 +361,11 @@ weft_status wi_system_solve(wi_system *s) {
     status = wi_system_put(s, s->w, s->vector, s->n * sizeof *s->vector);
     for (size_t j = 0; j < s->args->rhs && status == WEFT_OK; j += s->group) {
         const size_t left = s->args->rhs - j;
-        group g = {
-            .s = s, .first = j, .count = left < s->group ? left : s->group, .z = s->z + j * s->n};
+        group g = {.s = s,
+                   .first = j,
+                   .count = left < s->group ? left : s->group,
+                   .z = s->z + j * s->n,
+                   .low = s->low};
         status = solve_group(&g);
     }
     return status;

@@ -2,6 +2,7 @@
 /* Residuals in twice the precision of f64 on a GPU. A row's terms are summed in parts, one slot for
  * each, and the slots in order: the same bits each time. */
 #include "solve/solve_cuda.cuh"
+#include "solve/solve_exact.h"
 
 constexpr int threads = 128;
 #ifdef WEFT_EMU
@@ -151,5 +152,5 @@ weft_status wi_system_multiply_cuda(weft_context *ctx, const wi_product *p) {
                                  0, part, all_slots(p), p->c ? p->c + j * n : NULL, p->r + j * n,
                                  p->size + j * n);
     }
-    return status;
+    return status == WEFT_OK && p->exact ? wi_system_exact_cuda(ctx, p) : status;
 }

@@ -113,6 +113,8 @@ static weft_status take_all(wi_system *s) {
         status = wi_system_take(s, 3 * line, &s->row_most);
     if (status == WEFT_OK)
         status = wi_system_take(s, bytes_of(n, s->args->rhs, sizeof(double)), &s->z);
+    if (status == WEFT_OK && s->args->options.exact)
+        status = wi_system_take(s, block, &s->low);
     if (status == WEFT_OK)
         status = wi_system_take(s, 3 * block, &s->c);
     if (status == WEFT_OK)
@@ -327,7 +329,7 @@ weft_status wi_system_apply(wi_system *s, bool transposed, size_t count, double 
     if (status == WEFT_OK)
         status = wi_system_substitute(s, transposed, count);
     if (status == WEFT_OK)
-        status = s->place->add(s->ctx, s->factor, s->n, count, s->d, s->powers, true, s->v);
+        status = s->place->add(s->ctx, s->factor, s->n, count, s->d, s->powers, true, s->v, NULL);
     for (size_t k = 0; k < count && status == WEFT_OK; k++)
         status = wi_system_get(s, y[k], s->v + k * s->n, line);
     return status;

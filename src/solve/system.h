@@ -58,7 +58,9 @@ typedef struct wi_product {
     size_t count;
     const double *x, *c; /* c may be NULL: 0 */
     double *r, *size;
-    void *room; /* of room_bytes for the same g, symmetric and count */
+    bool exact;        /* each r is the exact value, rounded once, of c - G (x + low) */
+    const double *low; /* NULL: 0 */
+    void *room;        /* of room_bytes for the same g, symmetric and count */
 } wi_product;
 
 /* The worst of each column of a block n x count. */
@@ -103,9 +105,9 @@ typedef struct wi_system_place {
     weft_status (*narrow)(weft_context *ctx, weft_type type, size_t n, size_t count,
                           const double *r, const int32_t *power, void *d);
     /* z = 2^power[j] d if this is the first, else z += 2^power[j] d, but for columns where power[j]
-     * is WI_EXPONENT_OF_0. */
+     * is WI_EXPONENT_OF_0. If low is not NULL, it has what rounding takes from z. */
     weft_status (*add)(weft_context *ctx, weft_type type, size_t n, size_t count, const void *d,
-                       const int32_t *power, bool first, double *z);
+                       const int32_t *power, bool first, double *z, double *low);
     /* z = what is left of it as x = 2^(column_power[i] + shift[j]) z of `type`; NaN and infinity
      * where x overflows. */
     weft_status (*settle)(weft_context *ctx, weft_type type, size_t n, size_t count,
@@ -176,6 +178,7 @@ typedef struct wi_system {
     int32_t *row_power, *column_power; /* on the place, if it is scaled */
     double *row_most;                  /* of H */
     double *z;                         /* n x rhs */
+    double *low;                       /* n x group: what z leaves out; NULL unless exact */
     double *c, *r, *size;              /* n x group */
     double *w;                         /* weights of the forward bound */
     double *v;                         /* 3 n: vectors of the host, on their way */
@@ -311,6 +314,14 @@ WI_SYSTEM_BOTH static inline int32_t wi_exponent(double x) {
     x *= 0x1p54;
     memcpy(&bits, &x, sizeof bits);
     return (int32_t)(bits >> 52 & 0x7ff) - 1023 - 54;
+}
+
+/* z + low = z + low + d in twice the precision, with z the rounded sum; or = d. */
+WI_SYSTEM_BOTH static inline void wi_add_to_pair(double d, bool first, double *z, double *low) {
+    const double high = first ? d : *z + d, part = first ? d : high - *z;
+    const double rest = first ? 0 : (*z - (high - part)) + (d - part) + *low;
+    *z = high + rest;
+    *low = rest - (*z - high);
 }
 
 /* The larger of two sizes; NaN is larger than anything. */

@@ -197,6 +197,12 @@ static void test_groups(weft::context &ctx) {
                                    weft::column(WEFT_MAX, x, largest)};
     CHECK(OK(weft::reduce_by_key(ctx, keys, keys_out, columns)) == 3);
     CHECK(keys_out[1] == 8 && y[1] == 7 && largest[2] == 5);
+    const vector<float> near_1 = {1, 0x1p-24F, 0x1p-60F, 0, 0};
+    OK(weft::exact_reduce_segments(ctx, WEFT_SUM, near_1, vector<int>{0, 2, 5, 5}, sums));
+    CHECK(sums[0] == 1 && sums[1] == 0x1p-60F && sums[2] == 0);
+    const weft_exact_column exact[] = {weft::exact_column(WEFT_SUM, near_1, sums)};
+    CHECK(OK(weft::exact_reduce_by_key(ctx, vector<int>{3, 3, 3}, keys_out, exact)) == 1);
+    CHECK(keys_out[0] == 3 && sums[0] == 1 + 0x1p-23F);
     OK(weft::scan_by_key(ctx, WEFT_INCLUSIVE, WEFT_SUM, keys, x, y));
     CHECK(y[3] == 7 && y[4] == 5);
     REFUSED(ctx, WEFT_EARG, "offsets has 0",

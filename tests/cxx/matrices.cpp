@@ -88,6 +88,10 @@ static void test_factors(weft::context &ctx) {
     OK(weft::solve(ctx, 0, as_matrix(a, 2, 2), as_matrix(b, 2, 1), as_matrix(x, 2, 1), &options,
                    &report));
     CHECK(near(x[1], 2.8) && report.backward_error < 1e-15 && std::strlen(report.variant) > 0);
+    options.exact = 1;
+    OK(weft::solve(ctx, 0, as_matrix(a, 2, 2), as_matrix(b, 2, 1), as_matrix(x, 2, 1), &options,
+                   &report));
+    CHECK(report.exact == 1);
     OK(weft::solve_spd(ctx, 0, as_matrix(spd, 2, 2), as_matrix(b, 2, 1), as_matrix(x, 2, 1)));
     CHECK(near(x[0], 1.375));
 }

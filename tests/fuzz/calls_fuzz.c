@@ -57,6 +57,7 @@ static const fuzz_call calls[] = {
     {"bias", 1, fuzz_bias},
     {"exact", 4, fuzz_exact},
     {"exact_scan", 3, fuzz_exact_scan},
+    {"exact_group", 3, fuzz_exact_group},
     {"accumulate", 2, fuzz_accumulate},
     {"nth", 3, fuzz_nth},
     {"quantiles", 3, fuzz_quantiles},

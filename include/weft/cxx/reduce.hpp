@@ -318,6 +318,32 @@ result<std::uint64_t> reduce_by_key(context &ctx, const K &keys, U &&keys_out, c
               detail::data(keys_out), detail::size(columns), detail::data(columns), &count);
 }
 
+template <class X, class O, class Y>
+result<void> exact_reduce_segments(context &ctx, weft_op op, const X &x, const O &offsets, Y &&y) {
+    const std::size_t segments = detail::size(offsets) - 1;
+    return call(ctx, "weft::exact_reduce_segments")
+        .holds("offsets", offsets, 1)
+        .holds("y", y, segments)
+        .run(weft_exact_reduce_segments, op, detail::type<X>, detail::size(x), detail::data(x),
+             segments, detail::type<O>, detail::data(offsets), detail::type<Y>, detail::data(y));
+}
+
+template <class X, class Y>
+weft_exact_column exact_column(weft_op op, const X &x, Y &&y) {
+    return {op, detail::type<X>, detail::data(x), detail::type<Y>, detail::data(y)};
+}
+
+/* Gives how many runs there are. `columns` holds weft_exact_column. */
+template <class K, class U, class C>
+result<std::uint64_t> exact_reduce_by_key(context &ctx, const K &keys, U &&keys_out,
+                                          const C &columns) {
+    std::uint64_t count = 0;
+    return call(ctx, "weft::exact_reduce_by_key")
+        .give(count, weft_exact_reduce_by_key, detail::size(keys), detail::width<K>,
+              detail::data(keys), detail::data(keys_out), detail::size(columns),
+              detail::data(columns), &count);
+}
+
 template <class X, class Y, class O>
 result<void> scan_segments(context &ctx, weft_scan_kind kind, weft_op op, const X &x, Y &&y,
                            const O &offsets) {

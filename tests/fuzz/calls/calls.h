@@ -190,6 +190,10 @@ void fuzz_upsample(fuzz *f);
 void fuzz_bias(fuzz *f);
 void fuzz_exact(fuzz *f);
 void fuzz_exact_scan(fuzz *f);
+void fuzz_exact_group(fuzz *f);
+/* The sum of n elements of f->type, or of their magnitudes, rounded once to `type`. */
+double fuzz_exact_sum(const fuzz *f, bool absolute, size_t n, const void *x, weft_type type);
+weft_type fuzz_float_type(fuzz *f);
 void fuzz_accumulate(fuzz *f);
 void fuzz_nth(fuzz *f);
 void fuzz_quantiles(fuzz *f);

@@ -103,18 +103,23 @@ static double round_sum(const long_sum *sum, weft_type type) {
 
 /* ---- the calls ---- */
 
-static weft_type draw_float(fuzz *f) {
+weft_type fuzz_float_type(fuzz *f) {
     static const weft_type floats[] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
     return floats[fuzz_below(f, 4)];
 }
 
-static long_sum sum_of(const fuzz *f, bool absolute, const void *x, const void *y) {
+static long_sum sum_of(const fuzz *f, bool absolute, size_t n, const void *x, const void *y) {
     long_sum sum = {.terms = 0};
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const double v = test_load(f->type, x, i).f;
         add_term(&sum, absolute ? fabs(v) : v, y ? test_load(f->type, y, i).f : 1);
     }
     return sum;
+}
+
+double fuzz_exact_sum(const fuzz *f, bool absolute, size_t n, const void *x, weft_type type) {
+    const long_sum sum = sum_of(f, absolute, n, x, NULL);
+    return round_sum(&sum, type);
 }
 
 static void expect(fuzz_array *result, weft_type type, const long_sum *sum) {
@@ -125,10 +130,10 @@ static void expect(fuzz_array *result, weft_type type, const long_sum *sum) {
 
 void fuzz_exact(fuzz *f) {
     fuzz_begin(f, "exact");
-    f->type = draw_float(f);
+    f->type = fuzz_float_type(f);
     weft_op op = fuzz_one_in(f, 3) ? WEFT_NRM1 : WEFT_SUM;
     const bool dot = fuzz_one_in(f, 3);
-    weft_type result_type = draw_float(f);
+    weft_type result_type = fuzz_float_type(f);
     const char *const name = dot ? "weft_exact_dot" : "weft_exact_reduce";
     fuzz_array *const x = fuzz_elements(f, "x", f->n);
     fuzz_array *const y = dot ? fuzz_elements(f, "y", f->n) : NULL;
@@ -136,7 +141,7 @@ void fuzz_exact(fuzz *f) {
     fuzz_array *const result = fuzz_output(f, "result", size, size);
     if (!result->buffer.device)
         result->align = 1;
-    const long_sum sum = sum_of(f, !dot && op == WEFT_NRM1, x->before, y ? y->before : NULL);
+    const long_sum sum = sum_of(f, !dot && op == WEFT_NRM1, f->n, x->before, y ? y->before : NULL);
     expect(result, result_type, &sum);
     fuzz_spoil(f);
     if (fuzz_spoil_own(f, "result_type"))
@@ -153,7 +158,7 @@ void fuzz_exact_scan(fuzz *f) {
         MOST = 1000 /* prefixes, each of which the oracle rounds slowly */
     };
     fuzz_begin(f, "exact_scan");
-    f->type = draw_float(f);
+    f->type = fuzz_float_type(f);
     f->n = f->n < MOST ? f->n : MOST;
     weft_scan_kind kind = (weft_scan_kind)fuzz_below(f, 2);
     const size_t size = test_size_of(f->type);
@@ -224,11 +229,11 @@ static void accumulate(fuzz *f, const fuzz_array *x, weft_type result_type, void
 
 void fuzz_accumulate(fuzz *f) {
     fuzz_begin(f, NULL);
-    f->type = draw_float(f);
-    const weft_type result_type = draw_float(f);
+    f->type = fuzz_float_type(f);
+    const weft_type result_type = fuzz_float_type(f);
     unsigned char got[8], want[8];
     const fuzz_array *const x = fuzz_elements(f, "x", f->n);
-    const long_sum sum = sum_of(f, false, x->before, NULL);
+    const long_sum sum = sum_of(f, false, f->n, x->before, NULL);
     test_store(result_type, want, 0, (test_value){.f = round_sum(&sum, result_type)});
     fuzz_say(f, "a sum of %zu %s in pieces", f->n, weft_type_name(f->type));
     accumulate(f, x, result_type, got);

@@ -139,6 +139,50 @@ void fuzz_group(fuzz *f) {
     (c.by_key ? reduce_by_key : reduce_segments)(&c, op);
 }
 
+/* ---- exact sums ---- */
+
+/* What y gets. */
+static void expect_exact(const group_case *c, weft_op op, const void *x, weft_type type,
+                         fuzz_array *y) {
+    y->type = type;
+    y->compare = FUZZ_SAME;
+    for (size_t s = 0; s < c->segments; s++) {
+        const size_t first = c->cuts[s], n = c->cuts[s + 1] - first;
+        const char *const from = (const char *)x + first * test_size_of(c->f->type);
+        const double sum = fuzz_exact_sum(c->f, op == WEFT_NRM1, n, from, type);
+        test_store(type, y->want, s, (test_value){.f = sum});
+    }
+}
+
+void fuzz_exact_group(fuzz *f) {
+    fuzz_begin(f, "exact_segments");
+    f->type = fuzz_float_type(f);
+    weft_type type = fuzz_float_type(f);
+    const weft_op op = fuzz_one_in(f, 3) ? WEFT_NRM1 : WEFT_SUM;
+    const group_case c = draw_case(f);
+    const size_t size = test_size_of(type);
+    fuzz_array *const x = fuzz_elements(f, "x", f->n);
+    fuzz_array *const y = fuzz_output(f, "y", (c.by_key ? f->n : c.segments) * size, size);
+    expect_exact(&c, op, x->before, type, y);
+    if (!c.by_key) {
+        fuzz_spoil(f);
+        fuzz_say(f, "weft_exact_reduce_segments(%s, %s, %zu, %zu segments, to %s)",
+                 test_op_name(op), weft_type_name(f->type), f->n, c.segments, weft_type_name(type));
+        fuzz_end(f, "weft_exact_reduce_segments",
+                 weft_exact_reduce_segments(f->ctx, op, f->type, f->n, x->p, c.segments,
+                                            c.offset_type, c.divides->p, type, y->p));
+        return;
+    }
+    fuzz_array *const count = fuzz_output(f, "count", sizeof(uint64_t), sizeof(uint64_t));
+    fuzz_store_bits(count->want, 8, 0, c.segments);
+    const weft_exact_column column = {op, f->type, x->p, type, y->p};
+    fuzz_say(f, "weft_exact_reduce_by_key(%s, %s, %zu, %zu runs, to %s)", test_op_name(op),
+             weft_type_name(f->type), f->n, c.segments, weft_type_name(type));
+    fuzz_end(
+        f, "weft_exact_reduce_by_key",
+        weft_exact_reduce_by_key(f->ctx, f->n, c.width, c.divides->p, NULL, 1, &column, count->p));
+}
+
 /* ---- scans ---- */
 
 void fuzz_group_scan(fuzz *f) {
