@@ -119,6 +119,17 @@ weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t go
     return comm->calls->all_to_all_v(ctx, sent, comm->ones, got, comm->ones, WEFT_U64);
 }
 
+weft_status wi_dist_exchange(weft_context *ctx, const void *from, const size_t sent[], void *to,
+                             const size_t got[], size_t width) {
+    const size_t ranks = (size_t)ctx->comm->size;
+    size_t *const sent_bytes = (size_t *)ctx->comm->words, *const got_bytes = sent_bytes + ranks;
+    for (size_t r = 0; r < ranks; r++) {
+        sent_bytes[r] = sent[r] * width;
+        got_bytes[r] = got[r] * width;
+    }
+    return ctx->comm->calls->all_to_all_v(ctx, from, sent_bytes, to, got_bytes, WEFT_U8);
+}
+
 bool wi_dist_stays(const weft_context *ctx) {
     return ctx->comm->calls->device && ctx->child->gpu;
 }

@@ -65,6 +65,10 @@ weft_status wi_all_counts(weft_context *ctx, uint64_t n, uint64_t *before, uint6
 /* got[r] = what rank r has in its sent[] for this rank. */
 weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t got[]);
 
+/* all_to_all_v of elements of `width` bytes. */
+weft_status wi_dist_exchange(weft_context *ctx, const void *from, const size_t sent[], void *to,
+                             const size_t got[], size_t width);
+
 /* Host memory for a rung; n elements of `width` bytes. */
 weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p);
 

@@ -18,7 +18,7 @@ static const char *const spread_ops[] = {"exact",  "exact_scan", "map",    "expr
                                          "reduce", "summary",    "scan",   "select",    "histogram",
                                          "sort",   "merge",      "search", "is_sorted", "top_k",
                                          "lu",     "cholesky",   "gemm",   "blend",     "nbody",
-                                         "quantile"};
+                                         "quantile", "gather", "scatter", "columns"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {
