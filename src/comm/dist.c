@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "weft/reduce.h"
+
 uint64_t wi_alike_bytes(uint64_t before, const void *p, size_t bytes) {
     const unsigned char *const b = p;
     uint64_t h = before ^ 0xcbf29ce484222325;
@@ -159,4 +161,54 @@ weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p) {
         return WEFT_OK;
     return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for %zu elements of %zu bytes",
                    ctx->comm->call, n, width);
+}
+
+/* ---- arrays that may be on a device ---- */
+
+static void add_to(void *p, size_t n, size_t width, uint64_t more) {
+    for (size_t i = 0; i < n; i++) {
+        if (width == 4)
+            ((uint32_t *)p)[i] += (uint32_t)more;
+        else if (((uint64_t *)p)[i] != WEFT_NOWHERE)
+            ((uint64_t *)p)[i] += more;
+    }
+}
+
+weft_status wi_dist_add(weft_context *ctx, void *p, size_t n, size_t width, uint64_t more) {
+    weft_context *const child = ctx->child;
+    if (n == 0 || more == 0)
+        return WEFT_OK;
+    if (wi_is_host(child, p)) {
+        add_to(p, n, width, more);
+        return WEFT_OK;
+    }
+    void *host;
+    weft_status status = wi_dist_take(ctx, n, width, &host);
+    if (status == WEFT_OK)
+        status = wi_local(ctx, weft_copy(child, host, p, n * width));
+    if (status == WEFT_OK) {
+        add_to(host, n, width, more);
+        status = wi_local(ctx, weft_copy(child, p, host, n * width));
+    }
+    wi_host_free(host);
+    return status;
+}
+
+weft_status wi_dist_drop_first(weft_context *ctx, void *p, size_t n, size_t width) {
+    weft_context *const child = ctx->child;
+    const size_t bytes = (n - 1) * width;
+    if (!p || bytes == 0)
+        return WEFT_OK;
+    if (wi_is_host(child, p)) {
+        memmove(p, (char *)p + width, bytes);
+        return WEFT_OK;
+    }
+    void *copy;
+    weft_status status = weft_alloc(child, &copy, bytes);
+    if (status == WEFT_OK)
+        status = weft_copy(child, copy, (char *)p + width, bytes);
+    if (status == WEFT_OK)
+        status = weft_copy(child, p, copy, bytes);
+    weft_free(child, copy);
+    return wi_local(ctx, status);
 }

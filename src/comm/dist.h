@@ -78,6 +78,13 @@ bool wi_dist_stays(const weft_context *ctx);
 weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **p);
 void wi_dist_give_near(weft_context *ctx, void *p);
 
+/* Adds `more` to n unsigned integers of `width` bytes, in host memory or on the device, but for
+ * those of 8 bytes that are WEFT_NOWHERE. */
+weft_status wi_dist_add(weft_context *ctx, void *p, size_t n, size_t width, uint64_t more);
+
+/* Moves elements 1 ... n - 1 one place to the front; p may be NULL. */
+weft_status wi_dist_drop_first(weft_context *ctx, void *p, size_t n, size_t width);
+
 #ifdef __cplusplus
 }
 #endif

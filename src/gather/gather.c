@@ -138,7 +138,7 @@ static weft_status check_indices(weft_context *ctx, const char *name, const wi_g
 }
 
 /* On a GPU the first array's kernel finds what is out of range, for it reads all indices anyway. */
-static weft_status begin_check(weft_context *ctx, const wi_gather_moves *m, wi_gather_args *a) {
+static weft_status begin_check(weft_context *ctx, const wi_gather_request *m, wi_gather_args *a) {
 #ifdef WEFT_CUDA
     if (ctx->kind == WI_CUDA && m->arrays > 0)
         return wi_gather_clear_bad(ctx, a->bad);
@@ -155,7 +155,7 @@ static weft_status take_owners(weft_context *ctx, wi_gather_args *a) {
 }
 
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    const wi_gather_moves *const m = user;
+    const wi_gather_request *const m = user;
     wi_gather_args args = m->args;
     args.index = part->p[WI_GATHER_INDEX];
     weft_status status = take_owners(ctx, &args);
@@ -179,7 +179,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
 /* ---- checks ---- */
 
 /* Begins the description; the arrays that move follow. */
-static weft_status begin(weft_context *ctx, wi_call *call, const char *name, wi_gather_moves *m,
+static weft_status begin(weft_context *ctx, wi_call *call, const char *name, wi_gather_request *m,
                          const void *index, uint64_t *bad) {
     const weft_type type = m->args.index_type;
     m->args.index = index;
@@ -206,7 +206,7 @@ static unsigned use_of_output(const uint64_t *bad) {
 }
 
 /* Runs a checked call; with no elements, nothing but `bad` is written. */
-static weft_status run_here(weft_context *ctx, wi_call *call, wi_gather_moves *m) {
+static weft_status run_here(weft_context *ctx, wi_call *call, wi_gather_request *m) {
     const uint64_t nowhere = WEFT_NOWHERE;
     void *const bad = (void *)(uintptr_t)call->array[WI_GATHER_BAD].p;
     if (m->args.n == 0)
@@ -214,12 +214,12 @@ static weft_status run_here(weft_context *ctx, wi_call *call, wi_gather_moves *m
     return wi_call_run(ctx, call, run, m);
 }
 
-static const wi_ladder *ladder_of(const wi_gather_moves *m) {
+static const wi_ladder *ladder_of(const wi_gather_request *m) {
     return m->args.scatters ? &wi_scatter_ladder : &wi_gather_ladder;
 }
 
 /* What all ranks must pass alike. */
-static uint64_t alike_of(const wi_gather_moves *m) {
+static uint64_t alike_of(const wi_gather_request *m) {
     uint64_t alike = wi_alike(wi_alike(0, m->queued), m->args.last);
     for (size_t f = 0; f < m->arrays; f++)
         alike = wi_alike(alike, m->width[f]);
@@ -229,13 +229,13 @@ static uint64_t alike_of(const wi_gather_moves *m) {
 /* A call on a place of several GPUs. */
 typedef struct spread {
     const wi_call *call;
-    const wi_gather_moves *moves;
+    const wi_gather_request *moves;
 } spread;
 
 static weft_status run_share(weft_context *rank, void *user);
 
 /* Scatter only if its rung over ranks is forced: where it writes is not where a GPU's share is. */
-static bool wants_gpus(weft_context *ctx, const wi_call *call, const wi_gather_moves *m) {
+static bool wants_gpus(weft_context *ctx, const wi_call *call, const wi_gather_request *m) {
     const wi_array *const y = &call->array[m->arrays > 0 ? WI_GATHER_ARRAYS + 1 : WI_GATHER_INDEX];
     return m->args.scatters ? wi_gpus_forced(ctx, &wi_scatter_ladder)
                             : wi_gpus_wanted(ctx, &wi_gather_ladder, y->p, y->cols, y->width);
@@ -243,7 +243,7 @@ static bool wants_gpus(weft_context *ctx, const wi_call *call, const wi_gather_m
 
 /* `status` is what the checks of other arguments have said; if not WEFT_OK, only the name of the
  * call is valid. */
-static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_gather_moves *m,
+static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_gather_request *m,
                                  weft_status status) {
     if (status == WEFT_OK)
         status = wi_call_check(ctx, call);
@@ -265,7 +265,7 @@ static void cut_array(wi_array *a, wi_share share) {
 static weft_status run_share(weft_context *rank, void *user) {
     const spread *const s = user;
     wi_call call = *s->call;
-    wi_gather_moves m = *s->moves;
+    wi_gather_request m = *s->moves;
     wi_array *const array = call.array;
     uint64_t unused;
     const int guide = m.arrays > 0 && !m.args.scatters ? WI_GATHER_ARRAYS + 1 : WI_GATHER_INDEX;
@@ -295,7 +295,7 @@ static weft_status run_share(weft_context *rank, void *user) {
 weft_status weft_gather(weft_context *ctx, size_t n, size_t width, weft_type index_type,
                         const void *index, size_t m, const void *x, void *y, uint64_t *bad) {
     static const char name[] = "weft_gather";
-    wi_gather_moves all = {.args = {.n = n, .m = m, .index_type = index_type}, .arrays = 1, .width = {width}};
+    wi_gather_request all = {.args = {.n = n, .m = m, .index_type = index_type}, .arrays = 1, .width = {width}};
     wi_call call;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
@@ -333,7 +333,7 @@ weft_status weft_gather_arrays(weft_context *ctx, size_t n, weft_type index_type
     static const char *const y_names[WEFT_GATHERED_MOST] = {
         "array[0].y", "array[1].y", "array[2].y", "array[3].y",
         "array[4].y", "array[5].y", "array[6].y", "array[7].y"};
-    wi_gather_moves all = {.args = {.n = n, .m = m, .index_type = index_type}, .arrays = arrays};
+    wi_gather_request all = {.args = {.n = n, .m = m, .index_type = index_type}, .arrays = arrays};
     wi_call call;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
@@ -353,7 +353,7 @@ weft_status weft_scatter(weft_context *ctx, size_t n, size_t width, const void *
                          weft_type index_type, const void *index, weft_repeats repeats, size_t m,
                          void *y, uint64_t *bad) {
     static const char name[] = "weft_scatter";
-    wi_gather_moves all = {.args = {.scatters = true,
+    wi_gather_request all = {.args = {.scatters = true,
                           .n = n,
                           .m = m,
                           .index_type = index_type,

@@ -28,13 +28,13 @@ typedef struct wi_gather_args {
 extern const wi_ladder wi_gather_ladder, wi_scatter_ladder;
 
 /* A public call, as the user made it. */
-typedef struct wi_gather_moves {
+typedef struct wi_gather_request {
     wi_gather_args args; /* but for its arrays */
     size_t arrays, width[WEFT_GATHERED_MOST];
     bool queued;  /* `bad` was given: nobody waits for the check */
     bool shared;  /* of gather over GPUs: each has a share of index and y, and reads all of x */
     size_t first; /* where its share begins */
-} wi_gather_moves;
+} wi_gather_request;
 
 /* The arrays of its description. */
 enum {
@@ -78,7 +78,7 @@ weft_status wi_gather_each(weft_context *ctx, const void *args);
 weft_status wi_gather_batches(weft_context *ctx, const void *args);
 weft_status wi_scatter_serial(weft_context *ctx, const void *args);
 weft_status wi_scatter_threads(weft_context *ctx, const void *args);
-/* Over ranks: get wi_dist_args, whose `args` is a wi_gather_moves. */
+/* Over ranks: get wi_dist_args, whose `args` is a wi_gather_request. */
 weft_status wi_gather_ranks(weft_context *ctx, const void *args);
 weft_status wi_scatter_ranks(weft_context *ctx, const void *args);
 

@@ -12,7 +12,7 @@
 typedef struct work {
     weft_context *ctx;
     const wi_call *call;
-    const wi_gather_moves *moves;
+    const wi_gather_request *moves;
     uint64_t *begins; /* of each rank: where its m elements begin in the whole; then all m */
     uint64_t before;  /* indices of lower ranks */
     uint64_t first_bad;
@@ -248,7 +248,7 @@ static weft_status run(weft_context *ctx, const wi_dist_args *dist,
 
 weft_status wi_gather_ranks(weft_context *ctx, const void *args) {
     const wi_dist_args *const dist = args;
-    const wi_gather_moves *const moves = dist->args;
+    const wi_gather_request *const moves = dist->args;
     return run(ctx, dist, moves->shared ? gather_shared : gather_far);
 }
 

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction by key: the public call, its ladder, and the rung "select": first where the runs of
  * equal keys begin, by select; then each column by the ladder of segments. */
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "group/group.h"
 #include "select/select.h"
-
-enum {
-    KEYS,
-    KEYS_OUT,
-    COUNT,
-    COLUMNS /* x and y of each column follow */
-};
 
 static const char *const x_names[WEFT_COLUMNS] = {"column[0].x", "column[1].x", "column[2].x",
                                                   "column[3].x", "column[4].x", "column[5].x",
@@ -206,6 +200,13 @@ static const wi_row rows[] = {
      .seconds = one_pass_seconds,
      .run = wi_group_keys_one_pass},
 #endif
+    {.name = "ranks",
+     .what = "every rank its own runs; those that cross ranks are joined",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_group_keys_ranks},
 };
 
 const wi_ladder wi_group_keys_ladder = {"group_keys", rows, sizeof rows / sizeof rows[0]};
@@ -217,10 +218,10 @@ static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part 
     uint64_t runs;
     if (!part->mirrored)
         return WEFT_OK;
-    const weft_status status = weft_copy(ctx, &runs, part->p[COUNT], sizeof runs);
+    const weft_status status = weft_copy(ctx, &runs, part->p[WI_GROUP_COUNT], sizeof runs);
     for (int i = 0; i < call->count && status == WEFT_OK; i++) {
         wi_array *const a = &call->array[i];
-        if (a->use & WI_OUT && i != COUNT && a->p)
+        if (a->use & WI_OUT && i != WI_GROUP_COUNT && a->p)
             a->bytes = runs * a->width;
     }
     return status;
@@ -228,12 +229,12 @@ static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part 
 
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_group_keys_args k = *(const wi_group_keys_args *)user;
-    k.keys = part->p[KEYS];
-    k.keys_out = part->p[KEYS_OUT];
-    k.count = part->p[COUNT];
+    k.keys = part->p[WI_GROUP_KEYS];
+    k.keys_out = part->p[WI_GROUP_KEYS_OUT];
+    k.count = part->p[WI_GROUP_COUNT];
     for (size_t c = 0; c < k.columns; c++) {
-        k.column[c].x = part->p[COLUMNS + 2 * c];
-        k.column[c].y = part->p[COLUMNS + 2 * c + 1];
+        k.column[c].x = part->p[WI_GROUP_COLUMNS + 2 * c];
+        k.column[c].y = part->p[WI_GROUP_COLUMNS + 2 * c + 1];
     }
     const weft_status status = wi_run(ctx, &wi_group_keys_ladder, call->name, WI_NO_TYPE, &k);
     return status == WEFT_OK ? keep_written(ctx, call, part) : status;
@@ -273,12 +274,99 @@ static weft_status describe_columns(weft_context *ctx, wi_call *call, const weft
     return status;
 }
 
+weft_status wi_group_keys_call_run(weft_context *ctx, wi_call *call, wi_group_keys_args *k) {
+    return wi_call_run(ctx, call, run, k);
+}
+
+/* What all ranks must pass alike. */
+static uint64_t alike_of(const wi_group_keys_args *k, const wi_call *call) {
+    uint64_t alike = wi_alike(wi_alike(0, k->width), k->columns);
+    for (size_t c = 0; c < k->columns; c++)
+        alike = wi_alike(wi_alike(alike, k->column[c].op), k->column[c].type);
+    return wi_alike(alike, call->array[WI_GROUP_KEYS_OUT].p != NULL);
+}
+
+/* A call on a place of several GPUs. */
+typedef struct spread {
+    const wi_call *call;
+    const wi_group_keys_args *args;
+} spread;
+
+static weft_status run_share(weft_context *rank, void *user);
+
+/* `status` is what the checks of other arguments have said; if not WEFT_OK, only the name of the
+ * call is valid. */
+static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_group_keys_args *k,
+                                 weft_status status) {
+    const wi_array *const keys = &call->array[WI_GROUP_KEYS];
+    const uint64_t none = 0;
+    if (status == WEFT_OK)
+        status = wi_call_check(ctx, call);
+    if (status == WEFT_OK &&
+        wi_gpus_wanted(ctx, &wi_group_keys_ladder, keys->p, keys->cols, keys->width))
+        return wi_gpus_run(ctx, &wi_group_keys_ladder, call->name, run_share, &(spread){call, k});
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_group_keys_ladder, call->name, WI_NO_TYPE,
+                           status == WEFT_OK ? alike_of(k, call) : 0, status,
+                           &(wi_dist_args){call, k});
+    if (status != WEFT_OK || k->n > 0)
+        return status == WEFT_OK ? wi_group_keys_call_run(ctx, call, k) : status;
+    return weft_copy(ctx, (void *)(uintptr_t)call->array[WI_GROUP_COUNT].p, &none, sizeof none);
+}
+
+/* This rank's share of a call: outputs of ranks behind the first wait in memory of their own. */
+static weft_status take_share(weft_context *rank, wi_call *call, wi_group_keys_args *k,
+                              void *own[WI_CALL_ARRAYS]) {
+    const wi_array keys = call->array[WI_GROUP_KEYS];
+    const wi_share share = wi_gpus_share(rank, keys.p, keys.cols, keys.width);
+    weft_status status = WEFT_OK;
+    k->n = share.n;
+    for (size_t c = 0; c < k->columns; c++)
+        k->column[c].n = k->column[c].segments = share.n;
+    for (int i = 0; i < call->count && status == WEFT_OK; i++) {
+        wi_array *const a = &call->array[i];
+        if (i == WI_GROUP_COUNT)
+            continue;
+        a->p = wi_share_of(a->p, share, a->width);
+        a->cols = a->ld = share.n;
+        if (weft_rank(rank) == 0 || !(a->use & WI_OUT))
+            continue;
+        if (a->p && share.n > 0)
+            status = weft_alloc(rank->child, &own[i], share.n * a->width);
+        a->p = own[i];
+        a->in_place = 0;
+    }
+    return wi_local(rank, status);
+}
+
+static weft_status run_share(weft_context *rank, void *user) {
+    const spread *const s = user;
+    wi_call call = *s->call;
+    wi_group_keys_args k = *s->args;
+    void *own[WI_CALL_ARRAYS] = {NULL};
+    uint64_t unused, total;
+    weft_status status = wi_agree(rank, 0, take_share(rank, &call, &k, own));
+    if (weft_rank(rank) > 0)
+        call.array[WI_GROUP_COUNT].p = &unused;
+    if (status == WEFT_OK)
+        status = check_and_run(rank, &call, &k, WEFT_OK);
+    const uint64_t runs = rank->comm->own_count;
+    for (int i = 0; i < call.count && status == WEFT_OK; i++) {
+        const wi_array *const a = &s->call->array[i];
+        if (a->p && a->use & WI_OUT && i != WI_GROUP_COUNT)
+            status = wi_gpus_put(rank, status, (void *)(uintptr_t)a->p, own[i], runs, a->width,
+                                 &total);
+    }
+    for (int i = 0; i < call.count; i++)
+        weft_free(rank->child, own[i]);
+    return status;
+}
+
 weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const void *keys,
                                void *keys_out, size_t columns, const weft_column *column,
                                uint64_t *count) {
     static const char name[] = "weft_reduce_by_key";
-    if (wi_check_context(ctx) != WEFT_OK ||
-        check_shape(ctx, name, width, columns, column) != WEFT_OK)
+    if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     wi_group_keys_args k = {.call = name,
                             .n = n,
@@ -287,15 +375,14 @@ weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const 
                             .start_bytes = n <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t)};
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, wi_items("keys", keys, n, width, WI_IN));
-    wi_call_add(&call, wi_items("keys_out", keys_out, n, width, WI_OUT | WI_OPTIONAL))->in_place =
-        1u << KEYS;
-    wi_call_add(&call, wi_elements("count", count, 1, WEFT_U64, WI_OUT));
-    weft_status status = describe_columns(ctx, &call, column, &k);
-    if (status == WEFT_OK)
-        status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || n > 0)
-        return status == WEFT_OK ? wi_call_run(ctx, &call, run, &k) : status;
-    const uint64_t none = 0;
-    return weft_copy(ctx, count, &none, sizeof none);
+    call.distributed = true;
+    weft_status status = check_shape(ctx, name, width, columns, column);
+    if (status == WEFT_OK) {
+        wi_call_add(&call, wi_items("keys", keys, n, width, WI_IN));
+        wi_call_add(&call, wi_items("keys_out", keys_out, n, width, WI_OUT | WI_OPTIONAL))
+            ->in_place = 1u << WI_GROUP_KEYS;
+        wi_call_add(&call, wi_elements("count", count, 1, WEFT_U64, WI_OUT));
+        status = describe_columns(ctx, &call, column, &k);
+    }
+    return check_and_run(ctx, &call, &k, status);
 }

@@ -18,7 +18,7 @@ static const char *const spread_ops[] = {"exact",  "exact_scan", "map",    "expr
                                          "reduce", "summary",    "scan",   "select",    "histogram",
                                          "sort",   "merge",      "search", "is_sorted", "top_k",
                                          "lu",     "cholesky",   "gemm",   "blend",     "nbody",
-                                         "quantile", "gather", "scatter", "columns"};
+                                         "quantile", "gather", "scatter", "columns", "group", "group_keys", "group_scan"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {
