@@ -295,7 +295,8 @@ static weft_status run_share(weft_context *rank, void *user) {
 weft_status weft_gather(weft_context *ctx, size_t n, size_t width, weft_type index_type,
                         const void *index, size_t m, const void *x, void *y, uint64_t *bad) {
     static const char name[] = "weft_gather";
-    wi_gather_request all = {.args = {.n = n, .m = m, .index_type = index_type}, .arrays = 1, .width = {width}};
+    wi_gather_request all = {
+        .args = {.n = n, .m = m, .index_type = index_type}, .arrays = 1, .width = {width}};
     wi_call call;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
@@ -354,12 +355,12 @@ weft_status weft_scatter(weft_context *ctx, size_t n, size_t width, const void *
                          void *y, uint64_t *bad) {
     static const char name[] = "weft_scatter";
     wi_gather_request all = {.args = {.scatters = true,
-                          .n = n,
-                          .m = m,
-                          .index_type = index_type,
-                          .last = repeats == WEFT_REPEATS_LAST},
-                 .arrays = 1,
-                 .width = {width}};
+                                      .n = n,
+                                      .m = m,
+                                      .index_type = index_type,
+                                      .last = repeats == WEFT_REPEATS_LAST},
+                             .arrays = 1,
+                             .width = {width}};
     wi_call call;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;

@@ -17,8 +17,8 @@ typedef struct work {
     uint64_t before;  /* indices of lower ranks */
     uint64_t first_bad;
     wi_deal deal;
-    void *index;                            /* a copy in host memory */
-    uint64_t *asked, *wanted;               /* positions in the parts of others; in this part */
+    void *index;                        /* a copy in host memory */
+    uint64_t *asked, *wanted;           /* positions in the parts of others; in this part */
     void *sent[WEFT_GATHERED_MOST];     /* elements on their way: of each array those that */
     void *received[WEFT_GATHERED_MOST]; /* this rank sends, and gets */
 } work;
@@ -34,8 +34,8 @@ static weft_status meet(work *w) {
     const size_t ranks = (size_t)w->ctx->comm->size;
     const uint64_t own[2] = {a->n, a->m}, *all = NULL;
     void *begins = NULL;
-    weft_status status = wi_agree(
-        w->ctx, 0, wi_dist_take(w->ctx, ranks + 1, sizeof *w->begins, &begins));
+    weft_status status =
+        wi_agree(w->ctx, 0, wi_dist_take(w->ctx, ranks + 1, sizeof *w->begins, &begins));
     w->begins = begins;
     if (status == WEFT_OK)
         status = wi_all_words(w->ctx, own, 2, &all);
@@ -59,8 +59,8 @@ static weft_status check_indices(work *w) {
     weft_context *const child = w->ctx->child;
     wi_gather_args whole = *a;
     whole.m = (size_t)w->begins[w->ctx->comm->size];
-    weft_status status = weft_gather_arrays(child, a->n, a->index_type, a->index, whole.m, 0, NULL,
-                                            &w->first_bad);
+    weft_status status =
+        weft_gather_arrays(child, a->n, a->index_type, a->index, whole.m, 0, NULL, &w->first_bad);
     if (status == WEFT_OK && w->first_bad != WEFT_NOWHERE && !w->moves->queued)
         status = wi_gather_refuse(child, w->call->name, &whole, w->first_bad, w->moves->first,
                                   w->moves->shared ? "" : " of all ranks");
@@ -221,20 +221,15 @@ static weft_status scatter_far(work *w) {
         status = wi_deal_there(w->ctx, &w->deal, w->sent[0], w->received[0], width);
     if (status != WEFT_OK)
         return status;
-    return wi_local(w->ctx,
-                    weft_scatter(child, w->deal.n_got, width, w->received[0], WEFT_U64, w->wanted,
-                                 a->last ? WEFT_REPEATS_LAST : WEFT_REPEATS_ANY, a->m,
-                                 (void *)(uintptr_t)array_of(w, 0, true)->p, NULL));
+    return wi_local(w->ctx, weft_scatter(child, w->deal.n_got, width, w->received[0], WEFT_U64,
+                                         w->wanted, a->last ? WEFT_REPEATS_LAST : WEFT_REPEATS_ANY,
+                                         a->m, (void *)(uintptr_t)array_of(w, 0, true)->p, NULL));
 }
 
 /* ---- the rungs ---- */
 
-static weft_status run(weft_context *ctx, const wi_dist_args *dist,
-                       weft_status (*move)(work *w)) {
-    work w = {.ctx = ctx,
-              .call = dist->call,
-              .moves = dist->args,
-              .first_bad = WEFT_NOWHERE};
+static weft_status run(weft_context *ctx, const wi_dist_args *dist, weft_status (*move)(work *w)) {
+    work w = {.ctx = ctx, .call = dist->call, .moves = dist->args, .first_bad = WEFT_NOWHERE};
     weft_status status = meet(&w);
     if (status == WEFT_OK)
         status = wi_agree(ctx, 0, check_indices(&w));

@@ -125,8 +125,8 @@ typedef struct wi_group_scan_request {
     wi_group_scan_args scan;
     wi_group_args segments; /* of both, the public name; else of segments */
     weft_type offset_type;
-    bool has_keys;          /* else segments */
-    size_t width;           /* of keys */
+    bool has_keys; /* else segments */
+    size_t width;  /* of keys */
     const void *keys;
 } wi_group_scan_request;
 

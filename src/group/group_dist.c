@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/gpu.h"
+#include "comm/borders.h"
 #include "weft/reduce.h"
 
 enum {
@@ -15,8 +15,7 @@ enum {
 weft_status wi_group_joining_open(weft_context *ctx, wi_group_joining *j) {
     const size_t ranks = (size_t)ctx->comm->size;
     void *memory;
-    const weft_status status =
-        wi_dist_take(ctx, ranks, sizeof *j->all + sizeof *j->parts, &memory);
+    const weft_status status = wi_dist_take(ctx, ranks, sizeof *j->all + sizeof *j->parts, &memory);
     j->all = memory;
     j->parts = memory ? (wi_reduce_partial *)(j->all + ranks) : NULL;
     return status;
@@ -32,7 +31,8 @@ static weft_status reduce_piece(weft_context *ctx, const char *name, const wi_gr
     const wi_reduce_args args = {.op = column->op,
                                  .type = column->type,
                                  .n = end - from,
-                                 .x = (const char *)column->x + from * weft_type_size(column->type)};
+                                 .x =
+                                     (const char *)column->x + from * weft_type_size(column->type)};
     *part = (wi_reduce_partial){.n = 0};
     return end > from ? wi_reduce_part(ctx, name, &args, part) : WEFT_OK;
 }
@@ -40,8 +40,8 @@ static weft_status reduce_piece(weft_context *ctx, const char *name, const wi_gr
 weft_status wi_group_share_ends(weft_context *ctx, const char *name, const wi_group_args *column,
                                 const wi_group_ends *ends, wi_group_joining *j) {
     wi_group_border own = {.flags = (ends->n > 0 ? WI_GROUP_HAS : 0) |
-                                 (ends->through ? WI_GROUP_THROUGH : 0),
-                        .tail = ends->tail};
+                                    (ends->through ? WI_GROUP_THROUGH : 0),
+                           .tail = ends->tail};
     const uint64_t *all = NULL;
     uint64_t words[END_WORDS];
     weft_status status = reduce_piece(ctx, name, column, 0, ends->head, &own.head_part);
@@ -123,78 +123,35 @@ static weft_status find_ends(weft_context *child, const void *keys, size_t width
     *last_begin = n - 1;
     while (*first_end < n && memcmp(k, k + *first_end * width, width) == 0)
         ++*first_end;
-    while (*last_begin > 0 && memcmp(k + (n - 1) * width, k + (*last_begin - 1) * width, width) == 0)
+    while (*last_begin > 0 &&
+           memcmp(k + (n - 1) * width, k + (*last_begin - 1) * width, width) == 0)
         --*last_begin;
     return WEFT_OK;
 }
 
-/* The first and the last key of every rank, and how many keys each has. */
-typedef struct borders {
-    char *keys;
-    uint64_t *counts;
-} borders;
-
-static weft_status meet(weft_context *ctx, const char *keys, size_t width, size_t n, borders *b) {
-    const size_t ranks = (size_t)ctx->comm->size;
-    const uint64_t own_n = n, *counts = NULL;
-    void *memory = NULL;
-    weft_status status = wi_dist_take(ctx, ranks + 1, 2 * width, &memory);
-    b->keys = memory;
-    if (status == WEFT_OK)
-        status = wi_dist_take(ctx, ranks, sizeof *b->counts, &memory);
-    b->counts = status == WEFT_OK ? memory : NULL;
-    char *const own = b->keys ? b->keys + ranks * 2 * width : NULL;
-    if (status == WEFT_OK) {
-        memset(own, 0, 2 * width);
-        status = n > 0 ? weft_copy(ctx->child, own, keys, width) : WEFT_OK;
-        if (status == WEFT_OK && n > 0)
-            status = weft_copy(ctx->child, own + width, keys + (n - 1) * width, width);
-        status = wi_local(ctx, status);
-    }
-    status = wi_agree(ctx, 0, status);
-    if (status == WEFT_OK)
-        status = wi_all_words(ctx, &own_n, 1, &counts);
-    if (status == WEFT_OK) {
-        memcpy(b->counts, counts, ranks * sizeof *counts);
-        status = ctx->comm->calls->all_gather(ctx, own, b->keys, 2 * width, WEFT_U8);
-    }
-    return status;
-}
-
-/* The next rank from r on, by steps, that has keys; or -1. */
-static int next_rank(const weft_context *ctx, const borders *b, int r, int step) {
-    for (r += step; r >= 0 && r < ctx->comm->size; r += step)
-        if (b->counts[r] > 0)
-            return r;
-    return -1;
-}
-
 /* Is the last key of rank r the first of rank s? */
-static bool are_joined(const borders *b, int r, int s, size_t width) {
-    return r >= 0 && s >= 0 &&
-           memcmp(b->keys + (2 * (size_t)r + 1) * width, b->keys + 2 * (size_t)s * width, width) ==
-               0;
+static bool are_joined(const wi_borders *b, int r, int s) {
+    return r >= 0 && s >= 0 && memcmp(wi_borders_last(b, r), wi_borders_first(b, s), b->width) == 0;
 }
 
 weft_status wi_group_key_ends(weft_context *ctx, const void *keys, size_t width, size_t n,
                               wi_group_ends *ends) {
     const int rank = ctx->comm->rank;
-    borders b = {NULL, NULL};
+    const char *const last = n > 0 ? (const char *)keys + (n - 1) * width : NULL;
+    wi_borders b;
     size_t first_end = 0, last_begin = n;
     *ends = (wi_group_ends){.n = n, .tail = n};
-    weft_status status = meet(ctx, keys, width, n, &b);
+    weft_status status = wi_borders_meet(ctx, &b, width, n, keys, last);
     if (status == WEFT_OK && n > 0) {
-        const bool before = are_joined(&b, next_rank(ctx, &b, rank, -1), rank, width);
-        const bool behind = are_joined(&b, rank, next_rank(ctx, &b, rank, 1), width);
+        const bool before = are_joined(&b, wi_borders_next(&b, rank, -1), rank);
+        const bool behind = are_joined(&b, rank, wi_borders_next(&b, rank, 1));
         if (before || behind)
-            status = wi_local(ctx,
-                              find_ends(ctx->child, keys, width, n, &first_end, &last_begin));
+            status = wi_local(ctx, find_ends(ctx->child, keys, width, n, &first_end, &last_begin));
         ends->head = before ? first_end : 0;
         ends->through = before && behind && first_end == n;
         ends->tail = behind && !ends->through ? last_begin : n;
     }
     status = wi_agree(ctx, 0, status);
-    wi_host_free(b.keys);
-    wi_host_free(b.counts);
+    wi_borders_close(&b);
     return status;
 }

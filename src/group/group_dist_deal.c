@@ -119,9 +119,9 @@ static weft_status pack(weft_context *ctx, const wi_group_args *a, wi_group_deal
     for (int r = 0; r < ctx->comm->size && status == WEFT_OK; r++) {
         const size_t bytes = d->sent[r] * a->start_bytes;
         if (bytes > 0)
-            status = wi_local(
-                ctx, weft_copy(ctx->child, to,
-                               (const char *)a->starts + d->first[r] * a->start_bytes, bytes));
+            status = wi_local(ctx, weft_copy(ctx->child, to,
+                                             (const char *)a->starts + d->first[r] * a->start_bytes,
+                                             bytes));
         to += bytes;
     }
     return status;
@@ -205,8 +205,8 @@ static weft_status deal(weft_context *ctx, const wi_group_args *a, wi_group_deal
     if (status == WEFT_OK)
         status = wi_agree(ctx, 0, take_rest(ctx, a, d));
     if (status == WEFT_OK)
-        status = wi_dist_exchange(ctx, d->sent_offsets, d->sent, d->got_offsets, d->got,
-                                  a->start_bytes);
+        status =
+            wi_dist_exchange(ctx, d->sent_offsets, d->sent, d->got_offsets, d->got, a->start_bytes);
     return status == WEFT_OK ? find_ends(ctx, a, unpack(a, d), d) : status;
 }
 

@@ -17,7 +17,7 @@ typedef struct segments {
     const wi_group_request *request;
     wi_group_dealt d;
     wi_group_joining joining;
-    size_t width;           /* of a result */
+    size_t width;            /* of a result */
     void *results, *answers; /* of the segments that came, and of this rank's own */
 } segments;
 
@@ -56,10 +56,9 @@ static weft_status reduce_inside(segments *s) {
         d->starts[k] -= e->head;
     char *const results = (char *)s->results + from * s->width;
     weft_status status = wi_local(
-        s->ctx,
-        weft_reduce_segments(s->ctx->child, s->request->op, a->type, e->tail - e->head,
-                             (const char *)a->x + e->head * weft_type_size(a->type), end - from,
-                             WEFT_U64, d->starts + from, results));
+        s->ctx, weft_reduce_segments(s->ctx->child, s->request->op, a->type, e->tail - e->head,
+                                     (const char *)a->x + e->head * weft_type_size(a->type),
+                                     end - from, WEFT_U64, d->starts + from, results));
     if (status == WEFT_OK && is_position(a->op))
         status = wi_dist_add(s->ctx, results, end - from, s->width, d->before + e->head);
     return status;
@@ -87,8 +86,8 @@ static weft_status put_joined(const segments *s, int first, size_t segment) {
     wi_group_join(s->ctx, a, &s->joining, first, &result);
     if (is_position(a->op))
         result += s->d.begins[first] + s->joining.all[first].tail;
-    return wi_local(s->ctx, weft_copy(s->ctx->child, (char *)a->y + segment * s->width, &result,
-                                      s->width));
+    return wi_local(s->ctx,
+                    weft_copy(s->ctx->child, (char *)a->y + segment * s->width, &result, s->width));
 }
 
 /* Joins the segments of this rank that are cut between ranks. */
@@ -133,9 +132,9 @@ static weft_status reduce_nothing(const segments *s) {
     const wi_group_args *const a = &r->args;
     return a->segments == 0
                ? WEFT_OK
-               : wi_local(s->ctx, weft_reduce_segments(s->ctx->child, r->op, a->type, 0, NULL,
-                                                       a->segments, r->offset_type, a->starts,
-                                                       a->y));
+               : wi_local(s->ctx,
+                          weft_reduce_segments(s->ctx->child, r->op, a->type, 0, NULL, a->segments,
+                                               r->offset_type, a->starts, a->y));
 }
 
 weft_status wi_group_ranks(weft_context *ctx, const void *request) {
@@ -221,9 +220,8 @@ static weft_status reduce_runs(by_key *b) {
     if (status == WEFT_OK)
         status = wi_group_keys_call_run(b->ctx->child, &call, &k);
     if (status == WEFT_OK && b->keys && b->runs > 0)
-        status = weft_copy(b->ctx->child,
-                           (void *)(uintptr_t)b->call->array[WI_GROUP_KEYS_OUT].p, b->keys,
-                           b->runs * k.width);
+        status = weft_copy(b->ctx->child, (void *)(uintptr_t)b->call->array[WI_GROUP_KEYS_OUT].p,
+                           b->keys, b->runs * k.width);
     return wi_local(b->ctx, status);
 }
 
@@ -301,8 +299,8 @@ enum {
 /* What the ranks before leave open, for the first segment of this rank. */
 static weft_status find_carry(weft_context *ctx, const wi_group_scan_request *r,
                               const wi_group_ends *e, uint64_t *carry) {
-    uint64_t own[WORDS] = {
-        [FLAGS] = (e->n > 0 ? WI_GROUP_HAS : 0) | (e->through ? WI_GROUP_THROUGH : 0)};
+    uint64_t own[WORDS] = {[FLAGS] =
+                               (e->n > 0 ? WI_GROUP_HAS : 0) | (e->through ? WI_GROUP_THROUGH : 0)};
     const uint64_t *all = NULL;
     const wi_scan_args tail = piece_of(r, e->tail, e->n), whole = piece_of(r, 0, e->n);
     weft_status status = WEFT_OK;
@@ -349,9 +347,8 @@ weft_status wi_group_scan_ranks(weft_context *ctx, const void *request) {
     wi_group_dealt d = {.count = 0};
     wi_group_ends ends = {.n = 0};
     uint64_t carry;
-    weft_status status = r->has_keys
-                             ? wi_group_key_ends(ctx, r->keys, r->width, r->scan.n, &ends)
-                             : wi_group_deal(ctx, &r->segments, r->offset_type, &d);
+    weft_status status = r->has_keys ? wi_group_key_ends(ctx, r->keys, r->width, r->scan.n, &ends)
+                                     : wi_group_deal(ctx, &r->segments, r->offset_type, &d);
     if (!r->has_keys)
         ends = d.ends;
     if (status == WEFT_OK)

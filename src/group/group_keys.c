@@ -354,8 +354,8 @@ static weft_status run_share(weft_context *rank, void *user) {
     for (int i = 0; i < call.count && status == WEFT_OK; i++) {
         const wi_array *const a = &s->call->array[i];
         if (a->p && a->use & WI_OUT && i != WI_GROUP_COUNT)
-            status = wi_gpus_put(rank, status, (void *)(uintptr_t)a->p, own[i], runs, a->width,
-                                 &total);
+            status =
+                wi_gpus_put(rank, status, (void *)(uintptr_t)a->p, own[i], runs, a->width, &total);
     }
     for (int i = 0; i < call.count; i++)
         weft_free(rank->child, own[i]);

@@ -70,7 +70,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     by.segments.starts = part->p[DIVIDES];
     if (status == WEFT_OK)
         status = by.has_keys ? wi_group_mark_keys(ctx, part->p[DIVIDES], by.width, n, heads)
-                              : wi_group_mark_starts(ctx, &by.segments, heads);
+                             : wi_group_mark_starts(ctx, &by.segments, heads);
     by.scan.x = part->p[X];
     by.scan.y = part->p[Y];
     by.scan.heads = heads;
@@ -87,7 +87,8 @@ static bool wants_gpus(weft_context *ctx, const wi_group_scan_request *r) {
     const wi_group_scan_args *const a = &r->scan;
     const bool near = r->has_keys || wi_is_host(ctx, a->x);
     return wi_gpus_forced(ctx, &wi_group_scan_ladder) ||
-           (near && wi_gpus_wanted(ctx, &wi_group_scan_ladder, a->x, a->n, weft_type_size(a->type)));
+           (near &&
+            wi_gpus_wanted(ctx, &wi_group_scan_ladder, a->x, a->n, weft_type_size(a->type)));
 }
 
 static weft_status scan(weft_context *ctx, wi_group_scan_request by) {
@@ -105,10 +106,9 @@ static weft_status scan(weft_context *ctx, wi_group_scan_request by) {
         wi_call_add(&call, wi_elements("y", a->y, a->n, a->type, WI_OUT))->in_place = 1u << X;
         if (by.has_keys)
             wi_call_add(&call, wi_items("keys", by.keys, a->n, by.width, WI_IN));
-        status = by.has_keys
-                     ? wi_call_check(ctx, &call)
-                     : wi_group_check_segments(ctx, &call, a->n, by.segments.segments,
-                                               by.offset_type, by.segments.starts);
+        status = by.has_keys ? wi_call_check(ctx, &call)
+                             : wi_group_check_segments(ctx, &call, a->n, by.segments.segments,
+                                                       by.offset_type, by.segments.starts);
     }
     if (status == WEFT_OK && wants_gpus(ctx, &by))
         return wi_gpus_run(ctx, &wi_group_scan_ladder, name, run_share, &by);

@@ -283,10 +283,8 @@ weft_status wi_quantile_count(weft_context *ctx, const wi_quantile_args *args,
         return wi_quantile_count_cuda(ctx, args, prefixes, count, shift, counts);
 #endif
     const size_t size = weft_type_size(args->type);
-    plan p = {.ctx = ctx,
-              .args = args,
-              .size = size,
-              .team = wi_team_size(ctx, args->n, args->n * size)};
+    plan p = {
+        .ctx = ctx, .args = args, .size = size, .team = wi_team_size(ctx, args->n, args->n * size)};
     p.counts = wi_host_alloc((size_t)p.team * sizeof *p.counts);
     if (!p.counts)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for the counts of %d threads", args->call,

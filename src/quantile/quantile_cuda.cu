@@ -350,16 +350,16 @@ static weft_status count_prefixes(weft_context *ctx, const wi_quantile_args *arg
                                   quantile_search *searches, unsigned count,
                                   unsigned long long *counts) {
     constexpr size_t turn = (size_t)digit_threads * wi_vector<U>::count * vectors;
-    const quantile_task<U> task = {
-        (const U *)args->x, args->n, wi_key_map_of<U>(args->type, false), searches, nullptr, 0};
+    const quantile_task<U> task = {(const U *)args->x, args->n, wi_key_map_of<U>(args->type, false),
+                                   searches,           nullptr, 0};
     size_t resident;
     const weft_status status =
         wi_resident_blocks(ctx, count_quantile_digits<U>, (int)digit_threads, 0, &resident);
     const size_t turns = (args->n - 1) / turn + 1;
     const dim3 grid((unsigned)(turns < resident ? turns : resident), count);
-    return status == WEFT_OK ? WEFT_LAUNCH(count_quantile_digits<U>, ctx, grid, digit_threads, 0,
-                                           task, counts)
-                             : status;
+    return status == WEFT_OK
+               ? WEFT_LAUNCH(count_quantile_digits<U>, ctx, grid, digit_threads, 0, task, counts)
+               : status;
 }
 
 /* Copies the searches there, counts, and copies the counts of each back. */
@@ -378,8 +378,8 @@ static weft_status count_there(weft_context *ctx, const wi_quantile_args *args,
                                                                 (unsigned long long *)memory);
         });
     for (unsigned j = 0; j < count && status == WEFT_OK; j++)
-        status = wi_gpu_copy(ctx, counts[j],
-                             memory + j * digit_bins * sizeof(unsigned long long), sizeof counts[j]);
+        status = wi_gpu_copy(ctx, counts[j], memory + j * digit_bins * sizeof(unsigned long long),
+                             sizeof counts[j]);
     return status;
 }
 

@@ -66,8 +66,9 @@ weft_status wi_reduce_dot(weft_context *ctx, const char *call, weft_type type, s
 /* What a rank knows of a part of an array that lies on several ranks. */
 typedef struct wi_reduce_partial {
     uint64_t n;
-    uint64_t at;   /* ARGMIN and ARGMAX: where it is in the part */
-    uint64_t bits; /* the result of the part, or the element that was found; sums of floats as f64 */
+    uint64_t at; /* ARGMIN and ARGMAX: where it is in the part */
+    uint64_t
+        bits; /* the result of the part, or the element that was found; sums of floats as f64 */
 } wi_reduce_partial;
 
 /* Reduces n elements of `type` at x, which this rank has; and combines parts that follow one

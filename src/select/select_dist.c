@@ -81,8 +81,8 @@ static weft_status join_runs(weft_context *ctx, const wi_select_request *r, uint
     const bool first_goes = continues(all, comm->rank);
     if (lengths->p && !(first_goes && *own == 1)) {
         char *const last = (char *)(uintptr_t)lengths->p + (*own - 1) * lengths->width;
-        status = wi_dist_add(ctx, last, 1, lengths->width,
-                                 length_behind(all, comm->rank, comm->size));
+        status =
+            wi_dist_add(ctx, last, 1, lengths->width, length_behind(all, comm->rank, comm->size));
     }
     if (first_goes && status == WEFT_OK)
         status = wi_dist_drop_first(ctx, (void *)(uintptr_t)values->p, *own, values->width);
@@ -119,8 +119,7 @@ weft_status wi_select_ranks(weft_context *ctx, const void *request) {
     if (status == WEFT_OK && r->args->unique)
         status = join_runs(ctx, r, &own);
     else if (status == WEFT_OK && r->args->position_bytes > 0)
-        status =
-            wi_dist_add(ctx, (void *)(uintptr_t)positions->p, own, positions->width, before);
+        status = wi_dist_add(ctx, (void *)(uintptr_t)positions->p, own, positions->width, before);
     status = wi_agree(ctx, 0, status);
     if (status == WEFT_OK)
         status = wi_all_counts(ctx, own, &unused, &count);

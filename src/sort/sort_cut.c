@@ -15,12 +15,12 @@ enum {
     WANTED, /* the position in the whole where the share begins */
     LOW,    /* the key there is from LOW to HIGH */
     HIGH,
-    BELOW,                 /* keys of each run of this rank below it */
-    OWN = BELOW + 2,       /* the same of all runs; and keys equal to it in each run */
-    ALL = OWN + 3,         /* the same of all ranks together */
-    BEFORE = ALL + 3,      /* and of lower ranks */
-    SENT = BEFORE + 3,     /* a line for each run */
-    GOT = SENT + 2,        /* and again */
+    BELOW,             /* keys of each run of this rank below it */
+    OWN = BELOW + 2,   /* the same of all runs; and keys equal to it in each run */
+    ALL = OWN + 3,     /* the same of all ranks together */
+    BEFORE = ALL + 3,  /* and of lower ranks */
+    SENT = BEFORE + 3, /* a line for each run */
+    GOT = SENT + 2,    /* and again */
     LINES = GOT + 2
 };
 

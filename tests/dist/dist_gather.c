@@ -93,8 +93,8 @@ static void gather_case(test_random *r, dist_shape shape, size_t n, size_t m) {
                                   v.dx[0].p, v.dy[0].p, wild ? &got : NULL));
     assert_true(got == wanted);
     expect_moved(&v, 0, v.of_n.first, "weft_gather");
-    dist_ok(dist_one, weft_gather_arrays(dist_one, n, v.type, v.index, m, PARTS, one,
-                                         wild ? &wanted : NULL));
+    dist_ok(dist_one,
+            weft_gather_arrays(dist_one, n, v.type, v.index, m, PARTS, one, wild ? &wanted : NULL));
     dist_ok(dist_ctx, weft_gather_arrays(dist_ctx, v.of_n.n, v.type, v.d_index.p, v.of_m.n, PARTS,
                                          own, wild ? &got : NULL));
     assert_true(got == wanted);
@@ -110,9 +110,8 @@ static void scatter_case(test_random *r, dist_shape shape, size_t n, size_t m) {
     uint64_t wanted = 0, got = 0;
     dist_ok(dist_one, weft_scatter(dist_one, n, v.width[0], v.x[0], v.type, v.index,
                                    WEFT_REPEATS_LAST, m, v.y[0], wild ? &wanted : NULL));
-    dist_ok(dist_ctx,
-            weft_scatter(dist_ctx, v.of_n.n, v.width[0], v.dx[0].p, v.type, v.d_index.p,
-                         WEFT_REPEATS_LAST, v.of_m.n, v.dy[0].p, wild ? &got : NULL));
+    dist_ok(dist_ctx, weft_scatter(dist_ctx, v.of_n.n, v.width[0], v.dx[0].p, v.type, v.d_index.p,
+                                   WEFT_REPEATS_LAST, v.of_m.n, v.dy[0].p, wild ? &got : NULL));
     assert_true(got == wanted);
     expect_moved(&v, 0, v.of_m.first, "weft_scatter");
     end_moving(&v);
@@ -130,9 +129,8 @@ static void test_refusals(void) {
     test_refused(dist_ctx,
                  weft_scatter(dist_ctx, 2, 2, x, WEFT_U32, index, WEFT_REPEATS_ANY, 2, z, NULL),
                  own, "weft_scatter", "index[1]");
-    test_refused(dist_ctx,
-                 weft_gather(dist_ctx, 2, wrong ? 0 : 2, WEFT_U32, index, 2, x, y, NULL), own,
-                 "weft_gather", "width");
+    test_refused(dist_ctx, weft_gather(dist_ctx, 2, wrong ? 0 : 2, WEFT_U32, index, 2, x, y, NULL),
+                 own, "weft_gather", "width");
     assert_true(y[0] == 8 && y[1] == 8 && z[0] == 9 && z[1] == 9);
 }
 

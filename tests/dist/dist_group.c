@@ -92,8 +92,8 @@ static void segments_case(test_random *r, dist_shape shape, size_t n, weft_type 
     }
     const weft_op op = draw_scan_op(r, type);
     const weft_scan_kind kind = (weft_scan_kind)dist_draw(r, 2);
-    dist_ok(dist_one, weft_scan_segments(dist_one, kind, op, type, n, x, z, segments, WEFT_U64,
-                                         offsets));
+    dist_ok(dist_one,
+            weft_scan_segments(dist_one, kind, op, type, n, x, z, segments, WEFT_U64, offsets));
     dist_ok(dist_ctx, weft_scan_segments(dist_ctx, kind, op, type, part.n, dx.p, dx.p, own.n,
                                          offset_type, d_offsets.p));
     dist_expect(&dx, z + part.first * size, part.n * size, "weft_scan_segments");
@@ -211,9 +211,9 @@ static void by_key_case(test_random *r, dist_shape shape, size_t n, weft_type ty
     dist_array dk_out = dist_take(r, NULL, part.n * width);
     dist_array dx = dist_take(r, x + part.first * size, part.n * size);
     table t = begin_table(r, type, n, x, part.n, dx.p);
-    dist_ok(dist_one,
-            weft_reduce_by_key(dist_one, n, width, keys, keys_out, 2, t.one, &wanted));
-    dist_ok(dist_ctx, weft_reduce_by_key(dist_ctx, part.n, width, dk.p, dk_out.p, 2, t.own, &count));
+    dist_ok(dist_one, weft_reduce_by_key(dist_one, n, width, keys, keys_out, 2, t.one, &wanted));
+    dist_ok(dist_ctx,
+            weft_reduce_by_key(dist_ctx, part.n, width, dk.p, dk_out.p, 2, t.own, &count));
     size_t at = runs_before(&count, wanted, &own);
     dist_expect(&dk_out, keys_out + at * width, own * width, "keys_out");
     for (int c = 0; c < 2; c++)
@@ -223,8 +223,7 @@ static void by_key_case(test_random *r, dist_shape shape, size_t n, weft_type ty
     const weft_op op = draw_scan_op(r, type);
     const weft_scan_kind kind = (weft_scan_kind)dist_draw(r, 2);
     dist_ok(dist_one, weft_scan_by_key(dist_one, kind, op, type, n, width, keys, x, z));
-    dist_ok(dist_ctx,
-            weft_scan_by_key(dist_ctx, kind, op, type, part.n, width, dk.p, dx.p, dx.p));
+    dist_ok(dist_ctx, weft_scan_by_key(dist_ctx, kind, op, type, part.n, width, dk.p, dx.p, dx.p));
     dist_expect(&dx, z + part.first * size, part.n * size, "weft_scan_by_key");
     dist_array dc = dist_take(r, NULL, 8);
     dist_ok(dist_ctx, weft_reduce_by_key(dist_ctx, part.n, width, dk.p, dk.p, 0, NULL, dc.p));
