@@ -44,18 +44,32 @@ static weft_status take_results(segments *s) {
     return status == WEFT_OK ? take_room(s, all, &s->answers) : status;
 }
 
+/* What is sent back of segments that are cut; their results come from all ranks' pieces. */
+static weft_status clear_cut(const segments *s) {
+    const wi_group_ends *const e = &s->d.ends;
+    const uint64_t none = 0;
+    char *const results = s->results;
+    weft_status status = WEFT_OK;
+    if (e->head > 0)
+        status = weft_copy(s->ctx->child, results, &none, s->width);
+    if (e->tail < e->n && status == WEFT_OK)
+        status = weft_copy(s->ctx->child, results + (s->d.count - 1) * s->width, &none, s->width);
+    return wi_local(s->ctx, status);
+}
+
 /* Reduces the segments that lie in this rank's part with both ends. */
 static weft_status reduce_inside(segments *s) {
     const wi_group_args *const a = &s->request->args;
     wi_group_dealt *const d = &s->d;
     const wi_group_ends *const e = &d->ends;
     const size_t from = e->head > 0, end = d->count - (e->tail < e->n);
-    if (end <= from)
-        return WEFT_OK;
+    weft_status status = clear_cut(s);
+    if (end <= from || status != WEFT_OK)
+        return status;
     for (size_t k = from; k <= end; k++)
         d->starts[k] -= e->head;
     char *const results = (char *)s->results + from * s->width;
-    weft_status status = wi_local(
+    status = wi_local(
         s->ctx, weft_reduce_segments(s->ctx->child, s->request->op, a->type, e->tail - e->head,
                                      (const char *)a->x + e->head * weft_type_size(a->type),
                                      end - from, WEFT_U64, d->starts + from, results));

@@ -279,11 +279,11 @@ weft_status wi_group_keys_call_run(weft_context *ctx, wi_call *call, wi_group_ke
 }
 
 /* What all ranks must pass alike. */
-static uint64_t alike_of(const wi_group_keys_args *k, const wi_call *call) {
+static uint64_t alike_of(const wi_group_keys_args *k) {
     uint64_t alike = wi_alike(wi_alike(0, k->width), k->columns);
     for (size_t c = 0; c < k->columns; c++)
         alike = wi_alike(wi_alike(alike, k->column[c].op), k->column[c].type);
-    return wi_alike(alike, call->array[WI_GROUP_KEYS_OUT].p != NULL);
+    return alike;
 }
 
 /* A call on a place of several GPUs. */
@@ -307,8 +307,7 @@ static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_group_keys
         return wi_gpus_run(ctx, &wi_group_keys_ladder, call->name, run_share, &(spread){call, k});
     if (wi_is_dist(ctx))
         return wi_dist_run(ctx, &wi_group_keys_ladder, call->name, WI_NO_TYPE,
-                           status == WEFT_OK ? alike_of(k, call) : 0, status,
-                           &(wi_dist_args){call, k});
+                           status == WEFT_OK ? alike_of(k) : 0, status, &(wi_dist_args){call, k});
     if (status != WEFT_OK || k->n > 0)
         return status == WEFT_OK ? wi_group_keys_call_run(ctx, call, k) : status;
     return weft_copy(ctx, (void *)(uintptr_t)call->array[WI_GROUP_COUNT].p, &none, sizeof none);
