@@ -113,12 +113,27 @@ static weft_status find_ends_there(weft_context *child, const void *keys, size_t
     return status == WEFT_OK ? freed : status;
 }
 
+/* The same of keys in the memory of another GPU, which this one may not reach. */
+static weft_status find_ends_far(weft_context *child, const void *keys, size_t width, size_t n,
+                                 size_t *first_end, size_t *last_begin) {
+    void *copy = NULL;
+    weft_status status = weft_alloc(child, &copy, n * width);
+    if (status == WEFT_OK)
+        status = weft_copy(child, copy, keys, n * width);
+    if (status == WEFT_OK)
+        status = find_ends_there(child, copy, width, n, first_end, last_begin);
+    const weft_status freed = weft_free(child, copy);
+    return status == WEFT_OK ? freed : status;
+}
+
 /* Where the first run ends, and where the last begins. */
 static weft_status find_ends(weft_context *child, const void *keys, size_t width, size_t n,
                              size_t *first_end, size_t *last_begin) {
     const char *const k = keys;
-    if (!wi_is_host(child, keys))
+    if (wi_is_device(child, keys))
         return find_ends_there(child, keys, width, n, first_end, last_begin);
+    if (!wi_is_host(child, keys))
+        return find_ends_far(child, keys, width, n, first_end, last_begin);
     *first_end = 1;
     *last_begin = n - 1;
     while (*first_end < n && memcmp(k, k + *first_end * width, width) == 0)

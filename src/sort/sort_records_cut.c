@@ -21,7 +21,8 @@ enum {
     EQUAL = LOWER + 2,
     ALL = EQUAL + 2, /* the same four of all ranks, and of lower ranks */
     BEFORE = ALL + 4,
-    LINES = BEFORE + 4
+    CHOSEN = BEFORE + 4, /* 1 + the number of the record, if this rank's proposal is taken */
+    LINES = CHOSEN + 2
 };
 
 typedef struct work {
@@ -89,11 +90,13 @@ static weft_status propose(work *w) {
         for (int k = 0; k < w->cut->runs; k++)
             rest[k] = w->line[HIGH + k][t] - w->line[LOW + k][t];
         const int k = rest[1] > rest[0];
+        const uint64_t middle = w->line[LOW + k][t] + rest[k] / 2;
         w->line[LEFT][t] = w->line[DONE][t] ? 0 : rest[0] + rest[1];
         if (w->line[LEFT][t] > 0)
-            status = weft_copy(
-                w->ctx->child, w->own + t * bytes,
-                (const char *)w->cut->x[k] + (w->line[LOW + k][t] + rest[k] / 2) * bytes, bytes);
+            status = weft_copy(w->ctx->child, w->own + t * bytes,
+                               (const char *)w->cut->x[k] + middle * bytes, bytes);
+        w->line[CHOSEN + k][t] = middle + 1;
+        w->line[CHOSEN + !k][t] = 0;
     }
     return wi_local(w->ctx, status);
 }
@@ -106,6 +109,8 @@ static void choose(work *w) {
         size_t most = 0;
         for (size_t r = 1; r < ranks; r++)
             most = w->left[r * w->targets + t] > w->left[most * w->targets + t] ? r : most;
+        if (most != (size_t)w->ctx->comm->rank)
+            w->line[CHOSEN][t] = w->line[CHOSEN + 1][t] = 0;
         memcpy(w->pivots + t * bytes, w->all + (most * w->targets + t) * bytes, bytes);
         w->line[DONE][t] = w->line[DONE][t] || w->left[most * w->targets + t] == 0;
     }
@@ -160,6 +165,12 @@ static void narrow(work *w, size_t t) {
             *high = below < *high ? below : *high;
         else
             *low = end > *low ? end : *low;
+        /* of an array in order this is so already; of others it makes the search end */
+        const uint64_t chosen = w->line[CHOSEN + k][t];
+        if (chosen > 0 && wanted < lower)
+            *high = chosen - 1 < *high ? chosen - 1 : *high;
+        else if (chosen > *low)
+            *low = chosen;
         *high = *high < *low ? *low : *high; /* of an array that is not in order */
     }
 }

@@ -131,6 +131,25 @@ static void merge_case(test_random *r, dist_shape shape, size_t n, size_t values
     free(a), free(b), free(out);
 }
 
+/* Arrays that are not in order: the call ends, and writes nothing behind `out`. */
+static void test_disorder(test_random *r) {
+    enum {
+        N = 90
+    };
+    char *const a = dist_whole(r, TEST_ANY, WEFT_U8, (size_t)N * RECORD), *const b = dist_whole(
+                                                                              r, TEST_ANY, WEFT_U8,
+                                                                              (size_t)N * RECORD);
+    dist_array out = dist_take(r, NULL, (size_t)2 * N * RECORD);
+    const weft_status status =
+        weft_merge_records(dist_ctx, RECORD, N, a, N, b, out.p, fields, FIELDS);
+    assert_true(status == WEFT_OK || status == WEFT_EARG || status == WEFT_ECOMM);
+    if (status != WEFT_OK)
+        assert_non_null(strstr(weft_message(dist_ctx), "not in order"));
+    dist_expect(&out, NULL, 0, "weft_merge_records");
+    dist_give(&out);
+    free(a), free(b);
+}
+
 void dist_test_records(void **state) {
     (void)state;
     static const size_t values[] = {1, 3, 60};
@@ -143,4 +162,5 @@ void dist_test_records(void **state) {
                 sort_case(&r, (dist_shape)shape, sizes[k], values[dist_draw(&r, 3)]);
                 merge_case(&r, (dist_shape)shape, sizes[k], values[dist_draw(&r, 3)]);
             }
+    test_disorder(&r);
 }
