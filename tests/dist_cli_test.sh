@@ -59,8 +59,13 @@ lines reduce "$x"
 lines reduce "$m" --op argmax
 lines reduce "$m" "$m" --op dot
 lines topk "$x" --k 3
+lines quantile "$x" --q 0,0.3,0.5,1
+lines quantile "$m" --rule nearest
 lines topk "$m" --k 20
 files histogram histogram "$x" --bins 5
+npy at.npy "'|u1'" '(7,)' "$(printf '\\x%02x' 199 0 7 7 120 3 66)"
+files gather gather "$x" "$folder/at.npy"
+expect 1 'm.npy has 2 dimensions' over 2 gather "$m" "$folder/at.npy" -o "$folder/all.npy"
 expect 0 '"place": "mpi:cpu:1", "ranks": 2, "comm": "[^"]+: 2 ranks, 2 on this machine"' \
     over 2 scan "$x" -o "$folder/all.npy" --json
 

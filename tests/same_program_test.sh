@@ -28,7 +28,8 @@ same cpu:3 1 "$program"
 if [ -x "$emu_program" ]; then
     same emu 1 "$emu_program"
     spread= # every call that can go to all GPUs
-    for op in map reduce scan select histogram sort merge search is_sorted top_k; do
+    for op in map reduce scan select histogram sort merge search is_sorted top_k quantile gather scatter \
+        columns group group_keys group_scan; do
         spread=$spread,$op:ranks
     done
     for gpus in 1 2 3 4; do

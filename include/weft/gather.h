@@ -15,7 +15,12 @@
  *     moved; all others are. If all arrays and *bad are device memory, the call is queued on the
  *     context's stream and does not wait.
  *
- * These calls have no variant over ranks yet. */
+ * Over ranks (place mpi) every rank passes its part of each array: n indices, with the n elements
+ * that belong to them, and m elements of the other array. Indices are positions in the whole, which
+ * is the parts in the order of the ranks, so they run to the sum of all m less 1, and may name
+ * elements of any rank. The result is that of one place, WEFT_REPEATS_LAST included. *bad is a
+ * position in the whole `index`, on all ranks; without it the message counts in the rank's own
+ * part. Records and columns are each rank's own. */
 #ifndef WEFT_GATHER_H
 #define WEFT_GATHER_H
 

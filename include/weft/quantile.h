@@ -10,7 +10,11 @@
  * call returns. When x and the results are device memory the call is queued on the context's
  * stream; otherwise it returns when the answer is there. Results are exact: the same bits on every
  * run, at every place. Several ranks in one call cost little more than one. Counts run from 0 past
- * 2^32. Calls over ranks (place mpi) are not offered yet. */
+ * 2^32.
+ *
+ * Over ranks (place mpi) every rank passes its part of x, and the same ranks or q, which are those
+ * of the whole: a rank is below the number of elements of all parts. All ranks get the results,
+ * which are the bits of one place. */
 #ifndef WEFT_QUANTILE_H
 #define WEFT_QUANTILE_H
 

@@ -15,7 +15,11 @@
  * weft_reduce_by_key (weft/group.h) adds up the columns of runs, and compares whole keys by their
  * bytes.
  *
- * These calls have no variant over ranks yet. */
+ * Over ranks (place mpi) every rank passes its part of each array. A run that crosses ranks belongs
+ * to the rank where it begins; *count is the number of runs on all ranks, and weft_own_count
+ * (weft/mpi.h) tells that of this one. weft_search_records takes each rank's own wanted records and
+ * gives positions in the whole. After a merge each rank has as many records as it brought of both;
+ * arrays that are not in order may be WEFT_EARG. */
 #ifndef WEFT_RECORDS_H
 #define WEFT_RECORDS_H
 

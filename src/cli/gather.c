@@ -2,18 +2,39 @@
 /* `weft gather`: the elements or rows of a file that a list of positions names. */
 #include "weft/gather.h"
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/table_file.h"
 #include "cli/text.h"
 #include "weft/expr.h"
 
+/* Every rank reads its part of both, elements of arrays of one dimension. */
+static wi_exit load_parts(const wi_arguments *args, weft_context *ctx, wi_npy *array,
+                          wi_npy *positions) {
+    wi_note note = {""};
+    weft_status status = WEFT_OK;
+    wi_exit result = wi_load_part(args, ctx, args->operand[0], array);
+    if (result == WI_EXIT_OK)
+        result = wi_load_any_part(args, ctx, args->operand[1], NULL, positions);
+    if (result != WI_EXIT_OK)
+        return result;
+    if (array->layout.dims > 1)
+        status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
+                              "%s has %zu dimensions; ranks gather elements of one: make rows the "
+                              "elements of a file, or use one place",
+                              args->operand[0], array->layout.dims);
+    return wi_agree_loaded(args, ctx, status, &note);
+}
+
 /* Reads the file, and the positions: integers, of a table of text i64. */
-static wi_exit load(const wi_arguments *args, wi_npy *array, wi_npy *positions) {
+static wi_exit load(const wi_arguments *args, weft_context *ctx, wi_npy *array, wi_npy *positions) {
     static const weft_type i64 = WEFT_I64;
     wi_note note = {""};
     const bool text = wi_is_table_name(args->operand[1]);
     if (wi_is_standard(args->operand[0]) && wi_is_standard(args->operand[1]))
         return wi_usage(args->command, "only one of the files can be standard input");
+    if (weft_ranks(ctx) > 1)
+        return load_parts(args, ctx, array, positions);
     wi_exit result = wi_load(args, args->operand[0], array);
     if (result == WI_EXIT_OK)
         result = wi_load_columns(args, args->operand[1], NULL, text ? &i64 : NULL, positions);
@@ -56,11 +77,12 @@ static wi_exit widen(const wi_arguments *args, weft_context *ctx, wi_npy *positi
 static wi_exit compute(weft_context *ctx, const wi_npy *array, const wi_npy *positions,
                        wi_npy *out) {
     const wi_npy_layout *const from = &array->layout;
-    const size_t n = positions->layout.count, m = from->dims > 0 ? from->shape[0] : from->count;
-    const size_t row = m > 0 ? from->count / m : 0;
+    const bool rows = weft_ranks(ctx) == 1 && from->dims > 0;
+    const size_t n = positions->layout.count, m = rows ? from->shape[0] : from->count;
+    const size_t row = !rows ? 1 : m > 0 ? from->count / m : 0;
     out->layout = *from;
     out->layout.dims = from->dims > 0 ? from->dims : 1;
-    out->layout.shape[0] = n;
+    out->layout.shape[0] = weft_ranks(ctx) > 1 ? wi_npy_whole(&positions->layout) : n;
     out->layout.count = n * row;
     out->data = wi_host_alloc(n * row * weft_type_size(from->type));
     if (!out->data) {
@@ -70,7 +92,7 @@ static wi_exit compute(weft_context *ctx, const wi_npy *array, const wi_npy *pos
     if (m > 0 && row == 0)
         return WI_EXIT_OK;
     const weft_status status =
-        weft_gather(ctx, n, m > 0 ? row * weft_type_size(from->type) : 1, positions->layout.type,
+        weft_gather(ctx, n, row > 0 ? row * weft_type_size(from->type) : 1, positions->layout.type,
                     positions->data, m, array->data, out->data, NULL);
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
 }
@@ -82,13 +104,13 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "gather", &ctx);
     if (result == WI_EXIT_OK)
-        result = load(args, &array, &positions);
+        result = load(args, ctx, &array, &positions);
     if (result == WI_EXIT_OK)
         result = widen(args, ctx, &positions);
     if (result == WI_EXIT_OK)
         result = compute(ctx, &array, &positions, &out);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &wi_output_option, &out);
+        result = wi_save_part(args, ctx, &wi_output_option, &out);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "gather", "gather", ctx, &out.layout);
     wi_npy_free(&array);
@@ -116,6 +138,7 @@ const wi_command wi_gather_command = {
                  {"weft gather x.npy - -o y.npy <where.npy", "positions from a pipe"}},
     .options = options,
     .ladder = "gather",
+    .over_ranks = true,
     .suffixes = "npy csv txt",
     .least_operands = 2,
     .most_operands = 2,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "weft/quantile.h"
@@ -85,7 +86,8 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
         wi_json_string(&json, "place", weft_place(ctx));
         wi_json_string(&json, "file", args->operand[0]);
         wi_json_string(&json, "type", weft_type_name(array->layout.type));
-        wi_json_count(&json, "n", array->layout.count);
+        wi_json_ranks(&json, ctx);
+        wi_json_count(&json, "n", wi_npy_whole(&array->layout));
         wi_json_element(&json, "q", WEFT_F64, &w->q[k]);
         wi_json_element(&json, "value", WEFT_F64, &w->value[k]);
         wi_json_close(&json);
@@ -102,6 +104,8 @@ static void print_plain(const quantiles *w) {
 
 static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_npy *array,
                     quantiles *w) {
+    if (weft_rank(ctx) > 0)
+        return WI_EXIT_OK; /* rank 0 knows all, too */
     if (wi_given(args, &wi_output_option)) {
         wi_npy found = {.layout = {.type = WEFT_F64}, .data = w->value};
         wi_npy_flatten(&found, w->count);
@@ -129,7 +133,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "quantile", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_load(args, args->operand[0], &array);
+        result = wi_load_part(args, ctx, args->operand[0], &array);
     if (result == WI_EXIT_OK && weft_quantiles(ctx, w.rule, array.layout.type, array.layout.count,
                                                array.data, w.count, w.q, w.value) != WEFT_OK)
         result = wi_session_failed(ctx);
@@ -159,6 +163,7 @@ const wi_command wi_quantile_command = {
                  {"weft quantile log.csv -c latency --q 0.99 --rule higher", "of a column"}},
     .options = options,
     .ladder = "quantile",
+    .over_ranks = true,
     .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,

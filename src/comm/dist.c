@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "weft/reduce.h"
+
 uint64_t wi_alike_bytes(uint64_t before, const void *p, size_t bytes) {
     const unsigned char *const b = p;
     uint64_t h = before ^ 0xcbf29ce484222325;
@@ -121,6 +123,17 @@ weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t go
     return comm->calls->all_to_all_v(ctx, sent, comm->ones, got, comm->ones, WEFT_U64);
 }
 
+weft_status wi_dist_exchange(weft_context *ctx, const void *from, const size_t sent[], void *to,
+                             const size_t got[], size_t width) {
+    const size_t ranks = (size_t)ctx->comm->size;
+    size_t *const sent_bytes = (size_t *)ctx->comm->words, *const got_bytes = sent_bytes + ranks;
+    for (size_t r = 0; r < ranks; r++) {
+        sent_bytes[r] = sent[r] * width;
+        got_bytes[r] = got[r] * width;
+    }
+    return ctx->comm->calls->all_to_all_v(ctx, from, sent_bytes, to, got_bytes, WEFT_U8);
+}
+
 bool wi_dist_stays(const weft_context *ctx) {
     return ctx->comm->calls->device && ctx->child->gpu;
 }
@@ -150,4 +163,54 @@ weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p) {
         return WEFT_OK;
     return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for %zu elements of %zu bytes",
                    ctx->comm->call, n, width);
+}
+
+/* ---- arrays that may be on a device ---- */
+
+static void add_to(void *p, size_t n, size_t width, uint64_t more) {
+    for (size_t i = 0; i < n; i++) {
+        if (width == 4)
+            ((uint32_t *)p)[i] += (uint32_t)more;
+        else if (((uint64_t *)p)[i] != WEFT_NOWHERE)
+            ((uint64_t *)p)[i] += more;
+    }
+}
+
+weft_status wi_dist_add(weft_context *ctx, void *p, size_t n, size_t width, uint64_t more) {
+    weft_context *const child = ctx->child;
+    if (n == 0 || more == 0)
+        return WEFT_OK;
+    if (wi_is_host(child, p)) {
+        add_to(p, n, width, more);
+        return WEFT_OK;
+    }
+    void *host;
+    weft_status status = wi_dist_take(ctx, n, width, &host);
+    if (status == WEFT_OK)
+        status = wi_local(ctx, weft_copy(child, host, p, n * width));
+    if (status == WEFT_OK) {
+        add_to(host, n, width, more);
+        status = wi_local(ctx, weft_copy(child, p, host, n * width));
+    }
+    wi_host_free(host);
+    return status;
+}
+
+weft_status wi_dist_drop_first(weft_context *ctx, void *p, size_t n, size_t width) {
+    weft_context *const child = ctx->child;
+    const size_t bytes = (n - 1) * width;
+    if (!p || bytes == 0)
+        return WEFT_OK;
+    if (wi_is_host(child, p)) {
+        memmove(p, (char *)p + width, bytes);
+        return WEFT_OK;
+    }
+    void *copy;
+    weft_status status = weft_alloc(child, &copy, bytes);
+    if (status == WEFT_OK)
+        status = weft_copy(child, copy, (char *)p + width, bytes);
+    if (status == WEFT_OK)
+        status = weft_copy(child, p, copy, bytes);
+    weft_free(child, copy);
+    return wi_local(ctx, status);
 }

@@ -66,6 +66,10 @@ weft_status wi_all_counts(weft_context *ctx, uint64_t n, uint64_t *before, uint6
 /* got[r] = what rank r has in its sent[] for this rank. */
 weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t got[]);
 
+/* all_to_all_v of elements of `width` bytes. */
+weft_status wi_dist_exchange(weft_context *ctx, const void *from, const size_t sent[], void *to,
+                             const size_t got[], size_t width);
+
 /* Host memory for a rung; n elements of `width` bytes. */
 weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p);
 
@@ -74,6 +78,13 @@ weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p);
 bool wi_dist_stays(const weft_context *ctx);
 weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **p);
 void wi_dist_give_near(weft_context *ctx, void *p);
+
+/* Adds `more` to n unsigned integers of `width` bytes, in host memory or on the device, but for
+ * those of 8 bytes that are WEFT_NOWHERE. */
+weft_status wi_dist_add(weft_context *ctx, void *p, size_t n, size_t width, uint64_t more);
+
+/* Moves elements 1 ... n - 1 one place to the front; p may be NULL. */
+weft_status wi_dist_drop_first(weft_context *ctx, void *p, size_t n, size_t width);
 
 #ifdef __cplusplus
 }

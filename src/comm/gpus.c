@@ -256,14 +256,20 @@ const char *wi_gpus_about(const weft_context *ctx) {
 
 /* ---- shares ---- */
 
+bool wi_gpus_forced(weft_context *ctx, const wi_ladder *ladder) {
+    if (!wi_is_gpus(ctx) || wi_gpu_capturing(ctx))
+        return false;
+    const wi_row *const forced = wi_forced_row(ctx, ladder);
+    return forced && forced->scope == WI_DISTRIBUTED;
+}
+
 bool wi_gpus_wanted(weft_context *ctx, const wi_ladder *ladder, const void *p, size_t n,
                     size_t width) {
     const char *begin;
     size_t block;
     if (!wi_is_gpus(ctx) || wi_gpu_capturing(ctx))
         return false;
-    const wi_row *const forced = wi_forced_row(ctx, ladder);
-    if (forced && forced->scope == WI_DISTRIBUTED)
+    if (wi_gpus_forced(ctx, ladder))
         return true;
     if (ctx->gpus->count == 1 || n * width < LEAST_BYTES)
         return false;

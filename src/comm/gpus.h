@@ -38,6 +38,9 @@ weft_status wi_gpus_copy(weft_context *ctx, void *to, const void *from, size_t b
 bool wi_gpus_wanted(weft_context *ctx, const wi_ladder *ladder, const void *p, size_t n,
                     size_t width);
 
+/* Is it to go there whatever its size, because its distributed rung is forced? */
+bool wi_gpus_forced(weft_context *ctx, const wi_ladder *ladder);
+
 /* Elements `first` ... `first + n - 1` of an array: the share of one rank. */
 typedef struct wi_share {
     size_t first, n;

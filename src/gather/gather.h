@@ -27,6 +27,27 @@ typedef struct wi_gather_args {
 
 extern const wi_ladder wi_gather_ladder, wi_scatter_ladder;
 
+/* A public call, as the user made it. */
+typedef struct wi_gather_request {
+    wi_gather_args args; /* but for its arrays */
+    size_t arrays, width[WEFT_GATHERED_MOST];
+    bool queued;  /* `bad` was given: nobody waits for the check */
+    bool shared;  /* of gather over GPUs: each has a share of index and y, and reads all of x */
+    size_t first; /* where its share begins */
+} wi_gather_request;
+
+/* The arrays of its description. */
+enum {
+    WI_GATHER_INDEX,
+    WI_GATHER_BAD,
+    WI_GATHER_ARRAYS /* x and y of each array follow */
+};
+
+/* Refuses the call: index[at], which messages call number at + first, is not below m, which is that
+ * of `whose`. */
+weft_status wi_gather_refuse(weft_context *ctx, const char *name, const wi_gather_args *a,
+                             uint64_t at, size_t first, const char *whose);
+
 /* Index i; a negative one becomes a number that no array has. */
 static inline uint64_t wi_gather_index(const wi_gather_args *a, size_t i) {
     switch (a->index_type) {
@@ -57,6 +78,9 @@ weft_status wi_gather_each(weft_context *ctx, const void *args);
 weft_status wi_gather_batches(weft_context *ctx, const void *args);
 weft_status wi_scatter_serial(weft_context *ctx, const void *args);
 weft_status wi_scatter_threads(weft_context *ctx, const void *args);
+/* Over ranks: get wi_dist_args, whose `args` is a wi_gather_request. */
+weft_status wi_gather_ranks(weft_context *ctx, const void *args);
+weft_status wi_scatter_ranks(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "comm/gpus.h"
 #include "cpu/team.h"
 
 enum {
@@ -60,6 +61,17 @@ weft_status wi_columns_threads(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user);
+
+static weft_status columns_ranks(weft_context *ctx, const void *arguments) {
+    const wi_dist_args *const dist = arguments;
+    wi_columns_args args = *(const wi_columns_args *)dist->args;
+    wi_call call = *dist->call;
+    return args.n > 0 && args.columns > 0
+               ? wi_local(ctx, wi_call_run(ctx->child, &call, run, &args))
+               : WEFT_OK;
+}
+
 static const wi_row rows[] = {
     {.name = "threads",
      .what = "a stretch of the records for each thread, all columns of a block in turn",
@@ -75,6 +87,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_columns_rows},
 #endif
+    {.name = "ranks",
+     .what = "every rank its own records",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = columns_ranks},
 };
 
 const wi_ladder wi_columns_ladder = {"columns", rows, sizeof rows / sizeof rows[0]};
@@ -111,35 +130,72 @@ static weft_status check_columns(weft_context *ctx, const char *name, size_t rec
     return WEFT_OK;
 }
 
-static weft_status move_columns(weft_context *ctx, const char *name, bool puts, size_t n,
-                                size_t record_bytes, const void *records, size_t columns,
+/* What all ranks must pass alike. */
+static uint64_t alike_of(const wi_columns_args *args) {
+    uint64_t alike = wi_alike(wi_alike(0, args->record_bytes), args->columns);
+    for (size_t c = 0; c < args->columns; c++)
+        alike = wi_alike(wi_alike(alike, args->column[c].offset), args->column[c].width);
+    return alike;
+}
+
+static weft_status move_columns(weft_context *ctx, bool puts, size_t n, size_t record_bytes,
+                                const void *records, size_t columns,
+                                const weft_table_column *column);
+
+static weft_status run_share(weft_context *rank, void *user) {
+    const wi_columns_args *const a = user;
+    const wi_share share = wi_gpus_share(rank, a->records, a->n, a->record_bytes);
+    weft_table_column column[WEFT_TABLE_COLUMNS];
+    for (size_t c = 0; c < a->columns; c++) {
+        column[c] = a->column[c];
+        column[c].array = wi_share_of(column[c].array, share, column[c].width);
+    }
+    return move_columns(rank, a->puts, share.n, a->record_bytes,
+                        wi_share_of(a->records, share, a->record_bytes), a->columns, column);
+}
+
+static weft_status move_columns(weft_context *ctx, bool puts, size_t n, size_t record_bytes,
+                                const void *records, size_t columns,
                                 const weft_table_column *column) {
     static const char *const names[WEFT_TABLE_COLUMNS] = {
         "column[0].array", "column[1].array", "column[2].array", "column[3].array",
         "column[4].array", "column[5].array", "column[6].array", "column[7].array"};
-    wi_columns_args args = {.puts = puts, .n = n, .record_bytes = record_bytes, .columns = columns};
+    const char *const name = puts ? "weft_put_columns" : "weft_take_columns";
+    wi_columns_args args = {.puts = puts,
+                            .n = n,
+                            .record_bytes = record_bytes,
+                            .records = (unsigned char *)(uintptr_t)records,
+                            .columns = columns};
     wi_call call;
-    if (wi_check_context(ctx) != WEFT_OK ||
-        check_columns(ctx, name, record_bytes, columns, column) != WEFT_OK)
+    if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
+    weft_status status = check_columns(ctx, name, record_bytes, columns, column);
     wi_call_begin(&call, name, 1, n);
+    call.distributed = true;
     wi_call_add(&call,
                 wi_items("records", records, n, record_bytes, puts ? WI_IN | WI_OUT : WI_IN));
-    for (size_t c = 0; c < columns; c++) {
+    for (size_t c = 0; c < columns && status == WEFT_OK; c++) {
         args.column[c] = column[c];
         wi_call_add(&call,
                     wi_items(names[c], column[c].array, n, column[c].width, puts ? WI_IN : WI_OUT));
     }
-    const weft_status status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK)
+        status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK && wi_gpus_wanted(ctx, &wi_columns_ladder, records, n, record_bytes))
+        return wi_gpus_run(ctx, &wi_columns_ladder, name, run_share, &args);
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_columns_ladder, name, WI_NO_TYPE,
+                           status == WEFT_OK ? alike_of(&args) : 0, status,
+                           &(wi_dist_args){&call, &args});
     return status == WEFT_OK && n > 0 && columns > 0 ? wi_call_run(ctx, &call, run, &args) : status;
 }
 
 weft_status weft_take_columns(weft_context *ctx, size_t n, size_t record_bytes, const void *records,
                               size_t columns, const weft_table_column *column) {
-    return move_columns(ctx, "weft_take_columns", false, n, record_bytes, records, columns, column);
+    return move_columns(ctx, false, n, record_bytes, records, columns, column);
 }
 
 weft_status weft_put_columns(weft_context *ctx, size_t n, size_t record_bytes, void *records,
                              size_t columns, const weft_table_column *column) {
-    return move_columns(ctx, "weft_put_columns", true, n, record_bytes, records, columns, column);
+    return move_columns(ctx, true, n, record_bytes, records, columns, column);
 }

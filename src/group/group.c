@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "cpu/team.h"
 
@@ -63,6 +64,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_group_paths},
 #endif
+    {.name = "ranks",
+     .what = "segments go to the ranks that have their elements; what crosses ranks is joined",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_group_ranks},
 };
 
 const wi_ladder wi_group_ladder = {"group", rows, sizeof rows / sizeof rows[0]};
@@ -94,7 +102,7 @@ static void find_fall(void *user, int rank, int size) {
 }
 
 static weft_status check_count(weft_context *ctx, const char *call, size_t n, size_t segments) {
-    if (segments == 0 && n > 0)
+    if (segments == 0 && n > 0 && !wi_is_dist(ctx))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: segments is 0, and n is %zu; pass offsets of segments that hold them",
                        call, n);
@@ -120,7 +128,7 @@ static weft_status check_offsets(weft_context *ctx, const char *call, size_t n, 
                        call, (unsigned long long)offset_at(offsets, bytes, s),
                        (unsigned long long)offset_at(offsets, bytes, s + 1), s);
     const uint64_t first = offset_at(offsets, bytes, 0), last = offset_at(offsets, bytes, segments);
-    if (first == 0 && last == n)
+    if (wi_is_dist(ctx) || (first == 0 && last == n)) /* over ranks they are those of the whole */
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
                    "%s: offsets run from %llu to %llu; the first must be 0 and the last n, %zu",
@@ -163,35 +171,80 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return wi_run(ctx, b->ladder, call->name, args.type, &args);
 }
 
+/* Describes a call, and checks its arrays. */
+static weft_status describe(weft_context *ctx, wi_call *call, wi_group_args *a,
+                            weft_type offset_type) {
+    a->start_bytes = weft_type_size(offset_type);
+    wi_call_add(call, wi_elements("x", a->x, a->n, a->type, WI_IN));
+    wi_call_add(call, wi_elements("y", a->y, a->segments, a->result_type, WI_OUT));
+    return wi_group_check_segments(ctx, call, a->n, a->segments, offset_type, a->starts);
+}
+
+static weft_status run_checked(weft_context *ctx, const wi_ladder *ladder, wi_call *call,
+                               wi_group_args *a) {
+    return a->segments > 0 ? wi_call_run(ctx, call, run, &(by_segment){ladder, a}) : WEFT_OK;
+}
+
 weft_status wi_group_by_segment(weft_context *ctx, const wi_ladder *ladder, wi_group_args *args,
                                 weft_type offset_type) {
     wi_call call;
-    args->start_bytes = weft_type_size(offset_type);
     wi_call_begin(&call, args->call, 0, 0);
-    wi_call_add(&call, wi_elements("x", args->x, args->n, args->type, WI_IN));
-    wi_call_add(&call, wi_elements("y", args->y, args->segments, args->result_type, WI_OUT));
-    const weft_status status =
-        wi_group_check_segments(ctx, &call, args->n, args->segments, offset_type, args->starts);
-    return status == WEFT_OK && args->segments > 0
-               ? wi_call_run(ctx, &call, run, &(by_segment){ladder, args})
-               : status;
+    const weft_status status = describe(ctx, &call, args, offset_type);
+    return status == WEFT_OK ? run_checked(ctx, ladder, &call, args) : status;
+}
+
+static weft_status run_share(weft_context *rank, void *user);
+
+/* Offsets are searched and sent through host memory, so GPUs that hold x keep to one. */
+static bool wants_gpus(weft_context *ctx, const void *x, size_t n, size_t size) {
+    return wi_gpus_forced(ctx, &wi_group_ladder) ||
+           (wi_is_host(ctx, x) && wi_gpus_wanted(ctx, &wi_group_ladder, x, n, size));
+}
+
+static weft_status reduce_segments(weft_context *ctx, wi_group_request r) {
+    wi_group_args *const a = &r.args;
+    wi_call call;
+    weft_status status = wi_reduce_check_op(ctx, a->call, r.op, a->type, &a->op);
+    wi_call_begin(&call, a->call, 0, 0);
+    call.distributed = true;
+    if (status == WEFT_OK) {
+        a->result_type = wi_reduce_result_type(a->op, a->type);
+        status = describe(ctx, &call, a, r.offset_type);
+    }
+    if (status == WEFT_OK && wants_gpus(ctx, a->x, a->n, weft_type_size(a->type)))
+        return wi_gpus_run(ctx, &wi_group_ladder, a->call, run_share, &r);
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_group_ladder, a->call, a->type,
+                           wi_alike(wi_alike(0, r.op), r.offset_type), status, &r);
+    return status == WEFT_OK ? run_checked(ctx, &wi_group_ladder, &call, a) : status;
+}
+
+/* On a place of several GPUs: each has a share of x, and one of the segments, where y lies. */
+static weft_status run_share(weft_context *rank, void *user) {
+    wi_group_request r = *(const wi_group_request *)user;
+    wi_group_args *const a = &r.args;
+    const size_t size = weft_type_size(a->type), width = weft_type_size(a->result_type);
+    const wi_share of_x = wi_gpus_share(rank, a->x, a->n, size);
+    const wi_share of_y = wi_gpus_share(rank, a->y, a->segments, width);
+    a->n = of_x.n;
+    a->x = wi_share_of(a->x, of_x, size);
+    a->segments = of_y.n;
+    a->y = wi_share_of(a->y, of_y, width);
+    a->starts = wi_share_of(a->starts, of_y, a->start_bytes);
+    return reduce_segments(rank, r);
 }
 
 weft_status weft_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
                                  const void *x, size_t segments, weft_type offset_type,
                                  const void *offsets, void *y) {
-    wi_group_args args = {.call = "weft_reduce_segments",
-                          .type = type,
-                          .n = n,
-                          .segments = segments,
-                          .x = x,
-                          .starts = offsets,
-                          .y = y};
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    const weft_status status = wi_reduce_check_op(ctx, args.call, op, type, &args.op);
-    if (status != WEFT_OK)
-        return status;
-    args.result_type = wi_reduce_result_type(args.op, type);
-    return wi_group_by_segment(ctx, &wi_group_ladder, &args, offset_type);
+    const wi_group_request r = {.args = {.call = "weft_reduce_segments",
+                                         .type = type,
+                                         .n = n,
+                                         .segments = segments,
+                                         .x = x,
+                                         .starts = offsets,
+                                         .y = y},
+                                .op = op,
+                                .offset_type = offset_type};
+    return wi_check_context(ctx) == WEFT_OK ? reduce_segments(ctx, r) : WEFT_EARG;
 }

@@ -45,6 +45,13 @@ typedef struct wi_group_cut {
 } wi_group_cut;
 wi_group_cut wi_group_cut_at(const wi_group_args *a, size_t segments, int rank, int size);
 
+/* weft_reduce_segments as the user called it; `args` has its arrays. */
+typedef struct wi_group_request {
+    wi_group_args args;
+    weft_op op;
+    weft_type offset_type;
+} wi_group_request;
+
 /* The bytes that a call moves at least, and the threads that it is worth. */
 double wi_group_bytes(const wi_group_args *a);
 int wi_group_team(const weft_context *ctx, const wi_group_args *a);
@@ -65,6 +72,7 @@ weft_status wi_group_threads(weft_context *ctx, const void *args);
 weft_status wi_group_thread_each(weft_context *ctx, const void *args);
 weft_status wi_group_warp_each(weft_context *ctx, const void *args);
 weft_status wi_group_paths(weft_context *ctx, const void *args);
+weft_status wi_group_ranks(weft_context *ctx, const void *request);
 /* The memory that rung `threads` needs for a call; 0: none. */
 size_t wi_group_threads_bytes(const weft_context *ctx, const wi_group_args *a);
 /* Takes the memory that rung `paths` keeps, so that it cannot fail for want of it. */
@@ -115,6 +123,19 @@ weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k);
 
 weft_status wi_group_keys_select(weft_context *ctx, const void *args);
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args);
+/* Over ranks: gets wi_dist_args. */
+weft_status wi_group_keys_ranks(weft_context *ctx, const void *args);
+
+/* The arrays of the call's description. */
+enum {
+    WI_GROUP_KEYS,
+    WI_GROUP_KEYS_OUT,
+    WI_GROUP_COUNT,
+    WI_GROUP_COLUMNS /* x and y of each column follow */
+};
+
+/* Runs a checked call on this place alone; n is not 0. */
+weft_status wi_group_keys_call_run(weft_context *ctx, wi_call *call, wi_group_keys_args *k);
 
 /* A scan of every segment. */
 typedef struct wi_group_scan_args {
@@ -127,6 +148,17 @@ typedef struct wi_group_scan_args {
     const uint8_t *heads; /* 1 where a segment begins; aligned to 16 bytes */
 } wi_group_scan_args;
 
+/* weft_scan_segments or weft_scan_by_key as the user called it. */
+typedef struct wi_group_scan_request {
+    wi_group_scan_args scan;
+    wi_group_args segments; /* of both, the public name; else of segments */
+    weft_type offset_type;
+    bool has_keys; /* else segments */
+    size_t width;  /* of keys */
+    const void *keys;
+} wi_group_scan_request;
+
+weft_status wi_group_scan_ranks(weft_context *ctx, const void *request);
 weft_status wi_group_scan_serial(weft_context *ctx, const void *args);
 weft_status wi_group_scan_blocks(weft_context *ctx, const void *args);
 weft_status wi_group_scan_tiles(weft_context *ctx, const void *args);

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction by key: the public call, its ladder, and the rung "select": first where the runs of
  * equal keys begin, by select; then each column by the ladder of segments. */
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "group/group.h"
 #include "select/select.h"
-
-enum {
-    KEYS,
-    KEYS_OUT,
-    COUNT,
-    COLUMNS /* x and y of each column follow */
-};
 
 static const char *const x_names[WEFT_COLUMNS] = {"column[0].x", "column[1].x", "column[2].x",
                                                   "column[3].x", "column[4].x", "column[5].x",
@@ -206,6 +200,13 @@ static const wi_row rows[] = {
      .seconds = one_pass_seconds,
      .run = wi_group_keys_one_pass},
 #endif
+    {.name = "ranks",
+     .what = "every rank its own runs; those that cross ranks are joined",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_group_keys_ranks},
 };
 
 const wi_ladder wi_group_keys_ladder = {"group_keys", rows, sizeof rows / sizeof rows[0]};
@@ -217,10 +218,10 @@ static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part 
     uint64_t runs;
     if (!part->mirrored)
         return WEFT_OK;
-    const weft_status status = weft_copy(ctx, &runs, part->p[COUNT], sizeof runs);
+    const weft_status status = weft_copy(ctx, &runs, part->p[WI_GROUP_COUNT], sizeof runs);
     for (int i = 0; i < call->count && status == WEFT_OK; i++) {
         wi_array *const a = &call->array[i];
-        if (a->use & WI_OUT && i != COUNT && a->p)
+        if (a->use & WI_OUT && i != WI_GROUP_COUNT && a->p)
             a->bytes = runs * a->width;
     }
     return status;
@@ -228,12 +229,12 @@ static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part 
 
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_group_keys_args k = *(const wi_group_keys_args *)user;
-    k.keys = part->p[KEYS];
-    k.keys_out = part->p[KEYS_OUT];
-    k.count = part->p[COUNT];
+    k.keys = part->p[WI_GROUP_KEYS];
+    k.keys_out = part->p[WI_GROUP_KEYS_OUT];
+    k.count = part->p[WI_GROUP_COUNT];
     for (size_t c = 0; c < k.columns; c++) {
-        k.column[c].x = part->p[COLUMNS + 2 * c];
-        k.column[c].y = part->p[COLUMNS + 2 * c + 1];
+        k.column[c].x = part->p[WI_GROUP_COLUMNS + 2 * c];
+        k.column[c].y = part->p[WI_GROUP_COLUMNS + 2 * c + 1];
     }
     const weft_status status = wi_run(ctx, &wi_group_keys_ladder, call->name, WI_NO_TYPE, &k);
     return status == WEFT_OK ? keep_written(ctx, call, part) : status;
@@ -253,27 +254,121 @@ weft_status wi_group_check_keys(weft_context *ctx, const char *call, size_t widt
     return WEFT_OK;
 }
 
-weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k) {
-    wi_call call;
-    wi_call_begin(&call, k->call, 0, 0);
+/* Describes a call: k has everything but start_bytes, and of each column op, types, x and y. */
+static void describe(wi_call *call, wi_group_keys_args *k) {
     k->start_bytes = k->n <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
-    wi_call_add(&call, wi_items("keys", k->keys, k->n, k->width, WI_IN));
-    wi_call_add(&call, wi_items("keys_out", k->keys_out, k->n, k->width, WI_OUT | WI_OPTIONAL))
-        ->in_place = 1u << KEYS;
-    wi_call_add(&call, wi_elements("count", k->count, 1, WEFT_U64, WI_OUT));
+    wi_call_add(call, wi_items("keys", k->keys, k->n, k->width, WI_IN));
+    wi_call_add(call, wi_items("keys_out", k->keys_out, k->n, k->width, WI_OUT | WI_OPTIONAL))
+        ->in_place = 1u << WI_GROUP_KEYS;
+    wi_call_add(call, wi_elements("count", k->count, 1, WEFT_U64, WI_OUT));
     for (size_t c = 0; c < k->columns; c++) {
         wi_group_args *const a = &k->column[c];
         a->call = k->call;
         a->n = a->segments = k->n;
         a->start_bytes = k->start_bytes;
-        wi_call_add(&call, wi_elements(x_names[c], a->x, k->n, a->type, WI_IN));
-        wi_call_add(&call, wi_elements(y_names[c], a->y, k->n, a->result_type, WI_OUT));
+        wi_call_add(call, wi_elements(x_names[c], a->x, k->n, a->type, WI_IN));
+        wi_call_add(call, wi_elements(y_names[c], a->y, k->n, a->result_type, WI_OUT));
     }
-    const weft_status status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || k->n > 0)
-        return status == WEFT_OK ? wi_call_run(ctx, &call, run, k) : status;
+}
+
+/* A checked call on this place alone. */
+static weft_status run_here(weft_context *ctx, wi_call *call, wi_group_keys_args *k) {
     const uint64_t none = 0;
-    return weft_copy(ctx, k->count, &none, sizeof none);
+    return k->n > 0 ? wi_group_keys_call_run(ctx, call, k)
+                    : weft_copy(ctx, (void *)(uintptr_t)call->array[WI_GROUP_COUNT].p, &none,
+                                sizeof none);
+}
+
+weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k) {
+    wi_call call;
+    wi_call_begin(&call, k->call, 0, 0);
+    describe(&call, k);
+    const weft_status status = wi_call_check(ctx, &call);
+    return status == WEFT_OK ? run_here(ctx, &call, k) : status;
+}
+
+weft_status wi_group_keys_call_run(weft_context *ctx, wi_call *call, wi_group_keys_args *k) {
+    return wi_call_run(ctx, call, run, k);
+}
+
+/* What all ranks must pass alike. */
+static uint64_t alike_of(const wi_group_keys_args *k) {
+    uint64_t alike = wi_alike(wi_alike(0, k->width), k->columns);
+    for (size_t c = 0; c < k->columns; c++)
+        alike = wi_alike(wi_alike(alike, k->column[c].op), k->column[c].type);
+    return alike;
+}
+
+/* A call on a place of several GPUs. */
+typedef struct spread {
+    const wi_call *call;
+    const wi_group_keys_args *args;
+} spread;
+
+static weft_status run_share(weft_context *rank, void *user);
+
+/* `status` is what the checks of other arguments have said; if not WEFT_OK, only the name of the
+ * call is valid. */
+static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_group_keys_args *k,
+                                 weft_status status) {
+    const wi_array *const keys = &call->array[WI_GROUP_KEYS];
+    if (status == WEFT_OK)
+        status = wi_call_check(ctx, call);
+    if (status == WEFT_OK &&
+        wi_gpus_wanted(ctx, &wi_group_keys_ladder, keys->p, keys->cols, keys->width))
+        return wi_gpus_run(ctx, &wi_group_keys_ladder, call->name, run_share, &(spread){call, k});
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_group_keys_ladder, call->name, WI_NO_TYPE,
+                           status == WEFT_OK ? alike_of(k) : 0, status, &(wi_dist_args){call, k});
+    return status == WEFT_OK ? run_here(ctx, call, k) : status;
+}
+
+/* This rank's share of a call: outputs of ranks behind the first wait in memory of their own. */
+static weft_status take_share(weft_context *rank, wi_call *call, wi_group_keys_args *k,
+                              void *own[WI_CALL_ARRAYS]) {
+    const wi_array keys = call->array[WI_GROUP_KEYS];
+    const wi_share share = wi_gpus_share(rank, keys.p, keys.cols, keys.width);
+    weft_status status = WEFT_OK;
+    k->n = share.n;
+    for (size_t c = 0; c < k->columns; c++)
+        k->column[c].n = k->column[c].segments = share.n;
+    for (int i = 0; i < call->count && status == WEFT_OK; i++) {
+        wi_array *const a = &call->array[i];
+        if (i == WI_GROUP_COUNT)
+            continue;
+        a->p = wi_share_of(a->p, share, a->width);
+        a->cols = a->ld = share.n;
+        if (weft_rank(rank) == 0 || !(a->use & WI_OUT))
+            continue;
+        if (a->p && share.n > 0)
+            status = weft_alloc(rank->child, &own[i], share.n * a->width);
+        a->p = own[i];
+        a->in_place = 0;
+    }
+    return wi_local(rank, status);
+}
+
+static weft_status run_share(weft_context *rank, void *user) {
+    const spread *const s = user;
+    wi_call call = *s->call;
+    wi_group_keys_args k = *s->args;
+    void *own[WI_CALL_ARRAYS] = {NULL};
+    uint64_t unused, total;
+    weft_status status = wi_agree(rank, 0, take_share(rank, &call, &k, own));
+    if (weft_rank(rank) > 0)
+        call.array[WI_GROUP_COUNT].p = &unused;
+    if (status == WEFT_OK)
+        status = check_and_run(rank, &call, &k, WEFT_OK);
+    const uint64_t runs = rank->comm->own_count;
+    for (int i = 0; i < call.count && status == WEFT_OK; i++) {
+        const wi_array *const a = &s->call->array[i];
+        if (a->p && a->use & WI_OUT && i != WI_GROUP_COUNT)
+            status =
+                wi_gpus_put(rank, status, (void *)(uintptr_t)a->p, own[i], runs, a->width, &total);
+    }
+    for (int i = 0; i < call.count; i++)
+        weft_free(rank->child, own[i]);
+    return status;
 }
 
 static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
@@ -287,12 +382,24 @@ static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
 
 static const wi_group_way rounding = {&wi_group_ladder, true, wi_group_threads_bytes, prepare};
 
+static weft_status take_columns(weft_context *ctx, wi_group_keys_args *k,
+                                const weft_column *column) {
+    weft_status status = WEFT_OK;
+    for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
+        wi_group_args *const a = &k->column[c];
+        *a = (wi_group_args){.type = column[c].type, .x = column[c].x, .y = column[c].y};
+        status = wi_reduce_check_op(ctx, k->call, column[c].op, a->type, &a->op);
+        if (status == WEFT_OK)
+            a->result_type = wi_reduce_result_type(a->op, a->type);
+    }
+    return status;
+}
+
 weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const void *keys,
                                void *keys_out, size_t columns, const weft_column *column,
                                uint64_t *count) {
     static const char name[] = "weft_reduce_by_key";
-    if (wi_check_context(ctx) != WEFT_OK ||
-        wi_group_check_keys(ctx, name, width, columns, column) != WEFT_OK)
+    if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     wi_group_keys_args k = {.call = name,
                             .way = &rounding,
@@ -302,13 +409,13 @@ weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const 
                             .keys = keys,
                             .keys_out = keys_out,
                             .count = count};
-    for (size_t c = 0; c < columns; c++) {
-        wi_group_args *const a = &k.column[c];
-        *a = (wi_group_args){.type = column[c].type, .x = column[c].x, .y = column[c].y};
-        const weft_status status = wi_reduce_check_op(ctx, name, column[c].op, a->type, &a->op);
-        if (status != WEFT_OK)
-            return status;
-        a->result_type = wi_reduce_result_type(a->op, a->type);
-    }
-    return wi_group_by_key(ctx, &k);
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    call.distributed = true;
+    weft_status status = wi_group_check_keys(ctx, name, width, columns, column);
+    if (status == WEFT_OK)
+        status = take_columns(ctx, &k, column);
+    if (status == WEFT_OK)
+        describe(&call, &k);
+    return check_and_run(ctx, &call, &k, status);
 }

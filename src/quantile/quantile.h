@@ -24,6 +24,44 @@ typedef struct wi_quantile_args {
 
 extern const wi_ladder wi_quantile_ladder;
 
+/* A public call, as the user made it: what the rung over ranks gets. */
+typedef struct wi_quantile_request {
+    const char *call, *wanted_name, *results_name;
+    weft_type type, wanted_type, result_type;
+    weft_quantile_rule rule;
+    size_t n, m;
+    const void *x, *wanted;
+    void *results;
+    bool silent; /* on a GPU of several whose results nobody reads: `results` is NULL */
+} wi_quantile_request;
+
+/* Takes the jobs that are wanted of n elements; refuses ranks that are not below n. */
+weft_status wi_quantile_take_jobs(weft_context *ctx, const wi_quantile_request *r, size_t n,
+                                  wi_quantile_job **jobs);
+
+/* Does the request ask for elements as they are? */
+bool wi_quantile_wants_elements(const wi_quantile_request *r);
+
+enum {
+    WI_QUANTILE_DIGIT_BITS = 8, /* of keys whose digits are counted over ranks */
+    WI_QUANTILE_DIGITS = 1 << WI_QUANTILE_DIGIT_BITS
+};
+
+/* Keys that begin with the same bits; and how many of the elements that are counted have smaller
+ * keys, and such ones. */
+typedef struct wi_quantile_prefix {
+    uint64_t bits, below, inside;
+} wi_quantile_prefix;
+
+/* counts[p][d] = how many keys begin with prefix p and have the digit d next, where `shift` bits
+ * follow the prefix. At most WI_QUANTILE_GROUP prefixes. */
+weft_status wi_quantile_count(weft_context *ctx, const wi_quantile_args *args,
+                              const wi_quantile_prefix *prefixes, unsigned count, unsigned shift,
+                              uint64_t (*counts)[WI_QUANTILE_DIGITS]);
+weft_status wi_quantile_count_cuda(weft_context *ctx, const wi_quantile_args *args,
+                                   const wi_quantile_prefix *prefixes, unsigned count,
+                                   unsigned shift, uint64_t (*counts)[WI_QUANTILE_DIGITS]);
+
 /* The jobs from `first` on, as many as one pass takes. */
 wi_quantile_group wi_quantile_group_at(const wi_quantile_args *args, size_t first);
 
@@ -42,6 +80,7 @@ weft_status wi_quantile_sorted(weft_context *ctx, const void *args);
 weft_status wi_quantile_sorted_cuda(weft_context *ctx, const void *args);
 weft_status wi_quantile_digits(weft_context *ctx, const void *args);
 weft_status wi_quantile_bracketed(weft_context *ctx, const void *args);
+weft_status wi_quantile_ranks(weft_context *ctx, const void *request);
 
 #ifdef __cplusplus
 }

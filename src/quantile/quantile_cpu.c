@@ -272,3 +272,31 @@ weft_status wi_quantile_narrowed(weft_context *ctx, const void *args) {
 weft_status wi_quantile_sampled_threads(weft_context *ctx, const void *args) {
     return run(ctx, args, true);
 }
+
+/* ---- over ranks ---- */
+
+weft_status wi_quantile_count(weft_context *ctx, const wi_quantile_args *args,
+                              const wi_quantile_prefix *prefixes, unsigned count, unsigned shift,
+                              uint64_t (*counts)[WI_QUANTILE_DIGITS]) {
+#ifdef WEFT_CUDA
+    if (ctx->kind == WI_CUDA)
+        return wi_quantile_count_cuda(ctx, args, prefixes, count, shift, counts);
+#endif
+    const size_t size = weft_type_size(args->type);
+    plan p = {
+        .ctx = ctx, .args = args, .size = size, .team = wi_team_size(ctx, args->n, args->n * size)};
+    p.counts = wi_host_alloc((size_t)p.team * sizeof *p.counts);
+    if (!p.counts)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for the counts of %d threads", args->call,
+                       p.team);
+    for (unsigned j = 0; j < count; j++) {
+        const wi_quantile_prefix *const prefix = &prefixes[j];
+        count_digit(&p, shift < 64 ? prefix->bits << shift : 0, shift - WI_QUANTILE_DIGIT_BITS);
+        for (size_t d = 0; d < WI_QUANTILE_DIGITS; d++)
+            counts[j][d] = p.counts[0][d];
+        counts[j][0] -= prefix->below;
+        counts[j][WI_QUANTILE_DIGITS - 1] -= args->n - prefix->below - prefix->inside;
+    }
+    wi_host_free(p.counts);
+    return WEFT_OK;
+}

@@ -10,11 +10,9 @@
 /* ---- digits ---- */
 
 constexpr unsigned digit_threads = 256;
-constexpr unsigned digit_bits = 11;
-constexpr unsigned digit_bins = 1 << digit_bits;
 
 __device__ inline unsigned bits_now(const quantile_search &s) {
-    return s.shift < digit_bits ? s.shift : digit_bits;
+    return s.shift < s.digit ? s.shift : s.digit;
 }
 
 /* Calls f(key) for the keys among which a search is, a grid's width apart. */
@@ -341,6 +339,66 @@ weft_status wi_quantile_sorted_cuda(weft_context *ctx, const void *arguments) {
     status = wi_with_size(weft_type_size(args->type), [=](auto tag) {
         return sort_and_read<typename decltype(tag)::type>(ctx, args, (char *)memory, searches);
     });
+    const weft_status freed = wi_gpu_free(ctx, memory);
+    return status == WEFT_OK ? freed : status;
+}
+
+/* ---- over ranks ---- */
+
+template <class U>
+static weft_status count_prefixes(weft_context *ctx, const wi_quantile_args *args,
+                                  quantile_search *searches, unsigned count,
+                                  unsigned long long *counts) {
+    constexpr size_t turn = (size_t)digit_threads * wi_vector<U>::count * vectors;
+    const quantile_task<U> task = {(const U *)args->x, args->n, wi_key_map_of<U>(args->type, false),
+                                   searches,           nullptr, 0};
+    size_t resident;
+    const weft_status status =
+        wi_resident_blocks(ctx, count_quantile_digits<U>, (int)digit_threads, 0, &resident);
+    const size_t turns = (args->n - 1) / turn + 1;
+    const dim3 grid((unsigned)(turns < resident ? turns : resident), count);
+    return status == WEFT_OK
+               ? WEFT_LAUNCH(count_quantile_digits<U>, ctx, grid, digit_threads, 0, task, counts)
+               : status;
+}
+
+/* Copies the searches there, counts, and copies the counts of each back. */
+static weft_status count_there(weft_context *ctx, const wi_quantile_args *args,
+                               const quantile_search *searches, unsigned count, char *memory,
+                               uint64_t (*counts)[WI_QUANTILE_DIGITS]) {
+    const size_t rows = count * digit_bins * sizeof(unsigned long long);
+    quantile_search *const there = (quantile_search *)(memory + rows);
+    weft_status status =
+        wi_cuda(ctx, cudaMemsetAsync(memory, 0, rows, ctx->gpu->stream), "clearing counts");
+    if (status == WEFT_OK)
+        status = wi_gpu_copy(ctx, there, searches, count * sizeof *searches);
+    if (status == WEFT_OK)
+        status = wi_with_size(weft_type_size(args->type), [=](auto tag) {
+            return count_prefixes<typename decltype(tag)::type>(ctx, args, there, count,
+                                                                (unsigned long long *)memory);
+        });
+    for (unsigned j = 0; j < count && status == WEFT_OK; j++)
+        status = wi_gpu_copy(ctx, counts[j], memory + j * digit_bins * sizeof(unsigned long long),
+                             sizeof counts[j]);
+    return status;
+}
+
+weft_status wi_quantile_count_cuda(weft_context *ctx, const wi_quantile_args *args,
+                                   const wi_quantile_prefix *prefixes, unsigned count,
+                                   unsigned shift, uint64_t (*counts)[WI_QUANTILE_DIGITS]) {
+    quantile_search searches[WI_QUANTILE_GROUP] = {};
+    void *memory = NULL;
+    for (unsigned j = 0; j < count; j++) {
+        searches[j].source = IN_ALL;
+        searches[j].shift = shift;
+        searches[j].digit = WI_QUANTILE_DIGIT_BITS;
+        searches[j].prefix = prefixes[j].bits;
+    }
+    weft_status status = wi_gpu_alloc(
+        ctx, &memory, count * (digit_bins * sizeof(unsigned long long) + sizeof *searches));
+    if (status != WEFT_OK)
+        return status;
+    status = count_there(ctx, args, searches, count, (char *)memory, counts);
     const weft_status freed = wi_gpu_free(ctx, memory);
     return status == WEFT_OK ? freed : status;
 }

@@ -26,6 +26,7 @@ struct quantile_search {
     wi_quantile_bracket bracket;
     quantile_source source;
     uint32_t shift;  /* the key's bits above are `prefix` */
+    uint32_t digit;  /* bits of a digit, but for the last */
     uint64_t prefix; /* in the end, the key */
     uint64_t need;   /* the key is the need-th of those with that prefix */
     uint64_t spare;  /* how many equal keys come after it */
@@ -43,7 +44,11 @@ struct quantile_task {
     size_t room;
 };
 
+constexpr unsigned digit_bits = 11; /* at most */
+constexpr unsigned digit_bins = 1 << digit_bits;
+
 __device__ inline void search_all(quantile_search *s, uint32_t bits) {
+    s->digit = digit_bits;
     s->source = IN_ALL;
     s->shift = bits;
     s->prefix = 0;

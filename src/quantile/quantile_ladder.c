@@ -160,6 +160,13 @@ static const wi_row rows[] = {
      .seconds = bracketed_seconds,
      .run = wi_quantile_bracketed},
 #endif
+    {.name = "ranks",
+     .what = "every rank counts digits of its part; the counts of all close in on each rank",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_quantile_ranks},
 };
 
 const wi_ladder wi_quantile_ladder = {"quantile", rows, sizeof rows / sizeof rows[0]};

@@ -63,6 +63,22 @@ weft_status wi_reduce_by(weft_context *ctx, const char *call, weft_op op, weft_t
 weft_status wi_reduce_dot(weft_context *ctx, const char *call, weft_type type, size_t n,
                           const void *x, const void *y, void *result);
 
+/* What a rank knows of a part of an array that lies on several ranks. */
+typedef struct wi_reduce_partial {
+    uint64_t n;
+    uint64_t at; /* ARGMIN and ARGMAX: where it is in the part */
+    uint64_t
+        bits; /* the result of the part, or the element that was found; sums of floats as f64 */
+} wi_reduce_partial;
+
+/* Reduces n elements of `type` at x, which this rank has; and combines parts that follow one
+ * another, in their order and at most one of each rank, into *result, which has room for 8 bytes.
+ * ARGMIN and ARGMAX: a position counted from the first part's beginning. */
+weft_status wi_reduce_part(weft_context *ctx, const char *name, const wi_reduce_args *args,
+                           wi_reduce_partial *part);
+void wi_reduce_join(weft_context *ctx, wi_reduction op, weft_type type,
+                    const wi_reduce_partial *parts, int count, uint64_t *result);
+
 extern const wi_ladder wi_reduce_ladder;
 
 /* The rungs; `ranks` gets wi_dist_args. `result` is host memory on the cpu, and memory that the

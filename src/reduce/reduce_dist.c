@@ -7,15 +7,8 @@
 #include "comm/dist.h"
 #include "reduce/reduce.h"
 
-/* What a rank knows of its part. */
-typedef struct partial {
-    uint64_t n;
-    uint64_t at;   /* ARGMIN and ARGMAX: where it is in the part */
-    uint64_t bits; /* the result of the part, or the element that was found */
-} partial;
-
 enum {
-    WORDS = sizeof(partial) / sizeof(uint64_t)
+    WORDS = sizeof(wi_reduce_partial) / sizeof(uint64_t)
 };
 
 /* Is the part's result an f64 that is rounded to f32 at the end? */
@@ -47,14 +40,15 @@ static wi_reduction combining(wi_reduction op, weft_type type) {
     return op;
 }
 
-static weft_status reduce_part(weft_context *ctx, const wi_dist_args *dist, partial *own) {
-    wi_reduce_args args = *(const wi_reduce_args *)dist->args;
+weft_status wi_reduce_part(weft_context *ctx, const char *name, const wi_reduce_args *part,
+                           wi_reduce_partial *own) {
+    wi_reduce_args args = *part;
     weft_context *const child = ctx->child;
     wi_call call;
-    *own = (partial){.n = args.n};
+    *own = (wi_reduce_partial){.n = args.n};
     args.result = is_position(args.op) ? &own->at : &own->bits;
     args.wide = is_wide(args.op, args.type);
-    wi_reduce_describe(child, dist->call->name, &args, &call);
+    wi_reduce_describe(child, name, &args, &call);
     weft_status status = wi_call_check(child, &call);
     if (status == WEFT_OK)
         status = wi_reduce_call_run(child, &call, &args);
@@ -65,29 +59,28 @@ static weft_status reduce_part(weft_context *ctx, const wi_dist_args *dist, part
     return wi_local(ctx, status);
 }
 
-/* Combines the results of all ranks' parts into *result, of 8 bytes. */
-static weft_status combine(weft_context *ctx, const wi_reduce_args *args, const partial *all,
-                           void *result) {
-    const int size = ctx->comm->size;
-    const weft_type type = partial_type(args->op, args->type);
-    const size_t width = weft_type_size(type);
-    char *const values = (char *)ctx->comm->words + (size_t)size * sizeof *all;
+/* Combines the results of parts into *result. */
+static void combine(weft_context *ctx, wi_reduction op, weft_type type,
+                    const wi_reduce_partial *parts, int count, uint64_t *result) {
+    const weft_type of_parts = partial_type(op, type);
+    const size_t width = weft_type_size(of_parts);
+    char *const values = (char *)ctx->comm->words + (size_t)ctx->comm->size * sizeof *parts;
     wi_reduce_args last = {
-        .op = combining(args->op, args->type), .type = type, .x = values, .result = result};
-    for (int r = 0; r < size; r++) {
-        if (all[r].n > 0)
-            memcpy(values + width * last.n++, &all[r].bits, width);
+        .op = combining(op, type), .type = of_parts, .x = values, .result = result};
+    for (int k = 0; k < count; k++) {
+        if (parts[k].n > 0)
+            memcpy(values + width * last.n++, &parts[k].bits, width);
     }
-    return wi_reduce_serial(ctx, &last);
+    wi_reduce_serial(ctx, &last);
 }
 
-/* The element found is the `found`-th of the ranks that have any: its position in the whole. */
-static uint64_t position_of(const weft_context *ctx, const partial *all, uint64_t found) {
+/* The element found is the `found`-th of the parts that have any: its position in all of them. */
+static uint64_t position_of(const wi_reduce_partial *parts, int count, uint64_t found) {
     uint64_t before = 0;
-    for (int r = 0; r < ctx->comm->size && found != WEFT_NOWHERE; r++) {
-        if (all[r].n > 0 && found-- == 0)
-            return before + all[r].at;
-        before += all[r].n;
+    for (int k = 0; k < count && found != WEFT_NOWHERE; k++) {
+        if (parts[k].n > 0 && found-- == 0)
+            return before + parts[k].at;
+        before += parts[k].n;
     }
     return WEFT_NOWHERE;
 }
@@ -100,24 +93,29 @@ static void narrow(wi_reduction op, void *result) {
     memcpy(result, &rounded, sizeof rounded);
 }
 
+void wi_reduce_join(weft_context *ctx, wi_reduction op, weft_type type,
+                    const wi_reduce_partial *parts, int count, uint64_t *result) {
+    *result = 0;
+    combine(ctx, op, type, parts, count, result);
+    if (is_wide(op, type))
+        narrow(op, result);
+    if (is_position(op))
+        *result = position_of(parts, count, *result);
+}
+
 weft_status wi_reduce_ranks(weft_context *ctx, const void *arguments) {
     const wi_dist_args *const dist = arguments;
     const wi_reduce_args *const args = dist->args;
-    partial own;
-    weft_status status = wi_agree(ctx, 0, reduce_part(ctx, dist, &own));
+    wi_reduce_partial own;
+    weft_status status = wi_agree(ctx, 0, wi_reduce_part(ctx, dist->call->name, args, &own));
     const uint64_t *words = NULL;
-    uint64_t mine[WORDS], result = 0;
+    uint64_t mine[WORDS], result;
     memcpy(mine, &own, sizeof mine);
     if (status == WEFT_OK)
         status = wi_all_words(ctx, mine, WORDS, &words);
     if (status != WEFT_OK)
         return status;
-    const partial *const all = (const void *)words;
-    combine(ctx, args, all, &result);
-    if (is_wide(args->op, args->type))
-        narrow(args->op, &result);
-    if (is_position(args->op))
-        result = position_of(ctx, all, result);
+    wi_reduce_join(ctx, args->op, args->type, (const void *)words, ctx->comm->size, &result);
     return wi_local(ctx, weft_copy(ctx->child, args->result, &result,
                                    weft_type_size(wi_reduce_result_type(args->op, args->type))));
 }

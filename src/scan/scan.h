@@ -63,6 +63,11 @@ weft_status wi_scan_check(weft_context *ctx, const char *call, weft_scan_kind ki
 /* Runs a checked call on this place alone, from args->init or args->carry_in on. */
 weft_status wi_scan_call_run(weft_context *ctx, wi_call *call, wi_scan_args *args);
 
+/* Scans n elements on this place alone, from a carry on; and what they make together: the carry
+ * behind them, if they follow nothing. */
+weft_status wi_scan_from(weft_context *ctx, const wi_scan_args *args, uint64_t carry);
+weft_status wi_scan_total(weft_context *ctx, const wi_scan_args *args, uint64_t *total);
+
 /* How many elements a GPU widens before it scans them. */
 size_t wi_scan_strip(void);
 

@@ -64,7 +64,7 @@ static weft_status total_of_bits(weft_context *child, const wi_scan_args *args, 
     return status;
 }
 
-static weft_status total_of(weft_context *child, const wi_scan_args *args, uint64_t *total) {
+weft_status wi_scan_total(weft_context *child, const wi_scan_args *args, uint64_t *total) {
     double sum = 0;
     weft_status status;
     if (args->op >= WEFT_AND)
@@ -77,6 +77,18 @@ static weft_status total_of(weft_context *child, const wi_scan_args *args, uint6
     status = weft_reduce(child, args->op, args->from, args->n, args->x, total);
     *total = wi_scan_carry_of(args->op <= WEFT_PRODUCT ? args->type : args->from, total);
     return status;
+}
+
+weft_status wi_scan_from(weft_context *child, const wi_scan_args *args, uint64_t carry) {
+    wi_scan_args scan = *args;
+    wi_call call;
+    scan.init = carry;
+    wi_call_begin(&call, args->call, 1, args->n);
+    wi_call_add(&call, wi_elements("x", args->x, args->n, args->from, WI_IN));
+    wi_call_add(&call, wi_elements("y", args->y, args->n, args->type, WI_OUT))->in_place = 1;
+    wi_call_add(&call, wi_elements("total", NULL, 1, args->type, WI_OUT | WI_OPTIONAL | WI_WHOLE));
+    const weft_status status = wi_call_check(child, &call);
+    return status == WEFT_OK ? wi_scan_call_run(child, &call, &scan) : status;
 }
 
 enum {
@@ -94,7 +106,7 @@ weft_status wi_scan_ranks(weft_context *ctx, const void *arguments) {
     const uint64_t *all = NULL;
     weft_status status = WEFT_OK;
     if (args.n > 0)
-        status = wi_local(ctx, total_of(ctx->child, &args, &own[TOTAL]));
+        status = wi_local(ctx, wi_scan_total(ctx->child, &args, &own[TOTAL]));
     status = wi_agree(ctx, 0, status);
     if (status == WEFT_OK)
         status = wi_all_words(ctx, own, WORDS, &all);

@@ -5,61 +5,7 @@
 #include <string.h>
 
 #include "comm/dist.h"
-#include "core/gpu.h"
 #include "select/select.h"
-
-/* ---- memory that may be on a device ---- */
-
-/* Adds `more` to n unsigned integers of `width` bytes. */
-static void add_to(void *p, size_t n, size_t width, uint64_t more) {
-    for (size_t i = 0; i < n; i++) {
-        if (width == 4)
-            ((uint32_t *)p)[i] += (uint32_t)more;
-        else
-            ((uint64_t *)p)[i] += more;
-    }
-}
-
-static weft_status shift_positions(weft_context *ctx, void *positions, size_t n, size_t width,
-                                   uint64_t more) {
-    weft_context *const child = ctx->child;
-    if (n == 0 || more == 0)
-        return WEFT_OK;
-    if (wi_is_host(child, positions)) {
-        add_to(positions, n, width, more);
-        return WEFT_OK;
-    }
-    void *host;
-    weft_status status = wi_dist_take(ctx, n, width, &host);
-    if (status == WEFT_OK)
-        status = wi_local(ctx, weft_copy(child, host, positions, n * width));
-    if (status == WEFT_OK) {
-        add_to(host, n, width, more);
-        status = wi_local(ctx, weft_copy(child, positions, host, n * width));
-    }
-    wi_host_free(host);
-    return status;
-}
-
-/* Moves elements 1 ... n - 1 one place to the front. */
-static weft_status drop_first(weft_context *ctx, void *p, size_t n, size_t width) {
-    weft_context *const child = ctx->child;
-    const size_t bytes = (n - 1) * width;
-    if (!p || bytes == 0)
-        return WEFT_OK;
-    if (wi_is_host(child, p)) {
-        memmove(p, (char *)p + width, bytes);
-        return WEFT_OK;
-    }
-    void *copy;
-    weft_status status = weft_alloc(child, &copy, bytes);
-    if (status == WEFT_OK)
-        status = weft_copy(child, copy, (char *)p + width, bytes);
-    if (status == WEFT_OK)
-        status = weft_copy(child, p, copy, bytes);
-    weft_free(child, copy);
-    return wi_local(ctx, status);
-}
 
 /* Element i of an array of integers of up to 8 bytes, as bits. */
 static weft_status read_bits(weft_context *ctx, const void *p, size_t i, size_t width,
@@ -135,13 +81,13 @@ static weft_status join_runs(weft_context *ctx, const wi_select_request *r, uint
     const bool first_goes = continues(all, comm->rank);
     if (lengths->p && !(first_goes && *own == 1)) {
         char *const last = (char *)(uintptr_t)lengths->p + (*own - 1) * lengths->width;
-        status = shift_positions(ctx, last, 1, lengths->width,
-                                 length_behind(all, comm->rank, comm->size));
+        status =
+            wi_dist_add(ctx, last, 1, lengths->width, length_behind(all, comm->rank, comm->size));
     }
     if (first_goes && status == WEFT_OK)
-        status = drop_first(ctx, (void *)(uintptr_t)values->p, *own, values->width);
+        status = wi_dist_drop_first(ctx, (void *)(uintptr_t)values->p, *own, values->width);
     if (first_goes && status == WEFT_OK)
-        status = drop_first(ctx, (void *)(uintptr_t)lengths->p, *own, lengths->width);
+        status = wi_dist_drop_first(ctx, (void *)(uintptr_t)lengths->p, *own, lengths->width);
     *own -= first_goes;
     return status;
 }
@@ -173,8 +119,7 @@ weft_status wi_select_ranks(weft_context *ctx, const void *request) {
     if (status == WEFT_OK && r->args->unique)
         status = join_runs(ctx, r, &own);
     else if (status == WEFT_OK && r->args->position_bytes > 0)
-        status =
-            shift_positions(ctx, (void *)(uintptr_t)positions->p, own, positions->width, before);
+        status = wi_dist_add(ctx, (void *)(uintptr_t)positions->p, own, positions->width, before);
     status = wi_agree(ctx, 0, status);
     if (status == WEFT_OK)
         status = wi_all_counts(ctx, own, &unused, &count);

@@ -86,6 +86,20 @@ typedef struct wi_records_args {
     size_t *bytes; /* as in wi_sort_args */
 } wi_records_args;
 
+/* Sort or merge of records as the user called it, for the rung over ranks. */
+typedef struct wi_sort_records_request {
+    wi_records_args args;
+    weft_type index_type; /* if positions are wanted */
+    bool merges;          /* args has the first array, in order, and `out` */
+    size_t nb;
+    const void *b;
+} wi_sort_records_request;
+
+/* What all ranks must pass alike. */
+uint64_t wi_records_alike(const wi_records_args *a);
+
+weft_status wi_sort_records_ranks(weft_context *ctx, const void *request);
+
 typedef struct wi_merge_args {
     const char *call;
     weft_type type;

@@ -15,15 +15,13 @@ enum {
     WANTED, /* the position in the whole where the share begins */
     LOW,    /* the key there is from LOW to HIGH */
     HIGH,
-    BELOW,                 /* keys of each run of this rank below it */
-    OWN = BELOW + 2,       /* the same of all runs; and keys equal to it in each run */
-    ALL = OWN + 3,         /* the same of all ranks together */
-    BEFORE = ALL + 3,      /* and of lower ranks */
-    SENT = BEFORE + 3,     /* a line for each run */
-    GOT = SENT + 2,        /* and again */
-    SCALED_SENT = GOT + 2, /* in bytes */
-    SCALED_GOT,
-    LINES
+    BELOW,             /* keys of each run of this rank below it */
+    OWN = BELOW + 2,   /* the same of all runs; and keys equal to it in each run */
+    ALL = OWN + 3,     /* the same of all ranks together */
+    BEFORE = ALL + 3,  /* and of lower ranks */
+    SENT = BEFORE + 3, /* a line for each run */
+    GOT = SENT + 2,    /* and again */
+    LINES = GOT + 2
 };
 
 /* Behind the lines, and as long as the guesses for all ranks. */
@@ -324,11 +322,5 @@ weft_status wi_sort_cut_find(weft_context *ctx, wi_sort_cut *cut) {
 
 weft_status wi_sort_cut_exchange(weft_context *ctx, wi_sort_cut *cut, int k, const void *from,
                                  void *to, size_t width) {
-    size_t *const sent = (size_t *)line(ctx, cut, SCALED_SENT), *const got = (size_t *)line(
-                                                                    ctx, cut, SCALED_GOT);
-    for (int r = 0; r < ctx->comm->size; r++) {
-        sent[r] = cut->sent[k][r] * width;
-        got[r] = cut->got[k][r] * width;
-    }
-    return ctx->comm->calls->all_to_all_v(ctx, from, sent, to, got, WEFT_U8);
+    return wi_dist_exchange(ctx, from, cut->sent[k], to, cut->got[k], width);
 }

@@ -89,6 +89,23 @@ typedef struct wi_record_runs_args {
 
 extern const wi_ladder wi_search_records_ladder, wi_record_runs_ladder;
 
+/* Public calls as the user made them, for the rungs over ranks. `fields` is valid in `args`. */
+typedef struct wi_search_records_request {
+    wi_search_records_args args;
+    const weft_field *fields;
+} wi_search_records_request;
+
+typedef struct wi_record_runs_request {
+    wi_record_runs_args args;
+    const weft_field *fields;
+    weft_type length_type; /* if lengths are wanted */
+} wi_record_runs_request;
+
+/* What all ranks must pass alike. */
+uint64_t wi_fields_alike(const wi_fields *fields);
+
+weft_status wi_search_records_ranks(weft_context *ctx, const void *request);
+weft_status wi_record_runs_ranks(weft_context *ctx, const void *request);
 weft_status wi_search_records_threads(weft_context *ctx, const void *args);
 weft_status wi_search_records_bisect(weft_context *ctx, const void *args);
 weft_status wi_record_runs_threads(weft_context *ctx, const void *args);

@@ -4,6 +4,7 @@
  * before. Then every record moves once. */
 #include <string.h>
 
+#include "comm/gpus.h"
 #include "cpu/team.h"
 #include "sort/sort_run.h"
 
@@ -162,6 +163,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_sort_records_by_fields},
 #endif
+    {.name = "ranks",
+     .what = "every rank sorts its part; exact cuts; each sorts the pieces of its share",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_sort_records_ranks},
 };
 
 const wi_ladder wi_sort_records_ladder = {"sort_records", rows, sizeof rows / sizeof rows[0]};
@@ -183,19 +191,40 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     return wi_run(ctx, &wi_sort_records_ladder, call->name, WI_NO_TYPE, &args);
 }
 
+uint64_t wi_records_alike(const wi_records_args *a) {
+    uint64_t alike = wi_alike(wi_alike(0, a->record_bytes), a->n_fields);
+    for (size_t k = 0; k < a->n_fields; k++)
+        alike = wi_alike(wi_alike(wi_alike(alike, a->fields[k].offset), a->fields[k].type),
+                         a->fields[k].order);
+    return alike;
+}
+
+static weft_status run_share(weft_context *rank, void *user);
+static weft_status sort_records(weft_context *ctx, wi_records_args args);
+
 /* Checks the call and runs it; `output` is its second array. */
-static weft_status check_and_run(weft_context *ctx, wi_records_args *a, wi_array output) {
+static weft_status check_and_run(weft_context *ctx, wi_records_args *a, wi_array output,
+                                 weft_type index_type, weft_status status) {
     wi_call call = {
         .name = a->call,
         .array = {[RECORDS] = wi_items("records", a->records, a->n, a->record_bytes, WI_IN),
                   [OUT] = output},
         .count = ARRAYS,
-        .asked = a->bytes};
-    weft_status status = wi_records_check(ctx, a->call, a->record_bytes, a->fields, a->n_fields);
+        .asked = a->bytes,
+        .distributed = !a->bytes};
+    if (status == WEFT_OK)
+        status = wi_records_check(ctx, a->call, a->record_bytes, a->fields, a->n_fields);
     if (status == WEFT_OK)
         status = wi_call_check(ctx, &call);
     if (status == WEFT_OK)
         status = wi_sort_check_room(ctx, a->call, a->n, a->record_bytes + 8 * a->n_fields);
+    wi_sort_records_request request = {.args = *a, .index_type = index_type};
+    if (status == WEFT_OK && !a->bytes && wi_gpus_forced(ctx, &wi_sort_records_ladder))
+        return wi_gpus_run(ctx, &wi_sort_records_ladder, a->call, run_share, &request);
+    if (!a->bytes && wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_sort_records_ladder, a->call, WI_NO_TYPE,
+                           status == WEFT_OK ? wi_alike(wi_records_alike(a), index_type) : 0,
+                           status, &request);
     if (status != WEFT_OK)
         return status;
     if (a->bytes)
@@ -203,12 +232,29 @@ static weft_status check_and_run(weft_context *ctx, wi_records_args *a, wi_array
     return a->n == 0 ? WEFT_OK : wi_sort_call_run(ctx, &call, run_part, a);
 }
 
+/* On a place of several GPUs, if that is forced: each has a share of both arrays. */
+static weft_status run_share(weft_context *rank, void *user) {
+    const wi_sort_records_request *const r = user;
+    wi_records_args a = r->args;
+    const wi_share share = wi_gpus_share(rank, a.records, a.n, a.record_bytes);
+    const size_t width = a.index_bytes > 0 ? a.index_bytes : a.record_bytes;
+    a.n = share.n;
+    a.records = wi_share_of(a.records, share, a.record_bytes);
+    a.out = wi_share_of(a.out, share, width);
+    a.indices = wi_share_of(a.indices, share, width);
+    if (a.index_bytes > 0)
+        return check_and_run(rank, &a,
+                             wi_elements("indices", a.indices, a.n, r->index_type, WI_OUT),
+                             r->index_type, WEFT_OK);
+    return sort_records(rank, a);
+}
+
 /* ---- the records themselves ---- */
 
 static weft_status sort_records(weft_context *ctx, wi_records_args args) {
     wi_array out = wi_items("out", args.out, args.n, args.record_bytes, WI_OUT);
     out.in_place = 1u << RECORDS;
-    return check_and_run(ctx, &args, out);
+    return check_and_run(ctx, &args, out, WEFT_U8, WEFT_OK);
 }
 
 weft_status weft_sort_records(weft_context *ctx, size_t n, size_t record_bytes, const void *records,
@@ -245,12 +291,13 @@ weft_status weft_sort_records_bytes(weft_context *ctx, size_t n, size_t record_b
 static weft_status sort_positions_of(weft_context *ctx, wi_records_args args,
                                      weft_type index_type) {
     const size_t last = args.n > 0 ? args.n - 1 : 0;
-    if (wi_check_type(ctx, args.call, index_type) != WEFT_OK ||
-        wi_check_index_type(ctx, args.call, "index_type", index_type, last) != WEFT_OK)
-        return WEFT_EARG;
+    weft_status status = wi_check_type(ctx, args.call, index_type);
+    if (status == WEFT_OK)
+        status = wi_check_index_type(ctx, args.call, "index_type", index_type, last);
     args.index_bytes = weft_type_size(index_type);
     return check_and_run(ctx, &args,
-                         wi_elements("indices", args.indices, args.n, index_type, WI_OUT));
+                         wi_elements("indices", args.indices, args.n, index_type, WI_OUT),
+                         index_type, status);
 }
 
 weft_status weft_sort_records_indices(weft_context *ctx, size_t n, size_t record_bytes,

@@ -3,6 +3,7 @@
  * writes them behind those of the threads before. */
 #include <string.h>
 
+#include "comm/gpus.h"
 #include "cpu/team.h"
 #include "select/select.h"
 #include "sort/sort_fields.h"
@@ -87,6 +88,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_record_runs_marked},
 #endif
+    {.name = "ranks",
+     .what = "every rank its own runs; those that cross ranks are joined",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_record_runs_ranks},
 };
 
 const wi_ladder wi_record_runs_ladder = {"record_runs", rows, sizeof rows / sizeof rows[0]};
@@ -124,34 +132,88 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status == WEFT_OK ? keep_written(ctx, call, part) : status;
 }
 
-/* Checks and runs a call; `lengths` is an array of it if it has bytes. */
-static weft_status find_runs(weft_context *ctx, wi_record_runs_args *args, size_t record_bytes,
-                             const weft_field *fields, size_t n_fields, wi_array lengths) {
+static weft_status run_share(weft_context *rank, void *user);
+
+/* `status` is what the checks of other arguments have said. */
+static weft_status find_runs(weft_context *ctx, wi_record_runs_request r, size_t record_bytes,
+                             size_t n_fields, weft_status status) {
     static const uint64_t none = 0;
+    wi_record_runs_args *const a = &r.args;
     wi_call call;
-    if (wi_fields_check(ctx, args->call, record_bytes, fields, n_fields, &args->fields) != WEFT_OK)
-        return WEFT_EARG;
-    wi_call_begin(&call, args->call, 0, 0);
-    wi_call_add(&call, wi_items("records", args->records, args->n, record_bytes, WI_IN));
-    wi_call_add(&call, wi_items("out", args->out, args->n, record_bytes, WI_OUT));
-    wi_call_add(&call, wi_elements("count", args->count, 1, WEFT_U64, WI_OUT));
-    if (args->length_bytes > 0)
-        wi_call_add(&call, lengths);
-    const weft_status status = wi_call_check(ctx, &call);
+    wi_call_begin(&call, a->call, 0, 0);
+    call.distributed = true;
+    if (status == WEFT_OK)
+        status = wi_fields_check(ctx, a->call, record_bytes, r.fields, n_fields, &a->fields);
+    if (status == WEFT_OK) {
+        wi_call_add(&call, wi_items("records", a->records, a->n, record_bytes, WI_IN));
+        wi_call_add(&call, wi_items("out", a->out, a->n, record_bytes, WI_OUT));
+        wi_call_add(&call, wi_elements("count", a->count, 1, WEFT_U64, WI_OUT));
+        if (a->length_bytes > 0)
+            wi_call_add(&call, wi_elements("lengths", a->lengths, a->n, r.length_type, WI_OUT));
+        status = wi_call_check(ctx, &call);
+    }
+    if (status == WEFT_OK &&
+        wi_gpus_wanted(ctx, &wi_record_runs_ladder, a->records, a->n, record_bytes))
+        return wi_gpus_run(ctx, &wi_record_runs_ladder, a->call, run_share, &r);
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_record_runs_ladder, a->call, WI_NO_TYPE,
+                           status == WEFT_OK ? wi_alike(wi_fields_alike(&a->fields), r.length_type)
+                                             : 0,
+                           status, &r);
     if (status != WEFT_OK)
         return status;
-    return args->n > 0 ? wi_call_run(ctx, &call, run, args)
-                       : weft_copy(ctx, args->count, &none, sizeof none);
+    return a->n > 0 ? wi_call_run(ctx, &call, run, a)
+                    : weft_copy(ctx, a->count, &none, sizeof none);
+}
+
+/* On a place of several GPUs: outputs of ranks behind the first wait in memory of their own, until
+ * all know where they belong. */
+static weft_status run_share(weft_context *rank, void *user) {
+    const wi_record_runs_request *const all = user;
+    wi_record_runs_request r = *all;
+    wi_record_runs_args *const a = &r.args;
+    const size_t bytes = a->fields.record_bytes;
+    const wi_share share = wi_gpus_share(rank, a->records, a->n, bytes);
+    void *out = NULL, *lengths = NULL;
+    uint64_t unused, total;
+    weft_status status = WEFT_OK;
+    a->n = share.n;
+    a->records = wi_share_of(a->records, share, bytes);
+    if (weft_rank(rank) > 0) {
+        a->count = &unused;
+        if (share.n > 0)
+            status = weft_alloc(rank->child, &out, share.n * bytes);
+        if (share.n > 0 && a->length_bytes > 0 && status == WEFT_OK)
+            status = weft_alloc(rank->child, &lengths, share.n * a->length_bytes);
+        a->out = out;
+        a->lengths = lengths;
+    }
+    status = wi_agree(rank, 0, wi_local(rank, status));
+    if (status == WEFT_OK)
+        status = find_runs(rank, r, bytes, a->fields.count, WEFT_OK);
+    const uint64_t own = rank->comm->own_count;
+    if (status == WEFT_OK)
+        status = wi_gpus_put(rank, status, all->args.out, out, own, bytes, &total);
+    if (status == WEFT_OK && a->length_bytes > 0)
+        status =
+            wi_gpus_put(rank, status, all->args.lengths, lengths, own, a->length_bytes, &total);
+    weft_free(rank->child, out);
+    weft_free(rank->child, lengths);
+    return status;
 }
 
 weft_status weft_unique_records(weft_context *ctx, size_t n, size_t record_bytes,
                                 const void *records, void *out, const weft_field *fields,
                                 size_t n_fields, uint64_t *count) {
-    wi_record_runs_args args = {
-        .call = "weft_unique_records", .n = n, .records = records, .out = out, .count = count};
+    const wi_record_runs_request r = {.args = {.call = "weft_unique_records",
+                                               .n = n,
+                                               .records = records,
+                                               .out = out,
+                                               .count = count},
+                                      .fields = fields};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return find_runs(ctx, &args, record_bytes, fields, n_fields, (wi_array){.name = NULL});
+    return find_runs(ctx, r, record_bytes, n_fields, WEFT_OK);
 }
 
 weft_status weft_run_length_records(weft_context *ctx, size_t n, size_t record_bytes,
@@ -159,15 +221,19 @@ weft_status weft_run_length_records(weft_context *ctx, size_t n, size_t record_b
                                     size_t n_fields, weft_type length_type, void *lengths,
                                     uint64_t *count) {
     static const char name[] = "weft_run_length_records";
-    wi_record_runs_args args = {.call = name,
-                                .n = n,
-                                .records = records,
-                                .out = out,
-                                .length_bytes = weft_type_size(length_type),
-                                .count = count};
-    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, name, length_type) != WEFT_OK ||
-        wi_check_index_type(ctx, name, "length_type", length_type, n) != WEFT_OK)
+    const wi_record_runs_request r = {.args = {.call = name,
+                                               .n = n,
+                                               .records = records,
+                                               .out = out,
+                                               .length_bytes = weft_type_size(length_type),
+                                               .lengths = lengths,
+                                               .count = count},
+                                      .fields = fields,
+                                      .length_type = length_type};
+    if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return find_runs(ctx, &args, record_bytes, fields, n_fields,
-                     wi_elements("lengths", lengths, n, length_type, WI_OUT));
+    weft_status status = wi_check_type(ctx, name, length_type);
+    if (status == WEFT_OK)
+        status = wi_check_index_type(ctx, name, "length_type", length_type, n);
+    return find_runs(ctx, r, record_bytes, n_fields, status);
 }

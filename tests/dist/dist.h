@@ -85,6 +85,12 @@ void dist_test_top_k(void **state);
 void dist_test_lu_factor(void **state);
 void dist_test_lu_solve(void **state);
 void dist_test_cholesky(void **state);
+void dist_test_quantile(void **state);
+void dist_test_gather(void **state);
+void dist_test_columns(void **state);
+void dist_test_group(void **state);
+void dist_test_by_key(void **state);
+void dist_test_records(void **state);
 void dist_test_order(void **state);
 void dist_test_leaving(void **state);
 

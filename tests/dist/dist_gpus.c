@@ -14,10 +14,12 @@ bool dist_on_gpus(void) {
     return wi_is_gpus(dist_ctx);
 }
 
-static const char *const spread_ops[] = {"exact",  "exact_scan", "map",    "expr",      "random",
-                                         "reduce", "summary",    "scan",   "select",    "histogram",
-                                         "sort",   "merge",      "search", "is_sorted", "top_k",
-                                         "lu",     "cholesky",   "gemm",   "blend",     "nbody"};
+static const char *const spread_ops[] = {
+    "exact",   "exact_scan", "map",        "expr",        "random",         "reduce",
+    "summary", "scan",       "select",     "histogram",   "sort",           "merge",
+    "search",  "is_sorted",  "top_k",      "lu",          "cholesky",       "gemm",
+    "blend",   "nbody",      "quantile",   "gather",      "scatter",        "columns",
+    "group",   "group_keys", "group_scan", "record_runs", "search_records", "sort_records"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {
@@ -208,18 +210,28 @@ void dist_test_no_memory(void **state) {
     };
     test_random r = test_random_at(70);
     uint32_t x[MANY], y[MANY], wanted[MANY];
+    static const uint8_t key[MANY];
+    uint64_t sums[MANY];
+    const weft_column column = {WEFT_SUM, WEFT_U32, x, sums};
+    double median = 0, right = 0;
     const weft_predicate odd = {.test = WEFT_GT, .type = WEFT_U32, .a.u32 = 1u << 31};
     uint64_t count = 0;
     int failures = 0;
     test_fill(&r, TEST_ANY, WEFT_U32, MANY, x);
     dist_ok(dist_one, weft_sort(dist_one, WEFT_ASCENDING, WEFT_U32, MANY, x, wanted));
+    dist_ok(dist_one, weft_median(dist_one, WEFT_U32, MANY, x, &right));
     for (size_t limit = 1; limit < (size_t)1 << 20; limit += limit / 2 + 500) {
         size_t left = 0, all = 0;
         cudaMemGetInfo(&left, &all);
         emu_set_memory(all - left + limit);
         const weft_status sorted = weft_sort(dist_ctx, WEFT_ASCENDING, WEFT_U32, MANY, x, y),
-                          selected = weft_select(dist_ctx, odd, MANY, x, y, &count);
+                          selected = weft_select(dist_ctx, odd, MANY, x, y, &count),
+                          reduced =
+                              weft_reduce_by_key(dist_ctx, MANY, 1, key, NULL, 1, &column, &count),
+                          halved = weft_median(dist_ctx, WEFT_U32, MANY, x, &median);
         emu_set_memory(0);
+        assert_true(reduced == WEFT_OK || reduced == WEFT_ENOMEM);
+        assert_true(halved == WEFT_ENOMEM || (halved == WEFT_OK && median == right));
         assert_true(sorted == WEFT_OK || sorted == WEFT_ENOMEM);
         assert_true(selected == WEFT_OK || selected == WEFT_ENOMEM);
         failures += sorted == WEFT_ENOMEM;

@@ -32,6 +32,57 @@ static void show(const char *what, size_t n, const int64_t *x) {
         printf("%s %lld\n", what, (long long)sum);
 }
 
+/* Moves elements from where they are in the whole, and there. */
+static void move(size_t n, size_t first, const int64_t *x, int64_t *y) {
+    static int64_t from[WHOLE];
+    for (size_t i = 0; i < n; i++)
+        from[i] = (int64_t)((first + i) * 7 % WHOLE);
+    check(weft_gather(ctx, n, sizeof *x, WEFT_I64, from, n, x, y, NULL), "gather");
+    show("gather", n, y);
+    check(weft_scatter(ctx, n, sizeof *x, x, WEFT_I64, from, WEFT_REPEATS_LAST, n, y, NULL),
+          "scatter");
+    show("scatter", n, y);
+}
+
+/* Groups: runs of neighbours in a sorted array, and segments of 0 to 39 elements. */
+static void group(size_t n, size_t first, const int64_t *x, int64_t *y) {
+    static int64_t keys[WHOLE], sums[WHOLE];
+    static uint64_t offsets[WHOLE + 1];
+    const weft_column column = {WEFT_SUM, WEFT_I64, x, sums};
+    uint64_t count, own;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (int64_t)((first + i) / 37);
+    check(weft_reduce_by_key(ctx, n, sizeof *keys, keys, y, 1, &column, &count), "reduce by key");
+    check(weft_own_count(ctx, &count, &own), "own count");
+    show("keys", own, y);
+    show("sums", own, sums);
+    check(weft_scan_by_key(ctx, WEFT_INCLUSIVE, WEFT_MAX, WEFT_I64, n, sizeof *keys, keys, x, y),
+          "scan by key");
+    show("scan by key", n, y);
+    const size_t rank = (size_t)weft_rank(ctx), ranks = (size_t)weft_ranks(ctx);
+    const size_t before = 40 * rank / ranks, segments = 40 * (rank + 1) / ranks - before;
+    for (size_t s = 0; s <= segments; s++) /* 40 in all; not where their elements are */
+        offsets[s] = before + s < 40 ? (before + s) * (before + s) / 2 : WHOLE;
+    check(weft_reduce_segments(ctx, WEFT_MAX, WEFT_I64, n, x, segments, WEFT_U64, offsets, y),
+          "reduce segments");
+    show("segments", segments, y);
+    check(weft_scan_segments(ctx, WEFT_EXCLUSIVE, WEFT_SUM, WEFT_I64, n, x, y, segments, WEFT_U64,
+                             offsets),
+          "scan segments");
+    show("scan segments", n, y);
+}
+
+/* Results that all processes have. */
+static void show_order(size_t n, const int64_t *x) {
+    const uint64_t ranks[2] = {10, WHOLE / 3};
+    int64_t values[2];
+    double median;
+    check(weft_nth(ctx, WEFT_I64, n, x, 2, ranks, values), "nth");
+    check(weft_median(ctx, WEFT_I64, n, x, &median), "median");
+    if (weft_rank(ctx) == 0)
+        printf("order %lld %lld %g\n", (long long)values[0], (long long)values[1], median);
+}
+
 int main(int argc, char **argv) {
     static int64_t x[WHOLE], y[WHOLE];
     uint64_t count, own, counts[BINS], outside[3], positions[K];
@@ -66,6 +117,9 @@ int main(int argc, char **argv) {
     for (int k = 0; k < K && rank == 0; k++)
         printf("top %lld at %llu, bin %llu\n", (long long)values[k],
                (unsigned long long)positions[k], (unsigned long long)counts[k]);
+    show_order(n, x);
+    move(n, first, x, y);
+    group(n, first, x, y);
     weft_close(ctx);
     return 0;
 }
