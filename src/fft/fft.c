@@ -26,9 +26,12 @@ static size_t length_of(const weft_fft_description *d, int array, unsigned k) {
 
 static weft_status check_choices(weft_context *ctx, const char *call,
                                  const weft_fft_description *d) {
-    const weft_status status = wi_check_wide_float(ctx, call, d->type);
+    const weft_status status = wi_check_type(ctx, call, d->type);
     if (status != WEFT_OK)
         return status;
+    if (d->type != WEFT_F64 && d->type != WEFT_F32 && d->type != WEFT_F16)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64, f32 and f16", call,
+                       weft_type_name(d->type));
     if ((unsigned)d->kind > WEFT_FFT_COMPLEX_TO_REAL)
         return wi_fail(ctx, WEFT_EARG, "%s: kind %d is not a weft_fft_kind; pass WEFT_FFT_...",
                        call, (int)d->kind);
@@ -211,11 +214,19 @@ static weft_status describe(weft_context *ctx, const weft_fft_description *d, co
     return status;
 }
 
+/* Runs a rung. */
+static weft_status run_args(weft_context *ctx, const char *call, const wi_fft_args *given) {
+    wi_fft_args args = *given;
+    args.half_x = args.half_y = given->d.type == WEFT_F16;
+    args.d.type = given->d.type == WEFT_F16 ? WEFT_F32 : given->d.type;
+    return wi_run(ctx, &wi_fft_ladder, call, given->d.type, &args);
+}
+
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_fft_args args = *(const wi_fft_args *)user;
     args.x = part->p[X];
     args.y = part->p[Y];
-    return wi_run(ctx, &wi_fft_ladder, call->name, args.d.type, &args);
+    return run_args(ctx, call->name, &args);
 }
 
 weft_status weft_fft(weft_context *ctx, const weft_fft_description *d, const void *x, void *y) {
@@ -234,9 +245,7 @@ weft_status weft_fft_prepare(weft_context *ctx, const weft_fft_description *d) {
     weft_status status = complete(ctx, call, d, false, &args.d);
     if (status == WEFT_OK)
         status = wi_check_local(ctx, call);
-    return status == WEFT_OK && args.d.batch > 0
-               ? wi_run(ctx, &wi_fft_ladder, call, args.d.type, &args)
-               : status;
+    return status == WEFT_OK && args.d.batch > 0 ? run_args(ctx, call, &args) : status;
 }
 
 weft_status weft_fft_bytes(weft_context *ctx, const weft_fft_description *d, size_t *x_bytes,
@@ -248,7 +257,7 @@ weft_status weft_fft_bytes(weft_context *ctx, const weft_fft_description *d, siz
     if (status == WEFT_OK)
         status = wi_check_local(ctx, call);
     if (status == WEFT_OK && args.d.batch > 0)
-        status = wi_run(ctx, &wi_fft_ladder, call, args.d.type, &args);
+        status = run_args(ctx, call, &args);
     if (status != WEFT_OK)
         return status;
     if (x_bytes)

@@ -76,7 +76,10 @@ static void run_share(void *user, int rank, int team) {
 }
 
 static weft_status transform(weft_context *ctx, const wi_fft_lines *l, void *room) {
-    job j = {.transform = l->type == WEFT_F64 ? simd_of()->f64 : simd_of()->f32,
+    const wi_fft_simd *const simd = simd_of();
+    job j = {.transform = l->type == WEFT_F64         ? simd->f64
+                          : l->half_in || l->half_out ? simd->half
+                                                      : simd->f32,
              .lanes = lanes_of(l->type),
              .lines = wi_fft_loops_lines(&l->loops),
              .room_bytes = 4 * l->n * simd_of()->bytes};
@@ -138,7 +141,8 @@ static bool takes(const weft_context *ctx, const wi_fft_lines *l) {
 }
 
 weft_status wi_fft_threads(weft_context *ctx, const void *args) {
-    const wi_fft_engine engine = {.takes = takes,
+    const wi_fft_engine engine = {.halves = true,
+                                  .takes = takes,
                                   .cuts = cuts,
                                   .kept_bytes = KEPT_BYTES * (size_t)ctx->threads,
                                   .together = 64,

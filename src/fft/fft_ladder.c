@@ -6,7 +6,7 @@
 #include "cpu/team.h"
 #include "fft/fft.h"
 
-#define TYPES (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
+#define TYPES (WI_TYPE(WEFT_F16) | WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
 
 /* ---- what rungs can do ---- */
 

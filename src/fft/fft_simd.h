@@ -30,7 +30,7 @@ typedef void wi_fft_transform_lines(const wi_fft_work *work, size_t first, size_
 
 typedef struct wi_fft_simd {
     size_t bytes; /* of a vector */
-    wi_fft_transform_lines *f32, *f64;
+    wi_fft_transform_lines *f32, *half /* arrays of f16 */, *f64;
 } wi_fft_simd;
 
 WI_DECLARE_ISAS(wi_fft_simd, wi_fft_simd);
