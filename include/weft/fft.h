@@ -25,6 +25,14 @@ typedef enum weft_fft_direction {
     WEFT_FFT_INVERSE      /* exp(+2 pi i j k / n) */
 } weft_fft_direction;
 
+/* How the arrays of a transform are divided over the ranks of place mpi; elsewhere there is one
+ * rank, which has everything. 0: along dimension 0. */
+enum {
+    WEFT_FFT_TRANSPOSED_X = 1, /* x is divided along dimension 1 */
+    WEFT_FFT_TRANSPOSED_Y = 2, /* y is divided along dimension 1: an exchange less */
+    WEFT_FFT_OWN = 4           /* nothing is divided: each rank has whole transforms, any number */
+};
+
 /* A transform. All members that are 0 have a meaning, so that an initializer can leave them out.
  * Distances are in elements of the array, which are real or complex numbers. */
 typedef struct weft_fft_description {
@@ -42,6 +50,10 @@ typedef struct weft_fft_description {
     size_t stride_y[WEFT_FFT_DIMENSIONS];
     size_t apart_x; /* from one transform of the batch to the next; 0: no gaps */
     size_t apart_y;
+    unsigned layout; /* WEFT_FFT_TRANSPOSED_X ...; see weft_fft */
+    size_t part_x;   /* how many indices of the divided dimension this rank has; 0 on all ranks:
+                        equal parts */
+    size_t part_y;
 } weft_fft_description;
 
 /* Transforms x into y: with n the product of the lengths and s the scale, in one dimension

@@ -4,6 +4,7 @@
 #ifndef WI_FFT_H
 #define WI_FFT_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/fft.h"
 
@@ -12,6 +13,7 @@ extern "C" {
 #endif
 
 enum {
+    WI_FFT_NO_DIMENSION = 1 << WEFT_FFT_DIMENSIONS,
     WI_FFT_LOOPS = 6,       /* around a line: other dimensions, the batch, and two of a cut line */
     WI_FFT_MOST_CUT = 1024, /* the longest lines that engines cut lines into */
     WI_FFT_MOST_PRIME = 13  /* larger prime factors need Bluestein's algorithm */
@@ -24,12 +26,41 @@ typedef struct wi_fft_args {
     const void *x;
     void *y;
     bool half_x, half_y; /* the array is f16 */
-    unsigned dimensions; /* a set: bit k for dimension k. Only these are transformed; 0: all */
-    bool prepares;       /* only tables are made */
-    size_t *asks_bytes;  /* not NULL: only the scratch memory is counted */
+    unsigned dimensions; /* a set: bit k for dimension k, only these are transformed; 0: all; or
+                            WI_FFT_NO_DIMENSION: the array is copied */
+    /* Not 0: of `whole` indices (or transforms) other ranks have all but `part`. Lines are
+     * transformed as if this were the whole, so that results have the same bits. */
+    size_t part, whole;
+    bool prepares;      /* only tables are made */
+    size_t *asks_bytes; /* not NULL: only the scratch memory is counted */
 } wi_fft_args;
 
 extern const wi_ladder wi_fft_ladder;
+
+/* ---- calls (fft.c, fft_spread.c) ---- */
+
+enum {
+    WI_FFT_DIVIDED = 8 /* of a layout: part_x and part_y are what this rank has */
+};
+
+/* Checks what does not depend on where arrays are, and fills in the scale. */
+weft_status wi_fft_check(weft_context *ctx, const char *call, const weft_fft_description *given,
+                         weft_fft_description *d);
+/* Elements of dimension k of x (0) or y (1); and how many indices of the divided dimension all
+ * ranks have. */
+size_t wi_fft_length(const weft_fft_description *d, int array, unsigned k);
+size_t wi_fft_divided(const weft_fft_description *d, int array);
+/* Fills in strides, and checks and describes the arrays. */
+weft_status wi_fft_describe(weft_context *ctx, wi_fft_args *args, bool in_place, wi_call *call);
+/* Of f16 arrays arithmetic is that of f32. */
+void wi_fft_narrow(wi_fft_args *args);
+/* Runs a row (NULL: the one that is chosen) on arrays in any memory, as part of another call. */
+weft_status wi_fft_call_run(weft_context *ctx, const char *name, const wi_row *row,
+                            const wi_fft_args *args);
+weft_status wi_fft_over_ranks(weft_context *ctx, const weft_fft_description *given, const void *x,
+                              void *y);
+bool wi_fft_wants_gpus(weft_context *ctx, const wi_fft_args *args);
+weft_status wi_fft_over_gpus(weft_context *ctx, const wi_fft_args *args);
 
 /* Loops over lines: the first is the innermost. Steps are in numbers, real or complex as the arrays
  * are. */
@@ -54,7 +85,8 @@ typedef struct wi_fft_lines {
     /* Not 0: result k of a line is multiplied by exp(-2 pi i k l / period), where l is the line's
      * number in loop `turning`. */
     size_t period;
-    int turning; /* -1 without period */
+    int turning;  /* -1 without period */
+    size_t whole; /* not 0: so many lines there are with those of other ranks */
 } wi_fft_lines;
 
 /* Both passes of cut lines in groups: of group 0, and the steps in numbers from one group to the
@@ -153,6 +185,8 @@ typedef struct wi_fft_side {
 /* Loops over all dimensions but one, and the batch; `counts` are in complex numbers. */
 wi_fft_loops wi_fft_loops_of(const weft_fft_description *d, const size_t *counts, unsigned without,
                              const wi_fft_side *from, const wi_fft_side *to);
+/* So many lines there are if the call is the part of one over ranks, else 0. */
+size_t wi_fft_whole_of(const wi_fft_args *a, const wi_fft_loops *loops);
 /* Lines of real numbers along the last dimension, to complex ones and back (fft_real.c). */
 weft_status wi_fft_rows_forward(wi_fft_job *job, const wi_fft_side *from, const wi_fft_side *to);
 weft_status wi_fft_rows_back(wi_fft_job *job, const wi_fft_side *from, const wi_fft_side *to);
@@ -199,6 +233,7 @@ weft_status wi_fft_registers(weft_context *ctx, const void *args);
 weft_status wi_fft_cached(weft_context *ctx, const void *args);
 weft_status wi_fft_clusters(weft_context *ctx, const void *args);
 weft_status wi_fft_fused(weft_context *ctx, const void *args);
+weft_status wi_fft_ranks(weft_context *ctx, const void *request); /* a wi_fft_spread */
 
 #ifdef __cplusplus
 }

@@ -135,9 +135,9 @@ static bool cuts(weft_type type, size_t n) {
 }
 
 static bool takes(const weft_context *ctx, const wi_fft_lines *l) {
+    const size_t lines = l->whole ? l->whole : wi_fft_loops_lines(&l->loops);
     (void)ctx;
-    return l->n < LEAST_CUT || (l->n <= MOST_DIRECT &&
-                                (l->period || wi_fft_loops_lines(&l->loops) >= lanes_of(l->type)));
+    return l->n < LEAST_CUT || (l->n <= MOST_DIRECT && (l->period || lines >= lanes_of(l->type)));
 }
 
 weft_status wi_fft_threads(weft_context *ctx, const void *args) {

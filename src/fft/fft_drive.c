@@ -70,25 +70,30 @@ static int next_below(const wi_fft_args *a, int k) {
     return k;
 }
 
+size_t wi_fft_whole_of(const wi_fft_args *a, const wi_fft_loops *loops) {
+    return a->whole ? wi_fft_loops_lines(loops) / a->part * a->whole : 0;
+}
+
 /* Transforms along dimension k. */
 static weft_status along(wi_fft_job *job, unsigned k, const wi_fft_side *from,
                          const wi_fft_side *to, bool is_inverse, double scale) {
     const weft_fft_description *const d = &job->args->d;
     size_t counts[WEFT_FFT_DIMENSIONS];
     counts_of(d, counts);
-    const wi_fft_lines l = {.type = d->type,
-                            .n = d->n[k],
-                            .x = from->p,
-                            .y = (void *)(uintptr_t)to->p,
-                            .stride_in = from->strides[k],
-                            .stride_out = to->strides[k],
-                            .loops = wi_fft_loops_of(d, counts, k, from, to),
-                            .swaps_in = is_inverse,
-                            .swaps_out = is_inverse,
-                            .half_in = from->half,
-                            .half_out = to->half,
-                            .scale = scale,
-                            .turning = -1};
+    wi_fft_lines l = {.type = d->type,
+                      .n = d->n[k],
+                      .x = from->p,
+                      .y = (void *)(uintptr_t)to->p,
+                      .stride_in = from->strides[k],
+                      .stride_out = to->strides[k],
+                      .loops = wi_fft_loops_of(d, counts, k, from, to),
+                      .swaps_in = is_inverse,
+                      .swaps_out = is_inverse,
+                      .half_in = from->half,
+                      .half_out = to->half,
+                      .scale = scale,
+                      .turning = -1};
+    l.whole = wi_fft_whole_of(job->args, &l.loops);
     return wi_fft_transform(job, &l);
 }
 
@@ -128,11 +133,31 @@ static void take_dense(wi_fft_job *job, dense *x) {
 
 /* ---- calls ---- */
 
+/* y = x. */
+static weft_status drive_copy(wi_fft_job *job, const wi_fft_side *x, const wi_fft_side *y) {
+    const weft_fft_description *const d = &job->args->d;
+    const unsigned last = d->rank - 1;
+    const wi_fft_move move = {.type = d->type,
+                              .x = x->p,
+                              .y = (void *)(uintptr_t)y->p,
+                              .n_in = d->n[last],
+                              .n_out = d->n[last],
+                              .half_in = x->half,
+                              .half_out = y->half,
+                              .scale = 1,
+                              .stride_in = x->strides[last],
+                              .stride_out = y->strides[last],
+                              .loops = wi_fft_loops_of(d, d->n, last, x, y)};
+    return wi_fft_do_move(job, &move);
+}
+
 static weft_status drive_complex(wi_fft_job *job, const wi_fft_side *x, const wi_fft_side *y) {
     const weft_fft_description *const d = &job->args->d;
     const bool is_inverse = d->direction == WEFT_FFT_INVERSE;
     int last = (int)d->rank - 1;
     dense between;
+    if (job->args->dimensions & WI_FFT_NO_DIMENSION)
+        return drive_copy(job, x, y);
     while (!is_wanted(job->args, (unsigned)last))
         last--;
     if (!y->half || next_below(job->args, last) < 0)

@@ -123,6 +123,7 @@ static void cut_line(const wi_fft_lines *l, size_t n1, void *between, wi_fft_lin
     first->y = between;
     first->stride_in = n2 * l->stride_in;
     first->stride_out = n2 * wide;
+    first->whole = second->whole = 0; /* of which there are many */
     first->swaps_out = first->half_out = false;
     first->scale = 1;
     first->period = l->n;
@@ -303,6 +304,7 @@ static weft_status by_chirp(wi_fft_job *job, const wi_fft_lines *l) {
                           .scale = 1,
                           .turning = -1};
     wi_fft_loop_add(&inner.loops, lines, m, m);
+    inner.whole = l->whole;
     wi_fft_move in = {.type = l->type,
                       .x = l->x,
                       .y = room,

@@ -72,6 +72,7 @@ static weft_status forward_paired(wi_fft_job *job, const row_set *r) {
                      .stride_in = l.stride_out,
                      .stride_out = r->stride_out,
                      .loops = r->loops};
+    l.whole = wi_fft_whole_of(job->args, &l.loops);
     halve(&l.loops, l.loops.in);
     if (r->half_out)
         pack(&r->loops, half, l.loops.out);
@@ -111,6 +112,7 @@ static weft_status inverse_paired(wi_fft_job *job, const row_set *r) {
                       .half_out = r->half_out,
                       .scale = d->scale,
                       .turning = -1};
+    l.whole = wi_fft_whole_of(job->args, &l.loops);
     if (r->half_out)
         pack(&r->loops, half, f.loops.out);
     memcpy(l.loops.in, f.loops.out, sizeof l.loops.in);
@@ -165,6 +167,7 @@ static weft_status widened(wi_fft_job *job, const row_set *r, bool is_inverse) {
     pack(&r->loops, n, first.loops.out);
     pack(&r->loops, n, last.loops.in);
     wi_fft_loop_add(&l.loops, lines, n, n);
+    l.whole = wi_fft_whole_of(job->args, &l.loops);
     weft_status status = wi_fft_do_move(job, &first);
     if (status == WEFT_OK)
         status = wi_fft_transform(job, &l);

@@ -14,10 +14,10 @@ bool dist_on_gpus(void) {
     return wi_is_gpus(dist_ctx);
 }
 
-static const char *const spread_ops[] = {"exact",  "exact_scan", "map",    "expr",      "random",
-                                         "reduce", "summary",    "scan",   "select",    "histogram",
-                                         "sort",   "merge",      "search", "is_sorted", "top_k",
-                                         "lu",     "cholesky",   "gemm",   "blend",     "nbody"};
+static const char *const spread_ops[] = {
+    "exact", "exact_scan", "map",       "expr", "random", "reduce", "summary",
+    "scan",  "select",     "histogram", "sort", "merge",  "search", "is_sorted",
+    "top_k", "lu",         "cholesky",  "gemm", "blend",  "fft",    "nbody"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {

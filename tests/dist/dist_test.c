@@ -133,6 +133,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_cholesky),  cmocka_unit_test(dist_test_solve),
         cmocka_unit_test(dist_test_gemm),      cmocka_unit_test(dist_test_blend),
         cmocka_unit_test(dist_test_nbody),     cmocka_unit_test(dist_test_elements),
+        cmocka_unit_test(dist_test_fft),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -153,6 +154,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_solve),        cmocka_unit_test(dist_test_gemm),
         cmocka_unit_test(dist_test_gemm_failure), cmocka_unit_test(dist_test_blend),
         cmocka_unit_test(dist_test_nbody),        cmocka_unit_test(dist_test_elements),
+        cmocka_unit_test(dist_test_fft),          cmocka_unit_test(dist_test_fft_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
