@@ -102,7 +102,7 @@ typedef struct weft_fft_description {
  *
  * Arrays may be host or device memory, mixed freely; with both on the device the call is queued on
  * the context's stream. Tables of twiddle factors are made at the first call for a length and kept
- * in the context. */
+ * in the context; on a cpu so is scratch memory, up to 256 MiB. */
 WEFT_API weft_status weft_fft(weft_context *ctx, const weft_fft_description *d, const void *x,
                               void *y);
 

@@ -7,6 +7,10 @@
 #include "core/gpu.h"
 #include "fft/fft.h"
 
+enum {
+    MOST_KEPT_BYTES = 256 << 20 /* of scratch memory, from one call to the next */
+};
+
 /* ---- scratch memory and works ---- */
 
 static size_t rounded(size_t bytes) {
@@ -216,12 +220,61 @@ static weft_status drive(wi_fft_job *job) {
     }
 }
 
+/* ---- scratch memory of a place ---- */
+
+/* Of a cpu, kept in the context: fresh pages for each call would take as long as a pass through
+ * them. */
+typedef struct kept_scratch {
+    wi_kept head;
+    void *p;
+    size_t bytes;
+} kept_scratch;
+
+static void drop_scratch(weft_context *ctx, wi_kept *kept) {
+    (void)ctx;
+    wi_host_free(((kept_scratch *)kept)->p);
+    wi_host_free(kept);
+}
+
+static kept_scratch *find_scratch(weft_context *ctx) {
+    for (wi_kept *k = ctx->kept; k; k = k->next)
+        if (k->drop == drop_scratch)
+            return (kept_scratch *)k;
+    kept_scratch *const kept = wi_host_alloc(sizeof *kept);
+    if (!kept)
+        return NULL;
+    *kept = (kept_scratch){.head = {ctx->kept, drop_scratch}};
+    ctx->kept = &kept->head;
+    return kept;
+}
+
+static void *take_host_scratch(weft_context *ctx, size_t bytes) {
+    kept_scratch *const kept = find_scratch(ctx);
+    if (!kept)
+        return NULL;
+    if (kept->bytes < bytes) {
+        wi_host_free(kept->p);
+        kept->p = wi_host_alloc(bytes);
+        kept->bytes = kept->p ? bytes : 0;
+    }
+    return kept->p;
+}
+
+static void give_host_scratch(weft_context *ctx) {
+    kept_scratch *const kept = find_scratch(ctx);
+    if (!kept || kept->bytes <= MOST_KEPT_BYTES)
+        return;
+    wi_host_free(kept->p);
+    kept->p = NULL;
+    kept->bytes = 0;
+}
+
 static weft_status take_scratch(weft_context *ctx, size_t bytes, char **scratch) {
     void *p = NULL;
     weft_status status = WEFT_OK;
     if (bytes > 0 && ctx->kind != WI_CPU)
         status = wi_gpu_alloc(ctx, &p, bytes);
-    else if (bytes > 0 && !(p = wi_host_alloc(bytes)))
+    else if (bytes > 0 && !(p = take_host_scratch(ctx, bytes)))
         status = wi_fail(ctx, WEFT_ENOMEM,
                          "weft_fft: no memory for %zu bytes of intermediate results", bytes);
     *scratch = p;
@@ -241,9 +294,9 @@ weft_status wi_fft_drive(weft_context *ctx, const wi_fft_engine *engine, const w
         return status;
     job.is_rehearsal = false;
     status = drive(&job);
-    if (ctx->kind == WI_CPU)
-        wi_host_free(job.scratch);
-    else if (job.scratch) {
+    if (ctx->kind == WI_CPU && job.scratch) {
+        give_host_scratch(ctx);
+    } else if (job.scratch) {
         const weft_status freed = wi_gpu_free(ctx, job.scratch);
         status = status == WEFT_OK ? freed : status;
     }

@@ -135,7 +135,7 @@ static void load_half(const wi_fft_lines *l, const group_f32 *g, wi_floats *to, 
     wi_fft_lines spare = spare_of(l, adjacent, &there);
     spare.x = room;
     for (size_t k = 0; adjacent && k < l->n; k++)
-        wi_f16_widen_run(2 * WIDE_f32, x + 2 * (g->in[0] + k * l->stride_in),
+        wi_f16_widen_run(2 * g->count, x + 2 * (g->in[0] + k * l->stride_in),
                          room + 2 * WIDE_f32 * k);
     for (size_t lane = 0; !adjacent && lane < WIDE_f32; lane++) {
         float *const line = room + 2 * lane * l->n;
@@ -156,7 +156,7 @@ static void store_half(const wi_fft_lines *l, const group_f32 *g, const wi_float
     spare.y = room;
     store_f32(&spare, &there, from);
     for (size_t k = 0; adjacent && k < l->n; k++)
-        wi_f16_narrow_run(2 * WIDE_f32, room + 2 * WIDE_f32 * k,
+        wi_f16_narrow_run(2 * g->count, room + 2 * WIDE_f32 * k,
                           y + 2 * (g->out[0] + k * l->stride_out));
     for (size_t lane = 0; !adjacent && lane < g->count; lane++) {
         const float *const line = room + 2 * lane * l->n;
