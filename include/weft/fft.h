@@ -79,13 +79,13 @@ typedef struct weft_fft_description {
  * y may be x. Then complex transforms have the same strides and distances in both; of real ones
  * rows begin at the same addresses: strides of real numbers are twice those of complex ones, and
  * those of the last dimension are 1. Without strides the row of real numbers is then taken to have
- * 2 (n / 2 + 1) elements, as it must. Else x and y share no memory, and x is left as it was. Elements of y
- * must not share addresses; what lies between them is left as it was.
+ * 2 (n / 2 + 1) elements, as it must. Else x and y share no memory, and x is left as it was.
+ * Elements of y must not share addresses; what lies between them is left as it was.
  *
  * f16 is how numbers are stored: all arithmetic is that of f32, also between dimensions, and each
  * result is rounded to f16 once. A result of more than 65504 becomes infinite and one of less than
- * 2^-14 loses bits; `scale` is applied before that, so 1 / n or 1 / sqrt(n) in the forward transform
- * keeps results in range. Arrays of f16 begin at a multiple of 4 bytes.
+ * 2^-14 loses bits; `scale` is applied before that, so 1 / n or 1 / sqrt(n) in the forward
+ * transform keeps results in range. Arrays of f16 begin at a multiple of 4 bytes.
  *
  * Over ranks (place mpi) every rank passes the same lengths n, those of the whole, and its own part
  * of x and y: consecutive indices of dimension 0, in the order of the ranks, and all of the other
