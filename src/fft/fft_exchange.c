@@ -13,8 +13,8 @@ enum {
     LEAST_COLUMNS = 16     /* of a piece, but for its rank's last: whole vectors */
 };
 
-/* Both ways, as a sequence of pieces. `mine` of the dimension that is whole before, and `theirs` of
- * the one that is whole after the exchange. */
+/* An exchange, as a sequence of pieces: of rows on the way to columns, of columns on the way back.
+ */
 typedef struct turn {
     const wi_fft_spread *s;
     const size_t *rows, *columns; /* where those of each rank begin */
