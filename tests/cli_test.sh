@@ -332,6 +332,14 @@ test_fft() {
     npy across.npy "'<c16'" '(1, 2)' '\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xf0\x3f' True
     "$weft" fft "$folder/across.npy" -p "$place" -o "$folder/out.npy" --json | json_valid 'fft --json' 1
     same '1 1 1 -1' "$(elements out.npy f8 128)" "$place: fft of 1, i"
+    npy pairs.npy "'<f2'" '(2, 2)' '\0\x3c\0\0\0\x40\0\0' # 1, 2
+    "$weft" fft "$folder/pairs.npy" -p "$place" --pairs -o "$folder/out.npy"
+    grep -aq "'descr': '<f2'.*'shape': (2, 2)" "$folder/out.npy" || fail "$place: fft of f16"
+    same '4200 0000 bc00 0000' "$(elements out.npy x2 128)" "$place: fft of f16: 3, -1"
+    "$weft" fft "$folder/out.npy" -p "$place" --pairs --dims 1 --inverse -o "$folder/back.npy"
+    same '3c00 0000 4000 0000' "$(elements back.npy x2 128)" "$place: fft of f16 and back"
+    expect 1 'is not 2' "$weft" fft "$folder/line.npy" -p "$place" --pairs -o "$folder/x.npy"
+    expect 1 'needs real ones' "$weft" fft "$folder/across.npy" -p "$place" --pairs -o "$folder/x.npy"
     expect 1 'half is for forward' "$weft" fft "$folder/across.npy" -p "$place" --half -o "$folder/x.npy"
     expect 1 'lower --dims' "$weft" fft "$folder/line.npy" -p "$place" --dims 2 -o "$folder/x.npy"
     expect 2 'write 1, 2 or 3' "$weft" fft "$folder/line.npy" -p "$place" --dims 4 -o "$folder/x.npy"

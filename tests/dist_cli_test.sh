@@ -50,6 +50,10 @@ files select select "$x" --where '>1'
 files "select --indices" select "$m" --where '>1' --indices
 files "select by a second file" select "$m" "$m"
 files unique unique "$m"
+files fft fft "$m"
+files "the half of a transform of real numbers" fft "$m" --half
+files "fft of rows" fft "$m" --dims 1
+expect 1 'WEFT_FFT_OWN' over 3 fft "$x" -o "$folder/all.npy"
 files "scan of one element" scan "$folder/tiny.npy"
 expect 0 '' over 3 unique "$m" -o "$folder/all.npy" --lengths "$folder/all_lengths.npy"
 expect 0 '' "$weft" unique "$m" -p cpu:1 -o "$folder/one.npy" --lengths "$folder/one_lengths.npy"

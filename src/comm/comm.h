@@ -52,11 +52,13 @@ typedef struct wi_comm_table {
                           weft_op op);
     weft_status (*send)(weft_context *ctx, const void *data, size_t n, weft_type type, int to_rank);
     weft_status (*recv)(weft_context *ctx, void *data, size_t n, weft_type type, int from_rank);
-    /* A broadcast in the background, of a backend that has it (else both are NULL): begins one; and
-     * `poll` drives it on and says whether it is over, or with `wait` returns when it is. One at a
-     * time, and no other step until it is over. */
+    /* A broadcast, or an exchange as all_to_all_v, in the background, of a backend that has it
+     * (else all three are NULL): begins one; and `poll` drives it on and says whether it is over,
+     * or with `wait` returns when it is. One at a time, and no other step until it is over. */
     weft_status (*begin_broadcast)(weft_context *ctx, void *data, size_t n, weft_type type,
                                    int root);
+    weft_status (*begin_exchange)(weft_context *ctx, const void *from, const size_t sent[],
+                                  void *to, const size_t got[], weft_type type);
     weft_status (*poll)(weft_context *ctx, bool wait, bool *over);
     /* While a rank waits for others by other means: have they failed? And if this one has, which
      * `status` tells, they learn it as far as the backend can. */

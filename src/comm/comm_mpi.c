@@ -422,17 +422,36 @@ static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type,
 static weft_status begin_broadcast(weft_context *ctx, void *data, size_t n, weft_type type,
                                    int root) {
     wi_mpi *const m = state_of(ctx);
-    m->behind_count = 0;
+    m->under_way = m->behind;
+    m->under_way_count = 0;
     if (n > ctx->comm->piece * WI_MPI_BEHIND)
         return broadcast(ctx, data, n, type, root);
     weft_status status = begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         const int count = (int)smaller(n - i, ctx->comm->piece);
         const int error = MPI_Ibcast(out(data, i, type), count, mpi_type(type), root, m->all,
-                                     &m->behind[m->behind_count++]);
+                                     &m->behind[m->under_way_count++]);
         status = error == MPI_SUCCESS ? WEFT_OK : mpi_failed(ctx, error);
     }
     return status;
+}
+
+/* Blocks that take several pieces are exchanged at once. */
+static weft_status begin_exchange(weft_context *ctx, const void *from, const size_t sent[],
+                                  void *to, const size_t got[], weft_type type) {
+    wi_mpi *const m = state_of(ctx);
+    int error;
+    m->under_way = m->requests;
+    m->under_way_count = 0;
+    if (turns_of(ctx, sent, got) > 1)
+        return exchange(ctx, from, sent, false, to, got, type);
+    const weft_status status = begin(ctx);
+    if (status != WEFT_OK)
+        return status;
+    copy_own(ctx, from, sent, false, to, got, type);
+    const int count = begin_pieces(ctx, from, sent, false, to, got, type, 0, &error);
+    m->under_way_count = count < 0 ? 0 : count;
+    return count < 0 ? mpi_failed(ctx, error) : WEFT_OK;
 }
 
 static weft_status poll_behind(weft_context *ctx, bool wait, bool *over) {
@@ -440,12 +459,12 @@ static weft_status poll_behind(weft_context *ctx, bool wait, bool *over) {
     weft_status status = begin(ctx);
     int done = 1;
     if (status == WEFT_OK && wait)
-        status = wait_all(ctx, m->behind, m->behind_count);
+        status = wait_all(ctx, m->under_way, m->under_way_count);
     else if (status == WEFT_OK)
-        MPI_Testall(m->behind_count, m->behind, &done, MPI_STATUSES_IGNORE);
+        MPI_Testall(m->under_way_count, m->under_way, &done, MPI_STATUSES_IGNORE);
     *over = done;
     if (done)
-        m->behind_count = 0;
+        m->under_way_count = 0;
     return status;
 }
 
@@ -466,6 +485,7 @@ const wi_comm_table wi_comm_mpi = {.name = "mpi",
                                    .send = send,
                                    .recv = recv,
                                    .begin_broadcast = begin_broadcast,
+                                   .begin_exchange = begin_exchange,
                                    .poll = poll_behind,
                                    .look = look,
                                    .close = wi_comm_mpi_close};

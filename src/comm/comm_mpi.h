@@ -22,7 +22,8 @@ typedef struct wi_mpi {
     int *counts, *offsets;
     size_t *sent;
     MPI_Request behind[WI_MPI_BEHIND]; /* pieces of the broadcast in the background */
-    int behind_count;
+    MPI_Request *under_way;            /* those, or `requests` of an exchange */
+    int under_way_count;
 } wi_mpi;
 
 extern const wi_comm_table wi_comm_mpi;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/call.h"
+#include "comm/dist.h"
 
 enum {
     X,
@@ -16,19 +16,37 @@ static bool is_real(const weft_fft_description *d, int array) {
     return d->kind == (array == X ? WEFT_FFT_REAL_TO_COMPLEX : WEFT_FFT_COMPLEX_TO_REAL);
 }
 
-/* Elements of dimension k of an array. */
-static size_t length_of(const weft_fft_description *d, int array, unsigned k) {
+/* Which dimension of an array is divided over ranks. */
+static unsigned divided_of(const weft_fft_description *d, int array) {
+    return d->layout & (array == X ? WEFT_FFT_TRANSPOSED_X : WEFT_FFT_TRANSPOSED_Y) ? 1 : 0;
+}
+
+/* Elements of dimension k of a whole array. */
+static size_t whole_length(const weft_fft_description *d, int array, unsigned k) {
     const bool is_half = d->kind != WEFT_FFT_COMPLEX && !is_real(d, array) && k + 1 == d->rank;
     return is_half ? d->n[k] / 2 + 1 : d->n[k];
+}
+
+size_t wi_fft_divided(const weft_fft_description *d, int array) {
+    return whole_length(d, array, divided_of(d, array));
+}
+
+size_t wi_fft_length(const weft_fft_description *d, int array, unsigned k) {
+    if (d->layout & WI_FFT_DIVIDED && k == divided_of(d, array))
+        return array == X ? d->part_x : d->part_y;
+    return whole_length(d, array, k);
 }
 
 /* ---- checks ---- */
 
 static weft_status check_choices(weft_context *ctx, const char *call,
                                  const weft_fft_description *d) {
-    const weft_status status = wi_check_wide_float(ctx, call, d->type);
+    const weft_status status = wi_check_type(ctx, call, d->type);
     if (status != WEFT_OK)
         return status;
+    if (d->type != WEFT_F64 && d->type != WEFT_F32 && d->type != WEFT_F16)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64, f32 and f16", call,
+                       weft_type_name(d->type));
     if ((unsigned)d->kind > WEFT_FFT_COMPLEX_TO_REAL)
         return wi_fail(ctx, WEFT_EARG, "%s: kind %d is not a weft_fft_kind; pass WEFT_FFT_...",
                        call, (int)d->kind);
@@ -44,6 +62,40 @@ static weft_status check_choices(weft_context *ctx, const char *call,
                        call);
     if (!isfinite(d->scale))
         return wi_fail(ctx, WEFT_EARG, "%s: scale is %g, not finite; pass 0 for 1", call, d->scale);
+    return WEFT_OK;
+}
+
+/* Checks how arrays are divided. */
+static weft_status check_layout(weft_context *ctx, const char *call,
+                                const weft_fft_description *d) {
+    const unsigned turned = d->layout & (WEFT_FFT_TRANSPOSED_X | WEFT_FFT_TRANSPOSED_Y);
+    if (d->layout > WEFT_FFT_OWN)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: layout is %#x; pass WEFT_FFT_OWN, or a sum of WEFT_FFT_TRANSPOSED_X "
+                       "and WEFT_FFT_TRANSPOSED_Y, or 0",
+                       call, d->layout);
+    if (turned && d->rank == 1)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: layout transposes dimensions, and rank is 1; pass 0 or WEFT_FFT_OWN",
+                       call);
+    for (int array = X; array <= Y; array++)
+        if (is_real(d, array) && divided_of(d, array) == 1)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: layout divides real numbers along dimension 1; leave out "
+                           "WEFT_FFT_TRANSPOSED_%s",
+                           call, array == X ? "X" : "Y");
+    if (wi_is_dist(ctx) && d->rank == 1 && d->layout != WEFT_FFT_OWN)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: rank is 1, and one line is not divided over ranks; pass layout "
+                       "WEFT_FFT_OWN for lines that each rank has whole",
+                       call);
+    const size_t part[] = {d->part_x, d->part_y};
+    for (int array = X; array <= Y && !wi_is_dist(ctx); array++)
+        if (part[array] && part[array] != wi_fft_divided(d, array))
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: part_%s is %zu on a place of one rank, which has all %zu indices; "
+                           "pass 0",
+                           call, array == X ? "x" : "y", part[array], wi_fft_divided(d, array));
     return WEFT_OK;
 }
 
@@ -81,13 +133,13 @@ static void fill_strides(const weft_fft_description *d, int array, bool in_place
     for (unsigned k = d->rank; k > 0 && !are_given; k--) {
         const bool is_row = k == d->rank && is_real(d, array) && in_place;
         strides[k - 1] = step;
-        step *= is_row ? 2 * (d->n[k - 1] / 2 + 1) : length_of(d, array, k - 1);
+        step *= is_row ? 2 * (d->n[k - 1] / 2 + 1) : wi_fft_length(d, array, k - 1);
     }
     if (*apart)
         return;
     *apart = step;
     for (unsigned k = 0; k < d->rank && are_given; k++) {
-        const size_t end = strides[k] * length_of(d, array, k);
+        const size_t end = strides[k] * wi_fft_length(d, array, k);
         *apart = end > *apart ? end : *apart;
     }
 }
@@ -97,7 +149,7 @@ static size_t extent_of(const weft_fft_description *d, int array) {
     const size_t *const strides = array == X ? d->stride_x : d->stride_y;
     size_t last = 0, way;
     for (unsigned k = 0; k < d->rank; k++)
-        if (__builtin_mul_overflow(length_of(d, array, k) - 1, strides[k], &way) ||
+        if (__builtin_mul_overflow(wi_fft_length(d, array, k) - 1, strides[k], &way) ||
             __builtin_add_overflow(last, way, &last))
             return 0;
     if (__builtin_mul_overflow(d->batch - 1, array == X ? d->apart_x : d->apart_y, &way) ||
@@ -106,18 +158,23 @@ static size_t extent_of(const weft_fft_description *d, int array) {
     return last + 1;
 }
 
+/* Has this rank nothing of an array? */
+static bool is_empty(const weft_fft_description *d, int array) {
+    return d->batch == 0 || wi_fft_length(d, array, divided_of(d, array)) == 0;
+}
+
 static weft_status check_strides(weft_context *ctx, const char *call,
                                  const weft_fft_description *d) {
     for (int array = X; array <= Y; array++) {
         const char *const letter = array == X ? "x" : "y";
         const size_t *const strides = array == X ? d->stride_x : d->stride_y;
         for (unsigned k = 0; k < d->rank; k++)
-            if (strides[k] == 0 && length_of(d, array, k) > 1)
+            if (strides[k] == 0 && wi_fft_length(d, array, k) > 1)
                 return wi_fail(ctx, WEFT_EARG,
                                "%s: stride_%s[%u] is 0 while others are not; pass all of them, or "
                                "none",
                                call, letter, k);
-        if (d->batch && extent_of(d, array) == 0)
+        if (!is_empty(d, array) && extent_of(d, array) == 0)
             return wi_fail(ctx, WEFT_EARG,
                            "%s: %s does not fit the address space; check stride_%s and apart_%s",
                            call, letter, letter, letter);
@@ -147,38 +204,55 @@ static weft_status check_in_place(weft_context *ctx, const char *call,
                    is_mixed ? ", twice as large for real numbers, and last strides of 1" : "");
 }
 
-/* Checks a description and fills in what was left out. */
-static weft_status complete(weft_context *ctx, const char *call, const weft_fft_description *given,
-                            bool in_place, weft_fft_description *d) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
+weft_status wi_fft_check(weft_context *ctx, const char *call, const weft_fft_description *given,
+                         weft_fft_description *d) {
     if (!given)
         return wi_fail(ctx, WEFT_EARG, "%s: d is NULL; pass a weft_fft_description", call);
     weft_status status = check_choices(ctx, call, given);
     if (status == WEFT_OK)
         status = check_lengths(ctx, call, given);
+    if (status == WEFT_OK)
+        status = check_layout(ctx, call, given);
     if (status != WEFT_OK)
         return status;
     *d = *given;
     d->scale = d->scale == 0 ? 1 : d->scale;
+    return WEFT_OK;
+}
+
+/* Fills in strides, and checks them. Over ranks arrays may be divided in different ways, also in
+ * place. */
+static weft_status complete_strides(weft_context *ctx, const char *call, bool in_place,
+                                    weft_fft_description *d) {
     fill_strides(d, X, in_place, d->stride_x, &d->apart_x);
     fill_strides(d, Y, in_place, d->stride_y, &d->apart_y);
-    status = check_strides(ctx, call, d);
-    return status == WEFT_OK && in_place ? check_in_place(ctx, call, d) : status;
+    const weft_status status = check_strides(ctx, call, d);
+    return status == WEFT_OK && in_place && !(d->layout & WI_FFT_DIVIDED)
+               ? check_in_place(ctx, call, d)
+               : status;
+}
+
+/* Checks a description and fills in what was left out. */
+static weft_status complete(weft_context *ctx, const char *call, const weft_fft_description *given,
+                            bool in_place, weft_fft_description *d) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status = wi_fft_check(ctx, call, given, d);
+    return status == WEFT_OK ? complete_strides(ctx, call, in_place, d) : status;
 }
 
 /* ---- calls ---- */
 
 /* Real numbers of an array, from the first to the end of the last. */
 static size_t reals_of(const weft_fft_description *d, int array) {
-    return d->batch == 0 ? 0 : extent_of(d, array) * (is_real(d, array) ? 1 : 2);
+    return is_empty(d, array) ? 0 : extent_of(d, array) * (is_real(d, array) ? 1 : 2);
 }
 
 /* Has an array numbers that the call does not use? */
 static bool has_gaps(const weft_fft_description *d, int array) {
     size_t numbers = d->batch;
     for (unsigned k = 0; k < d->rank; k++)
-        numbers *= length_of(d, array, k);
+        numbers *= wi_fft_length(d, array, k);
     return numbers != extent_of(d, array);
 }
 
@@ -194,38 +268,78 @@ static weft_status check_complex(weft_context *ctx, const char *call, const char
         call, what, width);
 }
 
-static weft_status describe(weft_context *ctx, const weft_fft_description *d, const void *x,
-                            void *y, wi_call *call) {
+/* Describes the arrays, and checks them. */
+static weft_status describe(weft_context *ctx, const wi_fft_args *a, wi_call *call) {
+    const weft_fft_description *const d = &a->d;
+    const weft_type type_x = a->half_x ? WEFT_F16 : d->type,
+                    type_y = a->half_y ? WEFT_F16 : d->type;
     size_t reals[] = {reals_of(d, X), reals_of(d, Y)};
-    if (x == y) /* the longer, as both are one array */
+    if (a->x == a->y) /* the longer, as both are one array */
         reals[X] = reals[Y] = reals[X] > reals[Y] ? reals[X] : reals[Y];
-    wi_call_add(call, wi_elements("x", x, reals[X], d->type, WI_IN));
-    wi_call_add(call, wi_elements("y", y, reals[Y], d->type,
-                                  d->batch && has_gaps(d, Y) ? WI_IN | WI_OUT : WI_OUT))
+    wi_call_add(call, wi_elements("x", a->x, reals[X], type_x, WI_IN));
+    wi_call_add(call, wi_elements("y", a->y, reals[Y], type_y,
+                                  !is_empty(d, Y) && has_gaps(d, Y) ? WI_IN | WI_OUT : WI_OUT))
         ->in_place = 1 << X;
     weft_status status = wi_call_check(ctx, call);
     if (status == WEFT_OK && !is_real(d, X))
-        status = check_complex(ctx, call->name, "x", x, d->type);
+        status = check_complex(ctx, call->name, "x", a->x, type_x);
     if (status == WEFT_OK && !is_real(d, Y))
-        status = check_complex(ctx, call->name, "y", y, d->type);
+        status = check_complex(ctx, call->name, "y", a->y, type_y);
     return status;
 }
 
+weft_status wi_fft_describe(weft_context *ctx, wi_fft_args *args, bool in_place, wi_call *call) {
+    const weft_status status = complete_strides(ctx, call->name, in_place, &args->d);
+    return status == WEFT_OK ? describe(ctx, args, call) : status;
+}
+
+void wi_fft_narrow(wi_fft_args *args) {
+    if (args->d.type != WEFT_F16)
+        return;
+    args->half_x = args->half_y = true;
+    args->d.type = WEFT_F32;
+}
+
+/* A part of a call to be run. */
+typedef struct job {
+    const wi_fft_args *args;
+    const wi_row *row; /* or NULL */
+} job;
+
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    wi_fft_args args = *(const wi_fft_args *)user;
+    const job *const j = user;
+    wi_fft_args args = *j->args;
+    const weft_type type = args.d.type;
     args.x = part->p[X];
     args.y = part->p[Y];
-    return wi_run(ctx, &wi_fft_ladder, call->name, args.d.type, &args);
+    wi_fft_narrow(&args);
+    return j->row ? wi_run_row(ctx, &wi_fft_ladder, j->row, &args)
+                  : wi_run(ctx, &wi_fft_ladder, call->name, type, &args);
+}
+
+weft_status wi_fft_call_run(weft_context *ctx, const char *name, const wi_row *row,
+                            const wi_fft_args *args) {
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    const weft_status status = describe(ctx, args, &call);
+    return status == WEFT_OK ? wi_call_run(ctx, &call, run, &(job){args, row}) : status;
 }
 
 weft_status weft_fft(weft_context *ctx, const weft_fft_description *d, const void *x, void *y) {
     wi_fft_args args = {.x = x, .y = y};
     wi_call call;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (wi_is_dist(ctx))
+        return wi_fft_over_ranks(ctx, d, x, y);
     wi_call_begin(&call, "weft_fft", 0, 0);
     weft_status status = complete(ctx, call.name, d, x == y && x, &args.d);
     if (status == WEFT_OK)
-        status = describe(ctx, &args.d, x, y, &call);
-    return status == WEFT_OK && args.d.batch > 0 ? wi_call_run(ctx, &call, run, &args) : status;
+        status = describe(ctx, &args, &call);
+    if (status != WEFT_OK || args.d.batch == 0)
+        return status;
+    return wi_fft_wants_gpus(ctx, &args) ? wi_fft_over_gpus(ctx, &args)
+                                         : wi_call_run(ctx, &call, run, &(job){&args, NULL});
 }
 
 weft_status weft_fft_prepare(weft_context *ctx, const weft_fft_description *d) {
@@ -234,9 +348,10 @@ weft_status weft_fft_prepare(weft_context *ctx, const weft_fft_description *d) {
     weft_status status = complete(ctx, call, d, false, &args.d);
     if (status == WEFT_OK)
         status = wi_check_local(ctx, call);
-    return status == WEFT_OK && args.d.batch > 0
-               ? wi_run(ctx, &wi_fft_ladder, call, args.d.type, &args)
-               : status;
+    const weft_type type = args.d.type;
+    wi_fft_narrow(&args);
+    return status == WEFT_OK && args.d.batch > 0 ? wi_run(ctx, &wi_fft_ladder, call, type, &args)
+                                                 : status;
 }
 
 weft_status weft_fft_bytes(weft_context *ctx, const weft_fft_description *d, size_t *x_bytes,
@@ -247,14 +362,16 @@ weft_status weft_fft_bytes(weft_context *ctx, const weft_fft_description *d, siz
     weft_status status = complete(ctx, call, d, false, &args.d);
     if (status == WEFT_OK)
         status = wi_check_local(ctx, call);
+    const weft_type type = args.d.type;
+    wi_fft_narrow(&args);
     if (status == WEFT_OK && args.d.batch > 0)
-        status = wi_run(ctx, &wi_fft_ladder, call, args.d.type, &args);
+        status = wi_run(ctx, &wi_fft_ladder, call, type, &args);
     if (status != WEFT_OK)
         return status;
     if (x_bytes)
-        *x_bytes = reals_of(&args.d, X) * weft_type_size(args.d.type);
+        *x_bytes = reals_of(&args.d, X) * weft_type_size(type);
     if (y_bytes)
-        *y_bytes = reals_of(&args.d, Y) * weft_type_size(args.d.type);
+        *y_bytes = reals_of(&args.d, Y) * weft_type_size(type);
     if (scratch_bytes)
         *scratch_bytes = scratch;
     return WEFT_OK;

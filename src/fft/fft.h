@@ -4,6 +4,7 @@
 #ifndef WI_FFT_H
 #define WI_FFT_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/fft.h"
 
@@ -12,21 +13,54 @@ extern "C" {
 #endif
 
 enum {
+    WI_FFT_NO_DIMENSION = 1 << WEFT_FFT_DIMENSIONS,
     WI_FFT_LOOPS = 6,       /* around a line: other dimensions, the batch, and two of a cut line */
     WI_FFT_MOST_CUT = 1024, /* the longest lines that engines cut lines into */
     WI_FFT_MOST_PRIME = 13  /* larger prime factors need Bluestein's algorithm */
 };
 
-/* One checked call on memory that the place can access; strides and distances are filled in. */
+/* One checked call on memory that the place can access; strides and distances are filled in. Of f16
+ * d.type is f32, the type of all arithmetic and of what comes between. */
 typedef struct wi_fft_args {
     weft_fft_description d;
     const void *x;
     void *y;
+    bool half_x, half_y; /* the array is f16 */
+    unsigned dimensions; /* a set: bit k for dimension k, only these are transformed; 0: all; or
+                            WI_FFT_NO_DIMENSION: the array is copied */
+    /* Not 0: of `whole` indices (or transforms) other ranks have all but `part`. Lines are
+     * transformed as if this were the whole, so that results have the same bits. */
+    size_t part, whole;
     bool prepares;      /* only tables are made */
     size_t *asks_bytes; /* not NULL: only the scratch memory is counted */
 } wi_fft_args;
 
 extern const wi_ladder wi_fft_ladder;
+
+/* ---- calls (fft.c, fft_spread.c) ---- */
+
+enum {
+    WI_FFT_DIVIDED = 8 /* of a layout: part_x and part_y are what this rank has */
+};
+
+/* Checks what does not depend on where arrays are, and fills in the scale. */
+weft_status wi_fft_check(weft_context *ctx, const char *call, const weft_fft_description *given,
+                         weft_fft_description *d);
+/* Elements of dimension k of x (0) or y (1); and how many indices of the divided dimension all
+ * ranks have. */
+size_t wi_fft_length(const weft_fft_description *d, int array, unsigned k);
+size_t wi_fft_divided(const weft_fft_description *d, int array);
+/* Fills in strides, and checks and describes the arrays. */
+weft_status wi_fft_describe(weft_context *ctx, wi_fft_args *args, bool in_place, wi_call *call);
+/* Of f16 arrays arithmetic is that of f32. */
+void wi_fft_narrow(wi_fft_args *args);
+/* Runs a row (NULL: the one that is chosen) on arrays in any memory, as part of another call. */
+weft_status wi_fft_call_run(weft_context *ctx, const char *name, const wi_row *row,
+                            const wi_fft_args *args);
+weft_status wi_fft_over_ranks(weft_context *ctx, const weft_fft_description *given, const void *x,
+                              void *y);
+bool wi_fft_wants_gpus(weft_context *ctx, const wi_fft_args *args);
+weft_status wi_fft_over_gpus(weft_context *ctx, const wi_fft_args *args);
 
 /* Loops over lines: the first is the innermost. Steps are in numbers, real or complex as the arrays
  * are. */
@@ -46,11 +80,13 @@ typedef struct wi_fft_lines {
     size_t stride_in, stride_out;
     wi_fft_loops loops;
     bool swaps_in, swaps_out;
+    bool half_in, half_out; /* the array is f16, and `type` f32 */
     double scale;
     /* Not 0: result k of a line is multiplied by exp(-2 pi i k l / period), where l is the line's
      * number in loop `turning`. */
     size_t period;
-    int turning; /* -1 without period */
+    int turning;  /* -1 without period */
+    size_t whole; /* not 0: so many lines there are with those of other ranks */
 } wi_fft_lines;
 
 /* Both passes of cut lines in groups: of group 0, and the steps in numbers from one group to the
@@ -69,6 +105,7 @@ typedef struct wi_fft_move {
     void *y;
     size_t n_in, n_out;
     bool real_in, real_out;
+    bool half_in, half_out;
     bool mirrors;             /* missing element k is the conjugate of n_out - k, not 0 */
     bool swaps_in, swaps_out; /* before and after the product with `table` */
     const void *table;        /* n_in complex numbers that multiply; or NULL */
@@ -82,7 +119,7 @@ typedef struct wi_fft_move {
  * one takes them. Rows have no gaps inside; x may be y. */
 typedef struct wi_fft_fold {
     weft_type type;
-    bool is_inverse;
+    bool is_inverse, half_in, half_out;
     size_t n;
     const void *x;
     void *y;
@@ -94,6 +131,7 @@ typedef struct wi_fft_fold {
 /* What does the works of a rung. */
 typedef struct wi_fft_engine {
     bool any_length; /* lines of any length; else none with prime factors above 13 */
+    bool halves;     /* lines from and to f16 arrays; moves and folds always do */
     /* Can it transform such lines in one go? */
     bool (*takes)(const weft_context *ctx, const wi_fft_lines *l);
     /* May a line be cut into lines of this length, which are then strided? */
@@ -136,6 +174,23 @@ typedef struct wi_fft_job {
 /* Scratch memory, given back in reverse order. NULL in a rehearsal. */
 void *wi_fft_take(wi_fft_job *job, size_t bytes);
 void wi_fft_give(wi_fft_job *job, size_t bytes);
+/* An array of complex numbers, or of real ones, with the strides of its dimensions. */
+typedef struct wi_fft_side {
+    const void *p;
+    const size_t *strides;
+    size_t apart;
+    bool half;
+} wi_fft_side;
+
+/* Loops over all dimensions but one, and the batch; `counts` are in complex numbers. */
+wi_fft_loops wi_fft_loops_of(const weft_fft_description *d, const size_t *counts, unsigned without,
+                             const wi_fft_side *from, const wi_fft_side *to);
+/* So many lines there are if the call is the part of one over ranks, else 0. */
+size_t wi_fft_whole_of(const wi_fft_args *a, const wi_fft_loops *loops);
+/* Lines of real numbers along the last dimension, to complex ones and back (fft_real.c). */
+weft_status wi_fft_rows_forward(wi_fft_job *job, const wi_fft_side *from, const wi_fft_side *to);
+weft_status wi_fft_rows_back(wi_fft_job *job, const wi_fft_side *from, const wi_fft_side *to);
+
 /* Lines of any length. */
 weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l);
 weft_status wi_fft_do_move(wi_fft_job *job, const wi_fft_move *m);
@@ -152,6 +207,11 @@ void wi_fft_loops_at(const wi_fft_loops *loops, size_t line, size_t *in, size_t 
 
 static inline size_t wi_fft_number_bytes(weft_type type) {
     return 2 * weft_type_size(type);
+}
+
+/* Of an array that may be f16 while arithmetic has `type`. */
+static inline size_t wi_fft_stored_bytes(weft_type type, bool half) {
+    return wi_fft_number_bytes(half ? WEFT_F16 : type);
 }
 
 /* Are all prime factors at most 13? */
@@ -173,6 +233,7 @@ weft_status wi_fft_registers(weft_context *ctx, const void *args);
 weft_status wi_fft_cached(weft_context *ctx, const void *args);
 weft_status wi_fft_clusters(weft_context *ctx, const void *args);
 weft_status wi_fft_fused(weft_context *ctx, const void *args);
+weft_status wi_fft_ranks(weft_context *ctx, const void *request); /* a wi_fft_spread */
 
 #ifdef __cplusplus
 }

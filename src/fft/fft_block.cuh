@@ -38,6 +38,7 @@ struct wi_fft_pass {
     wi_fft_circle circle;             /* of the line that these are part of */
     int turning;                      /* a loop; -1: results are not turned */
     bool lines_in, lines_out; /* are threads next to each other given lines next to each other? */
+    bool half_in, half_out;   /* x, y is f16, which some kernels know */
     T sign_in;                /* -1: conjugates are transformed */
     T scale_re, scale_im;     /* of results that are not turned */
 };
@@ -127,8 +128,9 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
 #undef WI_FFT_BUTTERFLY
 
 /* Lines of a block in shared memory, with that gap. Numbers read or written in global memory that
- * only pass through need not stay in a cache. */
-template <class T, unsigned gap = wi_fft_gap<T>, bool passes_in = false, bool passes_out = false>
+ * only pass through need not stay in a cache. With `halves` the arrays may be f16. */
+template <class T, unsigned gap = wi_fft_gap<T>, bool passes_in = false, bool passes_out = false,
+          bool halves = false>
 struct wi_fft_block {
     using number = wi_fft_number<T>;
     const wi_fft_pass<T> &p;
@@ -160,10 +162,15 @@ struct wi_fft_block {
     template <int R>
     __device__ __forceinline__ void load(unsigned line, unsigned j, unsigned m, T *re,
                                          T *im) const {
-        const number *const from = p.x + at.in + line * p.near_in + j * p.stride_in;
+        const size_t first = at.in + line * p.near_in + j * p.stride_in;
+        const number *const from = p.x + first;
         const size_t step = m * p.stride_in;
         number v[R];
-        if (p.stride_in == 1) { /* then the compiler knows the distances */
+        if (halves && p.half_in) {
+#pragma unroll
+            for (int k = 0; k < R; k++)
+                v[k] = wi_fft_number_at<T>(p.x, true, first + k * step);
+        } else if (p.stride_in == 1) { /* then the compiler knows the distances */
 #pragma unroll
             for (int k = 0; k < R; k++)
                 v[k] = wi_fft_load<passes_in>(from + (unsigned)k * m);
@@ -220,9 +227,15 @@ struct wi_fft_block {
     template <int R>
     __device__ __forceinline__ void store(unsigned line, unsigned j, unsigned before, const T *re,
                                           const T *im) const {
-        number *const to = p.y + at.out + line * p.near_out + j * p.stride_out;
+        const size_t first = at.out + line * p.near_out + j * p.stride_out;
+        number *const to = p.y + first;
         const size_t step = before * p.stride_out;
-        if (p.turning >= 0) {
+        if (halves && p.half_out) { /* the last pass: nothing is turned */
+#pragma unroll
+            for (int k = 0; k < R; k++)
+                wi_fft_set_number<T>(p.y, true, first + k * step,
+                                     {re[k] * p.scale_re, im[k] * p.scale_im});
+        } else if (p.turning >= 0) {
             const number start = p.circle.template at<T>(turn_of(line) * j);
 #pragma unroll
             for (int k = 0; k < R; k++)
@@ -308,6 +321,8 @@ weft_status wi_fft_pass_of(weft_context *ctx, const wi_fft_lines *l, const unsig
     p->sign_in = l->swaps_in ? -1 : 1;
     p->scale_re = (T)l->scale;
     p->scale_im = l->swaps_out ? -(T)l->scale : (T)l->scale;
+    p->half_in = l->half_in;
+    p->half_out = l->half_out;
     p->lines_in = l->loops.used > 0 && l->loops.in[0] < l->stride_in;
     p->lines_out = l->loops.used > 0 && l->loops.out[0] < l->stride_out;
     p->near_in = l->loops.used > 0 ? l->loops.in[0] : 0;

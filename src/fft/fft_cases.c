@@ -86,7 +86,7 @@ static void types(weft_context *ctx) {
     for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++)
         BAD("type", type, bad_types[k]);
     weft_fft_description d = good();
-    d.type = WEFT_F16;
+    d.type = WEFT_BF16;
     test_refused(ctx, weft_fft(ctx, &d, r.x, r.y), WEFT_EUNSUPPORTED, call, "type");
     rig_close(&r);
 }

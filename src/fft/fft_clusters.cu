@@ -200,7 +200,7 @@ static bool team_takes(const weft_context *ctx, const wi_fft_lines *l) {
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
     if (wi_fft_block_takes(ctx, l))
         return true;
-    return is_power && l->n >= (size_t)1 << (is_wide ? 14 : 15) &&
+    return is_power && !l->half_in && !l->half_out && l->n >= (size_t)1 << (is_wide ? 14 : 15) &&
            l->n <= (size_t)1 << (is_wide ? 17 : 18) && !is_near && l->period == 0;
 }
 

@@ -8,10 +8,12 @@
 #include "fft/fft_tables.h"
 
 enum {
-    MOST_RADIX = 10, /* 11 and 13 if n needs them; larger ones have more numbers than registers */
-    MOST_DIRECT = 1024,  /* numbers of a line whose vectors fit the second-level cache */
-    LEAST_CUT = 64,      /* a shorter line is not worth cutting */
-    KEPT_BYTES = 1 << 20 /* for a thread; what it reads and writes takes cache, too */
+    MOST_RADIX = 10,  /* 11 and 13 if n needs them; larger ones have more numbers than registers */
+    MOST_NEAR = 1024, /* numbers of a line whose vectors fit half of a second-level cache */
+    MOST_DIRECT = 4096,    /* not cut if there are lines for several vectors */
+    LEAST_CUT = 64,        /* a shorter line is not worth cutting */
+    TURNS_BYTES = 1 << 19, /* a longer table of factors would drive numbers from the cache */
+    KEPT_BYTES = 1 << 20   /* for a thread; what it reads and writes takes cache, too */
 };
 
 static const wi_fft_simd *simd_of(void) {
@@ -33,6 +35,14 @@ static weft_status work_of(weft_context *ctx, const wi_fft_lines *l, wi_fft_work
     weft_status status = wi_fft_table(ctx, &key, &work->twiddles);
     if (status != WEFT_OK || l->period == 0)
         return status;
+    if (l->turning == 0 && l->period * wi_fft_number_bytes(l->type) <= TURNS_BYTES) {
+        key = (wi_fft_table_key){.kind = WI_FFT_TURNS,
+                                 .type = l->type,
+                                 .n = l->period,
+                                 .part = lanes_of(l->type),
+                                 .rows = l->n};
+        return wi_fft_table(ctx, &key, &work->turns);
+    }
     work->part = wi_fft_powers_part(l->period);
     key = (wi_fft_table_key){
         .kind = WI_FFT_POWERS, .type = l->type, .n = l->period, .part = work->part};
@@ -76,7 +86,10 @@ static void run_share(void *user, int rank, int team) {
 }
 
 static weft_status transform(weft_context *ctx, const wi_fft_lines *l, void *room) {
-    job j = {.transform = l->type == WEFT_F64 ? simd_of()->f64 : simd_of()->f32,
+    const wi_fft_simd *const simd = simd_of();
+    job j = {.transform = l->type == WEFT_F64         ? simd->f64
+                          : l->half_in || l->half_out ? simd->half
+                                                      : simd->f32,
              .lanes = lanes_of(l->type),
              .lines = wi_fft_loops_lines(&l->loops),
              .room_bytes = 4 * l->n * simd_of()->bytes};
@@ -132,16 +145,20 @@ static bool cuts(weft_type type, size_t n) {
 }
 
 static bool takes(const weft_context *ctx, const wi_fft_lines *l) {
+    const size_t lines = l->whole ? l->whole : wi_fft_loops_lines(&l->loops);
+    const size_t lanes = lanes_of(l->type);
     (void)ctx;
-    return l->n < LEAST_CUT || (l->n <= MOST_DIRECT &&
-                                (l->period || wi_fft_loops_lines(&l->loops) >= lanes_of(l->type)));
+    if (l->n <= MOST_NEAR)
+        return l->n < LEAST_CUT || l->period || lines >= lanes;
+    return l->n <= MOST_DIRECT && lines >= 2 * lanes;
 }
 
 weft_status wi_fft_threads(weft_context *ctx, const void *args) {
-    const wi_fft_engine engine = {.takes = takes,
+    const wi_fft_engine engine = {.halves = true,
+                                  .takes = takes,
                                   .cuts = cuts,
                                   .kept_bytes = KEPT_BYTES * (size_t)ctx->threads,
-                                  .together = 64,
+                                  .together = simd_of()->bytes / sizeof(float),
                                   .prepare = prepare,
                                   .lines = transform,
                                   .move = move,

@@ -34,7 +34,7 @@ __host__ __device__ constexpr int most_of(unsigned radix) {
                                                    p.twiddles + s.twiddles);                       \
         break;
 
-template <class T>
+template <class T, bool halves>
 static __global__ void __launch_bounds__(most_threads)
     any_length(const __grid_constant__ wi_fft_pass<T> p,
                const __grid_constant__ any_stages stages) {
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(most_threads)
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
     const unsigned pitch = wi_fft_pitch<T>(stages.n);
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T> block = {
+    const wi_fft_block<T, wi_fft_gap<T>, false, false, halves> block = {
         p,        at,    numbers,          numbers + p.grid.lines * pitch,
         stages.n, pitch, stages.line_bits, blockDim.x};
     block.fill_turns(stages.at[stages.count - 1].radix);
@@ -105,7 +105,7 @@ static unsigned line_bits_of(const wi_fft_lines *l) {
     return bits;
 }
 
-template <class T>
+template <class T, bool halves>
 static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     unsigned radix[WI_FFT_MOST_STAGES], blocks = 0, before = 1, twiddles = 0, threads = 32;
     wi_fft_pass<T> p;
@@ -127,7 +127,7 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues
     if (status != WEFT_OK || !queues)
         return status;
     return WEFT_LAUNCH(
-        any_length<T>, ctx, blocks, threads,
+        (any_length<T, halves>), ctx, blocks, threads,
         wi_fft_shared_bytes<T>(1u << s.line_bits, wi_fft_pitch<T>(s.n), radix[s.count - 1]), p, s);
 }
 
@@ -149,7 +149,7 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
         SHAPE(float, 19683, 736, 27, 27, 27);
     default:
-        return run_any<float>(ctx, l, queues);
+        return run_any<float, false>(ctx, l, queues);
     }
 }
 
@@ -164,18 +164,24 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(double, 4096, 256, 16, 16, 16);
         SHAPE(double, 8192, 512, 16, 8, 8, 8);
     default:
-        return run_any<double>(ctx, l, queues);
+        return run_any<double, false>(ctx, l, queues);
     }
+}
+
+static weft_status run_lines(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    if (l->half_in || l->half_out)
+        return run_any<float, true>(ctx, l, queues);
+    return l->type == WEFT_F64 ? run_f64(ctx, l, queues) : run_f32(ctx, l, queues);
 }
 
 weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *room) {
     (void)room;
-    return l->type == WEFT_F64 ? run_f64(ctx, l, true) : run_f32(ctx, l, true);
+    return run_lines(ctx, l, true);
 }
 
 weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes) {
     *room_bytes = 0;
-    return l->type == WEFT_F64 ? run_f64(ctx, l, false) : run_f32(ctx, l, false);
+    return run_lines(ctx, l, false);
 }
 
 /* Lines next to each other should be read in pieces of 64 bytes or more. */
@@ -185,11 +191,12 @@ bool wi_fft_block_cuts(weft_type type, size_t n) {
 }
 
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
-    const bool is_power = (l->n & (l->n - 1)) == 0, is_wide = l->type == WEFT_F64;
+    const bool is_half = l->half_in || l->half_out; /* by the kernel for any length */
+    const bool is_power = (l->n & (l->n - 1)) == 0 && !is_half, is_wide = l->type == WEFT_F64;
     const bool is_strided =
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
     (void)ctx;
-    if (!is_strided && !is_wide && (l->n == 16807 || l->n == 19683)) /* 7^5, 3^9 */
+    if (!is_strided && !is_wide && !is_half && (l->n == 16807 || l->n == 19683)) /* 7^5, 3^9 */
         return true;
     if (is_strided)
         return wi_fft_block_cuts(l->type, l->n);
@@ -200,6 +207,7 @@ bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
 
 wi_fft_engine wi_fft_block_engine(size_t kept_bytes) {
     wi_fft_engine engine = {};
+    engine.halves = true;
     engine.takes = wi_fft_block_takes;
     engine.cuts = wi_fft_block_cuts;
     engine.kept_bytes = kept_bytes;

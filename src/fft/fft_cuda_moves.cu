@@ -84,9 +84,9 @@ static __device__ wi_fft_number<T> moved(const wi_fft_move &m, size_t in, size_t
     if (is_mirror && !m.mirrors)
         return v;
     if (m.real_in)
-        v.re = ((const T *)m.x)[at];
+        v.re = wi_fft_real_at<T>(m.x, m.half_in, at);
     else
-        v = ((const wi_fft_number<T> *)m.x)[at];
+        v = wi_fft_number_at<T>(m.x, m.half_in, at);
     if (is_mirror)
         v.im = -v.im;
     v = wi_fft_swapped(v, m.swaps_in);
@@ -105,9 +105,9 @@ static __global__ void move(const __grid_constant__ move_params p) {
     const T scale = (T)p.m.scale;
     out += k * p.m.stride_out;
     if (p.m.real_out)
-        ((T *)p.m.y)[out] = v.re * scale;
+        wi_fft_set_real<T>(p.m.y, p.m.half_out, out, v.re * scale);
     else
-        ((wi_fft_number<T> *)p.m.y)[out] = {v.re * scale, v.im * scale};
+        wi_fft_set_number<T>(p.m.y, p.m.half_out, out, {v.re * scale, v.im * scale});
 }
 
 /* Elements k and n / 2 - k, as in fft_cpu_loops.inc. */
@@ -120,12 +120,14 @@ static __global__ void fold(const __grid_constant__ fold_params p) {
     const size_t k = locate(p.grid, p.pieces, &in, &out), back = half - k;
     if (2 * k > half)
         return;
-    const number *const x = (const number *)f.x + in;
-    number *const y = (number *)f.y + out;
     const T scale = f.is_inverse ? (T)1 : (T)0.5;
     const number w = ((const number *)f.roots)[k];
-    number a = x[k * f.stride_in];
-    number b = x[(k > 0 ? back : f.is_inverse ? half : 0) * f.stride_in];
+    number a = wi_fft_number_at<T>(f.x, f.half_in, in + k * f.stride_in);
+    number b = wi_fft_number_at<T>(f.x, f.half_in,
+                                   in + (k > 0          ? back
+                                         : f.is_inverse ? half
+                                                        : 0) *
+                                            f.stride_in);
     if (k == 0 && f.is_inverse)
         a.im = b.im = 0;
     const number sum = {(a.re + b.re) * scale, (a.im - b.im) * scale};
@@ -133,11 +135,13 @@ static __global__ void fold(const __grid_constant__ fold_params p) {
     const number turn = f.is_inverse ? number{w.im, w.re} : number{w.im, -w.re};
     const number odd = wi_fft_product(less, turn);
     const bool is_real = k == 0 && !f.is_inverse;
-    y[k * f.stride_out] = {sum.re + odd.re, is_real ? (T)0 : sum.im + odd.im};
+    wi_fft_set_number<T>(f.y, f.half_out, out + k * f.stride_out,
+                         {sum.re + odd.re, is_real ? (T)0 : sum.im + odd.im});
     if (is_real)
-        y[half * f.stride_out] = {sum.re - odd.re, (T)0};
+        wi_fft_set_number<T>(f.y, f.half_out, out + half * f.stride_out, {sum.re - odd.re, (T)0});
     else if (back != k && k > 0)
-        y[back * f.stride_out] = {sum.re - odd.re, odd.im - sum.im};
+        wi_fft_set_number<T>(f.y, f.half_out, out + back * f.stride_out,
+                             {sum.re - odd.re, odd.im - sum.im});
 }
 
 /* A grid of rows, each cut into pieces of a block's threads. */

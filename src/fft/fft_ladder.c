@@ -6,7 +6,7 @@
 #include "cpu/team.h"
 #include "fft/fft.h"
 
-#define TYPES (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
+#define TYPES (WI_TYPE(WEFT_F16) | WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
 
 /* ---- what rungs can do ---- */
 
@@ -135,6 +135,13 @@ static const wi_row rows[] = {
      .seconds = clusters_seconds,
      .run = wi_fft_clusters},
 #endif
+    {.name = "ranks",
+     .what = "each rank transforms its rows, then columns; the next are transformed as they travel",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_fft_ranks},
 };
 
 const wi_ladder wi_fft_ladder = {"fft", rows, sizeof rows / sizeof rows[0]};

@@ -48,8 +48,8 @@ size_t wi_fft_radices(size_t n, unsigned most, unsigned *radix) {
 }
 
 /* An array of numbers, so many further on. */
-static const void *numbers_at(const wi_fft_lines *l, const void *p, size_t numbers) {
-    return p ? (const char *)p + numbers * wi_fft_number_bytes(l->type) : NULL;
+static const void *numbers_at(const void *p, size_t numbers, size_t number_bytes) {
+    return p ? (const char *)p + numbers * number_bytes : NULL;
 }
 
 /* ---- cutting a line ---- */
@@ -123,14 +123,15 @@ static void cut_line(const wi_fft_lines *l, size_t n1, void *between, wi_fft_lin
     first->y = between;
     first->stride_in = n2 * l->stride_in;
     first->stride_out = n2 * wide;
-    first->swaps_out = false;
+    first->whole = second->whole = 0; /* of which there are many */
+    first->swaps_out = first->half_out = false;
     first->scale = 1;
     first->period = l->n;
     second->n = n2;
     second->x = between;
     second->stride_in = wide;
     second->stride_out = n1 * l->stride_out;
-    second->swaps_in = false;
+    second->swaps_in = second->half_in = false;
     if (is_across(l))
         first->loops.out[0] = 1;
     pack(&l->loops, is_across(l), l->n * wide, first->loops.out);
@@ -168,8 +169,9 @@ static int outermost(const wi_fft_loops *loops) {
 static wi_fft_lines part_of(const wi_fft_lines *l, int k, size_t from, size_t count) {
     wi_fft_lines part = *l;
     part.loops.count[k] = count;
-    part.x = numbers_at(l, l->x, from * l->loops.in[k]);
-    part.y = (void *)(uintptr_t)numbers_at(l, l->y, from * l->loops.out[k]);
+    part.x = numbers_at(l->x, from * l->loops.in[k], wi_fft_stored_bytes(l->type, l->half_in));
+    part.y = (void *)(uintptr_t)numbers_at(l->y, from * l->loops.out[k],
+                                           wi_fft_stored_bytes(l->type, l->half_out));
     return part;
 }
 
@@ -258,7 +260,8 @@ static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l) {
 /* Lines that an engine does not take in one go. */
 static weft_status by_cutting(wi_fft_job *job, const wi_fft_lines *l) {
     size_t lines[2] = {1, 1};
-    const size_t n1 = job->engine->pairs ? job->engine->pairs(l->type, l->n, lines) : 0;
+    const bool pairs = job->engine->pairs && !l->half_in && !l->half_out;
+    const size_t n1 = pairs ? job->engine->pairs(l->type, l->n, lines) : 0;
     return n1 ? by_pairs(job, l, n1, lines) : by_groups(job, l);
 }
 
@@ -301,11 +304,13 @@ static weft_status by_chirp(wi_fft_job *job, const wi_fft_lines *l) {
                           .scale = 1,
                           .turning = -1};
     wi_fft_loop_add(&inner.loops, lines, m, m);
+    inner.whole = l->whole;
     wi_fft_move in = {.type = l->type,
                       .x = l->x,
                       .y = room,
                       .n_in = l->n,
                       .n_out = m,
+                      .half_in = l->half_in,
                       .swaps_in = l->swaps_in,
                       .table = chirp,
                       .scale = 1,
@@ -327,6 +332,7 @@ static weft_status by_chirp(wi_fft_job *job, const wi_fft_lines *l) {
                        .y = l->y,
                        .n_in = l->n,
                        .n_out = l->n,
+                       .half_out = l->half_out,
                        .swaps_out = l->swaps_out,
                        .table = chirp,
                        .scale = l->scale,
@@ -357,6 +363,8 @@ static weft_status copy(wi_fft_job *job, const wi_fft_lines *l) {
                               .y = l->y,
                               .n_in = 1,
                               .n_out = 1,
+                              .half_in = l->half_in,
+                              .half_out = l->half_out,
                               .scale = l->scale,
                               .stride_in = 1,
                               .stride_out = 1,
@@ -364,16 +372,63 @@ static weft_status copy(wi_fft_job *job, const wi_fft_lines *l) {
     return wi_fft_do_move(job, &move);
 }
 
+/* Of f16 arrays, for an engine that takes f32 alone: through an f32 array. */
+static weft_status by_copies(wi_fft_job *job, const wi_fft_lines *l) {
+    const size_t bytes = bytes_of(l);
+    void *const wide = wi_fft_take(job, bytes);
+    wi_fft_lines inner = *l;
+    wi_fft_move in = {.type = l->type,
+                      .x = l->x,
+                      .y = wide,
+                      .n_in = l->n,
+                      .n_out = l->n,
+                      .half_in = true,
+                      .scale = 1,
+                      .stride_in = l->stride_in,
+                      .stride_out = 1,
+                      .loops = l->loops};
+    wi_fft_move out = in;
+    pack(&l->loops, 0, l->n, in.loops.out);
+    inner.half_in = inner.half_out = false;
+    if (l->half_in) {
+        inner.x = wide;
+        inner.stride_in = 1;
+        memcpy(inner.loops.in, in.loops.out, sizeof inner.loops.in);
+    }
+    if (l->half_out) {
+        inner.y = wide;
+        inner.stride_out = 1;
+        memcpy(inner.loops.out, in.loops.out, sizeof inner.loops.out);
+    }
+    out.x = wide;
+    out.y = l->y;
+    out.half_in = false;
+    out.half_out = true;
+    out.stride_in = 1;
+    out.stride_out = l->stride_out;
+    memcpy(out.loops.in, in.loops.out, sizeof out.loops.in);
+    memcpy(out.loops.out, l->loops.out, sizeof out.loops.out);
+    weft_status status = l->half_in ? wi_fft_do_move(job, &in) : WEFT_OK;
+    if (status == WEFT_OK)
+        status = wi_fft_transform(job, &inner);
+    if (status == WEFT_OK && l->half_out)
+        status = wi_fft_do_move(job, &out);
+    wi_fft_give(job, bytes);
+    return status;
+}
+
 weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
+    const wi_fft_engine *const engine = job->engine;
+    const bool is_half = l->half_in || l->half_out;
+    const bool is_chirp = l->n > 1 && !engine->any_length && !wi_fft_is_smooth(l->n);
+    const size_t m = is_chirp && engine->chirps ? engine->chirps(l->type, l->n) : 0;
     wi_fft_lines sorted = *l;
     if (l->n == 1)
         return copy(job, l);
+    if (is_half && (m || (!engine->halves && !is_chirp)))
+        return by_copies(job, l);
     wi_fft_loops_sort(&sorted.loops, &sorted.turning);
-    if (!job->engine->any_length && !wi_fft_is_smooth(sorted.n)) {
-        const size_t m = job->engine->chirps ? job->engine->chirps(l->type, l->n) : 0;
+    if (is_chirp)
         return m ? by_own_chirp(job, &sorted, m) : by_chirp(job, &sorted);
-    }
-    if (job->engine->takes(job->ctx, &sorted))
-        return run_lines(job, &sorted);
-    return by_cutting(job, &sorted);
+    return engine->takes(job->ctx, &sorted) ? run_lines(job, &sorted) : by_cutting(job, &sorted);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs definition and radix2 of the cpu: one line after the other, by one thread. */
+#include "cpu/half.h"
 #include "fft/fft.h"
 #include "fft/fft_cpu.h"
 #include "fft/fft_tables.h"

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cpu/half_simd.h"
 #include "cpu/lanes.h"
 
 #define SHUFFLE __builtin_shufflevector
@@ -114,6 +115,74 @@ WI_INLINE void transpose_f64(wi_doubles *v) {
 #define PRODUCT_SUM wi_plus_product_f32
 #include "fft/fft_simd_lines.inc"
 
+/* ---- f16 arrays: the numbers of a group are widened into a free room before they are loaded, and
+ * narrowed from one after they are stored ---- */
+
+/* Where the numbers of a group are in that room: those of a line one after the other, or, if lines
+ * are next to each other in memory, all first numbers, all second ones and so on. */
+static wi_fft_lines spare_of(const wi_fft_lines *l, bool adjacent, group_f32 *g) {
+    wi_fft_lines spare = *l;
+    spare.stride_in = spare.stride_out = adjacent ? WIDE_f32 : 1;
+    for (size_t lane = 0; lane < WIDE_f32; lane++)
+        g->in[lane] = g->out[lane] = adjacent ? lane : lane * l->n;
+    return spare;
+}
+
+static void load_half(const wi_fft_lines *l, const group_f32 *g, wi_floats *to, float *room) {
+    const uint16_t *const x = l->x;
+    const bool adjacent = are_adjacent_f32(g->in, g->count);
+    group_f32 there = *g;
+    wi_fft_lines spare = spare_of(l, adjacent, &there);
+    spare.x = room;
+    for (size_t k = 0; adjacent && k < l->n; k++)
+        wi_f16_widen_run(2 * g->count, x + 2 * (g->in[0] + k * l->stride_in),
+                         room + 2 * WIDE_f32 * k);
+    for (size_t lane = 0; !adjacent && lane < WIDE_f32; lane++) {
+        float *const line = room + 2 * lane * l->n;
+        if (l->stride_in == 1)
+            wi_f16_widen_run(2 * l->n, x + 2 * g->in[lane], line);
+        for (size_t k = 0; l->stride_in != 1 && k < 2 * l->n; k++)
+            line[k] = wi_f16_widen(x[2 * (g->in[lane] + k / 2 * l->stride_in) + k % 2]);
+    }
+    load_f32(&spare, &there, to);
+}
+
+static void store_half(const wi_fft_lines *l, const group_f32 *g, const wi_floats *from,
+                       float *room) {
+    uint16_t *const y = l->y;
+    const bool adjacent = are_adjacent_f32(g->out, g->count);
+    group_f32 there = *g;
+    wi_fft_lines spare = spare_of(l, adjacent, &there);
+    spare.y = room;
+    store_f32(&spare, &there, from);
+    for (size_t k = 0; adjacent && k < l->n; k++)
+        wi_f16_narrow_run(2 * g->count, room + 2 * WIDE_f32 * k,
+                          y + 2 * (g->out[0] + k * l->stride_out));
+    for (size_t lane = 0; !adjacent && lane < g->count; lane++) {
+        const float *const line = room + 2 * lane * l->n;
+        if (l->stride_out == 1)
+            wi_f16_narrow_run(2 * l->n, line, y + 2 * g->out[lane]);
+        for (size_t k = 0; l->stride_out != 1 && k < 2 * l->n; k++)
+            y[2 * (g->out[lane] + k / 2 * l->stride_out) + k % 2] = wi_f16_narrow(line[k]);
+    }
+}
+
+static void transform_lines_half(const wi_fft_work *work, size_t first, size_t count, void *room) {
+    const wi_fft_lines *const l = work->lines;
+    wi_floats *const x = room, *const y = x + 2 * l->n;
+    group_f32 g;
+    locate_f32(l, first, count, &g);
+    if (l->half_in)
+        load_half(l, &g, x, (float *)y);
+    else
+        load_f32(l, &g, x);
+    wi_floats *const out = between_f32(work, g.turn, x, y);
+    if (l->half_out)
+        store_half(l, &g, out, (float *)(out == x ? y : x));
+    else
+        store_f32(l, &g, out);
+}
+
 #define T double
 #define V wi_doubles
 #define NAME(f) f##_f64
@@ -126,5 +195,7 @@ WI_INLINE void transpose_f64(wi_doubles *v) {
 #define PRODUCT_SUM wi_plus_product
 #include "fft/fft_simd_lines.inc"
 
-const wi_fft_simd WI_FOR_ISA(wi_fft_simd) = {
-    .bytes = WI_VECTOR_BYTES, .f32 = transform_lines_f32, .f64 = transform_lines_f64};
+const wi_fft_simd WI_FOR_ISA(wi_fft_simd) = {.bytes = WI_VECTOR_BYTES,
+                                             .f32 = transform_lines_f32,
+                                             .half = transform_lines_half,
+                                             .f64 = transform_lines_f64};

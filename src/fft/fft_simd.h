@@ -18,6 +18,7 @@ typedef struct wi_fft_work {
     size_t stages;
     unsigned radix[WI_FFT_MOST_CPU_STAGES];
     const void *twiddles; /* WI_FFT_STAGES_OF */
+    const void *turns;    /* of a short period: WI_FFT_TURNS; or NULL, and then these: */
     const void *powers;   /* of a period: WI_FFT_POWERS */
     size_t part;
     const void *lanes; /* of a period: WI_FFT_LANES; or NULL if all lanes are turned alike */
@@ -30,7 +31,7 @@ typedef void wi_fft_transform_lines(const wi_fft_work *work, size_t first, size_
 
 typedef struct wi_fft_simd {
     size_t bytes; /* of a vector */
-    wi_fft_transform_lines *f32, *f64;
+    wi_fft_transform_lines *f32, *half /* arrays of f16 */, *f64;
 } wi_fft_simd;
 
 WI_DECLARE_ISAS(wi_fft_simd, wi_fft_simd);

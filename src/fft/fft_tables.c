@@ -105,6 +105,21 @@ static void fill_lanes(const wi_fft_table_key *key, void *to) {
         }
 }
 
+/* Groups of lanes that a period's lines make. */
+static size_t groups_of(const wi_fft_table_key *key) {
+    return (key->n / key->rows + key->part - 1) / key->part;
+}
+
+static void fill_turns(const wi_fft_table_key *key, void *to) {
+    for (size_t line = 0; line < groups_of(key) * key->part; line++)
+        for (size_t k = 0; k < key->rows; k++) {
+            const complex_long v = root(k * line % key->n, key->n);
+            const size_t at = 2 * (line / key->part * key->rows + k) * key->part + line % key->part;
+            put_part(key->type, to, at, v.re);
+            put_part(key->type, to, at + key->part, v.im);
+        }
+}
+
 /* exp(-pi i k^2 / n). */
 static complex_long chirp(size_t k, size_t n) {
     const unsigned __int128 square = (unsigned __int128)k * k;
@@ -164,6 +179,8 @@ static size_t count_of(const wi_fft_table_key *key) {
         return key->part + powers_rows(key);
     case WI_FFT_LANES:
         return key->rows * key->part;
+    case WI_FFT_TURNS:
+        return groups_of(key) * key->rows * key->part;
     case WI_FFT_CHIRP:
         return key->n;
     default:
@@ -185,6 +202,9 @@ static weft_status fill(weft_context *ctx, const wi_fft_table_key *key, void *to
         break;
     case WI_FFT_LANES:
         fill_lanes(key, to);
+        break;
+    case WI_FFT_TURNS:
+        fill_turns(key, to);
         break;
     case WI_FFT_CHIRP:
         for (size_t k = 0; k < key->n; k++)

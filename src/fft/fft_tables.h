@@ -17,6 +17,8 @@ typedef enum wi_fft_table_kind {
     WI_FFT_ROOTS,     /* w^k for k up to n / 2, w = exp(-2 pi i / n) */
     WI_FFT_POWERS,    /* w^k for k < part, then w^(part k): two factors give each power */
     WI_FFT_LANES, /* w^(k lane) in rows of `part` lanes for k < rows: real parts, imaginary parts */
+    WI_FFT_TURNS, /* w^(k line) for all lines, n / rows of them, in groups of `part` lanes: of each
+                     group, for k < rows, real parts, imaginary parts */
     WI_FFT_CHIRP, /* exp(-pi i k^2 / n) */
     WI_FFT_SPECTRUM /* the transform of length `part` of the conjugate chirp, over `part` */
 } wi_fft_table_kind;

@@ -209,6 +209,8 @@ static void whole_input(const picture *p, const void *x, size_t t, oracle_number
 static void make_half(picture *p, void *x) {
     const weft_fft_description *const d = &p->d;
     const size_t n = numbers_of(d), last = d->n[d->rank - 1], half = last / 2 + 1;
+    const long double scale =
+        d->type == WEFT_F16 ? 1 / sqrtl((long double)n) : 1; /* or it overflows */
     oracle_number *const whole = malloc(n * sizeof *whole);
     assert_non_null(whole);
     for (size_t t = 0; t < d->batch; t++) {
@@ -219,8 +221,8 @@ static void make_half(picture *p, void *x) {
         for (size_t i = 0; i < n / last * half; i++) {
             const size_t at = place_of(d, X, t, i);
             const oracle_number v = whole[i / half * last + i % half];
-            test_store(d->type, x, 2 * at, (test_value){.f = (double)v.re});
-            test_store(d->type, x, 2 * at + 1, (test_value){.f = (double)v.im});
+            test_store(d->type, x, 2 * at, (test_value){.f = (double)(v.re * scale)});
+            test_store(d->type, x, 2 * at + 1, (test_value){.f = (double)(v.im * scale)});
         }
     }
     free(whole);
@@ -256,7 +258,15 @@ static void compare(rig *r, const picture *p, const void *got) {
     }
     /* The definition sums up in f64 one by one. */
     const double sums = is_defined(p->row) ? 0x1p-53 * sqrt((double)n) : 0;
-    const double allowed = 2 * test_roundoff(d->type) * sqrt(log2((double)n) + 3) + sums;
+    /* Arithmetic on f16 is that of f32; then each result is rounded, small ones to a multiple. */
+    const bool is_half = d->type == WEFT_F16;
+    const double u = test_roundoff(is_half ? WEFT_F32 : d->type);
+    const double rounding =
+        is_half ? test_roundoff(WEFT_F16) + test_half_tiny(WEFT_F16) *
+                                                sqrt((double)(n / last * kept * 2 * d->batch)) /
+                                                (double)sqrtl(size)
+                : 0;
+    const double allowed = 2 * u * sqrt(log2((double)n) + 3) + sums + rounding;
     if (!(sqrtl(wrong) <= allowed * sqrtl(size)))
         fail_msg("%s: rms error %.3Lg of the results, allowed is %.3g", describe(r, p),
                  sqrtl(wrong / size), allowed);
@@ -302,7 +312,8 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
     rig *const r = user;
     picture p = {.row = row};
     weft_fft_description *const d = &p.d;
-    d->type = at[0] ? WEFT_F64 : WEFT_F32;
+    static const weft_type types[] = {WEFT_F32, WEFT_F64, WEFT_F16};
+    d->type = types[at[0]];
     d->kind = at[1] < 2 ? WEFT_FFT_COMPLEX : (weft_fft_kind)(at[1] - 1);
     d->direction = at[1] == 1 ? WEFT_FFT_INVERSE : WEFT_FFT_FORWARD;
     if (!draw_lengths(r, &p, n, at[2]))
@@ -327,7 +338,7 @@ static void all_pictures(weft_context *ctx) {
     const test_sweep s = {.sizes = lengths,
                           .size_count = sizeof lengths / sizeof *lengths,
                           .ladder = &wi_fft_ladder,
-                          .extent = {2, KINDS, WEFT_FFT_DIMENSIONS},
+                          .extent = {3, KINDS, WEFT_FFT_DIMENSIONS},
                           .must = 3,
                           .share = 60,
                           .one_in = 4,
@@ -354,6 +365,13 @@ static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t
     d->apart_x = d->apart_y = across ? 1 : n;
     p.in_place = test_below(&r->random, 2);
     run_case(r, &p);
+}
+
+/* Of f16, by the kernel for any length, cut in two where others are not; and columns. */
+static void run_halves(rig *r, const wi_row *row) {
+    run_long(r, row, WEFT_F16, 1 << 13, 1, false);
+    run_long(r, row, WEFT_F16, 1 << 12, 3, true);
+    run_long(r, row, WEFT_F16, 1021, 3, false);
 }
 
 /* Several groups, the last one smaller; on a GPU by each of the kernels. */
@@ -409,6 +427,8 @@ static void long_lines(weft_context *ctx) {
         const bool is_fused = strcmp(name, "fused") == 0;
         if (!is_cluster && !is_fused && strcmp(name, "cached") != 0 && strcmp(name, "threads") != 0)
             continue;
+        if (!is_cluster && !is_fused) /* which have no lines of f16 of their own */
+            run_halves(&r, rows[k]);
         for (int t = 0; t < 2; t++) {
             const weft_type type = t ? WEFT_F64 : WEFT_F32;
             if (is_fused)
@@ -425,10 +445,36 @@ static void long_lines(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* ---- f16 ---- */
+
+/* Sums beyond the largest f16 are infinite, unless they are scaled: that comes before rounding. */
+static void halves_overflow(weft_context *ctx) {
+    enum {
+        N = 4096
+    };
+    static const uint16_t four = 0x4400, infinite = 0x7c00;
+    static uint16_t x[2 * N], y[2 * N];
+    weft_fft_description d = {.type = WEFT_F16, .rank = 2, .n = {N / 2, 2}, .batch = 1};
+    for (size_t k = 0; k < N; k++)
+        x[2 * k] = x[2 * k + 1] = four;
+    for (int scaled = 0; scaled < 2; scaled++) {
+        memset(y, TEST_POISON, sizeof y);
+        d.scale = scaled ? 1.0 / N : 8;
+        const weft_status status = weft_fft(ctx, &d, x, y);
+        if (status != WEFT_OK)
+            fail_msg("%s", weft_message(ctx));
+        assert_int_equal(y[0], scaled ? four : infinite);
+        assert_int_equal(y[1], scaled ? four : infinite);
+        for (size_t k = 2; k < sizeof y / sizeof *y; k++)
+            assert_int_equal(y[k] & 0x7fff, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_pictures),
         TEST_ON_EACH_PLACE(long_lines),
+        TEST_ON_EACH_PLACE(halves_overflow),
     };
     return cmocka_run_group_tests_name("fft", tests, NULL, NULL);
 }

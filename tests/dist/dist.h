@@ -74,6 +74,8 @@ void dist_test_scan(void **state);
 void dist_test_histogram(void **state);
 void dist_test_gemm(void **state);
 void dist_test_gemm_failure(void **state);
+void dist_test_fft(void **state);
+void dist_test_fft_refusals(void **state);
 void dist_test_blend(void **state);
 void dist_test_nbody(void **state);
 void dist_test_select(void **state);

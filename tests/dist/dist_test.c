@@ -136,6 +136,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_quantile),  cmocka_unit_test(dist_test_gather),
         cmocka_unit_test(dist_test_columns),   cmocka_unit_test(dist_test_group),
         cmocka_unit_test(dist_test_by_key),    cmocka_unit_test(dist_test_records),
+        cmocka_unit_test(dist_test_fft),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -159,6 +160,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_quantile),     cmocka_unit_test(dist_test_gather),
         cmocka_unit_test(dist_test_columns),      cmocka_unit_test(dist_test_group),
         cmocka_unit_test(dist_test_by_key),       cmocka_unit_test(dist_test_records),
+        cmocka_unit_test(dist_test_fft),          cmocka_unit_test(dist_test_fft_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
