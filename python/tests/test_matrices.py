@@ -196,6 +196,12 @@ def test_sparse(rng, tmp_path):
     assert factor.report["ordering"] == "amd" and sorted(factor.permutation) == list(range(144))
     assert 1 <= factor.condition() < 1e4
     np.testing.assert_allclose(factor.factor(2 * a.tocsr()).solve(b), x / 2, atol=1e-10)
+    factor.save(tmp_path / "plan")
+    again = weft.sparse.load(tmp_path / "plan", a.tocsr())
+    assert again.report["ordering"] == "amd"
+    np.testing.assert_allclose(again.solve(b), x, atol=1e-10)
+    with pytest.raises(weft.FileError):
+        weft.sparse.load(tmp_path / "nothing", a)
     matrix = weft.sparse.Matrix.of(a.tocsr())
     np.testing.assert_allclose(matrix @ b, a @ b, atol=1e-12)
     assert abs(matrix.toscipy() - a).max() == 0

@@ -203,8 +203,8 @@ def test_choice(rng):
             same(weft.flatnonzero(x), np.flatnonzero(x))
             if n:
                 index = rng.integers(0, n, 20)
-                same_bits(weft.take_at(x, index), x[index])
+                same_bits(weft.take(x, index), x[index])
             a, b = np.sort(x), np.sort(numbers(rng, 20, dtype))
             same_bits(weft.merge(weft.sort(a), weft.sort(b)), weft.sort(np.concatenate([a, b])))
     with pytest.raises(weft.ArgumentError, match="index"):
-        weft.take_at(np.arange(3.0), np.array([0, 3]))
+        weft.take(np.arange(3.0), np.array([0, 3]))

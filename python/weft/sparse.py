@@ -94,10 +94,10 @@ class Matrix:
 class Factor:
     """A = L L' with rows and columns in an order that keeps L sparse; what cholesky gives."""
 
-    def __init__(self, matrix, ordering, permutation, seconds):
+    def __init__(self, matrix, plan):
         self.matrix = matrix
         self._lock = threading.Lock()
-        self._plan = _core.chol_analyze(current(), matrix._handle, ordering, permutation, seconds)
+        self._plan = plan
 
     def factor(self, a=None, *, progress=None):
         """Factors, also other values with the same pattern: `a`, made as the first matrix was."""
@@ -148,6 +148,11 @@ class Factor:
         n = self.matrix.shape[0]
         return np.frombuffer(_core.chol_permutation(self._plan, n), np.int64)
 
+    def save(self, path):
+        """Writes the order and the pattern of L to a file, for sparse.load; not its values."""
+        with self._lock:
+            _core.chol_save(current(), self._plan, os.fspath(path))
+
     def logdet(self):
         """The logarithm of the determinant."""
         return self.report["logdet"]
@@ -189,8 +194,16 @@ def cholesky(a, *, ordering=None, permutation=None, storage="full", progress=Non
     if permutation is not None:
         permutation = np.ascontiguousarray(permutation, np.int64)
         ordering = ordering or "given"
-    plan = Factor(Matrix.of(a, storage), ordering, permutation, seconds)
-    return plan.factor(progress=progress)
+    matrix = Matrix.of(a, storage)
+    plan = _core.chol_analyze(current(), matrix._handle, ordering, permutation, seconds)
+    return Factor(matrix, plan).factor(progress=progress)
+
+
+def load(path, a, *, storage="full", progress=None):
+    """Factors `a`, which has the pattern of the matrix whose Factor was saved, without analysing it
+    again."""
+    plan = _core.chol_load(current(), os.fspath(path))
+    return Factor(Matrix.of(a, storage), plan).factor(progress=progress)
 
 
 def solve(a, b, *, refine=2, **options):
@@ -208,4 +221,4 @@ def write(path, a, *, storage="general"):
     _core.sparse_write(current(), Matrix.of(a, storage)._handle, os.fspath(path))
 
 
-__all__ = ["Factor", "Matrix", "cholesky", "read", "solve", "write"]
+__all__ = ["Factor", "Matrix", "cholesky", "load", "read", "solve", "write"]
