@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._arrays import cut, flat, shaped
+from ._arrays import cut, flat
 from ._context import current
 from ._move import take
 
@@ -99,7 +99,7 @@ class Generator:
             count = 1 if size is None else int(np.prod(size))
             if count > n:
                 raise ValueError(f"choice: {count} different ones of {n}")
-            chosen = shaped(cut(self.permutation(n), count), () if size is None else size)
+            chosen = cut(self.permutation(n), count).reshape(() if size is None else size)
         return take(a, chosen, axis=0) if hasattr(a, "shape") else chosen
 
 
