@@ -30,22 +30,24 @@ static weft_conv conv_of(const wp_arguments *v) {
     return conv;
 }
 
-static weft_status conv_forward(weft_context *ctx, wp_arguments *v) {
+/* The three calls of a convolution, which take their arrays in the order of the arguments. */
+static weft_status convolve(weft_context *ctx, wp_arguments *v,
+                            __typeof__(weft_conv_forward) *run) {
     weft_images x = images_of(v, v->a[0].type);
     weft_conv conv = conv_of(v);
-    return wp.weft_conv_forward(ctx, &x, &conv, v->a[0].p, v->a[1].p, v->a[2].p);
+    return run(ctx, &x, &conv, v->a[0].p, v->a[1].p, v->a[2].p);
+}
+
+static weft_status conv_forward(weft_context *ctx, wp_arguments *v) {
+    return convolve(ctx, v, wp.weft_conv_forward);
 }
 
 static weft_status conv_backward_data(weft_context *ctx, wp_arguments *v) {
-    weft_images x = images_of(v, v->a[0].type);
-    weft_conv conv = conv_of(v);
-    return wp.weft_conv_backward_data(ctx, &x, &conv, v->a[0].p, v->a[1].p, v->a[2].p);
+    return convolve(ctx, v, wp.weft_conv_backward_data);
 }
 
 static weft_status conv_backward_weights(weft_context *ctx, wp_arguments *v) {
-    weft_images x = images_of(v, v->a[0].type);
-    weft_conv conv = conv_of(v);
-    return wp.weft_conv_backward_weights(ctx, &x, &conv, v->a[0].p, v->a[1].p, v->a[2].p);
+    return convolve(ctx, v, wp.weft_conv_backward_weights);
 }
 
 static weft_pool pool_of(const wp_arguments *v) {
