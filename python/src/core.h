@@ -36,6 +36,7 @@
     CALL(weft_trace_begin)                                                                         \
     CALL(weft_trace_end)                                                                           \
     CALL(weft_sort)                                                                                \
+    CALL(weft_sort_pairs)                                                                          \
     CALL(weft_sort_indices)                                                                        \
     CALL(weft_sort_segments)                                                                       \
     CALL(weft_is_sorted)                                                                           \
@@ -99,6 +100,7 @@
     CALL(weft_random_integers)                                                                     \
     CALL(weft_random_permutation)                                                                  \
     CALL(weft_gemm)                                                                                \
+    CALL(weft_gemv)                                                                                \
     CALL(weft_gemm_batch_strided)                                                                  \
     CALL(weft_transpose)                                                                           \
     CALL(weft_trsm)                                                                                \

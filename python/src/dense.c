@@ -33,6 +33,13 @@ static weft_status gemm(weft_context *ctx, wp_arguments *v) {
                         b->p, b->ld, v->r[1], c->p, c->ld);
 }
 
+/* y = A x or, with WEFT_TRANSPOSE_A, At x. */
+static weft_status gemv(weft_context *ctx, wp_arguments *v) {
+    const wp_array *a = &v->a[0], *x = &v->a[1], *y = &v->a[2];
+    return wp.weft_gemv(ctx, (unsigned)v->i[0] | major(a), a->type, y->type, y->n, x->n, 1, a->p,
+                        a->ld, x->p, 1, 0, y->p, 1);
+}
+
 static weft_status gemm_batch(weft_context *ctx, wp_arguments *v) {
     size_t m = (size_t)v->i[0], n = (size_t)v->i[1], k = (size_t)v->i[2];
     return wp.weft_gemm_batch_strided(ctx, WEFT_ROW_MAJOR, v->a[0].type, v->a[2].type, m, n, k, 1,
@@ -139,6 +146,7 @@ static weft_status blend(weft_context *ctx, wp_arguments *v) {
 
 const wp_row wp_dense_rows[] = {
     {"gemm", "irrmmw", gemm},                   /* how, alpha, beta, a, b, c */
+    {"gemv", "imao", gemv},                     /* how, a, x, y */
     {"gemm_batch", "iiiiiiaao", gemm_batch},    /* m, n, k, strides of a and b, count, a, b, c */
     {"trsm", "imw", trsm},                      /* how, a, b */
     {"lu_factor", "wo", lu_factor},             /* a, by rows, pivot */

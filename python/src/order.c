@@ -7,6 +7,11 @@ static weft_status sort(weft_context *ctx, wp_arguments *v) {
     return wp.weft_sort(ctx, (weft_order)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].p);
 }
 
+static weft_status sort_pairs(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_sort_pairs(ctx, (weft_order)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p,
+                              v->a[1].p, v->a[2].width, v->a[2].p, v->a[3].p);
+}
+
 static weft_status argsort(weft_context *ctx, wp_arguments *v) {
     return wp.weft_sort_indices(ctx, (weft_order)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p,
                                 v->a[1].type, v->a[1].p);
@@ -65,6 +70,7 @@ static weft_status quantiles(weft_context *ctx, wp_arguments *v) {
 
 const wp_row wp_order_rows[] = {
     {"sort", "iao", sort},                      /* order, x, y */
+    {"sort_pairs", "iaoao", sort_pairs},        /* order, keys, sorted, values, theirs */
     {"argsort", "iao", argsort},                /* order, x, indices */
     {"sort_segments", "iaoaoa", sort_segments}, /* order, keys, sorted, values, theirs, offsets */
     {"is_sorted", "ia=", is_sorted},            /* order, x; the first position out of order */

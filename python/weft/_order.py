@@ -34,6 +34,18 @@ def sort(a, axis=-1, *, descending=False, out=None):
     return finish(back(y), a, out)
 
 
+def sort_pairs(keys, values, *, descending=False):
+    """The keys in order, and the values moved with them: (keys, values). Equal keys keep their
+    order."""
+    c = current()
+    x, carried = flat(take(c, keys)), flat(take(c, values))
+    if x.shape != carried.shape:
+        raise ValueError(f"sort_pairs: {carried.size} values for {x.size} keys")
+    y, moved = new(c, x, x.shape, x.dtype), new(c, carried, carried.shape, carried.dtype)
+    _core.sort_pairs(c, descending, x, y, carried, moved)
+    return finish(y, keys), finish(moved, values)
+
+
 def argsort(a, axis=-1, *, descending=False, out=None):
     """The positions (int64) that put `a` in order. Equal elements keep their order."""
     c = current()
@@ -298,6 +310,7 @@ __all__ = [
     "quantile",
     "searchsorted",
     "sort",
+    "sort_pairs",
     "top_k",
     "unique",
 ]

@@ -65,8 +65,12 @@ def matmul(a, b, *, out=None, strict=False, tf32=False):
     m, n = left.shape[0], right.shape[1]
     shape = (() if rows else (m,)) + (() if cols else (n,))
     z = output(c, x, shape, dtype, out)
-    how = (_STRICT if strict else 0) | (_TF32 if tf32 else 0)
-    _core.gemm(c, how, 1.0, 0.0, left, right, shaped(z, (m, n)))
+    if rows != cols and not strict and x.dtype.kind == "f":
+        matrix, vector = (y, x) if rows else (x, y)
+        _core.gemv(c, _TRANSPOSE if rows else 0, matrix, vector, z)
+    else:
+        how = (_STRICT if strict else 0) | (_TF32 if tf32 else 0)
+        _core.gemm(c, how, 1.0, 0.0, left, right, shaped(z, (m, n)))
     return finish(z, a, out) if shape or out is not None or type(z) is not ndarray else z[()]
 
 
