@@ -40,7 +40,7 @@ fresh() {
     inside 'apt-get -qq update'
 }
 inside() { # inside COMMANDS: by a shell of the fresh system, which tells what it did if it fails
-    if ! chroot "$root" env -i HOME=/srv PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+    if ! chroot "$root" env -i HOME=/srv PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
         DEBIAN_FRONTEND=noninteractive sh -ec "$1" >"$work/log" 2>&1; then
         tail -n 40 "$work/log" >&2
         echo "fresh: failed: $1" >&2
