@@ -22,6 +22,7 @@ option(WEFT_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer
 option(WEFT_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 option(WEFT_QUICK_KERNELS "Compile kernels to see that they compile: quickly, and slow to run" OFF)
 option(WEFT_BLAS "Build libweft_blas, the names of BLAS on top of the library" ON)
+option(WEFT_PYTHON_PACKAGE "Install the Python package, which uses the library installed with it" OFF)
 option(WEFT_BENCH "Build bench/peers, the libraries raced against weft" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

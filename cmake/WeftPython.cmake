@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The Python package: its extension module, and for a wheel the library and the command beside it.
-# The module knows the library by name only and loads it when it is imported, so that it is built in
+# WEFT_PYTHON_PACKAGE=ON: `cmake --install` installs the package, too, which uses the library that is
+# installed with it. The module knows the library by name only and loads it when it is imported, so that it is built in
 # a second, with any build of the library or none.
 
-if(SKBUILD) # pip builds a wheel: what is asked for must be there
+if(SKBUILD OR WEFT_PYTHON_PACKAGE) # what is asked for must be there
     find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
 else()
     # The first python3 with numpy and pytest, which the tests need; else any.
@@ -57,3 +58,21 @@ foreach(source IN LISTS python_files)
     file(MAKE_DIRECTORY ${python_package})
     file(CREATE_LINK ${source} ${python_package}/${name} SYMBOLIC)
 endforeach()
+
+if(WEFT_PYTHON_PACKAGE)
+    set(WEFT_PYTHON_FOLDER lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages
+        CACHE STRING "Where in the prefix the Python package is installed")
+    # The system finds libraries in /usr/lib by itself; elsewhere the module knows the way.
+    if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+        file(RELATIVE_PATH way /${WEFT_PYTHON_FOLDER}/weft /${CMAKE_INSTALL_LIBDIR})
+        set_target_properties(weft_python PROPERTIES INSTALL_RPATH "$ORIGIN/${way}")
+    endif()
+    install(TARGETS weft_python LIBRARY DESTINATION ${WEFT_PYTHON_FOLDER}/weft)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/weft DESTINATION ${WEFT_PYTHON_FOLDER}
+            FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed"
+            PATTERN "__pycache__" EXCLUDE)
+    # What pip and importlib.metadata know of it
+    set(facts ${PROJECT_BINARY_DIR}/python/METADATA)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/METADATA.in ${facts} @ONLY)
+    install(FILES ${facts} DESTINATION ${WEFT_PYTHON_FOLDER}/weft-${PROJECT_VERSION}.dist-info)
+endif()

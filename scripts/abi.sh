@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Compares the ABI of the library with that of the last tag, by abidiff: what programs that were built
-# against that release rely on may be added to, not changed. Builds both, without CUDA and with little
+# against that release rely on may be added to, not changed. Builds both, without CUDA and without
 # optimisation, in build-abi. Says why it does nothing where there is no abidiff or no tag.
 #   scripts/abi.sh [JOBS]
 set -euo pipefail
@@ -19,9 +19,9 @@ if [ -z "$tag" ]; then
 fi
 
 build() { # build SOURCES NAME
-    cmake -S "$1" -B "build-abi/$2" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-O1 -g -w" \
+    cmake -S "$1" -B "build-abi/$2" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-O0 -g -w" \
         -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF -DWEFT_MPI=OFF -DWEFT_OPENACC=OFF -DWEFT_LADDER=OFF \
-        -DWEFT_FORTRAN=OFF -DWEFT_WERROR=OFF >/dev/null
+        -DWEFT_FORTRAN=OFF -DWEFT_WERROR=OFF -DWEFT_ISA=NATIVE >/dev/null
     cmake --build "build-abi/$2" -j "$jobs" --target weft_shared >/dev/null
 }
 mkdir -p "build-abi/sources-$tag"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Unpacks the packages in build-deb into one folder, as apt would into /, and uses what is there: the
-# command, and programs in C, C++ and Fortran through pkg-config.
+# command, programs in C, C++ and Fortran through pkg-config, and the Python package if numpy is here.
 #   scripts/deb_test.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-for package in libweft0 libweft-dev weft; do
+for package in libweft0 libweft-dev weft python3-weft; do
     deb=$(find build-deb -maxdepth 1 -name "${package}_*.deb")
     [ -n "$deb" ] || fail "no $package in build-deb; run make deb first"
     dpkg-deb -x "$deb" "$root"
@@ -45,4 +45,18 @@ c++ -std=c++17 tests/install/hpp/consumer.cpp -o "$work/cxx" "${flags[@]}"
 read -ra flags <<<"$(pkg-config --cflags --libs weft_fortran)"
 gfortran -J"$work" "$examples/first.f90" -o "$work/first" "${flags[@]}"
 "$work/first" cpu:1
-echo "deb_test: the packages work, from C, C++ and Fortran"
+
+# The Python package has no library of its own, and one extension module for all versions of Python.
+python=$root/usr/lib/python3/dist-packages
+[ -e "$python/weft/_core.abi3.so" ] || fail "python3-weft has no extension module"
+[ -z "$(find "$python" -name 'libweft*')" ] || fail "python3-weft has a library of its own"
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+    PYTHONPATH=$python /usr/bin/python3 -c "
+import importlib.metadata, numpy, weft
+assert weft._library.path == 'libweft.so.0' and weft.__file__.startswith('$python')
+assert importlib.metadata.version('weft') == weft.__version__
+assert (weft.sort(numpy.array([3.0, 1, 2])) == [1, 2, 3]).all()"
+else
+    echo "deb_test: no numpy here, so python3-weft was not used"
+fi
+echo "deb_test: the packages work, from C, C++, Fortran and Python"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What a newcomer does, each on a fresh system in a folder: README's first command in a clone; the Debian
-# packages of build-deb, if they are there, with programs in C, C++ and Fortran; the wheel in dist/, if it
-# is there, with nothing but Python and numpy. Needs root, mmdebstrap and a network; minutes each.
+# packages of build-deb, if they are there, with the programs that the documentation shows in C, C++,
+# Fortran and Python; the wheel in dist/, if it is there, with nothing but Python and numpy. Needs root,
+# mmdebstrap and a network; minutes each. WEFT_FRESH names the parts to run: "demo packages wheel".
 #   scripts/fresh.sh [SUITE [SOURCES]]     bookworm by default; SOURCES as mmdebstrap takes them
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,6 +16,8 @@ if [ "$(id -u)" != 0 ] || ! command -v mmdebstrap >/dev/null; then
 fi
 work=$(mktemp -d)
 root=$work/root
+parts=" ${WEFT_FRESH:-demo packages wheel} "
+wanted() { [[ $parts == *" $1 "* ]]; }
 leave() {
     umount "$root/proc" "$root/dev" 2>/dev/null || true
     rm -rf --one-file-system "$work"
@@ -37,7 +40,7 @@ fresh() {
     inside 'apt-get -qq update'
 }
 inside() { # inside COMMANDS: by a shell of the fresh system, which tells what it did if it fails
-    if ! chroot "$root" env -i HOME=/srv PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+    if ! chroot "$root" env -i HOME=/srv PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
         DEBIAN_FRONTEND=noninteractive sh -ec "$1" >"$work/log" 2>&1; then
         tail -n 40 "$work/log" >&2
         echo "fresh: failed: $1" >&2
@@ -45,35 +48,45 @@ inside() { # inside COMMANDS: by a shell of the fresh system, which tells what i
     fi
 }
 
-fresh "README's first command"
-inside 'apt-get -qq install -y git make'
-git clone -q . "$root/srv/weft"
-inside 'cd /srv/weft && git config --global --add safe.directory /srv/weft && make demo'
-tail -n 3 "$work/log"
+# The first block of code of a language in a page of the documentation, as it stands there.
+block() { # block LANGUAGE PAGE
+    awk -v start="^\`\`\`$1\$" '/^```/ && inside { exit } inside { print } $0 ~ start { inside = 1 }' "$2"
+}
 
-if compgen -G 'build-deb/*.deb' >/dev/null; then
+if wanted demo; then
+    fresh "README's first command"
+    inside 'apt-get -qq install -y git make'
+    git clone -q . "$root/srv/weft"
+    inside 'cd /srv/weft && git config --global --add safe.directory /srv/weft && make demo'
+    tail -n 3 "$work/log"
+fi
+
+if wanted packages && compgen -G 'build-deb/*.deb' >/dev/null; then
     fresh "the packages"
     cp build-deb/*.deb "$root/srv/"
+    block c README.md >"$root/srv/first.c"
+    block cpp docs/languages.md >"$root/srv/first.cpp"
+    block python python/README.md >"$root/srv/first.py"
     inside 'apt-get -qq install -y /srv/*.deb gcc g++ gfortran libc6-dev pkg-config'
     inside 'weft --version && weft random normal -n 1000 -o /srv/x.npy && weft summary /srv/x.npy'
     inside 'cd /srv && e=/usr/share/doc/weft/examples
+        cc first.c $(pkg-config --cflags --libs weft) -o first && ./first
+        c++ -std=c++17 first.cpp $(pkg-config --cflags --libs weft) -o first && ./first
         cc -std=c17 $e/lesson01_add.c $(pkg-config --cflags --libs weft) -o lesson && ./lesson
         gfortran $e/first.f90 $(pkg-config --cflags --libs weft_fortran) -o first && ./first cpu:1
         man -w weft_sort >/dev/null 2>&1 || test -e /usr/share/man/man3/weft_sort.3.gz'
     cp tests/install/hpp/consumer.cpp "$root/srv/"
     inside 'cd /srv && c++ -std=c++17 consumer.cpp $(pkg-config --cflags --libs weft) -o cxx && ./cxx'
-    echo "fresh: the packages work, from C, C++ and Fortran"
+    inside 'cd /srv && python3 first.py && python3 -c "import weft; print(weft.climb(\"map\", n=4096))"'
+    echo "fresh: the packages work, from C, C++, Fortran and Python"
 fi
 
-if compgen -G 'dist/weft-*.whl' >/dev/null; then
+if wanted wheel && compgen -G 'dist/weft-*.whl' >/dev/null; then
     fresh "the wheel"
+    block python python/README.md >"$root/srv/first.py"
     cp "$(ls -t dist/weft-*.whl | head -n 1)" "$root/srv/"
     inside 'apt-get -qq install -y --no-install-recommends python3-pip python3-numpy'
     inside 'pip install --no-index --no-deps --break-system-packages /srv/weft-*.whl'
-    inside 'python3 -c "
-import numpy, weft
-x = numpy.array([3, 1, 2], numpy.float32)
-assert (weft.sort(x) == [1, 2, 3]).all() and weft.sum(x) == 6
-print(weft.linalg.solve(numpy.eye(3), x))"'
+    inside 'python3 /srv/first.py && weft --version'
     echo "fresh: the wheel works with Python and numpy alone"
 fi

@@ -40,6 +40,10 @@ os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && return
     return 1
 }
 
+has_headers_of_python() { # those of the system's own, which packages are built for
+    /usr/bin/python3 -c 'import sysconfig, os; os.stat(sysconfig.get_path("include") + "/Python.h")'
+}
+
 has_acc() { [[ -d /usr/lib/gcc/x86_64-linux-gnu/$1/accel/nvptx-none ]]; }
 wish_mpi() { has_mpi || wished+=(libopenmpi-dev openmpi-bin); }
 wish_python() { has_python || wished+=(python3-dev python3-numpy python3-pytest); }
@@ -74,6 +78,8 @@ need_deb() {
     need have gfortran -- gfortran
     need have dpkg-buildpackage -- dpkg-dev
     need have dh -- debhelper
+    need have dh_python3 -- dh-python
+    need has_headers_of_python -- python3-dev
     need pkg-config --exists libpng -- libpng-dev
 }
 need_format() { need has_clang_format_14 -- clang-format-14; }

@@ -27,7 +27,7 @@ cat "$WEFT_SOURCE/docs/recipes.md" "$WEFT_SOURCE/docs/languages.md" | awk '
     }
     /^```/ {
         inside = 0
-        if (language ~ /^(c|cpp|rust|julia|csharp)$/)
+        if (language ~ /^(c|cpp|rust|julia|csharp|lua)$/)
             printf "%s", text > sprintf("%02d.%s%s", ++count, mpi, language)
     }
     inside { text = text $0 "\n" }'
@@ -63,10 +63,22 @@ for file in *.*; do
         fi
         run=(julia "$file")
         ;;
-    *)
-        left_out+=" ${file#*.}"
-        continue
+    *.csharp)
+        if ! command -v mcs >/dev/null || ! command -v mono >/dev/null; then
+            left_out+=" C#"
+            continue
+        fi
+        mcs -nologo -out:program.exe "$file"
+        run=(mono program.exe)
         ;;
+    *.lua)
+        if ! command -v luajit >/dev/null; then
+            left_out+=" Lua"
+            continue
+        fi
+        run=(luajit "$file")
+        ;;
+    *) fail "no way to run $file" ;;
     esac
     "${run[@]}" >log 2>&1 || {
         cat log >&2

@@ -168,6 +168,37 @@ static PyObject *permutation(PyObject *module, PyObject *args) {
     return PyBytes_FromStringAndSize((const char *)wp.weft_chol_permutation(plan), 8 * n);
 }
 
+/* chol_save(context, plan, path) */
+static PyObject *save_plan(PyObject *module, PyObject *args) {
+    (void)module;
+    wp_context *c;
+    PyObject *capsule;
+    const char *path;
+    if (!PyArg_ParseTuple(args, "O&Os:chol_save", wp_take_context, &c, &capsule, &path))
+        return NULL;
+    const weft_chol *plan = plan_of(capsule);
+    weft_status status = WEFT_EARG;
+    PyThreadState *save = PyEval_SaveThread();
+    if (plan != NULL)
+        status = wp.weft_chol_save(c->ctx, plan, path);
+    PyEval_RestoreThread(save);
+    return wp_end(c, status, NULL, 0) ? Py_NewRef(Py_None) : NULL;
+}
+
+/* chol_load(context, path): a plan */
+static PyObject *load_plan(PyObject *module, PyObject *args) {
+    (void)module;
+    wp_context *c;
+    const char *path;
+    if (!PyArg_ParseTuple(args, "O&s:chol_load", wp_take_context, &c, &path))
+        return NULL;
+    weft_chol *plan = NULL;
+    PyThreadState *save = PyEval_SaveThread();
+    weft_status status = wp.weft_chol_load(c->ctx, path, &plan);
+    PyEval_RestoreThread(save);
+    return wp_end(c, status, NULL, 0) ? capsule_of(plan) : NULL;
+}
+
 PyMethodDef wp_chol_methods[] = {
     {"chol_analyze", analyze, METH_VARARGS,
      "chol_analyze(context, matrix, ordering, permutation, seconds, kind, signs, perturbation)"},
@@ -175,5 +206,7 @@ PyMethodDef wp_chol_methods[] = {
     {"chol_solve", solve, METH_VARARGS, "chol_solve(context, plan, matrix, part, refine, n, b, x)"},
     {"chol_report", report, METH_VARARGS, "chol_report(context, plan)"},
     {"chol_condition", condition, METH_VARARGS, "chol_condition(context, plan, matrix)"},
+    {"chol_save", save_plan, METH_VARARGS, "chol_save(context, plan, path)"},
+    {"chol_load", load_plan, METH_VARARGS, "chol_load(context, path)"},
     {"chol_permutation", permutation, METH_VARARGS, "chol_permutation(plan, n)"},
     {NULL, NULL, 0, NULL}};

@@ -36,43 +36,74 @@
     CALL(weft_trace_begin)                                                                         \
     CALL(weft_trace_end)                                                                           \
     CALL(weft_sort)                                                                                \
+    CALL(weft_sort_pairs)                                                                          \
     CALL(weft_sort_indices)                                                                        \
     CALL(weft_sort_segments)                                                                       \
     CALL(weft_is_sorted)                                                                           \
     CALL(weft_merge)                                                                               \
     CALL(weft_search)                                                                              \
     CALL(weft_top_k)                                                                               \
+    CALL(weft_sort_records)                                                                        \
+    CALL(weft_sort_records_indices)                                                                \
+    CALL(weft_unique_records)                                                                      \
+    CALL(weft_run_length_records)                                                                  \
+    CALL(weft_search_records)                                                                      \
+    CALL(weft_merge_records)                                                                       \
     CALL(weft_unique)                                                                              \
     CALL(weft_run_length)                                                                          \
     CALL(weft_select_where)                                                                        \
     CALL(weft_select_indices)                                                                      \
+    CALL(weft_select_count)                                                                        \
+    CALL(weft_expand)                                                                              \
     CALL(weft_gather)                                                                              \
+    CALL(weft_scatter)                                                                             \
+    CALL(weft_take_columns)                                                                        \
+    CALL(weft_put_columns)                                                                         \
     CALL(weft_histogram)                                                                           \
     CALL(weft_nth)                                                                                 \
     CALL(weft_quantiles)                                                                           \
     CALL(weft_reduce)                                                                              \
     CALL(weft_reduce_segments)                                                                     \
+    CALL(weft_reduce_by_key)                                                                       \
     CALL(weft_exact_reduce)                                                                        \
     CALL(weft_exact_reduce_segments)                                                               \
     CALL(weft_exact_dot)                                                                           \
+    CALL(weft_exact_create)                                                                        \
+    CALL(weft_exact_destroy)                                                                       \
+    CALL(weft_exact_add)                                                                           \
+    CALL(weft_exact_add_dot)                                                                       \
+    CALL(weft_exact_merge)                                                                         \
+    CALL(weft_exact_round)                                                                         \
+    CALL(weft_exact_count)                                                                         \
+    CALL(weft_exact_save)                                                                          \
+    CALL(weft_exact_load)                                                                          \
     CALL(weft_dot_fast)                                                                            \
     CALL(weft_mean)                                                                                \
     CALL(weft_variance)                                                                            \
     CALL(weft_summary)                                                                             \
     CALL(weft_scan)                                                                                \
     CALL(weft_scan_segments)                                                                       \
+    CALL(weft_scan_by_key)                                                                         \
+    CALL(weft_scan_wide)                                                                           \
+    CALL(weft_exact_scan)                                                                          \
     CALL(weft_binary_scalar)                                                                       \
     CALL(weft_binary)                                                                              \
     CALL(weft_unary)                                                                               \
     CALL(weft_convert)                                                                             \
     CALL(weft_where)                                                                               \
+    CALL(weft_expr)                                                                                \
+    CALL(weft_adjacent_difference)                                                                 \
+    CALL(weft_fill)                                                                                \
+    CALL(weft_iota)                                                                                \
     CALL(weft_random_bits)                                                                         \
     CALL(weft_random_uniform)                                                                      \
     CALL(weft_random_normal)                                                                       \
     CALL(weft_random_integers)                                                                     \
     CALL(weft_random_permutation)                                                                  \
     CALL(weft_gemm)                                                                                \
+    CALL(weft_gemv)                                                                                \
     CALL(weft_gemm_batch_strided)                                                                  \
+    CALL(weft_transpose)                                                                           \
     CALL(weft_trsm)                                                                                \
     CALL(weft_lu_factor)                                                                           \
     CALL(weft_lu_solve)                                                                            \
@@ -81,8 +112,34 @@
     CALL(weft_cholesky_solve)                                                                      \
     CALL(weft_solve)                                                                               \
     CALL(weft_solve_spd)                                                                           \
+    CALL(weft_solve_batch_strided)                                                                 \
+    CALL(weft_solve_spd_batch_strided)                                                             \
+    CALL(weft_cholesky_factor_batch_strided)                                                       \
     CALL(weft_fft)                                                                                 \
     CALL(weft_convolve)                                                                            \
+    CALL(weft_blend)                                                                               \
+    CALL(weft_nbody_accelerations)                                                                 \
+    CALL(weft_nbody_step)                                                                          \
+    CALL(weft_nbody_energy)                                                                        \
+    CALL(weft_conv_forward)                                                                        \
+    CALL(weft_conv_backward_data)                                                                  \
+    CALL(weft_conv_backward_weights)                                                               \
+    CALL(weft_pool_forward)                                                                        \
+    CALL(weft_pool_backward)                                                                       \
+    CALL(weft_upsample_forward)                                                                    \
+    CALL(weft_upsample_backward)                                                                   \
+    CALL(weft_bias_forward)                                                                        \
+    CALL(weft_bias_backward)                                                                       \
+    CALL(weft_activation_forward)                                                                  \
+    CALL(weft_activation_backward)                                                                 \
+    CALL(weft_softmax_forward)                                                                     \
+    CALL(weft_cross_entropy_forward)                                                               \
+    CALL(weft_cross_entropy_backward)                                                              \
+    CALL(weft_batch_norm_forward)                                                                  \
+    CALL(weft_batch_norm_inference)                                                                \
+    CALL(weft_batch_norm_backward)                                                                 \
+    CALL(weft_sgd_step)                                                                            \
+    CALL(weft_adam_step)                                                                           \
     CALL(weft_sparse_create)                                                                       \
     CALL(weft_sparse_read)                                                                         \
     CALL(weft_sparse_write)                                                                        \
@@ -98,6 +155,8 @@
     CALL(weft_sparse_multiply)                                                                     \
     CALL(weft_chol_analyze)                                                                        \
     CALL(weft_chol_destroy)                                                                        \
+    CALL(weft_chol_save)                                                                           \
+    CALL(weft_chol_load)                                                                           \
     CALL(weft_chol_get_report)                                                                     \
     CALL(weft_chol_permutation)                                                                    \
     CALL(weft_chol_on_progress)                                                                    \
@@ -134,10 +193,10 @@ typedef struct wp_array {
 } wp_array;
 
 enum {
-    WP_INTEGERS = 8,
-    WP_REALS = 3,
+    WP_INTEGERS = 16,
+    WP_REALS = 5,
     WP_TEXTS = 2,
-    WP_ARRAYS = 5
+    WP_ARRAYS = 18
 }; /* the most of one call */
 
 /* The arguments of one call, each kind in its order; a number that it gives back; and what to say
@@ -165,7 +224,8 @@ typedef struct wp_row {
 } wp_row;
 
 /* The functions, by file; each table ends with a row without a name. */
-extern const wp_row wp_context_rows[], wp_order_rows[], wp_number_rows[], wp_dense_rows[];
+extern const wp_row wp_context_rows[], wp_order_rows[], wp_move_rows[], wp_group_rows[],
+    wp_number_rows[], wp_exact_rows[], wp_dense_rows[], wp_layer_rows[], wp_nbody_rows[];
 
 /* Puts the functions of a table into the module. */
 bool wp_add_rows(PyObject *module, const wp_row *rows);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls about matrices, and Fourier transforms and filters. The rows at the end name their
+/* Calls about matrices, Fourier transforms, filters and images. The rows at the end name their
  * arguments. A matrix may lie by rows or by columns; right-hand sides lie by rows. */
 #include "core.h"
 
@@ -31,6 +31,13 @@ static weft_status gemm(weft_context *ctx, wp_arguments *v) {
         how |= WEFT_TRANSPOSE_B;
     return wp.weft_gemm(ctx, how, a->type, c->type, c->rows, c->cols, a->cols, v->r[0], a->p, a->ld,
                         b->p, b->ld, v->r[1], c->p, c->ld);
+}
+
+/* y = A x or, with WEFT_TRANSPOSE_A, At x. */
+static weft_status gemv(weft_context *ctx, wp_arguments *v) {
+    const wp_array *a = &v->a[0], *x = &v->a[1], *y = &v->a[2];
+    return wp.weft_gemv(ctx, (unsigned)v->i[0] | major(a), a->type, y->type, y->n, x->n, 1, a->p,
+                        a->ld, x->p, 1, 0, y->p, 1);
 }
 
 static weft_status gemm_batch(weft_context *ctx, wp_arguments *v) {
@@ -110,8 +117,36 @@ static weft_status convolve(weft_context *ctx, wp_arguments *v) {
     return wp.weft_convolve(ctx, &c, v->a[0].p, v->a[2].p);
 }
 
+static weft_status solve_batch(weft_context *ctx, wp_arguments *v) {
+    size_t n = (size_t)v->i[1], sides = (size_t)v->i[2];
+    __typeof__(weft_solve_batch_strided) *run =
+        v->i[0] != 0 ? wp.weft_solve_spd_batch_strided : wp.weft_solve_batch_strided;
+    return run(ctx, WEFT_ROW_MAJOR, v->a[0].type, n, sides, v->a[0].p, n, n * n, v->a[1].p, sides,
+               n * sides, v->a[2].p, v->a[2].n);
+}
+
+static weft_status cholesky_batch(weft_context *ctx, wp_arguments *v) {
+    size_t n = (size_t)v->i[1];
+    return wp.weft_cholesky_factor_batch_strided(ctx, (unsigned)v->i[0] | WEFT_ROW_MAJOR,
+                                                 v->a[0].type, n, v->a[0].p, n, n * n, v->a[1].p,
+                                                 v->a[1].n);
+}
+
+static weft_status blend(weft_context *ctx, wp_arguments *v) {
+    weft_blending b = {
+        .type = v->a[0].type,
+        .width = (size_t)v->i[0],
+        .height = (size_t)v->i[1],
+        .channels = (unsigned)v->i[2],
+        .weight_a = v->r[0],
+        .weight_b = v->r[1],
+    };
+    return wp.weft_blend(ctx, &b, v->a[0].p, v->a[1].p, v->a[2].p, v->a[3].p);
+}
+
 const wp_row wp_dense_rows[] = {
     {"gemm", "irrmmw", gemm},                   /* how, alpha, beta, a, b, c */
+    {"gemv", "imao", gemv},                     /* how, a, x, y */
     {"gemm_batch", "iiiiiiaao", gemm_batch},    /* m, n, k, strides of a and b, count, a, b, c */
     {"trsm", "imw", trsm},                      /* how, a, b */
     {"lu_factor", "wo", lu_factor},             /* a, by rows, pivot */
@@ -122,6 +157,9 @@ const wp_row wp_dense_rows[] = {
     {"fft", "iiiiiiirzZ", fft}, /* kind, direction, rank, n (3), batch, scale, x, y */
     /* border, how, width, height, channels, images, filter width, filter height, x, filter, y */
     {"convolve", "iiiiiiiiaao", convolve},
+    {"solve_batch", "iiiaoo", solve_batch},     /* spd, n, right-hand sides, a, b and x, info */
+    {"cholesky_batch", "iioo", cholesky_batch}, /* how, n, a, info */
+    {"blend", "iiirraaao", blend}, /* width, height, channels, weights, a, b, mask or None, out */
     {NULL, NULL, NULL},
 };
 

@@ -74,7 +74,9 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__core(void); /* Python calls it, and no header declares it */
 
 PyMODINIT_FUNC PyInit__core(void) {
-    const wp_row *const rows[] = {wp_context_rows, wp_order_rows, wp_number_rows, wp_dense_rows};
+    const wp_row *const rows[] = {wp_context_rows, wp_order_rows,  wp_move_rows,
+                                  wp_group_rows,   wp_number_rows, wp_exact_rows,
+                                  wp_dense_rows,   wp_layer_rows,  wp_nbody_rows};
     PyMethodDef *const methods[] = {wp_dense_methods, wp_sparse_methods, wp_chol_methods};
     PyObject *module = PyModule_Create(&definition);
     if (module == NULL)

@@ -50,6 +50,11 @@ static weft_status scan(weft_context *ctx, wp_arguments *v) {
                         v->a[0].p, v->a[1].p, NULL);
 }
 
+static weft_status scan_wide(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_scan_wide(ctx, (weft_scan_kind)v->i[0], (weft_op)v->i[1], v->a[0].type,
+                             v->a[0].n, v->a[0].p, v->a[1].type, v->a[1].p, NULL, v->a[2].p);
+}
+
 static weft_status scan_segments(weft_context *ctx, wp_arguments *v) {
     return wp.weft_scan_segments(ctx, (weft_scan_kind)v->i[0], (weft_op)v->i[1], v->a[0].type,
                                  v->a[0].n, v->a[0].p, v->a[1].p, v->a[2].n - 1, v->a[2].type,
@@ -77,6 +82,28 @@ static weft_status where(weft_context *ctx, wp_arguments *v) {
 static weft_status convert(weft_context *ctx, wp_arguments *v) {
     return wp.weft_convert(ctx, (weft_expr_op)v->i[0], v->a[0].type, v->a[1].type, v->a[0].n,
                            v->a[0].p, v->a[1].p);
+}
+
+/* z = a formula of up to seven arrays; the formula is an array of i64, three numbers for a step:
+ * op, argument, and the bits of the constant. */
+static weft_status expr(weft_context *ctx, wp_arguments *v) {
+    weft_expr_step program[WEFT_EXPR_MAX_STEPS];
+    weft_expr_input inputs[WEFT_EXPR_MAX_INPUTS];
+    const int64_t *number = v->a[0].p;
+    const wp_array *z = &v->a[WEFT_EXPR_MAX_INPUTS + 1];
+    size_t steps = v->a[0].n / 3, count = (size_t)v->i[0];
+    if (steps > WEFT_EXPR_MAX_STEPS) {
+        v->refused = "evaluate: the formula has too many steps; split it";
+        return WEFT_EARG;
+    }
+    for (size_t k = 0; k < steps; k++) {
+        program[k].op = (weft_expr_op)number[3 * k];
+        program[k].argument = (int)number[3 * k + 1];
+        program[k].value.i = number[3 * k + 2];
+    }
+    for (size_t k = 0; k < count; k++)
+        inputs[k] = (weft_expr_input){v->a[k + 1].type, v->a[k + 1].p};
+    return wp.weft_expr(ctx, program, steps, z->n, inputs, count, z->type, z->p);
 }
 
 static weft_status random_bits(weft_context *ctx, wp_arguments *v) {
@@ -114,12 +141,15 @@ const wp_row wp_number_rows[] = {
     {"variance", "iao", variance},                            /* correction, x, result */
     {"summary", "ao", summary},                       /* x, the bytes of a weft_statistics */
     {"scan", "iiao", scan},                           /* kind, op, x, y */
+    {"scan_wide", "iiaoo", scan_wide},                /* kind, op, x, y, total or None */
     {"scan_segments", "iiaoa", scan_segments},        /* kind, op, x, y, offsets */
     {"unary", "iao", unary},                          /* op, x, z */
     {"binary", "iaao", binary},                       /* op, x, y, z */
     {"binary_scalar", "iaao", binary_scalar},         /* op, x, an array of one element, z */
     {"where", "aaao", where},                         /* mask, x, y, z */
     {"convert", "iao", convert},                      /* how, x, z */
+    /* how many arrays, the formula, 7 arrays, some of them None, z */
+    {"expr", "iaaaaaaaao", expr},
     {"random_bits", "iio", random_bits},              /* seed, offset, x */
     {"random_uniform", "iio", random_uniform},        /* seed, offset, x */
     {"random_normal", "iio", random_normal},          /* seed, offset, x */

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls about order and choice: sort, search, the first k, unique, select, gather, histogram,
- * quantiles. The rows at the end name their arguments. */
+/* Calls about order: sort, search, the first k, unique, histogram, quantiles. The rows at the end
+ * name their arguments. */
 #include "core.h"
 
 static weft_status sort(weft_context *ctx, wp_arguments *v) {
     return wp.weft_sort(ctx, (weft_order)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].p);
+}
+
+static weft_status sort_pairs(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_sort_pairs(ctx, (weft_order)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p,
+                              v->a[1].p, v->a[2].width, v->a[2].p, v->a[3].p);
 }
 
 static weft_status argsort(weft_context *ctx, wp_arguments *v) {
@@ -47,27 +52,6 @@ static weft_status run_length(weft_context *ctx, wp_arguments *v) {
                               v->a[2].p, &v->result);
 }
 
-/* The elements that are not 0. */
-static weft_predicate not_zero(weft_type type) {
-    weft_predicate p = {.test = WEFT_NE, .type = type};
-    return p;
-}
-
-static weft_status select_flagged(weft_context *ctx, wp_arguments *v) {
-    return wp.weft_select_where(ctx, not_zero(v->a[0].type), v->a[0].n, v->a[0].p, v->a[1].width,
-                                v->a[1].p, v->a[2].p, &v->result);
-}
-
-static weft_status nonzero(weft_context *ctx, wp_arguments *v) {
-    return wp.weft_select_indices(ctx, not_zero(v->a[0].type), v->a[0].n, v->a[0].p, v->a[1].type,
-                                  v->a[1].p, &v->result);
-}
-
-static weft_status gather(weft_context *ctx, wp_arguments *v) {
-    return wp.weft_gather(ctx, v->a[0].n, v->a[1].width, v->a[0].type, v->a[0].p, v->a[1].n,
-                          v->a[1].p, v->a[2].p, NULL);
-}
-
 static weft_status histogram(weft_context *ctx, wp_arguments *v) {
     weft_bins bins = {.count = (size_t)v->i[0], .lo = v->r[0], .hi = v->r[1], .edges = v->a[1].p};
     return wp.weft_histogram(ctx, v->a[0].type, v->a[0].n, 1, v->a[0].p,
@@ -86,6 +70,7 @@ static weft_status quantiles(weft_context *ctx, wp_arguments *v) {
 
 const wp_row wp_order_rows[] = {
     {"sort", "iao", sort},                      /* order, x, y */
+    {"sort_pairs", "iaoao", sort_pairs},        /* order, keys, sorted, values, theirs */
     {"argsort", "iao", argsort},                /* order, x, indices */
     {"sort_segments", "iaoaoa", sort_segments}, /* order, keys, sorted, values, theirs, offsets */
     {"is_sorted", "ia=", is_sorted},            /* order, x; the first position out of order */
@@ -94,9 +79,6 @@ const wp_row wp_order_rows[] = {
     {"top_k", "iaioo", top_k},                  /* order, x, k, values, positions */
     {"unique", "ao=", unique},                  /* x, y; how many */
     {"run_length", "aoo=", run_length},         /* x, values, lengths; how many */
-    {"select", "aao=", select_flagged},         /* flags, x, y; how many */
-    {"nonzero", "ao=", nonzero},                /* x, positions; how many */
-    {"gather", "aao", gather},                  /* indices, x, y */
     {"histogram", "airraoo", histogram},        /* x, bins, low, high, edges, counts, outside */
     {"nth", "aao", nth},                        /* x, ranks, values */
     {"quantiles", "iaao", quantiles},           /* rule, x, q, quantiles */

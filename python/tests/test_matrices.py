@@ -33,14 +33,21 @@ def test_matmul(rng, dtype):
                 got = weft.matmul(left, right)
                 assert got.dtype == dtype and got.shape == (m, n)
                 np.testing.assert_allclose(got, want, rtol=0, atol=50 * eps * (k + 1))
-        out = np.asfortranarray(np.full((m, n), np.nan, dtype))
-        if m and k:
-            np.testing.assert_allclose(weft.matmul(a, a[0]), a @ a[0], rtol=0, atol=50 * eps * k)
+        out = np.full((m, n), np.nan, dtype)
+        assert weft.matmul(a, b, out=out) is out
+        np.testing.assert_allclose(out, want, rtol=0, atol=50 * eps * (k + 1))
+        x, y = rng.normal(size=2 * k).astype(dtype)[::2], rng.normal(size=m).astype(dtype)
+        for matrix in layouts(a):
+            for got, exact in (
+                (weft.matmul(matrix, x), a.astype(np.float64) @ x),
+                (weft.matmul(y, matrix), y @ a.astype(np.float64)),
+            ):
+                assert got.dtype == dtype and got.shape == exact.shape
+                np.testing.assert_allclose(got, exact, rtol=0, atol=50 * eps * (m + k + 1))
     with pytest.raises(ValueError, match="fit"):
         weft.matmul(np.zeros((2, 3)), np.zeros((2, 3)))
     with pytest.raises(weft.UnsupportedError):
         weft.matmul(np.zeros((2, 3), int), np.zeros((3, 2), int))
-    assert out.flags.f_contiguous
 
 
 def test_matmul_of_stacks(rng):
@@ -202,6 +209,12 @@ def test_sparse(rng, tmp_path):
     assert factor.report["ordering"] == "amd" and sorted(factor.permutation) == list(range(144))
     assert 1 <= factor.condition() < 1e4
     np.testing.assert_allclose(factor.factor(2 * a.tocsr()).solve(b), x / 2, atol=1e-10)
+    factor.save(tmp_path / "plan")
+    again = weft.sparse.load(tmp_path / "plan", a.tocsr())
+    assert again.report["ordering"] == "amd"
+    np.testing.assert_allclose(again.solve(b), x, atol=1e-10)
+    with pytest.raises(weft.FileError):
+        weft.sparse.load(tmp_path / "nothing", a)
     matrix = weft.sparse.Matrix.of(a.tocsr())
     np.testing.assert_allclose(matrix @ b, a @ b, atol=1e-12)
     assert abs(matrix.toscipy() - a).max() == 0

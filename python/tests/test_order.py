@@ -44,6 +44,19 @@ def test_sort(rng, dtype):
         same_bits(x, y)
 
 
+@pytest.mark.parametrize("dtype", (np.int8, np.uint32, np.float64))
+def test_sort_pairs(rng, dtype):
+    for n in lengths(rng, CASES // 2):
+        x, values = numbers(rng, n, dtype), rng.normal(size=n).astype(np.float32)
+        for descending in (False, True):
+            order = ordered(x, descending)
+            keys, moved = weft.sort_pairs(x, values, descending=descending)
+            same_bits(keys, x[order])
+            same_bits(moved, values[order])
+    with pytest.raises(ValueError, match="2 values for 3 keys"):
+        weft.sort_pairs([1, 2, 3], [1, 2])
+
+
 @pytest.mark.parametrize("dtype", (bool, np.int32, np.float64))
 def test_sort_along_axes(rng, dtype):
     for _ in range(CASES // 4):
@@ -203,8 +216,8 @@ def test_choice(rng):
             same(weft.flatnonzero(x), np.flatnonzero(x))
             if n:
                 index = rng.integers(0, n, 20)
-                same_bits(weft.take_at(x, index), x[index])
+                same_bits(weft.take(x, index), x[index])
             a, b = np.sort(x), np.sort(numbers(rng, 20, dtype))
             same_bits(weft.merge(weft.sort(a), weft.sort(b)), weft.sort(np.concatenate([a, b])))
     with pytest.raises(weft.ArgumentError, match="index"):
-        weft.take_at(np.arange(3.0), np.array([0, 3]))
+        weft.take(np.arange(3.0), np.array([0, 3]))

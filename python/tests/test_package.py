@@ -260,6 +260,41 @@ class TestDevice:
         with pytest.raises(TypeError, match="last axis"):
             weft.sort(table, 0)
 
+    def test_moved_and_grouped(self, rng):
+        c = weft.current()
+        x = rng.normal(size=300)
+        d, index = c.asarray(x), c.asarray(rng.permutation(300))
+        same(weft.take(d, index).numpy(), x[index.numpy()])
+        same(weft.diff(d).numpy(), np.diff(x))
+        same(weft.evaluate("2 * x + 1", x=d).numpy(), 2 * x + 1)
+        weft.put(d, index, c.asarray(x))
+        want = np.empty(300)
+        want[index.numpy()] = x
+        same(d.numpy(), want)
+        same(weft.transpose(d.reshape(20, 15)).numpy(), want.reshape(20, 15).T)
+        keys = (x > 0).astype(np.int32)
+        groups, counts, means = weft.group(
+            c.asarray(keys), ("count", None), ("mean", Interface(c.asarray(x)))
+        )
+        same(groups.numpy(), np.array([0, 1], np.int32))
+        same(counts.numpy(), np.bincount(keys))
+        np.testing.assert_allclose(means.numpy(), [x[keys == 0].mean(), x[keys == 1].mean()])
+        same(weft.offsets(counts).numpy(), np.array([0, (keys == 0).sum(), 300]))
+        table = np.zeros(50, [("key", "i4"), ("value", "f4")])
+        table["key"], table["value"] = rng.integers(0, 5, 50), rng.normal(size=50)
+        ordered = weft.records.sort(c.asarray(table), ["key", "value"]).numpy()
+        same(ordered, np.sort(table, order=["key", "value"]))
+        same(weft.records.columns(c.asarray(table))["value"].numpy(), table["value"])
+        total = weft.ExactSum(d)
+        assert total.value() == weft.sum(x)
+        image = rng.normal(size=(1, 2, 6, 6)).astype(np.float32)
+        w = rng.normal(size=(2, 2, 3, 3)).astype(np.float32)
+        with weft.Context("cpu:1"):
+            want = weft.nn.conv2d(image, w)
+        np.testing.assert_allclose(
+            weft.nn.conv2d(c.asarray(image), c.asarray(w)).numpy(), want, atol=1e-5
+        )
+
     def test_matrices(self, rng):
         c = weft.current()
         a, b = rng.normal(size=(20, 20)), rng.normal(size=(20, 3))

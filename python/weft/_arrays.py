@@ -71,18 +71,13 @@ class Array(DeviceView):
         """A copy of host array `a` in memory of the place."""
         host = np.ascontiguousarray(a, dtype)
         array = cls(context, np.shape(a), host.dtype)
-        _core.copy(context, host.reshape(-1).view(np.uint8), array._bytes())
+        _core.copy(context, as_bytes(host), as_bytes(array))
         return array
-
-    def _bytes(self):
-        view = self.as_shape((self.nbytes,))
-        view.dtype = np.dtype(np.uint8)
-        return view
 
     def numpy(self):
         """A copy in host memory."""
         host = np.empty(self.shape, self.dtype)
-        _core.copy(self.context, self._bytes(), host.reshape(-1).view(np.uint8))
+        _core.copy(self.context, as_bytes(self), as_bytes(host))
         return host
 
     def __array__(self, dtype=None, copy=None):
@@ -284,14 +279,31 @@ def cast(context, x, dtype):
     return y
 
 
-def cut(x, count):
-    """The first `count` elements of a result in one dimension."""
+def cut(x, count, first=0):
+    """`count` elements of a result in one dimension, from `first` on."""
     if type(x) is ndarray:
-        return x[:count]
+        return x[first : first + count]
     array = object.__new__(Array)
     array.shape, array.dtype, array.context = (count,), x.dtype, x.context
-    array._address, array.base = x._address, x
+    array._address, array.base = x._address + first * x.dtype.itemsize, x
     return array
+
+
+def as_bytes(x):
+    """The bytes of an array without gaps, in one dimension."""
+    if type(x) is ndarray:
+        return x.reshape(-1).view(np.uint8)
+    view = x.as_shape((x.nbytes,))
+    view.dtype = np.dtype(np.uint8)
+    return view
+
+
+def number_of(dtype):
+    """The library's number of a type of real numbers."""
+    number = _TYPES.get(dtype.name) if dtype.isnative else None
+    if number is None or number >= 64:
+        raise TypeError(f"elements of the type {dtype} are not supported here")
+    return number
 
 
 def last_axis(context, x, axis, name):

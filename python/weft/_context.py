@@ -6,6 +6,8 @@ import threading
 import weakref
 from collections import deque
 
+import numpy as np
+
 from . import _core, _library  # noqa: F401  (the library is loaded before a context opens)
 
 
@@ -110,6 +112,25 @@ class Context(_core.Context):
 
         return Array(self, shape, dtype)
 
+    def full(self, shape, value, dtype=None):
+        """An array in memory of the place, with every element `value`."""
+        array = self.empty(shape, np.asarray(value).dtype if dtype is None else dtype)
+        _core.fill(self, np.array([value]).astype(array.dtype), _flat(array))
+        return array
+
+    def zeros(self, shape, dtype=float):
+        """An array of zeros in memory of the place."""
+        return self.full(shape, 0, dtype)
+
+    def arange(self, start, stop=None, step=1, dtype=None):
+        """Evenly spaced numbers in memory of the place, like numpy.arange."""
+        start, stop = (0, start) if stop is None else (start, stop)
+        ends = [np.asarray(number) for number in (start, step)]
+        dtype = np.result_type(*ends, stop) if dtype is None else np.dtype(dtype)
+        array = self.empty(max(int(np.ceil((stop - start) / step)), 0), dtype)
+        _core.iota(self, *(end.astype(dtype).reshape(1) for end in ends), _flat(array))
+        return array
+
     def asarray(self, a, dtype=None):
         """A copy of a host array in memory of the place: weft.Array."""
         from ._arrays import Array
@@ -138,6 +159,10 @@ class Context(_core.Context):
 
     def __repr__(self):
         return f"<weft.Context {self.place}>"
+
+
+def _flat(array):
+    return array.as_shape((array.size,))
 
 
 class _Trace:

@@ -26,9 +26,7 @@ def convolve(a, v, mode="full"):
     n, m = len(x), len(w)
     before, after = m - 1, m - 1
     if mode == "same":
-        before, after = m // 2, m - 1 - m // 2
-        before, after = (m - 1) // 2, m - 1 - (m - 1) // 2
-        before, after = after, before
+        before, after = m // 2, (m - 1) // 2
     elif mode == "valid":
         before = after = 0
     padded = np.zeros(n + before + after, dtype)

@@ -153,17 +153,24 @@ def argmax(a, axis=None):
     return _position(a, axis, _ARGMAX, "argmax")
 
 
-def _scan(a, op, axis, out, exclusive, name, widen):
+def _scan(a, op, axis, out, exclusive, name, widen, exact=False):
     c = current()
     x = take(c, a)
     kind = x.dtype.kind
-    if widen and kind != "f":
-        x = cast(c, x, np.uint64 if kind == "u" else np.int64)
+    wide = (np.uint64 if kind == "u" else np.int64) if widen and kind != "f" else x.dtype
     if axis is None or x.ndim < 2:
         x = flat(x)
-        y = output(c, x, x.shape, x.dtype, out)
-        _core.scan(c, exclusive, op, x, y)
+        y = output(c, x, x.shape, wide, out)
+        if exact and kind == "f":
+            _core.exact_scan(c, exclusive, x, y)
+        elif y.dtype == x.dtype:
+            _core.scan(c, exclusive, op, x, y)
+        else:
+            _core.scan_wide(c, exclusive, op, x, y, None)
         return finish(y, a, out)
+    if exact and kind == "f":
+        raise ValueError(f"{name}: exact sums run over all elements, not along an axis")
+    x = cast(c, x, wide)
     lines, back = last_axis(c, x, axis, name)
     y = output(c, x, lines.shape, x.dtype, out if lines is x else None)
     _core.scan_segments(c, exclusive, op, flat(lines), flat(y), offsets_of(lines))
@@ -173,9 +180,10 @@ def _scan(a, op, axis, out, exclusive, name, widen):
     return finish(back(y), a, out)
 
 
-def cumsum(a, axis=None, *, out=None, exclusive=False):
-    """Running sums; of integers as int64 or uint64. exclusive: each without its own element."""
-    return _scan(a, _SUM, axis, out, exclusive, "cumsum", True)
+def cumsum(a, axis=None, *, out=None, exclusive=False, exact=False):
+    """Running sums; of integers as int64 or uint64. exclusive: each without its own element. exact:
+    every sum of floats is the exact one, rounded once."""
+    return _scan(a, _SUM, axis, out, exclusive, "cumsum", True, exact)
 
 
 def cumprod(a, axis=None, *, out=None, exclusive=False):

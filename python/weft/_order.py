@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order and choice, under numpy's names."""
+"""Order, under numpy's names."""
 
 import numpy as np
 from numpy import ndarray
@@ -32,6 +32,18 @@ def sort(a, axis=-1, *, descending=False, out=None):
         out[...] = back(y)
         return out
     return finish(back(y), a, out)
+
+
+def sort_pairs(keys, values, *, descending=False):
+    """The keys in order, and the values moved with them: (keys, values). Equal keys keep their
+    order."""
+    c = current()
+    x, carried = flat(take(c, keys)), flat(take(c, values))
+    if x.shape != carried.shape:
+        raise ValueError(f"sort_pairs: {carried.size} values for {x.size} keys")
+    y, moved = new(c, x, x.shape, x.dtype), new(c, carried, carried.shape, carried.dtype)
+    _core.sort_pairs(c, descending, x, y, carried, moved)
+    return finish(y, keys), finish(moved, values)
 
 
 def argsort(a, axis=-1, *, descending=False, out=None):
@@ -136,7 +148,7 @@ def unique(a, return_index=False, return_inverse=False, return_counts=False, *, 
             nans = int(np.isnan(line).sum())
             order[len(order) - nans :].sort()
         ordered = np.empty_like(line)
-        _core.gather(c, order, line, ordered)
+        _core.gather(c, 1, order, line, ordered)
     values, lengths = np.empty_like(ordered), np.empty(ordered.shape, np.int64)
     count = _core.run_length(c, ordered, values, lengths)
     values, lengths = values[:count], lengths[:count]
@@ -188,33 +200,6 @@ def _unique_on_device(c, source, x, more, return_counts):
     values, lengths = new(c, x, x.shape, x.dtype), new(c, x, x.shape, np.int64)
     count = _core.run_length(c, ordered, values, lengths)
     return finish(cut(values, count), source), finish(cut(lengths, count), source)
-
-
-def flatnonzero(a):
-    """The positions (int64) of the elements that are not 0, in the flattened array."""
-    c = current()
-    x = flat(take(c, a))
-    y = new(c, x, x.shape, np.int64)
-    return finish(cut(y, _core.nonzero(c, x, y)), a)
-
-
-def compress(condition, a):
-    """The elements of `a` where `condition` is not 0, in their order."""
-    c = current()
-    flags, x = flat(take(c, condition)), flat(take(c, a))
-    if flags.shape != x.shape:
-        raise ValueError(f"compress: {flags.size} conditions for {x.size} elements")
-    y = new(c, x, x.shape, x.dtype)
-    return finish(cut(y, _core.select(c, flags, x, y)), a)
-
-
-def take_at(a, indices):
-    """a[indices], with every index checked; indices run from 0."""
-    c = current()
-    x, index = flat(take(c, a)), take(c, indices)
-    y = new(c, x, index.shape, x.dtype)
-    _core.gather(c, flat(index), x, flat(y))
-    return finish(y, a)
 
 
 def _range_of(c, x):
@@ -315,8 +300,6 @@ __all__ = [
     "argpartition",
     "argsort",
     "bincount",
-    "compress",
-    "flatnonzero",
     "histogram",
     "is_sorted",
     "median",
@@ -327,7 +310,7 @@ __all__ = [
     "quantile",
     "searchsorted",
     "sort",
-    "take_at",
+    "sort_pairs",
     "top_k",
     "unique",
 ]

@@ -7,10 +7,11 @@ from numpy import ndarray
 from . import _core
 from ._arrays import cast, finish, new, output, shaped, take, take_matrix
 from ._context import current
-from ._errors import SingularError
+from ._errors import NonFiniteError, NotPositiveDefiniteError, SingularError
 from ._numbers import norm
 
 _TRANSPOSE, _STRICT, _TF32, _UPPER, _UNIT = 2, 8, 16, 32, 64
+_BATCH_MOST = 64  # the largest systems that are solved many at a time
 _PRECISIONS = {"auto": 0, "full": 1, "mixed": 2, "tf32": 3, "bf16": 4, "f16": 5}
 
 
@@ -64,8 +65,12 @@ def matmul(a, b, *, out=None, strict=False, tf32=False):
     m, n = left.shape[0], right.shape[1]
     shape = (() if rows else (m,)) + (() if cols else (n,))
     z = output(c, x, shape, dtype, out)
-    how = (_STRICT if strict else 0) | (_TF32 if tf32 else 0)
-    _core.gemm(c, how, 1.0, 0.0, left, right, shaped(z, (m, n)))
+    if rows != cols and not strict and x.dtype.kind == "f":
+        matrix, vector = (y, x) if rows else (x, y)
+        _core.gemv(c, _TRANSPOSE if rows else 0, matrix, vector, z)
+    else:
+        how = (_STRICT if strict else 0) | (_TF32 if tf32 else 0)
+        _core.gemm(c, how, 1.0, 0.0, left, right, shaped(z, (m, n)))
     return finish(z, a, out) if shape or out is not None or type(z) is not ndarray else z[()]
 
 
@@ -95,6 +100,44 @@ def _sides(c, b, n, name):
     return x, shaped(x, (n, x.size // n if n else 0))
 
 
+def _told(info, name, spd):
+    """Raises what the first system of a stack met that could not be solved."""
+    info = np.asarray(info)
+    bad = np.flatnonzero(info)
+    if not bad.size:
+        return
+    which, code = int(bad[0]), int(info[bad[0]])
+    kind = NonFiniteError if code < 0 else NotPositiveDefiniteError if spd else SingularError
+    what = "has NaN or infinity in" if code < 0 else "has no usable pivot in"
+    raise kind(f"{name}: matrix {which} of the stack {what} column {abs(code) - 1}")
+
+
+def _solve_stack(a, b, spd):
+    """x of each system of a stack, by elimination without refinement."""
+    c = current()
+    matrices, sides = _floats(c, take(c, a), "solve"), _floats(c, take(c, b), "solve")
+    matrices, sides = _matching(c, matrices, sides)
+    n, stack = matrices.shape[-1], matrices.shape[:-2]
+    vectors = tuple(sides.shape) == tuple(matrices.shape[:-1])
+    if matrices.shape[-2] != n or not (
+        vectors or (sides.ndim == matrices.ndim and tuple(sides.shape[:-1]) == (*stack, n))
+    ):
+        raise ValueError(
+            f"solve: stacks of shapes {tuple(matrices.shape)} and {tuple(sides.shape)} do not fit"
+        )
+    if n > _BATCH_MOST:
+        if type(matrices) is not ndarray:
+            raise ValueError(f"solve: stacks in device memory have at most {_BATCH_MOST} rows")
+        each = zip(matrices.reshape(-1, n, n), sides.reshape(-1, *sides.shape[len(stack) :]))
+        how = "pos" if spd else "gen"
+        return np.array([solve(m, s, assume_a=how) for m, s in each]).reshape(sides.shape)
+    x = _copy(c, sides)
+    info = new(c, x, (int(np.prod(stack, dtype=np.int64)),), np.int32)
+    _core.solve_batch(c, spd, n, 1 if vectors else sides.shape[-1], matrices, x, info)
+    _told(info, "solve", spd)
+    return finish(x, b)
+
+
 def solve(
     a,
     b,
@@ -106,7 +149,8 @@ def solve(
     exact=False,
     report=False,
 ):
-    """x with a @ x = b, refined until it is accurate.
+    """x with a @ x = b, refined until it is accurate. Stacks of matrices are solved all at once,
+    without refinement.
 
     assume_a="pos": the matrix is symmetric positive definite, and its lower triangle is read.
     precision: "full" factors in the type of `a`, "mixed" float64 in float32,
@@ -119,6 +163,10 @@ def solve(
         raise ValueError('solve: assume_a is "gen" or "pos"')
     if precision not in _PRECISIONS:
         raise ValueError(f"solve: precision {precision!r} is none of {', '.join(_PRECISIONS)}")
+    if len(getattr(a, "shape", ())) > 2:
+        if report or transposed:
+            raise ValueError("solve: report and transposed are for single systems")
+        return _solve_stack(a, b, assume_a == "pos")
     c = current()
     matrix = _floats(c, take_matrix(c, a), "solve")
     _square(matrix, "solve")
@@ -203,12 +251,18 @@ def inv(a):
 
 
 def cholesky(a, *, upper=False):
-    """L, lower triangular, with L @ L.T = a; or U with U.T @ U = a. One triangle of `a` is read. Of
-    an array in device memory, the other triangle of the result is that of `a`."""
+    """L, lower triangular, with L @ L.T = a; or U with U.T @ U = a; of a stack each. One triangle of
+    `a` is read. Of an array in device memory, the other triangle of the result is that of `a`."""
     c = current()
     factor = _copy(c, _floats(c, take(c, a), "cholesky"))
-    _square(factor, "cholesky")
-    _core.cholesky_factor(c, _UPPER if upper else 0, factor)
+    how = _UPPER if upper else 0
+    if factor.ndim > 2 and factor.shape[-1] == factor.shape[-2] <= _BATCH_MOST:
+        info = new(c, factor, (int(np.prod(factor.shape[:-2], dtype=np.int64)),), np.int32)
+        _core.cholesky_batch(c, how, factor.shape[-1], factor, info)
+        _told(info, "cholesky", True)
+    else:
+        _square(factor, "cholesky")
+        _core.cholesky_factor(c, how, factor)
     if type(factor) is ndarray:
         factor = np.triu(factor) if upper else np.tril(factor)
     return finish(factor, a)

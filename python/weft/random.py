@@ -6,8 +6,9 @@ import os
 import numpy as np
 
 from . import _core
-from ._arrays import flat
+from ._arrays import cut, flat
 from ._context import current
+from ._move import take
 
 
 class Generator:
@@ -78,13 +79,28 @@ class Generator:
         )
 
     def permutation(self, n):
-        """The numbers 0 to n - 1 in an order that the seed and the calls before choose."""
+        """The numbers 0 to n - 1 in an order that the seed and the calls before choose; or a copy of
+        an array with its elements, or rows, in such an order."""
+        if hasattr(n, "shape"):
+            return take(n, self.permutation(n.shape[0]), axis=0)
         count = self._offset.get("p", 0)
         self._offset["p"] = count + 1
         c = current()
         x = c.empty((n,), np.int64) if c.on_device else np.empty(n, np.int64)
         _core.random_permutation(c, (self.seed + 0x9E3779B97F4A7C15 * count) % 2**64, x)
         return x
+
+    def choice(self, a, size=None, replace=True):
+        """Elements, or rows, of `a` (or of the numbers 0 to a - 1), all equally likely."""
+        n = a.shape[0] if hasattr(a, "shape") else int(a)
+        if replace:
+            chosen = self.integers(0, n, size)
+        else:
+            count = 1 if size is None else int(np.prod(size))
+            if count > n:
+                raise ValueError(f"choice: {count} different ones of {n}")
+            chosen = cut(self.permutation(n), count).reshape(() if size is None else size)
+        return take(a, chosen, axis=0) if hasattr(a, "shape") else chosen
 
 
 def default_rng(seed=None):

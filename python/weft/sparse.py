@@ -96,12 +96,10 @@ class Factor:
     """A = L L', or L D L', with rows and columns in an order that keeps L sparse; what cholesky and
     ldlt give."""
 
-    def __init__(self, matrix, ordering, permutation, seconds, kind=0, signs=None, perturbation=0.0):
+    def __init__(self, matrix, plan):
         self.matrix = matrix
         self._lock = threading.Lock()
-        self._plan = _core.chol_analyze(
-            current(), matrix._handle, ordering, permutation, seconds, kind, signs, perturbation
-        )
+        self._plan = plan
 
     def factor(self, a=None, *, progress=None):
         """Factors, also other values with the same pattern: `a`, made as the first matrix was."""
@@ -159,6 +157,11 @@ class Factor:
         report = self.report
         return report["positive"], report["negative"], report["perturbed"]
 
+    def save(self, path):
+        """Writes the order and the pattern of L to a file, for sparse.load; not its values."""
+        with self._lock:
+            _core.chol_save(current(), self._plan, os.fspath(path))
+
     def logdet(self):
         """The logarithm of the determinant, of its absolute value for L D L'."""
         return self.report["logdet"]
@@ -197,15 +200,24 @@ def cholesky(a, *, ordering=None, permutation=None, storage="full", progress=Non
     "best" (what None means). progress: a function of the fraction done, which may raise an exception
     to stop; or True: a bar of tqdm, where it is installed.
     """
-    return _factored(Matrix.of(a, storage), (), progress, ordering, permutation, seconds)
+    return _factored(Matrix.of(a, storage), (0, None, 0.0), progress, ordering, permutation, seconds)
 
 
 def _factored(matrix, pivots, progress=None, ordering=None, permutation=None, seconds=0.0):
     if permutation is not None:
         permutation = np.ascontiguousarray(permutation, np.int64)
         ordering = ordering or "given"
-    plan = Factor(matrix, ordering, permutation, seconds, *pivots)
-    return plan.factor(progress=progress)
+    plan = _core.chol_analyze(
+        current(), matrix._handle, ordering, permutation, seconds, *pivots
+    )
+    return Factor(matrix, plan).factor(progress=progress)
+
+
+def load(path, a, *, storage="full", progress=None):
+    """Factors `a`, which has the pattern of the matrix whose Factor was saved, without analysing it
+    again."""
+    plan = _core.chol_load(current(), os.fspath(path))
+    return Factor(Matrix.of(a, storage), plan).factor(progress=progress)
 
 
 def ldlt(a, *, kind="indefinite", signs=None, perturbation=0.0, **options):
@@ -245,4 +257,14 @@ def write(path, a, *, storage="general"):
     _core.sparse_write(current(), Matrix.of(a, storage)._handle, os.fspath(path))
 
 
-__all__ = ["Factor", "Matrix", "cholesky", "ldlt", "read", "solve", "write"]
+    plan = _core.chol_analyze(
+        current(), matrix._handle, ordering, permutation, seconds, *pivots
+    )
+    return Factor(matrix, plan).factor(progress=progress)
+
+
+def load(path, a, *, storage="full", progress=None):
+    """Factors `a`, which has the pattern of the matrix whose Factor was saved, without analysing it
+    again."""
+    plan = _core.chol_load(current(), os.fspath(path))
+    return Factor(Matrix.of(a, storage), plan).factor(progress=progress)

@@ -4,7 +4,7 @@ carries both kinds of colours itself."""
 import html
 import math
 
-ROW, TOP, WIDTH, LETTER = 26, 34, 640, 8.8
+ROW, TOP, WIDTH, LETTER, ROOM_OF_TICK = 26, 34, 640, 8.8, 44
 ALONE = """<style>
 .chart text{font:13px system-ui,sans-serif;fill:#24292f}.chart .bar{fill:#2563a8}.chart .best{fill:#c2540a}
 .chart .grid{stroke:#d0d7de}.chart .roof{stroke:#57606a;stroke-dasharray:4 3}.chart text.soft{fill:#57606a}
@@ -63,14 +63,15 @@ def bars(title, rows, label, roof=None, alone=False):
 def ratios(title, rows):
     """How many times as fast as a peer: bars from 1 to both sides. rows: (name, ratio, what stands
     behind)."""
-    reach = max(max(abs(math.log2(ratio)) for _, ratio, _ in rows), 1)
+    powers = [math.log2(ratio) for _, ratio, _ in rows]
+    low, high = min(*powers, -1), max(*powers, 1)
     left, right, height = room_for(row[0] for row in rows), 150, TOP + ROW * len(rows) + 34
-    scale = (WIDTH - left - right) / (2 * reach)
-    middle, foot = left + reach * scale, TOP + ROW * len(rows) + 4
+    scale = (WIDTH - left - right) / (high - low)
+    middle, foot = left - low * scale, TOP + ROW * len(rows) + 4
     out = [f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
            f"<title>{html.escape(title)}</title>"]
-    step = 1 if reach <= 3 else 2
-    for exponent in range(-int(reach), int(reach) + 1, step):
+    step = 1 + int(ROOM_OF_TICK / scale)
+    for exponent in range(-(int(-low) // step) * step, int(high) + 1, step):
         at = middle + exponent * scale
         name = f"{2 ** exponent} x" if exponent >= 0 else f"1/{2 ** -exponent}"
         out.append(f'<line class="{"roof" if exponent == 0 else "grid"}" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP - 6}" y2="{foot}"/>')

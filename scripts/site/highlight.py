@@ -13,21 +13,25 @@ C_TOKEN = re.compile(
     r"|(?P<before>^[ ]*\#[ ]*\w+[^\n]*)|(?P<word>[A-Za-z_]\w*)", re.DOTALL | re.MULTILINE)
 REMARK = re.compile(r"(?P<remark>/\*.*?\*/|(?<!:)//[^\n]*)", re.DOTALL)
 SHELL_TOKEN = re.compile(r"(?P<remark>(?:^|(?<=\s))\#[^\n]*)|(?P<text>'[^'\n]*'|\"[^\"\n]*\")", re.MULTILINE)
+PYTHON_TOKEN = re.compile(r"(?P<remark>\#[^\n]*)|(?P<text>\"\"\".*?\"\"\"|'[^'\n]*'|\"[^\"\n]*\")|(?P<word>[A-Za-z_]\w*)", re.DOTALL)
+PYTHON_WORDS = ("and as assert class def elif else except False for from if import in is lambda None not or pass "
+                "raise return True try while with yield")
 KEYWORDS = set(C_WORDS.split())
+PYTHON_KEYWORDS = set(PYTHON_WORDS.split())
 
 
 def span(kind, text):
     return f'<span class="{kind}">{html.escape(text, quote=False)}</span>'
 
 
-def coloured(text, pattern, call):
+def coloured(text, pattern, call, keywords=KEYWORDS):
     out, at = [], 0
     for match in pattern.finditer(text):
         out.append(html.escape(text[at:match.start()], quote=False))
         kind, word = match.lastgroup, match[0]
         if kind != "word":
             out.append(span(kind, word))
-        elif word in KEYWORDS:
+        elif word in keywords:
             out.append(span("keyword", word))
         else:
             address = call(word)
@@ -47,6 +51,8 @@ def code(text, language, call):
         return coloured(text, C_TOKEN, call)
     if language in ("sh", "bash"):
         return coloured(text, SHELL_TOKEN, call)
+    if language == "python":
+        return coloured(text, PYTHON_TOKEN, lambda word: None, PYTHON_KEYWORDS)
     return html.escape(text, quote=False)
 
 

@@ -6,7 +6,7 @@ import re
 
 import highlight
 
-CODE_SPAN = re.compile(r"(`+)(.+?)\1")
+CODE_SPAN = re.compile(r"(`+)(.+?)\1", re.DOTALL)  # one may go on in the next line
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 ADDRESS = re.compile(r"&lt;(https?://[^&\s]+)&gt;")
@@ -56,7 +56,7 @@ class Page:
             return f"\0{len(kept) - 1}\0"
 
         text = re.sub(r"\\([\\`*_{}\[\]()#+.!|-])", lambda m: keep(html.escape(m[1])), text)
-        text = CODE_SPAN.sub(lambda m: keep(self.code(m[2].strip())), text)
+        text = CODE_SPAN.sub(lambda m: keep(self.code(" ".join(m[2].split("\n")).strip())), text)
         text = html.escape(text, quote=False)
         text = IMAGE.sub(
             lambda m: keep(f'<img src="{self.link(m[2])}" alt="{html.escape(m[1])}" loading="lazy">'), text)

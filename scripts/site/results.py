@@ -116,6 +116,9 @@ def duration(seconds):
 
 
 def ladder_of(op, stem, ladders):
+    two = "_".join(op.replace(",", "").split()[:2])  # "exact scan, ordinary"
+    if two in ladders:
+        return two
     first = op.split()[0]
     word = NAMED.get(first, first.rstrip(","))
     if op.startswith("scan by key"):

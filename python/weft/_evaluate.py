@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole formulas over arrays in one pass over memory."""
+
+import ast
+import struct
+
+import numpy as np
+
+from . import _core
+from ._arrays import finish, flat, number_of, output, take
+from ._context import current
+
+# The operations of weft/expr.h.
+_INPUT, _CONSTANT, _DUP, _MUL, _POW, _EQ, _SELECT, _WRAP = 0, 1, 2, 5, 15, 16, 31, 33
+_BINARY = {ast.Add: 3, ast.Sub: 4, ast.Mult: _MUL, ast.Div: 6, ast.Pow: _POW}
+_BITS = {ast.BitAnd: 10, ast.BitOr: 11, ast.BitXor: 12, ast.LShift: 13, ast.RShift: 14}
+_COMPARE = {ast.Eq: _EQ, ast.NotEq: 17, ast.Lt: 18, ast.LtE: 19, ast.Gt: 20, ast.GtE: 21}
+_FUNCTIONS = {"abs": 23, "sqrt": 25, "exp": 26, "log": 27, "floor": 28, "ceil": 29, "rint": 30}
+_PAIRS = {"minimum": 7, "maximum": 8}
+_OF_FLOATS = {"sqrt", "exp", "log", "floor", "ceil", "rint"}
+_BOOL, _INT64, _FLOAT64 = (np.dtype(t) for t in (np.bool_, np.int64, np.float64))
+_MOST_INPUTS = 7
+
+
+def _computed(dtype):
+    """The type in which the library computes with elements of `dtype`."""
+    if dtype.kind == "f":
+        return np.dtype(np.float64 if dtype.itemsize == 8 else np.float32)
+    if dtype.itemsize == 8:
+        return dtype
+    return np.dtype(np.int32 if dtype.kind == "i" else np.uint32)
+
+
+class _Program:
+    """A formula turned into steps for the library's stack."""
+
+    def __init__(self, formula, types, numbers):
+        self.types, self.numbers, self.inputs, self.steps = types, numbers, [], []
+        try:
+            self.root = ast.parse(formula, mode="eval").body
+        except SyntaxError as error:
+            raise ValueError(f"evaluate: {formula!r} is no formula: {error.msg}") from None
+        dtype = self.type_of(self.root)
+        self.dtype = {int: _INT64, float: _FLOAT64}.get(dtype, dtype)
+        self.put(self.root, self.dtype)
+        if not self.inputs:
+            raise ValueError(f"evaluate: there is no array in {formula!r}")
+
+    def refuse(self, node, why):
+        raise ValueError(f"evaluate: {ast.unparse(node)}: {why}")
+
+    def number(self, node):
+        """The value of a number in the formula; None for anything else."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            value = self.number(node.operand)
+            return None if value is None else -value
+        if isinstance(node, ast.Name):
+            return self.numbers.get(node.id)
+        plain = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+        return node.value if plain else None
+
+    def common(self, *nodes):
+        """The type of values that are computed with together; numbers take that of arrays."""
+        types = [self.type_of(node) for node in nodes]
+        arrays = [t for t in types if not isinstance(t, type)]
+        if not arrays:
+            return float if float in types else int
+        result = np.result_type(*arrays)
+        if float in types and result.kind != "f":
+            return _FLOAT64
+        return _INT64 if result == _BOOL and int in types else result
+
+    def floats(self, dtype):
+        return dtype if isinstance(dtype, type) or dtype.kind == "f" else _FLOAT64
+
+    def type_of(self, node):
+        """The type of a value as numpy has it; of a number `int` or `float`."""
+        value = self.number(node)
+        if value is not None:
+            return float if isinstance(value, float) else int
+        match node:
+            case ast.Name():
+                if node.id not in self.types:
+                    self.refuse(node, "there is no array of this name")
+                return self.types[node.id]
+            case ast.Compare():
+                return _BOOL
+            case ast.UnaryOp(op=ast.USub()):
+                held = self.type_of(node.operand)
+                return _INT64 if held == _BOOL else held
+            case ast.UnaryOp(op=ast.Invert()):
+                return self.type_of(node.operand)
+            case ast.BinOp():
+                return self.type_of_pair(node)
+            case ast.Call(func=ast.Name()):
+                return self.type_of_call(node)
+        self.refuse(
+            node,
+            "this is not understood; there are + - * / ** & | ^ << >> ~, comparisons, "
+            f"where, {', '.join([*_FUNCTIONS, *_PAIRS])}",
+        )
+
+    def type_of_pair(self, node):
+        result = self.common(node.left, node.right)
+        if type(node.op) in _BITS:
+            if isinstance(result, type) or result.kind == "f":
+                self.refuse(node, "integers are needed")
+            return result
+        if type(node.op) not in _BINARY:
+            self.refuse(node, "this operation is not offered")
+        square = isinstance(node.op, ast.Pow) and self.number(node.right) == 2
+        if isinstance(node.op, ast.Div) or (isinstance(node.op, ast.Pow) and not square):
+            return self.floats(result)
+        return _INT64 if result == _BOOL else result
+
+    def type_of_call(self, node):
+        name = node.func.id
+        wanted = 3 if name == "where" else 2 if name in _PAIRS else 1
+        if name != "where" and name not in _FUNCTIONS and name not in _PAIRS:
+            self.refuse(node, "there is no such function")
+        if len(node.args) != wanted or node.keywords:
+            self.refuse(node, f"{name} takes {wanted} values")
+        result = self.common(*(node.args[1:] if name == "where" else node.args))
+        return self.floats(result) if name in _OF_FLOATS else result
+
+    def step(self, op, argument=0, bits=0):
+        self.steps += [op, argument, bits]
+
+    def put(self, node, dtype):
+        """Steps that leave the value of `node`, as one of `dtype`, on the stack."""
+        computed = _computed(dtype)
+        value = self.number(node)
+        if value is not None:
+            self.put_number(node, value, computed)
+            return
+        held = self.type_of(node)
+        held = dtype if isinstance(held, type) else held
+        match node:
+            case ast.Name():
+                if node.id not in self.inputs:
+                    self.inputs.append(node.id)
+                self.step(_INPUT, self.inputs.index(node.id))
+            case ast.Compare():
+                self.put_comparison(node)
+            case ast.UnaryOp():
+                self.put(node.operand, held)
+                if isinstance(node.op, ast.USub):
+                    self.step(22)
+                elif held == _BOOL:
+                    self.step(_CONSTANT, number_of(np.dtype(np.uint32)))
+                    self.step(_EQ)
+                else:
+                    self.step(24)
+            case ast.BinOp():
+                self.put_pair(node, held)
+            case ast.Call():
+                self.put_call(node, held)
+        if _computed(held) != computed:
+            self.step(_WRAP, number_of(computed))
+
+    def put_number(self, node, value, computed):
+        if computed.kind == "f":
+            bits = struct.pack("d", value)
+        else:
+            info = np.iinfo(computed)
+            if int(value) != value or not info.min <= value <= info.max:
+                self.refuse(node, f"{computed} cannot hold it")
+            bits = struct.pack("q" if computed.kind == "i" else "Q", int(value))
+        self.step(_CONSTANT, number_of(computed), struct.unpack("q", bits)[0])
+
+    def put_comparison(self, node):
+        if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARE:
+            self.refuse(node, "one comparison of two values at a time, joined by &")
+        both = self.common(node.left, node.comparators[0])
+        both = _FLOAT64 if isinstance(both, type) else both
+        self.put(node.left, both)
+        self.put(node.comparators[0], both)
+        self.step(_COMPARE[type(node.ops[0])])
+
+    def put_pair(self, node, held):
+        self.put(node.left, held)
+        if isinstance(node.op, ast.Pow) and self.number(node.right) == 2:
+            self.step(_DUP)
+            self.step(_MUL)
+            return
+        self.put(node.right, held)
+        self.step(_BITS.get(type(node.op)) or _BINARY[type(node.op)])
+
+    def put_call(self, node, held):
+        name = node.func.id
+        if name == "where":
+            if self.type_of(node.args[0]) != _BOOL:
+                self.refuse(node, "the first value of where must be a comparison")
+            self.put(node.args[0], _BOOL)
+        for argument in node.args[1:] if name == "where" else node.args:
+            self.put(argument, held)
+        self.step(_SELECT if name == "where" else _PAIRS.get(name) or _FUNCTIONS[name])
+
+
+def evaluate(formula, /, *, out=None, **arrays):
+    """The value of a formula for each element, in one pass over memory:
+
+        weft.evaluate("a * x + exp(-y) * (y > 0)", a=2.0, x=x, y=y)
+
+    Arrays, at most seven, have one shape; numbers are constants. There are + - * / ** & | ^ << >> ~,
+    comparisons, and abs, sqrt, exp, log, floor, ceil, rint, minimum, maximum and where. Types are
+    those of numpy, but steps on the way have 32 bits or more, a sum of bools is an int64, and
+    integers are divided, raised to powers but 2, and given to sqrt and the like as float64."""
+    c = current()
+    held, numbers = {}, {}
+    for name, value in arrays.items():
+        x = value if isinstance(value, (int, float)) else take(c, value)
+        if type(x) is np.ndarray and x.ndim == 0:
+            x = x.item()
+        (numbers if isinstance(x, (int, float)) else held)[name] = x
+    if len({tuple(x.shape) for x in held.values()}) > 1:
+        raise ValueError("evaluate: the arrays have different shapes")
+    program = _Program(formula, {name: x.dtype for name, x in held.items()}, numbers)
+    inputs = [held[name] for name in program.inputs]
+    if len(inputs) > _MOST_INPUTS:
+        raise ValueError(f"evaluate: {len(inputs)} arrays; a formula takes {_MOST_INPUTS}")
+    z = output(c, inputs[0], inputs[0].shape, program.dtype, out)
+    none = [None] * (_MOST_INPUTS - len(inputs))
+    steps = np.array(program.steps, np.int64)
+    _core.expr(c, len(inputs), steps, *(flat(x) for x in inputs), *none, flat(z))
+    return finish(z, arrays[program.inputs[0]], out)
+
+
+__all__ = ["evaluate"]
