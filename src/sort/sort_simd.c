@@ -12,6 +12,7 @@ enum {
     FEW = 24,          /* so few are sorted by insertion */
     BLOCK = 256,       /* elements distributed to buckets at a time */
     COUNTED = 1 << 30, /* elements counted with 32 bits before adding to 64 */
+    FEW_KEYS = 32,     /* looked at together before they are picked */
     APART = 4          /* counters in turn: neighbours often share a bucket */
 };
 
@@ -115,8 +116,8 @@ WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *par
         send_parcel(m, bytes, parcel, start + m->ahead, place, false);
 }
 
-/* Buckets by value, of keys of 4 and 8 bytes. Rounding changes no order: subtraction of a number and
- * multiplication by a positive one never exchange two results. */
+/* Buckets by value, of keys of 4 and 8 bytes. Rounding changes no order: subtraction of a number
+ * and multiplication by a positive one never exchange two results. */
 WI_INLINE void tell_values(const wi_sort_deal *deal, unsigned bytes, size_t n, const void *x,
                            uint16_t *buckets) {
     const unsigned last = deal->split.last, flip = deal->key.flip ? last : 0;

@@ -7,8 +7,8 @@ enum {
     MOST_ROWS = 8 /* vectors that are sorted in registers, at most */
 };
 
-/* Stores a vector whose lanes in `lower` (so many) go to the left end of what is still free, and the
- * others to its right end, which is `right`. Whole vectors may be stored if two have room. */
+/* Stores a vector whose lanes in `lower` (so many) go to the left end of what is still free, and
+ * the others to its right end, which is `right`. Whole vectors may be stored if two have room. */
 WI_INLINE void put_u32(uint32_t *left, uint32_t *right, __m512i v, __mmask16 lower, unsigned count,
                        bool roomy) {
     (void)roomy;
@@ -27,8 +27,7 @@ WI_INLINE void put_u32(uint32_t *left, uint32_t *right, __m512i v, __mmask16 low
 #define FRONT_4(m) FRONT(m), FRONT(m + 1), FRONT(m + 2), FRONT(m + 3)
 #define FRONT_16(m) FRONT_4(m), FRONT_4(m + 4), FRONT_4(m + 8), FRONT_4(m + 12)
 #define FRONT_64(m) FRONT_16(m), FRONT_16(m + 16), FRONT_16(m + 32), FRONT_16(m + 48)
-static const uint64_t to_front[256] = {FRONT_64(0u), FRONT_64(64u), FRONT_64(128u),
-                                       FRONT_64(192u)};
+static const uint64_t to_front[256] = {FRONT_64(0u), FRONT_64(64u), FRONT_64(128u), FRONT_64(192u)};
 #undef BITS_BELOW
 #undef PLACE
 #undef LANE
