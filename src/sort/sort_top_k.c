@@ -93,7 +93,7 @@ static weft_status check_arrays(weft_context *ctx, const wi_top_k_args *a, wi_ca
     const unsigned wanted = WI_OUT | WI_OPTIONAL;
     *call = (wi_call){
         .name = a->call,
-        .array = {[X] = wi_elements("x", a->x, a->n, a->type, WI_IN),
+        .array = {[X] = wi_elements("x", a->x, a->n, a->type, WI_IN | WI_STRIDED),
                   [VALUES] = wi_elements("values", a->values, a->k, a->type, wanted),
                   [POSITIONS] = wi_elements("positions", a->positions, a->k, WEFT_U64, wanted)},
         .count = ARRAYS,
