@@ -39,7 +39,7 @@ test_help() {
     same '--rhs --repeat' "$(completed weft solve A.mtx --refine 2 --r)" 'an option that is there'
     same '--refine --repeat' "$(completed weft solve -b b.npy A.mtx --r)" 'an option that is there as a letter'
     same '--refine' "$(completed weft solve --repeat = 3 --re)" 'an option that is there with ='
-    same 'scan' "$(completed weft climb sca)" 'an operand'
+    same 'scan scatter' "$(completed weft climb sca)" 'an operand'
     same '' "$(completed weft climb scan s)" 'an operand too many'
     same 'cpu' "$(completed weft gemm -p c)" 'a place'
     same '' "$(completed weft gemm -p m)" 'place mpi, of a command that does not work there'

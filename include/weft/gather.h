@@ -67,10 +67,10 @@ WEFT_API weft_status weft_scatter(weft_context *ctx, size_t n, size_t width, con
 
 /* ---- columns of a table ---- */
 
-/* The calls of this library take arrays whose elements are neighbours. A table of records holds a
- * column in pieces: take it out first, and put a result back. Memory is read by whole sectors of 32
- * bytes and more, so reading a column where it lies would cost about as much as taking it; all
- * columns of one call are taken in one pass over the records. */
+/* Most calls of this library take arrays whose elements are neighbours. A table of records holds a
+ * column in pieces: take it out first, and put a result back; all columns of one call are taken in
+ * one pass over the records. Calls that read a column once can take it as it lies, see
+ * weft_strided. */
 
 /* The `width` bytes of each record from byte `offset` on; column k of record i is `width` bytes at
  * array + i width. No alignment is needed. */
@@ -92,6 +92,31 @@ WEFT_API weft_status weft_take_columns(weft_context *ctx, size_t n, size_t recor
 WEFT_API weft_status weft_put_columns(weft_context *ctx, size_t n, size_t record_bytes,
                                       void *records, size_t columns,
                                       const weft_table_column *column);
+
+/* Stands for an array whose elements are stride_bytes apart, as a column of a table is; the first
+ * one is at `first`. Pass what this returns in place of an input:
+ *
+ *     weft_reduce(ctx, WEFT_SUM, WEFT_F32, n, weft_strided(ctx, &rows[0].price, sizeof *rows),
+ * &sum)
+ *
+ * It may be an input of: weft_add, weft_axpy and all calls of expr.h; weft_reduce, weft_dot_fast,
+ * weft_summary; weft_scan, weft_scan_wide; all calls of select.h; weft_histogram; weft_sort,
+ * weft_sort_pairs, weft_sort_bits, weft_sort_indices and weft_sort_segments (keys and values),
+ * weft_top_k, weft_is_sorted, weft_search; weft_nth, weft_quantiles, weft_median. Other calls
+ * refuse it, as does a place with several GPUs or ranks: there take the column out by
+ * weft_take_columns.
+ *
+ * The elements may be in host or device memory, at any address. stride_bytes is at least the size
+ * of an element. The call takes the column out into temporary memory of its own, n elements, and
+ * then works as on any array: the bits of the result are the same. No output may overlap the memory
+ * from the first element to the last, gaps included.
+ *
+ * What is returned is no address of elements: do not read through it, or add to it. It is valid in
+ * calls with the same context, of which the latest WEFT_STRIDED_MOST are kept; nothing is to be
+ * freed. NULL if ctx or first is NULL. */
+WEFT_API const void *weft_strided(weft_context *ctx, const void *first, size_t stride_bytes);
+
+#define WEFT_STRIDED_MOST 64 /* that many of a context are valid at a time */
 
 #ifdef __cplusplus
 }

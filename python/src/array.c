@@ -86,6 +86,14 @@ static bool describe_matrix(wp_array *a, int dimensions, const Py_ssize_t *shape
     return (rows == 1 || row == width) && (cols == 1 || (col % width == 0 && col >= rows * width));
 }
 
+/* Describes a vector whose elements lie in rising order, with gaps. */
+static bool describe_gaps(wp_array *a, int dimensions, const Py_ssize_t *strides) {
+    if (dimensions != 1 || strides[0] <= (Py_ssize_t)a->width)
+        return false;
+    a->stride_bytes = (size_t)strides[0];
+    return true;
+}
+
 static bool describe(wp_array *a, int type, unsigned how, int dimensions, const Py_ssize_t *shape,
                      const Py_ssize_t *strides) {
     static const unsigned char widths[WEFT_TYPE_COUNT] = {1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
@@ -102,6 +110,8 @@ static bool describe(wp_array *a, int type, unsigned how, int dimensions, const 
     bool matrix = (how & WP_MATRIX) != 0;
     a->width = (size_t)widths[a->type] << a->complex_numbers;
     bool whole = no_gaps(dimensions, shape, strides, (Py_ssize_t)a->width, &a->n);
+    if (!whole && (how & WP_GAPS) != 0)
+        whole = describe_gaps(a, dimensions, strides);
     if (matrix ? !describe_matrix(a, dimensions, shape, strides) : !whole) {
         PyErr_SetString(PyExc_ValueError,
                         matrix ? "neither the rows nor the columns of the matrix lie in one piece"

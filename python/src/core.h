@@ -80,6 +80,7 @@
     CALL(weft_dot_fast)                                                                            \
     CALL(weft_mean)                                                                                \
     CALL(weft_variance)                                                                            \
+    CALL(weft_strided)                                                                             \
     CALL(weft_summary)                                                                             \
     CALL(weft_scan)                                                                                \
     CALL(weft_scan_segments)                                                                       \
@@ -188,7 +189,8 @@ typedef struct wp_array {
     size_t rows, cols;    /* of a matrix, as ld and by_columns */
     size_t ld;
     bool by_columns;
-    bool viewed; /* `view` is to be released */
+    size_t stride_bytes; /* of a vector with gaps; else 0 */
+    bool viewed;         /* `view` is to be released */
     Py_buffer view;
 } wp_array;
 
@@ -214,6 +216,7 @@ typedef struct wp_arguments {
  *     i   an integer (of u64 the bits)      r   a real number
  *     s   text, or None
  *     a   an array that is read             o   an array that is written
+ *     v   the same, maybe with gaps between its elements
  *     m   a matrix that is read             w   a matrix that is written
  *     z   an array, maybe of complex numbers, that is read; Z: that is written
  * and at its end "=" if the function gives back `result`. Arrays are without gaps, or None; the
@@ -238,7 +241,8 @@ bool wp_add_rows(PyObject *module, const wp_row *rows);
 enum {
     WP_WRITE = 1,
     WP_MATRIX = 2,
-    WP_COMPLEX_TOO = 4
+    WP_COMPLEX_TOO = 4,
+    WP_GAPS = 8 /* of one dimension, it may have gaps */
 };
 bool wp_take(PyObject *object, wp_array *a, unsigned how);
 void wp_release(wp_array *arrays, size_t count);

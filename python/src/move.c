@@ -85,8 +85,8 @@ static weft_status difference(weft_context *ctx, wp_arguments *v) {
 }
 
 const wp_row wp_move_rows[] = {
-    {"select", "aao=", select_flagged},        /* flags, x, y; how many */
-    {"nonzero", "ao=", nonzero},               /* x, positions; how many */
+    {"select", "vvo=", select_flagged},        /* flags, x, y; how many */
+    {"nonzero", "vo=", nonzero},               /* x, positions; how many */
     {"count_nonzero", "a=", count_nonzero},    /* x; how many */
     {"expand", "aao", expand},                 /* flags, x, y */
     {"gather", "iaao", gather},                /* elements of a row (not 0), indices, x, y */

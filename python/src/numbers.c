@@ -131,23 +131,23 @@ static weft_status random_permutation(weft_context *ctx, wp_arguments *v) {
 }
 
 const wp_row wp_number_rows[] = {
-    {"reduce", "iao", reduce},                                /* op, x, result */
+    {"reduce", "ivo", reduce},                                /* op, x, result */
     {"reduce_segments", "iaao", reduce_segments},             /* op, x, offsets, results */
     {"exact_reduce", "iao", exact_reduce},                    /* op, x, result */
     {"exact_reduce_segments", "iaao", exact_reduce_segments}, /* op, x, offsets, results */
     {"exact_dot", "aao", exact_dot},                          /* x, y, result */
-    {"dot_fast", "aao", dot_fast},                            /* x, y, result */
+    {"dot_fast", "vvo", dot_fast},                            /* x, y, result */
     {"mean", "ao", mean},                                     /* x, result */
     {"variance", "iao", variance},                            /* correction, x, result */
-    {"summary", "ao", summary},                       /* x, the bytes of a weft_statistics */
-    {"scan", "iiao", scan},                           /* kind, op, x, y */
-    {"scan_wide", "iiaoo", scan_wide},                /* kind, op, x, y, total or None */
-    {"scan_segments", "iiaoa", scan_segments},        /* kind, op, x, y, offsets */
-    {"unary", "iao", unary},                          /* op, x, z */
-    {"binary", "iaao", binary},                       /* op, x, y, z */
-    {"binary_scalar", "iaao", binary_scalar},         /* op, x, an array of one element, z */
-    {"where", "aaao", where},                         /* mask, x, y, z */
-    {"convert", "iao", convert},                      /* how, x, z */
+    {"summary", "vo", summary},                /* x, the bytes of a weft_statistics */
+    {"scan", "iivo", scan},                    /* kind, op, x, y */
+    {"scan_wide", "iiaoo", scan_wide},         /* kind, op, x, y, total or None */
+    {"scan_segments", "iiaoa", scan_segments}, /* kind, op, x, y, offsets */
+    {"unary", "ivo", unary},                   /* op, x, z */
+    {"binary", "ivvo", binary},                /* op, x, y, z */
+    {"binary_scalar", "ivao", binary_scalar},  /* op, x, an array of one element, z */
+    {"where", "vvvo", where},                  /* mask, x, y, z */
+    {"convert", "ivo", convert},               /* how, x, z */
     /* how many arrays, the formula, 7 arrays, some of them None, z */
     {"expr", "iaaaaaaaao", expr},
     {"random_bits", "iio", random_bits},              /* seed, offset, x */

@@ -69,18 +69,18 @@ static weft_status quantiles(weft_context *ctx, wp_arguments *v) {
 }
 
 const wp_row wp_order_rows[] = {
-    {"sort", "iao", sort},                      /* order, x, y */
+    {"sort", "ivo", sort},                      /* order, x, y */
     {"sort_pairs", "iaoao", sort_pairs},        /* order, keys, sorted, values, theirs */
-    {"argsort", "iao", argsort},                /* order, x, indices */
+    {"argsort", "ivo", argsort},                /* order, x, indices */
     {"sort_segments", "iaoaoa", sort_segments}, /* order, keys, sorted, values, theirs, offsets */
-    {"is_sorted", "ia=", is_sorted},            /* order, x; the first position out of order */
+    {"is_sorted", "iv=", is_sorted},            /* order, x; the first position out of order */
     {"merge", "iaao", merge},                   /* order, a, b, merged */
-    {"search", "iiaao", search},                /* bound, order, x, wanted, positions */
-    {"top_k", "iaioo", top_k},                  /* order, x, k, values, positions */
-    {"unique", "ao=", unique},                  /* x, y; how many */
+    {"search", "iivvo", search},                /* bound, order, x, wanted, positions */
+    {"top_k", "ivioo", top_k},                  /* order, x, k, values, positions */
+    {"unique", "vo=", unique},                  /* x, y; how many */
     {"run_length", "aoo=", run_length},         /* x, values, lengths; how many */
-    {"histogram", "airraoo", histogram},        /* x, bins, low, high, edges, counts, outside */
-    {"nth", "aao", nth},                        /* x, ranks, values */
-    {"quantiles", "iaao", quantiles},           /* rule, x, q, quantiles */
+    {"histogram", "virraoo", histogram},        /* x, bins, low, high, edges, counts, outside */
+    {"nth", "vao", nth},                        /* x, ranks, values */
+    {"quantiles", "ivao", quantiles},           /* rule, x, q, quantiles */
     {NULL, NULL, NULL},
 };

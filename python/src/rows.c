@@ -6,11 +6,20 @@
 static unsigned how_of(char kind) {
     return (strchr("owZ", kind) != NULL ? WP_WRITE : 0U) |
            (strchr("mw", kind) != NULL ? WP_MATRIX : 0U) |
-           (strchr("zZ", kind) != NULL ? WP_COMPLEX_TOO : 0U);
+           (strchr("zZ", kind) != NULL ? WP_COMPLEX_TOO : 0U) | (kind == 'v' ? WP_GAPS : 0U);
+}
+
+/* Reads an array; one with gaps is passed as what weft_strided makes of it. */
+static bool take_array(weft_context *ctx, char kind, PyObject *object, wp_array *a) {
+    if (!wp_take(object, a, how_of(kind)))
+        return false;
+    if (a->stride_bytes > 0)
+        a->p = (void *)(uintptr_t)wp.weft_strided(ctx, a->p, a->stride_bytes);
+    return true;
 }
 
 /* Reads one argument into its place among those of its kind; `at` counts them. */
-static bool take_one(char kind, PyObject *object, wp_arguments *v, size_t *at) {
+static bool take_one(weft_context *ctx, char kind, PyObject *object, wp_arguments *v, size_t *at) {
     switch (kind) {
     case 'i':
         v->i[at[0]] = PyLong_Check(object) ? (int64_t)PyLong_AsUnsignedLongLongMask(object)
@@ -23,7 +32,7 @@ static bool take_one(char kind, PyObject *object, wp_arguments *v, size_t *at) {
         v->s[at[3]] = object != Py_None ? PyUnicode_AsUTF8AndSize(object, NULL) : NULL;
         return v->s[at[3]++] != NULL || object == Py_None;
     default:
-        if (!wp_take(object, &v->a[at[2]], how_of(kind)))
+        if (!take_array(ctx, kind, object, &v->a[at[2]]))
             return false;
         at[2]++;
         return true;
@@ -45,7 +54,7 @@ static PyObject *call(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     size_t at[4] = {0};
     v.refused = NULL;
     for (Py_ssize_t k = 1; k < count; k++) {
-        if (!take_one(row->takes[k - 1], args[k], &v, at)) {
+        if (!take_one(c->ctx, row->takes[k - 1], args[k], &v, at)) {
             wp_unlock(c);
             wp_release(v.a, at[2]);
             return NULL;

@@ -76,11 +76,20 @@ def test_views(rng):
         same(weft.sort(view, None), np.sort(view, None))
     packed = np.zeros(100, [("a", "u1"), ("b", "<f8")])
     packed["b"] = rng.normal(size=100)
-    same(weft.sort(packed["b"]), np.sort(packed["b"]))
+    for column in (packed["b"], packed["a"], x[::2], x[1::3]):
+        kept = column.copy()
+        same(weft.sort(column), np.sort(kept))
+        for call in (weft.argsort, weft.cumsum, weft.min, weft.argmax, weft.flatnonzero, weft.median):
+            same(call(column), call(kept))
+        same(weft.top_k(column, 7)[0], weft.top_k(kept, 7)[0])
+        same(weft.compress(column, column), weft.compress(kept, kept))
+        same(weft.elementwise("maximum", column, column), weft.elementwise("maximum", kept, kept))
+        same(column, kept)
     bytes_of = np.zeros(801, np.uint8)
     odd = bytes_of[1:].view(np.float64)
     odd[:] = rng.normal(size=100)
     same(weft.sort(odd), np.sort(odd))
+    same(weft.histogram(packed["b"], 5)[0], np.histogram(packed["b"], 5)[0])
     with pytest.raises(ValueError, match="aligned"):
         weft.sort(odd, out=odd)
 

@@ -207,6 +207,14 @@ def take(context, a):
     return x
 
 
+def take_line(context, a):
+    """The same, but the elements of a vector may lie apart, at any address."""
+    x = a if type(a) is ndarray else _take_other(context, a)
+    if type(x) is ndarray and x.ndim == 1 and x.size > 1 and x.strides[0] > x.itemsize:
+        return x
+    return take(context, x)
+
+
 def take_matrix(context, a):
     """The same, but the rows or the columns of a matrix may lie apart."""
     x = a if type(a) is ndarray else _take_other(context, a)

@@ -12,7 +12,7 @@ from ._context import current
 def flatnonzero(a):
     """The positions (int64) of the elements that are not 0, in the flattened array."""
     c = current()
-    x = flat(_arrays.take(c, a))
+    x = flat(_arrays.take_line(c, a))
     y = new(c, x, x.shape, np.int64)
     return finish(cut(y, _core.nonzero(c, x, y)), a)
 

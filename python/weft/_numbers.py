@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import cast, finish, flat, last_axis, new, offsets_of, output, take
+from ._arrays import cast, finish, flat, last_axis, new, offsets_of, output, take, take_line
 from ._context import current
 
 _SUM, _PRODUCT, _MIN, _MAX, _AND, _OR, _XOR, _ARGMIN, _ARGMAX, _NRM1, _NRM2, _NRMINF = range(12)
@@ -102,7 +102,7 @@ def _shaped_scalar(y, x, out, keepdims):
 def prod(a, axis=None, *, keepdims=False):
     """The product of all elements, or along an axis; of integers as int64 or uint64."""
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     dtype = x.dtype if x.dtype.kind == "f" else np.uint64 if x.dtype.kind == "u" else np.int64
     if axis is not None and x.ndim > 1:
         return _along(c, a, x, axis, _PRODUCT, dtype, keepdims, "prod")
@@ -113,7 +113,7 @@ def prod(a, axis=None, *, keepdims=False):
 
 def _extreme(a, axis, op, keepdims, out, name):
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     if axis is not None and x.ndim > 1:
         return _along(c, a, x, axis, op, x.dtype, keepdims, name)
     _refuse_none(x, name)
@@ -134,7 +134,7 @@ def max(a, axis=None, *, keepdims=False, out=None):
 
 def _position(a, axis, op, name):
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     if axis is not None and x.ndim > 1:
         return _along(c, a, x, axis, op, np.int64, False, name)
     _refuse_none(x, name)
@@ -155,7 +155,7 @@ def argmax(a, axis=None):
 
 def _scan(a, op, axis, out, exclusive, name, widen, exact=False):
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     kind = x.dtype.kind
     wide = (np.uint64 if kind == "u" else np.int64) if widen and kind != "f" else x.dtype
     if axis is None or x.ndim < 2:
@@ -242,7 +242,7 @@ def summary(a):
     """Count, extremes, mean and variance in one pass; NaN are counted and left out."""
     c = current()
     record = np.empty(8, np.uint64)
-    _core.summary(c, flat(take(c, a)), record)
+    _core.summary(c, flat(take_line(c, a)), record)
     reals = record.view(np.float64)
     count, nans, min_at, max_at = (int(record[k]) for k in (0, 1, 4, 5))
     least, most, mean_of, variance = (float(reals[k]) for k in (2, 3, 6, 7))
@@ -298,7 +298,7 @@ def elementwise(op, a, b=None, *, out=None):
     left_shift, right_shift, power, equal, not_equal, less, less_equal, greater, greater_equal with
     an array or a number `b`; or negative, absolute, invert, sqrt, exp, log, floor, ceil, rint."""
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     if b is None:
         if op not in _UNARY:
             raise ValueError(f"elementwise: op {op!r} is none of {', '.join(_UNARY)}")
@@ -311,7 +311,7 @@ def elementwise(op, a, b=None, *, out=None):
     if np.isscalar(b):
         _core.binary_scalar(c, _BINARY[op], x, np.array([b]).astype(x.dtype), z)
     else:
-        y = take(c, b)
+        y = take_line(c, b)
         if y.shape != x.shape or y.dtype != x.dtype:
             raise ValueError("elementwise: both arrays need the same shape and type")
         _core.binary(c, _BINARY[op], x, y, z)
@@ -321,7 +321,7 @@ def elementwise(op, a, b=None, *, out=None):
 def where(condition, a, b, *, out=None):
     """Elements of `a` where `condition`, of bool or uint8, is not 0, else of `b`."""
     c = current()
-    mask, x, y = take(c, condition), take(c, a), take(c, b)
+    mask, x, y = take_line(c, condition), take_line(c, a), take_line(c, b)
     if not mask.shape == x.shape == y.shape or x.dtype != y.dtype or mask.dtype.itemsize != 1:
         raise ValueError(
             "where: a mask of bytes and two arrays of its shape and one type are needed"
@@ -335,7 +335,7 @@ def astype(a, dtype, *, saturate=False):
     """Elements converted to another type; what an integer cannot hold becomes its nearest end with
     saturate, else its low bits."""
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     y = new(c, x, x.shape, np.dtype(dtype))
     _core.convert(c, 32 if saturate else 33, x, y)
     return finish(y, a)

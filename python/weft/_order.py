@@ -5,7 +5,7 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import cast, cut, finish, flat, last_axis, new, offsets_of, output, take
+from ._arrays import cast, cut, finish, flat, last_axis, new, offsets_of, output, take, take_line
 from ._context import current
 
 _RULES = {"linear": 0, "lower": 1, "higher": 2, "nearest": 3, "midpoint": 4}
@@ -22,7 +22,7 @@ def _as_one_line(run, c, a, x, dtype, descending, out):
 def sort(a, axis=-1, *, descending=False, out=None):
     """The elements of `a` in order: along `axis`, or all of them if it is None. out may be `a`."""
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     if axis is None or x.ndim < 2:
         return _as_one_line(_core.sort, c, a, x, x.dtype, descending, out)
     lines, back = last_axis(c, x, axis, "sort")
@@ -49,7 +49,7 @@ def sort_pairs(keys, values, *, descending=False):
 def argsort(a, axis=-1, *, descending=False, out=None):
     """The positions (int64) that put `a` in order. Equal elements keep their order."""
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     if axis is None or x.ndim < 2:
         return _as_one_line(_core.argsort, c, a, x, np.int64, descending, out)
     if type(x) is not ndarray:
@@ -91,7 +91,7 @@ def top_k(a, k, *, largest=True):
     """The k largest (or smallest) elements of `a`, the first first, and their positions: (values,
     positions as uint64). NaN counts as largest. It takes about as long as reading `a`."""
     c = current()
-    x = flat(take(c, a))
+    x = flat(take_line(c, a))
     if not 0 <= k <= x.size:
         raise ValueError(f"top_k: k = {k}, but there are {x.size} elements")
     values, positions = new(c, x, (k,), x.dtype), new(c, x, (k,), np.uint64)
@@ -102,7 +102,7 @@ def top_k(a, k, *, largest=True):
 def is_sorted(a, *, descending=False):
     """Whether the elements are in order, as sort would leave them."""
     c = current()
-    return _core.is_sorted(c, descending, flat(take(c, a))) == 2**64 - 1
+    return _core.is_sorted(c, descending, flat(take_line(c, a))) == 2**64 - 1
 
 
 def merge(a, b, *, descending=False, out=None):
@@ -122,7 +122,7 @@ def searchsorted(a, v, side="left", *, descending=False):
     if side not in ("left", "right"):
         raise ValueError('searchsorted: side is "left" or "right"')
     c = current()
-    x, wanted = flat(take(c, a)), take(c, v)
+    x, wanted = flat(take_line(c, a)), take_line(c, v)
     if x.dtype != wanted.dtype:
         common = np.result_type(x.dtype, wanted.dtype)
         x, wanted = cast(c, x, common), cast(c, wanted, common)
@@ -215,7 +215,7 @@ def _range_of(c, x):
 def histogram(a, bins=10, range=None, density=None):
     """Like numpy.histogram without weights: (counts, edges). The last bin holds its upper edge."""
     c = current()
-    x = flat(take(c, a))
+    x = flat(take_line(c, a))
     if isinstance(bins, str) or np.ndim(bins) > 0:
         edges = np.histogram_bin_edges(a if isinstance(bins, str) else x[:0], bins, range)
     else:
@@ -235,7 +235,7 @@ def histogram(a, bins=10, range=None, density=None):
 def bincount(x, minlength=0):
     """How often each of the numbers 0, 1, 2 ... occurs in `x`, of integers that are not negative."""
     c = current()
-    line = flat(take(c, x))
+    line = flat(take_line(c, x))
     if line.dtype.kind not in "iub":
         raise TypeError(f"bincount: integers are needed, not {line.dtype}")
     low, high = _range_of(c, line) if line.size else (0, -1)
@@ -254,7 +254,7 @@ def quantile(a, q, axis=None, *, method="linear"):
     if method not in _RULES:
         raise ValueError(f"quantile: method {method!r} is none of {', '.join(_RULES)}")
     c = current()
-    x = take(c, a)
+    x = take_line(c, a)
     if axis is not None and x.ndim > 1:
         lines, _ = last_axis(c, x, axis, "quantile")
         rows = lines.reshape(-1, lines.shape[-1])
@@ -287,7 +287,7 @@ def median(a, axis=None):
 def nth(a, ranks):
     """The elements that a sort would leave at positions `ranks`, without a sort."""
     c = current()
-    x = flat(take(c, a))
+    x = flat(take_line(c, a))
     wanted = np.asarray(ranks)
     if wanted.size and not (wanted.min() >= 0 and wanted.max() < x.size):
         raise ValueError(f"nth: ranks must be from 0 to {x.size - 1}")

@@ -257,14 +257,4 @@ def write(path, a, *, storage="general"):
     _core.sparse_write(current(), Matrix.of(a, storage)._handle, os.fspath(path))
 
 
-    plan = _core.chol_analyze(
-        current(), matrix._handle, ordering, permutation, seconds, *pivots
-    )
-    return Factor(matrix, plan).factor(progress=progress)
-
-
-def load(path, a, *, storage="full", progress=None):
-    """Factors `a`, which has the pattern of the matrix whose Factor was saved, without analysing it
-    again."""
-    plan = _core.chol_load(current(), os.fspath(path))
-    return Factor(Matrix.of(a, storage), plan).factor(progress=progress)
+__all__ = ["Factor", "Matrix", "cholesky", "ldlt", "load", "read", "solve", "write"]

@@ -50,7 +50,10 @@ static weft_status check_array(weft_context *ctx, const char *call, wi_array *a)
     a->bytes = 0;
     if (!a->p && a->use & WI_OPTIONAL)
         return WEFT_OK;
-    weft_status status = check_shape(ctx, call, a, &extent);
+    weft_status status = wi_strided_check(ctx, call, a);
+    if (status != WEFT_OK || a->stride_bytes > 0)
+        return status;
+    status = check_shape(ctx, call, a, &extent);
     if (status == WEFT_OK)
         status = a->use & WI_UNALIGNED ? check_items(ctx, call, a, extent)
                                        : wi_check_array(ctx, call, a->name, a->p, extent, a->type);
@@ -82,7 +85,7 @@ static weft_status check_pair(weft_context *ctx, const wi_call *call, int i, int
     if (!((a->use | b->use) & WI_OUT) || !wi_overlap(a->p, a->bytes, b->p, b->bytes) ||
         side_by_side(a, b))
         return WEFT_OK;
-    if (!in_place)
+    if (!in_place || a->stride_bytes > 0 || b->stride_bytes > 0)
         return wi_fail(ctx, WEFT_EARG, "%s: %s and %s overlap; pass separate arrays", call->name,
                        a->name, b->name);
     if (a->rows > 1 && a->p == b->p && a->ld != b->ld)

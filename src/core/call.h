@@ -22,7 +22,9 @@ enum {
     WI_UNALIGNED = 8, /* no alignment needed: the call copies its elements as bytes */
     WI_WHOLE = 16,    /* needs all of it at once, even if the call is cut into segments */
     WI_HOST = 32,     /* must lie in host memory */
-    WI_COLUMNS = 64   /* a matrix stored by columns; messages speak of columns */
+    WI_COLUMNS = 64,  /* a matrix stored by columns; messages speak of columns */
+    WI_STRIDED = 128  /* it may be what weft_strided returns: only wi_call_run and the code that it
+                         calls read it, and only through the pointers of a part */
 };
 
 /* A matrix: `rows` rows of `cols` elements. A vector is one row. If the matrix is stored by
@@ -40,6 +42,9 @@ typedef struct wi_array {
     /* wi_call_check sets this. A call that writes only part of an output may lower it before it
      * returns. */
     size_t bytes; /* from the first element to the end of the last, gaps included */
+    /* wi_call_check sets this if p was what weft_strided returns; p is then the first element.
+     * wi_call_run makes it an array of neighbours. */
+    size_t stride_bytes;
 } wi_array;
 
 typedef struct wi_call {
@@ -73,20 +78,20 @@ static inline wi_array *wi_call_add(wi_call *call, wi_array array) {
 /* n elements of a type. */
 static inline wi_array wi_elements(const char *name, const void *p, size_t n, weft_type type,
                                    unsigned use) {
-    const wi_array array = {name, p, 1, n, n, NULL, type, weft_type_size(type), use, 0, 0};
+    const wi_array array = {name, p, 1, n, n, NULL, type, weft_type_size(type), use, 0, 0, 0};
     return array;
 }
 /* n elements of `width` bytes each, at any address. */
 static inline wi_array wi_items(const char *name, const void *p, size_t n, size_t width,
                                 unsigned use) {
-    const wi_array array = {name, p, 1, n, n, NULL, WEFT_U8, width, use | WI_UNALIGNED, 0, 0};
+    const wi_array array = {name, p, 1, n, n, NULL, WEFT_U8, width, use | WI_UNALIGNED, 0, 0, 0};
     return array;
 }
 /* Rows of elements of a type; ld_name is the name of the argument that gives ld. */
 static inline wi_array wi_matrix(const char *name, const void *p, size_t rows, size_t cols,
                                  const char *ld_name, size_t ld, weft_type type, unsigned use) {
     const wi_array array = {name, p, rows, cols, ld, ld_name, type, weft_type_size(type),
-                            use,  0, 0};
+                            use,  0, 0,    0};
     return array;
 }
 /* A matrix of rows x cols elements stored by columns. */
@@ -99,6 +104,22 @@ static inline wi_array wi_columns(const char *name, const void *p, size_t rows, 
  * or overlap an array that the call writes (unless in_place allows it). Types and widths are valid.
  */
 weft_status wi_call_check(weft_context *ctx, wi_call *call);
+
+/* The elements of a call's inputs that weft_strided made, copied to be neighbours. */
+typedef struct wi_packed {
+    void *copy[WI_CALL_ARRAYS];
+    bool host[WI_CALL_ARRAYS]; /* it is in memory of the host */
+} wi_packed;
+
+/* Does the call have such inputs? */
+bool wi_has_strides(const wi_call *call);
+/* If p is what weft_strided returned: makes the array what it stands for, or refuses it. */
+weft_status wi_strided_check(weft_context *ctx, const char *call, wi_array *array);
+/* Copies them, and makes the copies the arrays of the call; if the call only asks for its memory,
+ * adds the bytes of the copies. wi_strided_give frees what was taken, also if the copying failed.
+ */
+weft_status wi_strided_take(weft_context *ctx, wi_call *call, wi_packed *packed);
+weft_status wi_strided_give(weft_context *ctx, const wi_call *call, const wi_packed *packed);
 
 /* Refuses a call that has no rung for several ranks, on a place that has them; wi_call_check does
  * so, too. */

@@ -256,7 +256,8 @@ static weft_status run_mirrored(weft_context *ctx, visit *v) {
     return close_copies(ctx, v, status);
 }
 
-static weft_status run_call(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
+static weft_status run_on_neighbours(weft_context *ctx, wi_call *call, wi_part_run run,
+                                     void *user) {
     bool host[WI_CALL_ARRAYS];
     if (ctx->kind == WI_CPU || !find_host(ctx, call, host))
         return run_in_place(ctx, call, run, user);
@@ -272,6 +273,17 @@ static weft_status run_call(weft_context *ctx, wi_call *call, wi_part_run run, v
     memcpy(v.host, host, (size_t)call->count * sizeof *host);
     v.uncut = count_streamed(&v) > WI_MAX_OPERANDS;
     return run_mirrored(ctx, &v);
+}
+
+static weft_status run_call(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
+    wi_packed packed;
+    if (!wi_has_strides(call))
+        return run_on_neighbours(ctx, call, run, user);
+    weft_status status = wi_strided_take(ctx, call, &packed);
+    if (status == WEFT_OK)
+        status = run_on_neighbours(ctx, call, run, user);
+    const weft_status freed = wi_strided_give(ctx, call, &packed);
+    return status == WEFT_OK ? freed : status;
 }
 
 weft_status wi_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {

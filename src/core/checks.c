@@ -89,6 +89,11 @@ weft_status wi_check_wide_float(weft_context *ctx, const char *call, weft_type t
 
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
                            size_t n, weft_type type) {
+    if (wi_is_strided(ctx, p))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %s is what weft_strided returned, which this call does not take there; "
+                       "take the column out with weft_take_columns",
+                       call, name);
     /* No C object is larger than PTRDIFF_MAX bytes. */
     if (n > PTRDIFF_MAX / weft_type_size(type))
         return wi_fail(ctx, WEFT_EARG,

@@ -43,6 +43,22 @@ typedef struct wi_kept {
     void (*drop)(weft_context *ctx, struct wi_kept *kept);
 } wi_kept;
 
+/* What weft_strided has returned: the addresses of `name`, in turn. Number k is described by
+ * latest[k mod their number], until it is overwritten. */
+enum {
+    WI_STRIDES = 64,
+    WI_STRIDE_NAMES = 64 * WI_STRIDES
+};
+typedef struct wi_stride_notes {
+    uint64_t count;
+    struct {
+        const void *first;
+        size_t stride_bytes;
+        uint64_t number;
+    } latest[WI_STRIDES];
+    char name[WI_STRIDE_NAMES];
+} wi_stride_notes;
+
 struct weft_context {
     wi_kind kind;
     int threads; /* CPU threads a call may use, at least 1; on a GPU they copy host arrays */
@@ -63,6 +79,7 @@ struct weft_context {
     struct wi_gpus *gpus; /* comm/gpus.h: of a place of several GPUs, and of each of its ranks */
     struct wi_kept *kept; /* what slices keep until the context closes */
     weft_context *child;  /* of a distributed place: this rank's own place; gpu and team are its */
+    wi_stride_notes strides;
 };
 
 /* Records a message (printf-like, one line, no full stop at its end) and returns `status`, so that
@@ -97,6 +114,10 @@ weft_status wi_check_wide_float(weft_context *ctx, const char *call, weft_type t
  * that it is aligned as C aligns such elements. */
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
                            size_t n, weft_type type);
+/* Is this what weft_strided returned, now or earlier? */
+static inline bool wi_is_strided(const weft_context *ctx, const void *p) {
+    return ctx && (uintptr_t)p - (uintptr_t)ctx->strides.name < WI_STRIDE_NAMES;
+}
 /* Checks where a call saves `needed` bytes: `room` of them at `memory`, or NULL to ask for their
  * number alone, which goes to `bytes`. */
 weft_status wi_check_room(weft_context *ctx, const char *call, const void *memory, size_t room,

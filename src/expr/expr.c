@@ -127,7 +127,8 @@ weft_status wi_expr_run(weft_context *ctx, const char *name, const wi_expr_progr
     call.distributed = true;
     if (status == WEFT_OK) {
         for (uint32_t k = 0; k < program->inputs; k++)
-            wi_call_add(&call, wi_elements(names[k], inputs[k].x, n, inputs[k].type, WI_IN));
+            wi_call_add(&call,
+                        wi_elements(names[k], inputs[k].x, n, inputs[k].type, WI_IN | WI_STRIDED));
         wi_call_add(&call, wi_elements(z_name, z, n, (weft_type)program->type, WI_OUT));
         call.array[program->inputs].in_place = (1u << program->inputs) - 1;
         status = wi_call_check(ctx, &call);

@@ -108,7 +108,7 @@ static weft_status run(weft_context *ctx, wi_expr_neighbours *w, const void *x, 
         status = wi_check_type(ctx, w->name, w->type);
     if (status == WEFT_OK) {
         w->out = w->op == WEFT_X_SUB ? w->type : WEFT_U8;
-        wi_call_add(&call, wi_elements("x", x, w->n, w->type, WI_IN));
+        wi_call_add(&call, wi_elements("x", x, w->n, w->type, WI_IN | WI_STRIDED));
         wi_call_add(&call, wi_elements(z_name, z, w->n, w->out, WI_OUT));
         status = wi_call_check(ctx, &call);
     }

@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "cases.h"
 #include "gather/gather.h"
+#include "weft/expr.h"
 
 static void without_context(void) {
     float x = 1, y = 2;
@@ -17,6 +18,7 @@ static void without_context(void) {
     const weft_table_column column = {0, 4, &y};
     assert_int_equal(weft_take_columns(NULL, 1, 4, &x, 1, &column), WEFT_EARG);
     assert_int_equal(weft_put_columns(NULL, 1, 4, &x, 1, &column), WEFT_EARG);
+    assert_null(weft_strided(NULL, &x, 4));
     assert_true(x == 1 && y == 2 && bad == 3);
 }
 
@@ -109,6 +111,11 @@ static weft_status run_put_columns(weft_context *ctx, test_arrays *a) {
     return weft_put_columns(ctx, a->n / 2, 8, a->z, 1, &column);
 }
 
+static weft_status run_strided(weft_context *ctx, test_arrays *a) {
+    const void *const column = weft_strided(ctx, (const char *)a->x + 4, 8);
+    return weft_binary(ctx, WEFT_X_MAX, WEFT_U32, a->n / 2, column, column, a->z);
+}
+
 static weft_status run_scatter(weft_context *ctx, test_arrays *a) {
     const uint32_t index[3] = {2, 0, 2};
     return weft_scatter(ctx, 3, 4, a->x, WEFT_U32, index, WEFT_REPEATS_LAST, a->n, a->z, NULL);
@@ -125,6 +132,7 @@ static const test_call calls[] = {
     {"weft_scatter", run_scatter, &wi_scatter_ladder, NULL},
     {"weft_take_columns", run_take_columns, NULL, NULL},
     {"weft_put_columns", run_put_columns, NULL, NULL},
+    {"weft_binary", run_strided, NULL, NULL},
 };
 
 const test_cases wi_gather_cases = {.without_context = without_context,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gather's climb: all elements of an array, at positions in no order. */
+/* The climbs of gather and scatter: all elements of an array, at positions in no order. */
+#include <stdio.h>
+#include <string.h>
+
 #include "climb/data.h"
 #include "cpu/team.h"
 #include "gather/gather.h"
@@ -90,6 +93,44 @@ const wi_climb wi_gather_climb = {
     .call = call,
     .serial = serial,
     .check = check,
+    .describe = describe,
+    .drop = wi_data_drop,
+};
+
+/* ---- scatter: the same arrays ---- */
+
+static weft_status call_scatter(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    return weft_scatter(setup->ctx, setup->n, weft_type_size(setup->type), data->x, WEFT_U64,
+                        data->y, WEFT_REPEATS_ANY, setup->n, data->z,
+                        (uint64_t *)(void *)((char *)data->z + gathered_bytes(setup)));
+}
+
+static bool check_scatter(void *problem, char *why, size_t bytes) {
+    wi_data *const data = problem;
+    const size_t n = data->setup.n, size = weft_type_size(data->setup.type);
+    if (!wi_data_try(data, call_scatter, why, bytes))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const char *const from = (const char *)data->host_x + i * size;
+        const uint64_t to = place_of(n, i);
+        if (memcmp((const char *)data->host_z + to * size, from, size) == 0)
+            continue;
+        snprintf(why, bytes, "element %zu of %zu is not at position %llu", i, n,
+                 (unsigned long long)to);
+        return false;
+    }
+    return true;
+}
+
+const wi_climb wi_scatter_climb = {
+    .ladder = &wi_scatter_ladder,
+    .example = "to another order",
+    .type = WEFT_F32,
+    .make = make,
+    .call = call_scatter,
+    .check = check_scatter,
     .describe = describe,
     .drop = wi_data_drop,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* group's climb: the sums of segments of mixed lengths, one of eight of them empty. */
+/* The climbs of group: sums, and running sums, of segments of mixed lengths, one of eight of them
+ * empty; sums of runs of equal keys of the same lengths. */
 #include <stdio.h>
 #include <string.h>
 
@@ -155,5 +156,153 @@ const wi_climb wi_group_climb = {
     .check = check,
     .error = error,
     .describe = wi_group_climb_describe,
+    .drop = wi_data_drop,
+};
+
+/* ---- group_scan ---- */
+
+static weft_status make_scan(const wi_setup *setup, void **problem) {
+    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_data_add_y(*problem, (segments_of(setup->n) + 1) * sizeof(uint64_t), fill_offsets);
+    if (status != WEFT_OK)
+        wi_data_drop(*problem);
+    return status;
+}
+
+static weft_status call_scan(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    return weft_scan_segments(setup->ctx, WEFT_INCLUSIVE, WEFT_SUM, setup->type, setup->n, data->x,
+                              data->z, segments_of(setup->n), WEFT_U64, data->y);
+}
+
+static bool check_scan(void *problem, char *why, size_t bytes) {
+    wi_data *const data = problem;
+    const uint64_t *const offsets = data->host_y;
+    const size_t size = weft_type_size(data->setup.type);
+    if (!wi_data_try(data, call_scan, why, bytes))
+        return false;
+    int64_t k = 0, sum = 0;
+    for (size_t i = 0, s = 0; i < data->setup.n; i++) {
+        uint64_t right = 0;
+        for (; offsets[s] <= i; s++)
+            sum = 0;
+        wi_data_draw(data, 0, i, 1, &k);
+        sum += k;
+        wi_data_convert(data->setup.type, 1, &sum, &right);
+        if (memcmp((const char *)data->host_z + i * size, &right, size) == 0)
+            continue;
+        snprintf(why, bytes, "element %zu of %zu is wrong", i, data->setup.n);
+        return false;
+    }
+    return true;
+}
+
+/* Elements and offsets read once, elements written once. */
+static void describe_scan(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = 2 * (double)wi_data_bytes(&data->setup) +
+                                 8 * (double)segments_of(data->setup.n),
+                        .roof = WI_ROOF_COPY};
+}
+
+const wi_climb wi_group_scan_climb = {
+    .ladder = &wi_group_scan_ladder,
+    .example = "sums in segments",
+    .type = WEFT_F32,
+    .make = make_scan,
+    .call = call_scan,
+    .check = check_scan,
+    .describe = describe_scan,
+    .drop = wi_data_drop,
+};
+
+/* ---- group_keys: y has the keys; z how many runs there are, their sums and their keys ---- */
+
+static void fill_keys(void *user, int rank, int team) {
+    const wi_data *const data = user;
+    const size_t n = data->setup.n, segments = segments_of(n);
+    const size_t end = wi_team_share(segments, rank + 1, team);
+    for (size_t s = wi_team_share(segments, rank, team); s < end; s++) {
+        const size_t stop = s + 1 < segments ? offset_of(s + 1) : n;
+        for (size_t i = offset_of(s); i < stop; i++)
+            ((uint32_t *)data->host_y)[i] = (uint32_t)s;
+    }
+}
+
+static weft_status make_keys(const wi_setup *setup, void **problem) {
+    const size_t room = sizeof(uint64_t) + setup->n * (sizeof(double) + sizeof(uint32_t));
+    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, room, problem);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_data_add_y(*problem, setup->n * sizeof(uint32_t), fill_keys);
+    if (status != WEFT_OK)
+        wi_data_drop(*problem);
+    return status;
+}
+
+static weft_status call_keys(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    uint64_t *const count = data->z;
+    const weft_column column = {WEFT_SUM, setup->type, data->x, count + 1};
+    return weft_reduce_by_key(setup->ctx, setup->n, sizeof(uint32_t), data->y, count + 1 + setup->n,
+                              1, &column, count);
+}
+
+static bool check_keys(void *problem, char *why, size_t bytes) {
+    wi_data *const data = problem;
+    const size_t n = data->setup.n, segments = segments_of(n);
+    const weft_type type = sum_type(&data->setup);
+    const size_t size = weft_type_size(type);
+    const uint64_t *const count = data->host_z;
+    const char *const sums = (const char *)(count + 1);
+    const uint32_t *const keys = (const uint32_t *)(count + 1 + n);
+    size_t run = 0;
+    if (!wi_data_try(data, call_keys, why, bytes))
+        return false;
+    for (size_t s = 0; s < segments; s++) {
+        const size_t first = offset_of(s), stop = s + 1 < segments ? offset_of(s + 1) : n;
+        uint64_t right = 0;
+        if (first == stop)
+            continue;
+        const int64_t sum = sum_of(data, first, stop);
+        wi_data_convert(type, 1, &sum, &right);
+        if (keys[run] != s || memcmp(sums + run * size, &right, size) != 0) {
+            snprintf(why, bytes, "run %zu has a wrong key or sum", run);
+            return false;
+        }
+        run++;
+    }
+    if (*count != run)
+        snprintf(why, bytes, "%llu runs were found, and there are %zu", (unsigned long long)*count,
+                 run);
+    return *count == run;
+}
+
+/* Elements and keys read once, sums and keys of runs written once. */
+static void describe_keys(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    const double runs = (double)segments_of(data->setup.n) * (PERIOD - 1) / PERIOD;
+    const double key = sizeof(uint32_t), sum = (double)weft_type_size(sum_type(&data->setup));
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = (double)wi_data_bytes(&data->setup) + key * (double)data->setup.n +
+                                 runs * (key + sum),
+                        .roof = WI_ROOF_READ};
+}
+
+const wi_climb wi_group_keys_climb = {
+    .ladder = &wi_group_keys_ladder,
+    .example = "sums by key",
+    .type = WEFT_F32,
+    .make = make_keys,
+    .call = call_keys,
+    .check = check_keys,
+    .describe = describe_keys,
     .drop = wi_data_drop,
 };

@@ -90,7 +90,7 @@ static weft_status describe(weft_context *ctx, const wi_histogram_request *r, wi
     *call = (wi_call){
         .name = name,
         .distributed = true,
-        .array = {[X] = wi_elements("x", r->x, n, r->type, WI_IN),
+        .array = {[X] = wi_elements("x", r->x, n, r->type, WI_IN | WI_STRIDED),
                   [COUNTS] = wi_elements("counts", r->counts, counts, r->count_type, counted),
                   [OUTSIDE] = wi_elements("outside", r->outside, (size_t)WI_OUTSIDE * r->channels,
                                           r->count_type, counted | WI_OPTIONAL),

@@ -142,7 +142,7 @@ static void describe(wi_call *call, const wi_map_args *args, const matrix *array
     for (int k = 0; k < count; k++) {
         const matrix *const m = &arrays[k];
         wi_call_add(call, wi_matrix(m->name, m->p, args->rows, args->cols, m->ld_name, m->ld,
-                                    args->type, k == count - 1 ? out : WI_IN));
+                                    args->type, k == count - 1 ? out : WI_IN | WI_STRIDED));
     }
     call->array[count - 1].in_place = (1u << (count - 1)) - 1;
 }

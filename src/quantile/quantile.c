@@ -45,7 +45,7 @@ static weft_status describe(weft_context *ctx, const wi_quantile_request *r, wi_
         return status;
     const unsigned silent = r->silent ? WI_OPTIONAL : 0;
     *call = (wi_call){.name = r->call,
-                      .array = {[X] = wi_elements("x", r->x, r->n, r->type, WI_IN),
+                      .array = {[X] = wi_elements("x", r->x, r->n, r->type, WI_IN | WI_STRIDED),
                                 [WANTED] = wi_elements(r->wanted_name, r->wanted, r->m,
                                                        r->wanted_type, WI_IN | WI_HOST),
                                 [RESULTS] = wi_elements(r->results_name, r->results, r->m,

@@ -181,8 +181,9 @@ void wi_reduce_describe(weft_context *ctx, const char *name, const wi_reduce_arg
     const unsigned optional = args->op == WI_RED_DOT ? 0 : WI_OPTIONAL;
     wi_call_begin(call, name, 1, args->n);
     call->distributed = true;
-    wi_call_add(call, wi_elements("x", args->x, args->n, args->type, WI_IN));
-    wi_call_add(call, wi_elements("y", args->y, args->n, args->type, WI_IN | optional));
+    wi_call_add(call, wi_elements("x", args->x, args->n, args->type, WI_IN | WI_STRIDED));
+    wi_call_add(call,
+                wi_elements("y", args->y, args->n, args->type, WI_IN | WI_STRIDED | optional));
     wi_call_add(call, wi_elements("result", args->result, 1, type, WI_OUT | WI_WHOLE | at_any));
 }
 

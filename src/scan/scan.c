@@ -255,7 +255,7 @@ static weft_status scan(weft_context *ctx, wi_scan_args args, const void *init) 
         status = wi_expr_compile_conversion(ctx, args.call, args.from, args.type, &program);
     }
     if (status == WEFT_OK) {
-        wi_call_add(&call, wi_elements("x", args.x, args.n, args.from, WI_IN));
+        wi_call_add(&call, wi_elements("x", args.x, args.n, args.from, WI_IN | WI_STRIDED));
         wi_call_add(&call, wi_elements("y", args.y, args.n, args.type, WI_OUT))->in_place =
             args.widen ? 0 : 1u << X;
         wi_call_add(

@@ -305,7 +305,7 @@ static weft_status move_typed(weft_context *ctx, const char *call, const weft_pr
                               bool partition) {
     if (check_begin(ctx, call, p) != WEFT_OK)
         return refused(ctx, call, WEFT_EARG);
-    const wi_array in = wi_elements("x", x, n, p->type, WI_IN);
+    const wi_array in = wi_elements("x", x, n, p->type, WI_IN | WI_STRIDED);
     return move(ctx, call, p, in, in, wi_elements("y", y, n, p->type, WI_OUT),
                 wi_elements("z", z, n, p->type, WI_OUT | WI_OPTIONAL), count, partition);
 }
@@ -315,8 +315,8 @@ static weft_status move_where(weft_context *ctx, const char *call, const weft_pr
                               void *z, uint64_t *count, bool partition) {
     if (check_begin(ctx, call, p) != WEFT_OK || check_width(ctx, call, width) != WEFT_OK)
         return refused(ctx, call, WEFT_EARG);
-    return move(ctx, call, p, wi_elements("s", s, n, p->type, WI_IN),
-                wi_items("x", x, n, width, WI_IN), wi_items("y", y, n, width, WI_OUT),
+    return move(ctx, call, p, wi_elements("s", s, n, p->type, WI_IN | WI_STRIDED),
+                wi_items("x", x, n, width, WI_IN | WI_STRIDED), wi_items("y", y, n, width, WI_OUT),
                 wi_items("z", z, n, width, WI_OUT | WI_OPTIONAL), count, partition);
 }
 
@@ -348,7 +348,7 @@ weft_status weft_select_count(weft_context *ctx, weft_predicate p, size_t n, con
     wi_select_args args = args_of(&p, n);
     args.job = WI_SELECT_JUST_COUNT;
     wi_call call = {.name = name,
-                    .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN),
+                    .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN | WI_STRIDED),
                               [WI_SELECT_COUNT] = count_of(count)}};
     return check_and_run(ctx, name, &call, &args, WEFT_U8, WEFT_OK);
 }
@@ -365,7 +365,7 @@ weft_status weft_select_indices(weft_context *ctx, weft_predicate p, size_t n, c
     wi_select_args args = args_of(&p, n);
     args.position_bytes = weft_type_size(index_type);
     wi_call call = {.name = name,
-                    .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN),
+                    .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN | WI_STRIDED),
                               [WI_SELECT_POSITIONS] = wi_elements("y", y, n, index_type, WI_OUT),
                               [WI_SELECT_COUNT] = count_of(count)}};
     return check_and_run(ctx, name, &call, &args, index_type, WEFT_OK);
@@ -385,8 +385,8 @@ weft_status weft_expand(weft_context *ctx, weft_predicate p, size_t n, const voi
     const unsigned y_use = fill ? WI_OUT : WI_IN | WI_OUT; /* else unselected elements stay */
     wi_call call = {
         .name = name,
-        .array = {[WI_SELECT_S] = wi_elements("s", s, n, p.type, WI_IN),
-                  [WI_SELECT_X] = wi_items("x", x, m, width, WI_IN),
+        .array = {[WI_SELECT_S] = wi_elements("s", s, n, p.type, WI_IN | WI_STRIDED),
+                  [WI_SELECT_X] = wi_items("x", x, m, width, WI_IN | WI_STRIDED),
                   [WI_SELECT_Y] = wi_items("y", y, n, width, y_use),
                   [WI_SELECT_FILL] = wi_items("fill", fill, 1, width, WI_IN | WI_OPTIONAL)},
         .count = WI_SELECT_ARRAYS};
@@ -405,7 +405,7 @@ static weft_status find_runs(weft_context *ctx, const char *name, weft_type type
                            .units = weft_type_size(type),
                            .position_bytes = lengths.width,
                            .lengths = lengths.p != NULL};
-    const wi_array in = wi_elements("x", x, n, type, WI_IN);
+    const wi_array in = wi_elements("x", x, n, type, WI_IN | WI_STRIDED);
     values.in_place = 1u << WI_SELECT_X | 1u << WI_SELECT_S;
     wi_call call = {.name = name,
                     .array = {[WI_SELECT_S] = in,

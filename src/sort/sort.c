@@ -35,16 +35,17 @@ weft_status wi_sort_check_keys(weft_context *ctx, const char *call, weft_order o
 }
 
 wi_call wi_sort_call_of(const wi_sort_args *a) {
-    wi_call call = {
-        .name = a->call,
-        .array = {[WI_SORT_X] = wi_elements(a->plain ? "x" : "keys", a->x, a->n, a->type, WI_IN),
-                  [WI_SORT_Y] =
-                      wi_elements(a->plain ? "y" : "keys_out", a->y, a->n, a->type, WI_OUT)},
-        .count = WI_SORT_ARRAYS,
-        .asked = a->bytes};
+    wi_call call = {.name = a->call,
+                    .array = {[WI_SORT_X] = wi_elements(a->plain ? "x" : "keys", a->x, a->n,
+                                                        a->type, WI_IN | WI_STRIDED),
+                              [WI_SORT_Y] = wi_elements(a->plain ? "y" : "keys_out", a->y, a->n,
+                                                        a->type, WI_OUT)},
+                    .count = WI_SORT_ARRAYS,
+                    .asked = a->bytes};
     call.array[WI_SORT_Y].in_place = 1u << WI_SORT_X;
     if (a->value_bytes > 0) {
-        call.array[WI_SORT_VALUES] = wi_items("values", a->values, a->n, a->value_bytes, WI_IN);
+        call.array[WI_SORT_VALUES] =
+            wi_items("values", a->values, a->n, a->value_bytes, WI_IN | WI_STRIDED);
         call.array[WI_SORT_VALUES_OUT] =
             wi_items("values_out", a->values_out, a->n, a->value_bytes, WI_OUT);
         call.array[WI_SORT_VALUES_OUT].in_place = 1u << WI_SORT_VALUES;
@@ -182,8 +183,11 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
 }
 
 /* No bits are compared: all elements are equal and keep their places. */
-static weft_status copy_all(weft_context *ctx, const wi_sort_args *a) {
+static weft_status copy_all(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_sort_args own = *(const wi_sort_args *)user;
+    const wi_sort_args *const a = &own;
     weft_status status = WEFT_OK;
+    wi_sort_place(&own, part, call->asked);
     if (a->y != a->x)
         status = weft_copy(ctx, a->y, a->x, a->n * weft_type_size(a->type));
     if (status == WEFT_OK && a->values_out != a->values)
@@ -262,7 +266,7 @@ static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_sort_args 
         return wi_sort_call_run(ctx, call, run_part, args);
     if (args->bytes)
         *args->bytes = 0;
-    return args->n > 0 && !args->bytes ? copy_all(ctx, args) : WEFT_OK;
+    return args->n > 0 && !args->bytes ? wi_call_run(ctx, call, copy_all, args) : WEFT_OK;
 }
 
 weft_status wi_sort_run_here(weft_context *ctx, wi_sort_args *args) {

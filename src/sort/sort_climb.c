@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sort's climb: random keys in ascending order. */
+/* The climbs of random keys: sort, in ascending order; sort_segments; top_k. */
 #include "climb/data.h"
 #include "cpu/team.h"
 #include "sort/sort.h"
@@ -183,5 +183,179 @@ const wi_climb wi_sort_climb = {
     .serial = serial,
     .check = check,
     .describe = describe,
+    .drop = wi_data_drop,
+};
+
+/* ---- segments ---- */
+
+/* Segment s has 1 + 37 s mod 255 elements, 128 on average. */
+enum {
+    LENGTHS = 255,
+    ALL_LENGTHS = LENGTHS * (LENGTHS + 1) / 2
+};
+
+static size_t offset_of(size_t segment) {
+    size_t at = segment / LENGTHS * ALL_LENGTHS;
+    for (size_t s = 0; s < segment % LENGTHS; s++)
+        at += 1 + 37 * s % LENGTHS;
+    return at;
+}
+
+/* How many segments n elements have; the last may be cut short. */
+static size_t segments_of(size_t n) {
+    size_t s = n / ALL_LENGTHS * LENGTHS;
+    while (offset_of(s) < n)
+        s++;
+    return s;
+}
+
+static void fill_offsets(void *user, int rank, int team) {
+    const wi_data *const data = user;
+    const size_t n = data->setup.n, segments = segments_of(n);
+    const size_t end = wi_team_share(segments + 1, rank + 1, team);
+    for (size_t s = wi_team_share(segments + 1, rank, team); s < end; s++)
+        ((uint64_t *)data->host_y)[s] = s < segments ? offset_of(s) : n;
+}
+
+/* x has the elements, y the offsets, z the sorted elements. */
+static weft_status make_segments(const wi_setup *setup, void **problem) {
+    weft_status status = wi_data_make_random(setup, wi_data_bytes(setup), problem);
+    if (status != WEFT_OK)
+        return status;
+    const size_t bytes = (segments_of(setup->n) + 1) * sizeof(uint64_t);
+    status = wi_data_add_y(*problem, bytes, fill_offsets);
+    if (status != WEFT_OK)
+        wi_data_drop(*problem);
+    return status;
+}
+
+static weft_status call_segments(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    return weft_sort_segments(setup->ctx, WEFT_ASCENDING, setup->type, setup->n, data->x, data->z,
+                              0, NULL, NULL, segments_of(setup->n), data->y);
+}
+
+static bool check_segments(void *problem, char *why, size_t bytes) {
+    wi_data *const data = problem;
+    const weft_type type = data->setup.type;
+    const size_t size = weft_type_size(type), segments = segments_of(data->setup.n);
+    const uint64_t *const offsets = data->host_y;
+    if (!wi_data_try(data, call_segments, why, bytes))
+        return false;
+    for (size_t s = 0; s < segments; s++) {
+        uint64_t sum = 0, other = 0;
+        bool falls = false;
+        for (size_t i = offsets[s]; i < offsets[s + 1]; i++) {
+            const uint64_t was = wi_element_bits(data->host_x, size, i);
+            const uint64_t is = wi_element_bits(data->host_z, size, i);
+            sum += mix(was + 1) - mix(is + 1);
+            other += mix(~was) - mix(~is);
+            falls = falls || (i > offsets[s] && is_above(type, data->host_z, i - 1, i));
+        }
+        if (falls || sum != 0 || other != 0) {
+            snprintf(why, bytes, "segment %zu of %zu is not its elements in order", s, segments);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each element is read once and written once, each offset read once. */
+static void describe_segments(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    const double offsets = (double)segments_of(data->setup.n) + 1;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = 2 * (double)wi_data_bytes(&data->setup) + 8 * offsets,
+                        .roof = WI_ROOF_COPY};
+}
+
+const wi_climb wi_sort_segments_climb = {
+    .ladder = &wi_sort_segments_ladder,
+    .example = "128 on average",
+    .type = WEFT_U32,
+    .make = make_segments,
+    .call = call_segments,
+    .check = check_segments,
+    .describe = describe_segments,
+    .drop = wi_data_drop,
+};
+
+/* ---- the first k ---- */
+
+enum {
+    FIRST = 100
+};
+
+static size_t k_of(const wi_setup *setup) {
+    return setup->n < FIRST ? setup->n : FIRST;
+}
+
+/* z has positions, and behind them elements. */
+static weft_status make_top_k(const wi_setup *setup, void **problem) {
+    return wi_data_make_random(
+        setup, k_of(setup) * (sizeof(uint64_t) + weft_type_size(setup->type)), problem);
+}
+
+static weft_status call_top_k(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    const size_t k = k_of(setup);
+    uint64_t *const positions = data->z;
+    return weft_top_k(setup->ctx, WEFT_DESCENDING, setup->type, setup->n, data->x, k, positions + k,
+                      positions);
+}
+
+/* Is element i of x before element j in the order of the call? */
+static bool is_first(const wi_data *data, size_t i, size_t j) {
+    const weft_type type = data->setup.type;
+    return is_above(type, data->host_x, i, j) || (i < j && !is_above(type, data->host_x, j, i));
+}
+
+/* They are the first k if they are in order and as many elements as that come up to the last. */
+static bool check_top_k(void *problem, char *why, size_t bytes) {
+    wi_data *const data = problem;
+    const size_t n = data->setup.n, k = k_of(&data->setup);
+    const size_t size = weft_type_size(data->setup.type);
+    const uint64_t *const positions = data->host_z;
+    if (!wi_data_try(data, call_top_k, why, bytes))
+        return false;
+    for (size_t j = 0; j < k; j++) {
+        const uint64_t at = positions[j];
+        if (at < n &&
+            wi_element_bits(data->host_x, size, at) == wi_element_bits(positions + k, size, j) &&
+            (j == 0 || is_first(data, positions[j - 1], at)))
+            continue;
+        snprintf(why, bytes, "number %zu of the first %zu, at position %llu, is not in its place",
+                 j, k, (unsigned long long)at);
+        return false;
+    }
+    size_t before = 0;
+    for (size_t i = 0; i < n; i++)
+        before += k > 0 && is_first(data, i, positions[k - 1]);
+    if (k == 0 || before + 1 == k)
+        return true;
+    snprintf(why, bytes, "%zu elements come before the last of the first %zu", before, k);
+    return false;
+}
+
+/* Each element is read once. */
+static void describe_top_k(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_READ};
+}
+
+const wi_climb wi_top_k_climb = {
+    .ladder = &wi_top_k_ladder,
+    .example = "the 100 largest",
+    .type = WEFT_F32,
+    .make = make_top_k,
+    .call = call_top_k,
+    .check = check_top_k,
+    .describe = describe_top_k,
     .drop = wi_data_drop,
 };

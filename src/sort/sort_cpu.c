@@ -2,6 +2,7 @@
 /* The rung "buckets" of sort, and the gather that goes with it. Threads distribute their shares of
  * the elements to 256 buckets, keeping their order, and then sort one bucket after the other in
  * cache. */
+#include <float.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -94,9 +95,48 @@ static unsigned fullest(const wi_sort_split *split, const uint64_t *samples) {
     return most;
 }
 
-/* Chooses buckets of equal width if samples say that they would be about equally full. For floats,
- * and for keys that are concentrated, they are not: then many narrow cells, and buckets made of
- * several cells. */
+/* The value of a sample, whose type is a float of 4 or 8 bytes. */
+static double value_of(const plan *p, uint64_t sample) {
+    union {
+        uint64_t key;
+        uint32_t short_key;
+        float f32;
+        double f64;
+    } bits = {sample};
+    const unsigned bytes = p->parts->range.key_bytes;
+    if (bytes == 4)
+        bits.short_key = (uint32_t)sample;
+    p->simd->of_keys(&p->parts->key, bytes, 1, &bits, &bits);
+    return bytes == 4 ? (double)bits.f32 : bits.f64;
+}
+
+/* Tries buckets between whose ends the values differ by the same amount; false if some samples are
+ * not finite, or in too few buckets. */
+static bool split_by_value(plan *p, const uint64_t *samples) {
+    if (p->args->type != WEFT_F32 && p->args->type != WEFT_F64)
+        return false;
+    const double first = value_of(p, samples[OUTLIERS]);
+    const double last = value_of(p, samples[SAMPLES - 1 - OUTLIERS]);
+    const double low = first < last ? first : last, high = first < last ? last : first;
+    const double scale = WI_SORT_BUCKETS / (high - low);
+    if (!wi_sort_whole(p->args) || !(scale > FLT_MIN && scale < FLT_MAX) || !(high < FLT_MAX) ||
+        !(low > -FLT_MAX))
+        return false;
+    unsigned counts[WI_SORT_BUCKETS] = {0}, most = 0;
+    for (size_t k = 0; k < SAMPLES; k++) {
+        const double above = (value_of(p, samples[k]) - low) * scale;
+        const double cell = above < WI_SORT_BUCKETS - 1 ? above : WI_SORT_BUCKETS - 1;
+        const unsigned here = ++counts[(unsigned)(cell > 0 ? cell : 0)];
+        most = here > most ? here : most;
+    }
+    if (most > 6 * EACH)
+        return false;
+    p->split = (wi_sort_split){.origin = low, .scale = scale, .last = WI_SORT_BUCKETS - 1};
+    return true;
+}
+
+/* Chooses buckets of equal width if samples say that they would be about equally full. For keys
+ * that are concentrated they are not: then many narrow cells, and buckets made of several cells. */
 static void choose_split(plan *p) {
     uint64_t *const samples = p->shared->samples;
     const size_t step = p->n / SAMPLES;
@@ -104,7 +144,7 @@ static void choose_split(plan *p) {
         samples[k] = bits_of(p, k * step + k * 7919 % step);
     sort_samples(p->shared);
     p->split = split_of(p, samples, WI_SORT_BUCKETS);
-    if (fullest(&p->split, samples) <= 6 * EACH)
+    if (fullest(&p->split, samples) <= 6 * EACH || split_by_value(p, samples))
         return;
     p->split = split_of(p, samples, CELLS);
     p->split.table = p->shared->table;

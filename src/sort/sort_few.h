@@ -8,4 +8,7 @@
 /* The rung; args is a wi_top_k_args. */
 weft_status wi_top_k_blocks(weft_context *ctx, const void *args);
 
+/* Does rung `counted` guess the k-th key from samples? */
+bool wi_top_k_is_guessed(const wi_top_k_args *args);
+
 #endif

@@ -119,7 +119,7 @@ weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, 
     wi_call call = {.name = name, .count = 2, .distributed = true};
     weft_status status = wi_sort_check_keys(ctx, name, order, type);
     if (status == WEFT_OK) {
-        call.array[0] = wi_elements("x", x, n, type, WI_IN);
+        call.array[0] = wi_elements("x", x, n, type, WI_IN | WI_STRIDED);
         call.array[1] = wi_elements("position", position, 1, WEFT_U64, WI_OUT);
         status = wi_call_check(ctx, &call);
     }
@@ -248,8 +248,8 @@ weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, w
     wi_call call = {.name = name, .count = ARRAYS, .distributed = true};
     weft_status status = check_search(ctx, name, bound, order, type);
     if (status == WEFT_OK) {
-        call.array[X] = wi_elements("x", x, n, type, WI_IN);
-        call.array[WANTED] = wi_elements("wanted", wanted, m, type, WI_IN);
+        call.array[X] = wi_elements("x", x, n, type, WI_IN | WI_STRIDED);
+        call.array[WANTED] = wi_elements("wanted", wanted, m, type, WI_IN | WI_STRIDED);
         call.array[POSITIONS] = wi_elements("positions", positions, m, WEFT_U64, WI_OUT);
         status = wi_call_check(ctx, &call);
     }

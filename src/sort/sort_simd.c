@@ -12,6 +12,7 @@ enum {
     FEW = 24,          /* so few are sorted by insertion */
     BLOCK = 256,       /* elements distributed to buckets at a time */
     COUNTED = 1 << 30, /* elements counted with 32 bits before adding to 64 */
+    FEW_KEYS = 32,     /* looked at together before they are picked */
     APART = 4          /* counters in turn: neighbours often share a bucket */
 };
 
@@ -113,6 +114,30 @@ WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *par
     const size_t place = end + m->ahead;
     if (end > start && place % (WI_SORT_PARCEL_BYTES / bytes) != 0)
         send_parcel(m, bytes, parcel, start + m->ahead, place, false);
+}
+
+/* Buckets by value, of keys of 4 and 8 bytes. Rounding changes no order: subtraction of a number
+ * and multiplication by a positive one never exchange two results. */
+WI_INLINE void tell_values(const wi_sort_deal *deal, unsigned bytes, size_t n, const void *x,
+                           uint16_t *buckets) {
+    const unsigned last = deal->split.last, flip = deal->key.flip ? last : 0;
+    if (bytes == 4) {
+        const float origin = (float)deal->split.origin, scale = (float)deal->split.scale;
+#pragma omp simd
+        for (size_t i = 0; i < n; i++) {
+            const float above = (((const float *)x)[i] - origin) * scale;
+            const float most = above < (float)last ? above : (float)last;
+            buckets[i] = (uint16_t)((unsigned)(int)(most > 0 ? most : 0) ^ flip);
+        }
+    } else {
+        const double origin = deal->split.origin, scale = deal->split.scale;
+#pragma omp simd
+        for (size_t i = 0; i < n; i++) {
+            const double above = (((const double *)x)[i] - origin) * scale;
+            const double most = above < last ? above : last;
+            buckets[i] = (uint16_t)((unsigned)(int)(most > 0 ? most : 0) ^ flip);
+        }
+    }
 }
 
 #define NAME(f) f##_u8

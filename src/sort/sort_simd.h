@@ -26,9 +26,13 @@ typedef struct wi_sort_range {
 
 /* How keys are distributed to buckets. A key with larger bits is never in an earlier bucket: with
  *     cell = min((max(bits, low) - low) >> shift, last)
- * the bucket is the cell itself or, if there is a table, the table's entry for the cell. */
+ * the bucket is the cell itself or, if there is a table, the table's entry for the cell. Or, for
+ * floats x of 4 and 8 bytes, by value:
+ *     cell = min(max((x - origin) scale, 0), last), and NaN are in the last one
+ * counted from the other end in descending order. */
 typedef struct wi_sort_split {
     unsigned first_bit, end_bit;
+    double origin, scale; /* scale 0: by bits */
     uint64_t low;
     unsigned shift;
     unsigned last; /* at most 2^16 - 1; WI_SORT_BUCKETS - 1 if there is no table */

@@ -120,7 +120,7 @@ static weft_status check(weft_context *ctx, const wi_summary_args *args, void *r
         return status;
     wi_call_begin(call, name, 1, args->n);
     call->distributed = true;
-    wi_call_add(call, wi_elements("x", args->x, args->n, args->type, WI_IN));
+    wi_call_add(call, wi_elements("x", args->x, args->n, args->type, WI_IN | WI_STRIDED));
     wi_call_add(call, wi_elements("result", result, words, WEFT_U64, WI_OUT | WI_WHOLE | at_any));
     return wi_call_check(ctx, call);
 }

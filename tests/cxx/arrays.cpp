@@ -281,6 +281,14 @@ static void test_sorted_records(weft::context &ctx, vector<record> records) {
     values[2] = 9;
     OK(weft::put_columns(ctx, records, column));
     CHECK(records[2].value == 9 && records[2].day == 2);
+
+    CHECK(OK(weft::sum_fast(ctx, weft::column(ctx, records, &record::value))) == 15);
+    OK(weft::sort(ctx, WEFT_DESCENDING, weft::column(ctx, records, &record::value), values));
+    CHECK((values == vector<float>{9, 5, 1}));
+    const weft::strided<std::int32_t> days(ctx, &records[0].day, 3, sizeof(record));
+    CHECK(OK(weft::max(ctx, days)) == 2);
+    REFUSED(ctx, WEFT_EARG, "3 bytes apart",
+            weft::max(ctx, weft::strided<std::int32_t>(ctx, &records[0].day, 3, 3)));
 }
 
 static void test_sorts(weft::context &ctx) {

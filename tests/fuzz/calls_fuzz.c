@@ -73,6 +73,7 @@ static const fuzz_call calls[] = {
     {"record_runs", 3, fuzz_record_runs},
     {"record_search", 2, fuzz_record_search},
     {"columns", 2, fuzz_columns},
+    {"strided", 2, fuzz_strided},
     {"scan_wide", 3, fuzz_scan_wide},
 };
 

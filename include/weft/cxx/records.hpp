@@ -108,6 +108,34 @@ result<void> put_columns(context &ctx, R &&records, const C &columns) {
              detail::size(columns), detail::data(columns));
 }
 
+/* n elements that are stride_bytes apart, for the calls that weft_strided names: an input, and
+ * nothing to be read through. It is valid as long as what weft_strided returns. */
+template <class T>
+class strided {
+  public:
+    strided(context &ctx, const T *first, std::size_t n, std::size_t stride_bytes)
+        : view_(static_cast<const T *>(weft_strided(ctx, first, stride_bytes))), n_(n) {}
+    const T *data() const {
+        return view_;
+    }
+    std::size_t size() const {
+        return n_;
+    }
+
+  private:
+    const T *view_;
+    std::size_t n_;
+};
+
+/* A member of each record, as such elements: weft::column(ctx, records, &record::price). Records in
+ * device memory are not accessed. */
+template <class R, class T>
+strided<T> column(context &ctx, const R &records, T element<R>::*member) {
+    const auto *const first = detail::data(records);
+    const std::size_t n = detail::size(records);
+    return strided<T>(ctx, n > 0 ? &(first->*member) : nullptr, n, detail::width<R>);
+}
+
 } // namespace WEFT_CXX_MODE
 } // namespace weft
 

@@ -209,6 +209,7 @@ void fuzz_expr(fuzz *f);
 void fuzz_record_runs(fuzz *f);
 void fuzz_record_search(fuzz *f);
 void fuzz_columns(fuzz *f);
+void fuzz_strided(fuzz *f);
 void fuzz_scan_wide(fuzz *f);
 
 #endif

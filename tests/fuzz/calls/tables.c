@@ -176,6 +176,26 @@ void fuzz_columns(fuzz *f) {
                   : weft_take_columns(f->ctx, f->n, bytes, records->p, columns, column));
 }
 
+/* A column as it lies, copied by an operation that changes nothing. */
+void fuzz_strided(fuzz *f) {
+    static const char name[] = "weft_binary_scalar";
+    static const weft_type types[] = {WEFT_U8, WEFT_U16, WEFT_U32, WEFT_U64};
+    fuzz_begin(f, "expr");
+    const weft_type type = types[fuzz_below(f, 4)];
+    const size_t width = test_size_of(type), bytes = width + fuzz_below(f, 20);
+    const size_t offset = fuzz_below(f, bytes - width + 1);
+    const record_case c = {.bytes = bytes};
+    const uint64_t nothing = 0;
+    fuzz_array *const x = fuzz_input(f, "x", f->n * bytes, 1, draw_data(f, &c, f->n));
+    fuzz_array *const z = fuzz_output(f, "z", f->n * width, width);
+    for (size_t i = 0; i < f->n; i++)
+        memcpy(z->want + i * width, x->before + i * bytes + offset, width);
+    const void *const column =
+        x->p ? weft_strided(f->ctx, (const char *)x->p + offset, bytes) : x->p;
+    fuzz_say(f, "%s(%s, %zu of %zu bytes)", name, weft_type_name(type), f->n, bytes);
+    fuzz_end(f, name, weft_binary_scalar(f->ctx, WEFT_X_XOR, type, f->n, column, &nothing, z->p));
+}
+
 /* ---- scans into wider integers ---- */
 
 static weft_type wider(fuzz *f, weft_type type) {
