@@ -93,7 +93,9 @@ endfunction()
 # is as good for 9.0 as its own: the machine code has the same bytes. So with the usual
 # architectures it is made once, which saves a quarter of the time. A source that includes what only
 # 9.0 has, or that says __CUDA_ARCH__, is compiled for each architecture by itself; so is the one that
-# asks which PTX it was made from (ptxVersion), to know what the library has on this device.
+# asks which PTX it was made from (ptxVersion), to know what the library has on this device. Rungs
+# that teach, *_steps.cu, which the library does not choose, have no machine code for 8.0: there the
+# driver compiles their PTX when one is first run.
 function(weft_share_ptx target)
     if(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${WEFT_CUDA_ARCHITECTURES}")
         return()
@@ -104,6 +106,8 @@ function(weft_share_ptx target)
         if(apart)
             set(code --generate-code=arch=compute_80,code=[sm_80]
                      --generate-code=arch=compute_90,code=[compute_90,sm_90])
+        elseif(source MATCHES "_steps[.]cu$")
+            set(code --generate-code=arch=compute_80,code=[compute_80,sm_90] -DWI_SHARED_PTX)
         else()
             set(code --generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90] -DWI_SHARED_PTX)
         endif()

@@ -227,8 +227,8 @@ struct exact_worker {
             own.add(fma(x, y, -term));
     }
 
-    /* Slow anyway, so it is a loop, and its elements a copy in memory: unrolled, it would be most of
-     * the kernel's code. */
+    /* Slow anyway, so it is a loop, and its elements a copy in memory: unrolled, it would be most
+     * of the kernel's code. */
     __device__ void add_one_by_one(const Chunk &c) {
         const Chunk copy = c;
         uint32_t most = 0;

@@ -288,8 +288,8 @@ static __global__ void __launch_bounds__(threads) swaps_of_bytes(bytes_of_matric
 }
 
 static weft_status launch_bytes(weft_context *ctx, const wi_transpose_args *t) {
-    const bytes_of_matrices x = {t->rows,       t->columns,          t->lda,         t->ldb,
-                                 (int)t->width, (const uint8_t *)t->a, (uint8_t *)t->b};
+    const bytes_of_matrices x = {
+        t->rows, t->columns, t->lda, t->ldb, (int)t->width, (const uint8_t *)t->a, (uint8_t *)t->b};
     const size_t blocks = wi_gemm_pieces(t->rows, any_side) * wi_gemm_pieces(t->columns, any_side);
     return t->a == t->b ? WEFT_LAUNCH(swaps_of_bytes, ctx, (unsigned)blocks, threads, 0, x)
                         : WEFT_LAUNCH(packs_of_bytes, ctx, (unsigned)blocks, threads, 0, x);
