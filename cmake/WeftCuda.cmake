@@ -92,17 +92,22 @@ endfunction()
 # nvcc compiles a source to PTX, for each architecture anew, and PTX to machine code. The PTX for 8.0
 # is as good for 9.0 as its own: the machine code has the same bytes. So with the usual
 # architectures it is made once, which saves a quarter of the time. A source that includes what only
-# 9.0 has, or that says __CUDA_ARCH__, is compiled for each architecture by itself.
+# 9.0 has, or that says __CUDA_ARCH__, is compiled for each architecture by itself; so is the one that
+# asks which PTX it was made from (ptxVersion), to know what the library has on this device. Rungs
+# that teach, *_steps.cu, which the library does not choose, have no machine code for 8.0: there the
+# driver compiles their PTX when one is first run.
 function(weft_share_ptx target)
     if(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${WEFT_CUDA_ARCHITECTURES}")
         return()
     endif()
     foreach(source IN LISTS ARGN)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-        file(STRINGS ${source} apart REGEX "__CUDA_ARCH__|WEFT_CLUSTER|cuda/(bulk|ring|cluster|tensor_f64)[.]cuh")
+        file(STRINGS ${source} apart REGEX "__CUDA_ARCH__|ptxVersion|WEFT_CLUSTER|cuda/(bulk|ring|cluster|tensor_f64)[.]cuh")
         if(apart)
             set(code --generate-code=arch=compute_80,code=[sm_80]
                      --generate-code=arch=compute_90,code=[compute_90,sm_90])
+        elseif(source MATCHES "_steps[.]cu$")
+            set(code --generate-code=arch=compute_80,code=[compute_80,sm_90] -DWI_SHARED_PTX)
         else()
             set(code --generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90] -DWI_SHARED_PTX)
         endif()

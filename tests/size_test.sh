@@ -25,5 +25,10 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
 if [ "$(cached CMAKE_CUDA_ARCHITECTURES)" = "80-real;90" ] &&
     [ "$(cached WEFT_QUICK_KERNELS)$(cached CMAKE_BUILD_TYPE)" = OFFRelease ]; then
     "$source/scripts/size.sh" "$build" "$most_mb" >/dev/null
+    # The kernel that tells what the library was compiled for has PTX of each architecture.
+    grep -q 'arch=compute_90,.*/core/gpu_code\.cu' "$build/compile_commands.json" || {
+        echo "size_test: core/gpu_code.cu would tell 8.0 on every device" >&2
+        exit 1
+    }
 fi
 echo "size_test: passed"

@@ -58,6 +58,7 @@ struct thread_bins {
     /* Leaves 64 bits in each bin but the last. */
     __device__ void carry() const {
         bin over = {0, 0};
+#pragma unroll 1
         for (int b = 0; b < bins; b++) {
             const bin sum = plus(at(b), over);
             const bool top = b == bins - 1;
@@ -226,12 +227,15 @@ struct exact_worker {
             own.add(fma(x, y, -term));
     }
 
+    /* Slow anyway, so it is a loop, and its elements a copy in memory: unrolled, it would be most
+     * of the kernel's code. */
     __device__ void add_one_by_one(const Chunk &c) {
+        const Chunk copy = c;
         uint32_t most = 0;
-#pragma unroll
+#pragma unroll 1
         for (int e = 0; e < Term::elements; e++) {
-            const uint32_t upper = upper_magnitude(c.term(e));
-            add_one(c.x(e), c.y(e));
+            const uint32_t upper = upper_magnitude(copy.term(e));
+            add_one(copy.x(e), copy.y(e));
             most = upper > most ? upper : most;
         }
         largest = most;
@@ -245,18 +249,35 @@ struct exact_worker {
         return fit < top_least ? top_least : fit;
     }
 
-    /* A chunk that the folds could not take as they were: they may with another window. */
-    __device__ void take_hard(const Chunk &c) {
+    /* After folds could not take a chunk as they were: may they with another window? */
+    __device__ bool move_window() {
         const int fit = window();
         empty();
-        if (fit != top && fit <= top_most) {
-            top = fit;
-            begin();
-            if (take_together(c))
-                return;
+        if (fit == top || fit > top_most)
+            return false;
+        top = fit;
+        begin();
+        return true;
+    }
+
+    /* Adds a chunk by folds, if need be with another window; false if they cannot take it. The loop
+     * is there so that the kernel has this code once. */
+    __device__ bool take_by_folds(const Chunk &c) {
+#pragma unroll 1
+        for (bool moved = false;; moved = true) {
+            if (take_together(c)) {
+                strikes -= !moved && strikes > 0;
+                return true;
+            }
+            if (moved || !move_window())
+                return false;
         }
+    }
+
+    /* Adds a chunk that folds are not to take, or could not. */
+    __device__ void take_hard(const Chunk &c) {
         add_one_by_one(c);
-        strikes += strike;
+        strikes += pace == ONE_BY_ONE ? 0 : strike;
         if (strikes > strikes_out) {
             strikes = calm = 0;
             pace++;
@@ -282,15 +303,10 @@ struct exact_worker {
     }
 
     __device__ void add_chunk(const Chunk &c) {
-        if (pace == ONE_BY_ONE) {
-            add_one_by_one(c);
-        } else if (take_together(c)) {
-            if (pending + Term::adds > additions)
-                empty();
-            strikes -= strikes > 0;
-        } else {
+        if (pace == ONE_BY_ONE || !take_by_folds(c))
             take_hard(c);
-        }
+        else if (pending + Term::adds > additions)
+            empty();
         note_other(c);
         calm_down();
     }
@@ -304,6 +320,7 @@ struct exact_worker {
         added = 0;
         other = false;
         begin();
+#pragma unroll 1
         for (int b = 0; b < bins; b++)
             own.at(b) = {0, 0};
     }

@@ -55,27 +55,32 @@ struct wi_part_range {
     bool finite;
 };
 
-/* Loads a part from x[0 .. n); beyond the end there are -0.0. */
+/* Loads a vector from x[0 .. n); beyond the end there are -0.0. */
 template <class T>
-__device__ inline void wi_exact_read_part(wi_exact_part<T> *to, const T *x, size_t n, uint64_t tile,
-                                          int part, bool aligned) {
-#pragma unroll
-    for (int r = 0; r < wi_part_rows; r++) {
-        const size_t at = wi_place_in<T>(tile, part, r);
-        if (aligned && at + wi_vector<T>::count <= n) {
-            to->row[r] = *(const wi_vector<T> *)(x + at);
-            continue;
-        }
-#pragma unroll
-        for (int e = 0; e < wi_vector<T>::count; e++)
-            to->row[r].at[e] = at + (size_t)e < n ? x[at + (size_t)e] : (T)-0.0f;
+__device__ inline void wi_exact_read_row(wi_vector<T> *to, const T *x, size_t n, size_t at,
+                                         bool aligned) {
+    if (aligned && at + wi_vector<T>::count <= n) {
+        *to = *(const wi_vector<T> *)(x + at);
+        return;
     }
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++)
+        to->at[e] = at + (size_t)e < n ? x[at + (size_t)e] : (T)-0.0f;
 }
 
-template <class T>
+/* Loads a part; with at_once 1 one row after another, in a short loop. */
+template <int at_once = wi_part_rows, class T>
+__device__ inline void wi_exact_read_part(wi_exact_part<T> *to, const T *x, size_t n, uint64_t tile,
+                                          int part, bool aligned) {
+#pragma unroll(at_once)
+    for (int r = 0; r < wi_part_rows; r++)
+        wi_exact_read_row(&to->row[r], x, n, wi_place_in<T>(tile, part, r), aligned);
+}
+
+template <int at_once = wi_part_rows, class T>
 __device__ inline void wi_exact_write_part(const wi_exact_part<T> &from, T *y, size_t n,
                                            uint64_t tile, int part, bool aligned) {
-#pragma unroll
+#pragma unroll(at_once)
     for (int r = 0; r < wi_part_rows; r++)
         wi_write_vector(y, wi_place_in<T>(tile, part, r), n, aligned, from.row[r]);
 }
@@ -169,7 +174,7 @@ __device__ inline void wi_exact_total(const wi_exact_part<T> &x, int top, double
 #pragma unroll
     for (int k = 0; k < folds; k++)
         sum[k] = 0;
-#pragma unroll
+#pragma unroll(folds == 2 ? wi_part_rows : 1)
     for (int r = 0; r < wi_part_rows; r += rows) {
         double element[rows * width], fold[folds][rows * width];
 #pragma unroll
@@ -243,7 +248,7 @@ __device__ inline bool wi_exact_scan_part(wi_exact_part<T> *x,
 #pragma unroll
     for (int k = 0; k < folds; k++)
         before[k] = start.fold[k];
-#pragma unroll
+#pragma unroll(folds == 2 ? wi_part_rows : 1)
     for (int r = 0; r < wi_part_rows; r++) {
         double element[width], own[folds][width], sum[folds];
 #pragma unroll
@@ -399,10 +404,10 @@ wi_exact_scan_hard(wi_exact_arrays<T> a, wi_part_range range, uint64_t tile, int
         const wi_exact_in_folds<WI_FOLD_MOST> start =
             wi_exact_folds_of<WI_FOLD_MOST>(line, range.above);
         wi_exact_part<T> x;
-        wi_exact_read_part(&x, a.x, a.n, tile, part, wi_is_aligned(a.x));
+        wi_exact_read_part<1>(&x, a.x, a.n, tile, part, wi_is_aligned(a.x));
         if (wi_window_fits(WI_FOLD_MOST, start.top, range.least) &&
             wi_exact_scan_part(&x, start, a.exclusive)) {
-            wi_exact_write_part(x, a.y, a.n, tile, part, wi_is_aligned(a.y));
+            wi_exact_write_part<1>(x, a.y, a.n, tile, part, wi_is_aligned(a.y));
             return;
         }
     }

@@ -290,6 +290,14 @@ struct exact_scan_block {
             x->row[row] = *vector_of(k, part, row);
     }
 
+    /* Loads a part of the incomplete tile, each lane its own vectors. */
+    __device__ void fetch_broken(int k, int part, uint64_t tile) const {
+#pragma unroll 1
+        for (int row = 0; row < wi_part_rows; row++)
+            wi_exact_read_row(vector_of(k, part, row), b.a.x, b.a.n,
+                              wi_place_in<T>(tile, part, row), true);
+    }
+
     /* For the totaller. */
     __device__ wi_exact_span total(int k, uint64_t tile) const {
         exact_tile_notes &note = notes[k % wi_ring_entries];
@@ -297,14 +305,9 @@ struct exact_scan_block {
 #pragma unroll 1
         for (int part = 0; part < exact_scan_shape::parts; part++) {
             wi_exact_part<T> x;
-            if (is_whole(tile)) {
-                take(k, part, &x);
-            } else {
-                wi_exact_read_part(&x, b.a.x, b.a.n, tile, part, true);
-#pragma unroll
-                for (int row = 0; row < wi_part_rows; row++)
-                    *vector_of(k, part, row) = x.row[row];
-            }
+            if (!is_whole(tile))
+                fetch_broken(k, part, tile);
+            take(k, part, &x);
             const wi_part_range range = wi_exact_measure(x);
             const part_sum of_part = sum_of_part(x, range, unit);
             if (wi_lane() == part) {

@@ -60,8 +60,9 @@ __device__ inline void add_to_columns(int64_t *column, bool negative, uint64_t m
             atomicAdd((unsigned long long *)&column[first + k], (unsigned long long)word[k]);
 }
 
+/* The same for any x. It is long, and needed in several places. */
 template <class T>
-__device__ inline void add_to_columns(int64_t *column, double x) {
+__device__ __attribute__((noinline)) void add_to_columns(int64_t *column, double x) {
     constexpr int count = wi_line_of<T>::count, unit = wi_line_of<T>::unit;
     const uint64_t bits = wi_bit_cast<uint64_t>(x);
     uint64_t m;

@@ -4,6 +4,7 @@
  * shared memory the way B has it; packs of B's lines then go from there to global memory. Both ways
  * a warp accesses whole lines of 128 bytes or more. */
 #include "cuda/memory.cuh"
+#include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/transpose.h"
 
@@ -214,6 +215,88 @@ static __global__ void __launch_bounds__(threads) swaps(matrices<typename Shape:
         put<Shape, false>(x, column, row, high);
 }
 
+/* ---- elements of any width ---- */
+
+namespace {
+
+constexpr int any_side = 32, any_most = 16; /* a tile's elements, and their bytes at most */
+
+struct bytes_of_matrices {
+    size_t rows, columns, lda, ldb;
+    int width;
+    const uint8_t *a;
+    uint8_t *b;
+};
+
+/* Lines of A. The gap puts those that a warp reads at once into different banks. */
+struct any_tile {
+    uint8_t at[any_side][any_side * any_most + 4];
+};
+
+} // namespace
+
+/* A warp loads a line of the tile, byte by byte. */
+static __device__ void take_bytes(const bytes_of_matrices &x, size_t row, size_t column,
+                                  any_tile &tile) {
+    const int bytes = left_of(row, x.rows, any_side) * x.width;
+    const int lines = left_of(column, x.columns, any_side);
+    for (int line = (int)threadIdx.x / 32; line < lines; line += threads / 32) {
+        const uint8_t *const from = x.a + ((column + line) * x.lda + row) * x.width;
+        for (int k = wi_lane(); k < bytes; k += 32)
+            tile.at[line][k] = from[k];
+    }
+}
+
+/* A warp stores a line of B, which has an element of every line of the tile. */
+static __device__ void put_bytes(const bytes_of_matrices &x, size_t row, size_t column,
+                                 const any_tile &tile) {
+    const int bytes = left_of(column, x.columns, any_side) * x.width;
+    const int lines = left_of(row, x.rows, any_side);
+    for (int line = (int)threadIdx.x / 32; line < lines; line += threads / 32) {
+        uint8_t *const to = x.b + ((row + line) * x.ldb + column) * x.width;
+        for (int k = wi_lane(); k < bytes; k += 32) {
+            const int element = k / x.width;
+            to[k] = tile.at[element][(line - element) * x.width + k];
+        }
+    }
+}
+
+/* As `packs` and `swaps`, for elements whose width the launch says. */
+static __global__ void __launch_bounds__(threads) packs_of_bytes(bytes_of_matrices x) {
+    WEFT_SHARED(any_tile, tile, );
+    const size_t tiles = wi_gemm_pieces(x.rows, any_side);
+    const size_t row = blockIdx.x % tiles * any_side, column = blockIdx.x / tiles * any_side;
+    take_bytes(x, row, column, tile);
+    __syncthreads();
+    put_bytes(x, row, column, tile);
+}
+
+static __global__ void __launch_bounds__(threads) swaps_of_bytes(bytes_of_matrices x) {
+    WEFT_SHARED(any_tile, low, );
+    WEFT_SHARED(any_tile, high, );
+    const size_t tiles = wi_gemm_pieces(x.rows, any_side);
+    const size_t row = blockIdx.x % tiles * any_side, column = blockIdx.x / tiles * any_side;
+    if (row < column)
+        return;
+    take_bytes(x, row, column, low);
+    if (row != column)
+        take_bytes(x, column, row, high);
+    __syncthreads();
+    put_bytes(x, row, column, low);
+    if (row != column)
+        put_bytes(x, column, row, high);
+}
+
+static weft_status launch_bytes(weft_context *ctx, const wi_transpose_args *t) {
+    const bytes_of_matrices x = {
+        t->rows, t->columns, t->lda, t->ldb, (int)t->width, (const uint8_t *)t->a, (uint8_t *)t->b};
+    const size_t blocks = wi_gemm_pieces(t->rows, any_side) * wi_gemm_pieces(t->columns, any_side);
+    return t->a == t->b ? WEFT_LAUNCH(swaps_of_bytes, ctx, (unsigned)blocks, threads, 0, x)
+                        : WEFT_LAUNCH(packs_of_bytes, ctx, (unsigned)blocks, threads, 0, x);
+}
+
+/* ---- the call ---- */
+
 template <class Shape>
 static weft_status launch(weft_context *ctx, const wi_transpose_args *t) {
     using T = typename Shape::T;
@@ -238,52 +321,20 @@ static weft_status launch_packs(weft_context *ctx, const wi_transpose_args *t) {
     return launch<tile_shape<T, 1, 32>>(ctx, t);
 }
 
-/* Elements of other sizes, or at other addresses: by units that are aligned. */
-template <class Unit, int count>
-static weft_status launch_units(weft_context *ctx, const wi_transpose_args *t) {
-    if (is_aligned_to(t, sizeof(Unit)))
-        return launch<tile_shape<units<Unit, count>, 1, 32>>(ctx, t);
-    return launch<tile_shape<units<uint8_t, count *(int)sizeof(Unit)>, 1, 32>>(ctx, t);
-}
-
-static weft_status launch_odd(weft_context *ctx, const wi_transpose_args *t) {
-    switch (t->width) {
-    case 3:
-        return launch_units<uint8_t, 3>(ctx, t);
-    case 5:
-        return launch_units<uint8_t, 5>(ctx, t);
-    case 7:
-        return launch_units<uint8_t, 7>(ctx, t);
-    case 9:
-        return launch_units<uint8_t, 9>(ctx, t);
-    case 11:
-        return launch_units<uint8_t, 11>(ctx, t);
-    case 13:
-        return launch_units<uint8_t, 13>(ctx, t);
-    default:
-        return launch_units<uint8_t, 15>(ctx, t);
-    }
-}
-
-static weft_status launch_even(weft_context *ctx, const wi_transpose_args *t) {
-    switch (t->width) {
-    case 2:
-        return launch_units<uint8_t, 2>(ctx, t);
-    case 4:
-        return launch_units<uint8_t, 4>(ctx, t);
-    case 6:
-        return launch_units<uint16_t, 3>(ctx, t);
-    case 8:
-        return launch_units<uint32_t, 2>(ctx, t);
-    case 10:
-        return launch_units<uint16_t, 5>(ctx, t);
-    case 12:
-        return launch_units<uint32_t, 3>(ctx, t);
-    case 14:
-        return launch_units<uint16_t, 7>(ctx, t);
-    default:
-        return launch_units<uint64_t, 2>(ctx, t);
-    }
+/* Elements of other sizes, or at other addresses: those that are usual by units that are aligned,
+ * pixels of three bytes and pairs and triples of numbers; all others by bytes. */
+static weft_status launch_others(weft_context *ctx, const wi_transpose_args *t) {
+    if (t->width == 3)
+        return launch<tile_shape<units<uint8_t, 3>, 1, 32>>(ctx, t);
+    if (t->width == 6 && is_aligned_to(t, 2))
+        return launch<tile_shape<units<uint16_t, 3>, 1, 32>>(ctx, t);
+    if (t->width == 8 && is_aligned_to(t, 4))
+        return launch<tile_shape<units<uint32_t, 2>, 1, 32>>(ctx, t);
+    if (t->width == 12 && is_aligned_to(t, 4))
+        return launch<tile_shape<units<uint32_t, 3>, 1, 32>>(ctx, t);
+    if (t->width == 16 && is_aligned_to(t, 8))
+        return launch<tile_shape<units<uint64_t, 2>, 1, 32>>(ctx, t);
+    return launch_bytes(ctx, t);
 }
 
 weft_status wi_transpose_packs(weft_context *ctx, const void *args) {
@@ -303,5 +354,5 @@ weft_status wi_transpose_packs(weft_context *ctx, const void *args) {
         default:
             break;
         }
-    return t->width % 2 ? launch_odd(ctx, t) : launch_even(ctx, t);
+    return launch_others(ctx, t);
 }
