@@ -96,8 +96,8 @@ WEFT_API weft_status weft_put_columns(weft_context *ctx, size_t n, size_t record
 /* Stands for an array whose elements are stride_bytes apart, as a column of a table is; the first
  * one is at `first`. Pass what this returns in place of an input:
  *
- *     weft_reduce(ctx, WEFT_SUM, WEFT_F32, n, weft_strided(ctx, &rows[0].price, sizeof *rows),
- * &sum)
+ *     const void *prices = weft_strided(ctx, &rows[0].price, sizeof *rows);
+ *     weft_reduce(ctx, WEFT_SUM, WEFT_F32, n, prices, &sum);
  *
  * It may be an input of: weft_add, weft_axpy and all calls of expr.h; weft_reduce, weft_dot_fast,
  * weft_summary; weft_scan, weft_scan_wide; all calls of select.h; weft_histogram; weft_sort,

@@ -8,8 +8,8 @@
 /* Cycles, of a multiprocessor that has two blocks of threads: a step from its first load to its
  * last store; each tile more that a block makes one of L; and a tile that is brought up to date. */
 static const double step_cycles = 36000, tile_cycles = 10000, update_cycles = 7000;
-/* And of `panels`: of a panel (80 us at n = 1024), and the share of the peak that products reach.
- */
+/* And of `panels`: a panel of 64 columns and its products, 78 us at n = 1024 on an H200; and the
+ * share of the peak that products reach, which is a guess. */
 static const double panel_cycles = 150000, products_share = 0.6;
 enum {
     SIDE = 64,
@@ -89,14 +89,17 @@ double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args) {
 }
 
 /* Panels of 64 columns, of two kernels and some products each, take turns with a product for the
- * rest. */
+ * rest. No other rung makes a part of a matrix; a whole one took 1.2 to 3.3 times as long as by
+ * `steps` (README). */
 double wi_cholesky_panels_seconds(const weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double rows = (double)g->n, columns = g->columns > 0 ? (double)g->columns : rows;
+    const double rows = (double)g->n, columns = (double)g->columns;
+    if (g->columns == 0)
+        return 2 * wi_cholesky_steps_seconds(ctx, args);
     const double flops = columns * columns * (rows - columns * 2 / 3);
     const double peak = g->type == WEFT_F64 ? m->f64_flops : m->f32_flops;
-    return tiles_of((size_t)columns) * panel_cycles / m->unit_hz + flops / (products_share * peak);
+    return tiles_of(g->columns) * panel_cycles / m->unit_hz + flops / (products_share * peak);
 }
 
 /* A block of columns, and the next one brought up to date before both lanes go on. */

@@ -5,7 +5,7 @@
 #include "core/gpu.h"
 #include "cpu/team.h"
 
-/* ---- costs: cycles for an element and a segment, as seen on an Intel Xeon ---- */
+/* ---- costs: cycles for an element and a segment; estimates, not fitted to a clock yet ---- */
 
 static double serial_seconds(const weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
