@@ -165,7 +165,8 @@ static weft_status make_scan(const wi_setup *setup, void **problem) {
     weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
     if (status != WEFT_OK)
         return status;
-    status = wi_data_add_y(*problem, (segments_of(setup->n) + 1) * sizeof(uint64_t), fill_offsets);
+    status = wi_data_add_y(*problem, (wi_group_climb_segments(setup->n) + 1) * sizeof(uint64_t),
+                           fill_offsets);
     if (status != WEFT_OK)
         wi_data_drop(*problem);
     return status;
@@ -257,7 +258,7 @@ static weft_status call_keys(void *problem) {
 static bool check_keys(void *problem, char *why, size_t bytes) {
     wi_data *const data = problem;
     const size_t n = data->setup.n, segments = segments_of(n);
-    const weft_type type = sum_type(&data->setup);
+    const weft_type type = wi_group_climb_type(&data->setup);
     const size_t size = weft_type_size(type);
     const uint64_t *const count = data->host_z;
     const char *const sums = (const char *)(count + 1);
