@@ -3,10 +3,6 @@
 # device runtime, and all of that made one plain object that shows nothing but wi_ symbols, and no
 # sections that nvcc would link once more. So the other kernels stay as they are, and users of the
 # libraries link what they always did.
-#
-# What was linked, code of the device runtime for ten architectures, is a megabyte that only a driver
-# would read that has to link anew, for a device that this build has no code for. That section is kept
-# for its addresses and has no contents: it is zeros in memory. On such a device these rungs do not run.
 
 if(WEFT_NESTED)
     add_library(weft_nested STATIC ${WEFT_NESTED} ${PROJECT_SOURCE_DIR}/src/cuda/nested/guards.c)
@@ -27,7 +23,7 @@ if(WEFT_NESTED)
                 $<TARGET_FILE:weft_nested> --no-whole-archive ${WEFT_DEVICE_RUNTIME}
         COMMAND
             ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=wi_* --rename-section
-            __nv_relfatbin=wi_relfatbin,alloc --rename-section __nv_module_id=wi_module_id
+            __nv_relfatbin=wi_relfatbin --rename-section __nv_module_id=wi_module_id
             ${nested_object}
         DEPENDS weft_nested
         COMMENT "Linking the kernels that launch kernels"
