@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The call of blend for the tests of all calls: with no context, with wrong arguments, and with
- * each of its allocations failed. */
+/* weft_blend for the tests that run for every call (tests/cases.h): with no context, with wrong
+ * arguments, and with each of its allocations failed. */
 #include <math.h>
 #include <stdint.h>
 
@@ -22,7 +22,7 @@ static void without_context(void) {
     assert_true(out[0] == 2);
 }
 
-/* Refused with a message that has `word`, if one member is changed. */
+/* With this one member changed, the call is refused with a message that has `word`. */
 #define BAD(word, member, value)                                                                   \
     do {                                                                                           \
         weft_blending changed = good();                                                            \
@@ -71,6 +71,7 @@ static void empty(weft_context *ctx) {
     assert_int_equal(weft_blend(ctx, &b, NULL, NULL, NULL, NULL), WEFT_OK);
 }
 
+/* An image of 100 columns of the arrays' elements; its allocations are to fail in turn. */
 static weft_status run(weft_context *ctx, test_arrays *a) {
     weft_blending b = good();
     b.width = 100;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung of cholesky that goes from panel to panel: of a block of 256 columns a panel of 64 after
- * the other becomes columns of L, as far down as they reach; then the block is taken from the rest
- * in one product. */
+/* The rung of cholesky that factors blocks of 256 columns, each by halves down to panels of 64
+ * columns and all rows below the diagonal; after each block one product subtracts its part from the
+ * columns behind it. */
 #include "cholesky/cholesky_products.cuh"
 #include "cuda/limit.cuh"
 
@@ -12,7 +12,8 @@ namespace {
 constexpr size_t side = wi_cholesky_side;
 
 struct panels : wi_cholesky_products {
-    /* Makes these columns columns of L: the left half, what it takes from the right one, that. */
+    /* Replaces these columns by those of L: the left half, its part subtracted from the right half,
+     * then the right half. With `asked` it only asks for the bytes. */
     weft_status factor(size_t first, size_t columns) const {
         if (columns <= side)
             return asked ? WEFT_OK : wi_cholesky_panel(ctx, args, first, columns);
@@ -30,11 +31,11 @@ struct panels : wi_cholesky_products {
         if (args->columns > 0)
             return factor(0, args->columns);
         for (size_t first = 0; first < n && status == WEFT_OK; first += wi_cholesky_block) {
-            const size_t left = n - first;
-            const size_t columns = left < wi_cholesky_block ? left : wi_cholesky_block;
+            const size_t rest = n - first;
+            const size_t columns = rest < wi_cholesky_block ? rest : wi_cholesky_block;
             status = factor(first, columns);
-            if (status == WEFT_OK && columns < left)
-                status = take_from_triangle(first, columns, first + columns, left - columns);
+            if (status == WEFT_OK && columns < rest)
+                status = take_from_triangle(first, columns, first + columns, rest - columns);
         }
         return status;
     }
@@ -42,7 +43,8 @@ struct panels : wi_cholesky_products {
 
 } // namespace
 
-/* All memory is taken before the first step. */
+/* The first run only finds the most bytes that a step needs: all memory is taken before anything is
+ * written. */
 weft_status wi_cholesky_panels(weft_context *ctx, const void *args) {
     const wi_cholesky_args *const a = (const wi_cholesky_args *)args;
     size_t bytes = 0;

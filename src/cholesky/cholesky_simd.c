@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small blocks for one instruction set. */
+/* The factorization of small blocks for one instruction set. */
 #include "cholesky/cholesky_simd.h"
 
 #include "cpu/lanes.h"
 
 enum {
-    TOGETHER = 4 /* vectors of a column that stay in registers while others are taken from it */
+    TOGETHER = 4 /* vectors of a column in registers while the columns before it are subtracted */
 };
 
 WI_INLINE float square_root_f32(float x) {
-    return (float)wi_sqrt(x); /* rounding twice gives the same */
+    return (float)wi_sqrt(x); /* rounding twice gives the same as once */
 }
 
 #define NAME(f) f##_f64

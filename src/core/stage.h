@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Staging: host arrays on a GPU place. Segments pass through pinned buffers, which several host
- * threads fill and empty, while earlier segments compute and later ones are copied. */
+/* Staging: host arrays on a GPU place. A call is cut into segments, some rows or a part of one row.
+ * They pass through pinned buffers, which several host threads fill and empty: while one segment
+ * computes, later ones are copied in and earlier ones out. (Rung segmented; the others copy whole
+ * arrays.) */
 #ifndef WI_STAGE_H
 #define WI_STAGE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracers of contexts, and the traces (files) that they share. Which traces are open is state of
- * the process, for WEFT_TRACE is about a process: a list under a lock, which is taken when a
- * context opens and closes and never in between. */
+/* A tracer records one context; a trace is a file, which tracers share. WEFT_TRACE names one file
+ * for the whole process, so the open traces are in a global list. Its lock is taken when a record
+ * begins and ends, never to record a span. */
 #include "core/trace.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum {
     FIRST_ROOM = 256,
-    MOST_SPANS = 1 << 20 /* of one context: 64 MiB */
+    MOST_SPANS = 1 << 20 /* of one context: 56 MiB */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -102,7 +102,8 @@ static wi_trace *make(const char *path) {
     return trace;
 }
 
-/* The caller becomes a user of the trace; *number: of its tracer, if that is not NULL. */
+/* Finds or makes the trace of this file, with the caller as one more user. *number, if not NULL, is
+ * the number in the trace for a new tracer. */
 static wi_trace *join(const char *path, bool kept, int *number) {
     pthread_mutex_lock(&lock);
     wi_trace *trace = find(path);
@@ -122,7 +123,7 @@ wi_trace *wi_trace_hold(const char *path) {
     return join(path, true, NULL);
 }
 
-/* Frees the spans that have been collected. */
+/* Frees the tracers whose records have ended, and their spans. */
 static void forget(wi_trace *trace) {
     while (trace->ended) {
         wi_tracer *const tracer = trace->ended;
@@ -133,6 +134,7 @@ static void forget(wi_trace *trace) {
     trace->last = &trace->ended;
 }
 
+/* Takes the trace off the list and frees it. */
 static void drop(wi_trace *trace) {
     wi_trace **at = &traces;
     while (*at != trace)
@@ -182,7 +184,7 @@ static weft_status write_file(const wi_trace *trace, wi_note *note) {
                                               : wi_target_fail(&target, note);
 }
 
-/* With the lock held, so that nobody else writes the same file. */
+/* Writes with the lock held, so that nobody else writes the same file. */
 weft_status wi_trace_leave(wi_trace *trace, wi_note *note) {
     weft_status status = WEFT_OK;
     pthread_mutex_lock(&lock);
@@ -193,6 +195,14 @@ weft_status wi_trace_leave(wi_trace *trace, wi_note *note) {
     }
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+/* Leaves without writing anything. */
+static void abandon(wi_trace *trace) {
+    pthread_mutex_lock(&lock);
+    if (--trace->users == 0 && !trace->kept)
+        drop(trace);
+    pthread_mutex_unlock(&lock);
 }
 
 /* ---- contexts ---- */
@@ -260,7 +270,7 @@ void wi_trace_close(weft_context *ctx) {
 
 /* ---- public ---- */
 
-/* The contexts that record for this one: its own, or one for each GPU. */
+/* How many contexts record for this one: it or its child, or one for each GPU. */
 static int recorders(const weft_context *ctx) {
     return wi_is_gpus(ctx) ? wi_gpus_count(ctx) : 1;
 }
@@ -271,7 +281,7 @@ static weft_context *recorder(weft_context *ctx, int k) {
     return ctx->child ? ctx->child : ctx;
 }
 
-/* Contexts that use the tracer of a recorder get it, or lose it. */
+/* Gives each context that uses a recorder's tracer the one that the recorder has now, or NULL. */
 static void share(weft_context *ctx) {
     for (int r = 0; wi_is_gpus(ctx) && r < wi_gpus_count(ctx); r++)
         wi_gpus_rank(ctx, r)->tracer = recorder(ctx, r)->tracer;
@@ -288,14 +298,24 @@ static weft_status end_records(weft_context *ctx, int count, wi_note *note) {
         const weft_status left = trace ? wi_trace_leave(trace, note) : WEFT_OK;
         if (status == WEFT_OK && left != WEFT_OK)
             status = wi_fail(ctx, left, "weft_trace_end: %s", note->text);
-        wi_trace_open(recorder(ctx, k), NULL); /* profilers read on */
+        wi_trace_open(recorder(ctx, k), NULL); /* goes on for profilers */
     }
     share(ctx);
     return status;
 }
 
+/* Takes back what the first `count` recorders have begun. */
+static void abandon_records(weft_context *ctx, int count) {
+    for (int k = 0; k < count; k++) {
+        wi_trace *const trace = wi_trace_collect(recorder(ctx, k));
+        if (trace)
+            abandon(trace);
+        wi_trace_open(recorder(ctx, k), NULL);
+    }
+    share(ctx);
+}
+
 static weft_status begin_records(weft_context *ctx, const char *path) {
-    wi_note note;
     weft_status status = WEFT_OK;
     int begun = 0;
     if (ctx->tracer && ctx->tracer->trace)
@@ -311,13 +331,13 @@ static weft_status begin_records(weft_context *ctx, const char *path) {
         if (status != WEFT_OK && one != ctx)
             wi_fail_as(ctx, status, one);
     }
-    for (int k = 0; k < begun && status != WEFT_OK; k++)
-        wi_trace_leave(wi_trace_collect(recorder(ctx, k)), &note);
+    if (status != WEFT_OK)
+        abandon_records(ctx, begun);
     share(ctx);
     return status;
 }
 
-/* On place mpi all ranks take part. */
+/* On place mpi: fails on all ranks if `status` is a failure on one. Collective. */
 static weft_status agree(weft_context *ctx, const char *call, weft_status status) {
     if (!ctx->comm)
         return status;
@@ -328,7 +348,11 @@ static weft_status agree(weft_context *ctx, const char *call, weft_status status
 weft_status weft_trace_begin(weft_context *ctx, const char *path) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return agree(ctx, "weft_trace_begin", begin_records(ctx, path));
+    const weft_status begun = begin_records(ctx, path);
+    const weft_status status = agree(ctx, "weft_trace_begin", begun);
+    if (begun == WEFT_OK && status != WEFT_OK)
+        abandon_records(ctx, recorders(ctx));
+    return status;
 }
 
 weft_status weft_trace_end(weft_context *ctx) {

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+/* Set for sources whose PTX for 8.0 also serves 9.0 (cmake/WeftCuda.cmake); clusters need PTX of
+ * their own. */
 #ifdef WI_SHARED_PTX
 #    error "name cuda/cluster.cuh in the .cu file too: the build then compiles it for 9.0 by itself"
 #endif
@@ -26,7 +28,7 @@ inline T *wi_cluster_map(T *mine, unsigned rank, EMU_SITE("wi_cluster_map")) {
     return (T *)emu_cluster_map((void *)mine, rank, at);
 }
 #else
-/* Which block of its cluster this is, and of how many. */
+/* The number of this block in its cluster, and the number of blocks in it. */
 __device__ inline unsigned wi_cluster_rank() {
     unsigned rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -45,8 +47,7 @@ __device__ inline void wi_cluster_sync() {
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/* The address, in the shared memory of the block with that rank, that corresponds to `mine` in this
- * block's. */
+/* The address in block `rank`'s shared memory of what is at `mine` in this block's. */
 template <class T>
 __device__ inline T *wi_cluster_map(T *mine, unsigned rank) {
     uint64_t there;

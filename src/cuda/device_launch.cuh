@@ -3,10 +3,10 @@
  *
  * WEFT_LAUNCH_FORGET(kernel, blocks, threads, shared_bytes, arguments...) (fire and forget) lets
  * the kernel start at once, while its parent runs: it sees what the launching thread wrote before,
- * and nothing waits for it except the end of the whole tree of launches. WEFT_LAUNCH_TAIL(...) lets
- * it start when the launching grid, and all that this grid launched with FORGET, has ended; tail
- * launches of one grid run one after another. The stream continues when the whole tree has ended.
- * Kernels with several template arguments go in parentheses.
+ * and nothing waits for it except tail launches and the end of the whole tree of launches.
+ * WEFT_LAUNCH_TAIL(...) lets it start when the launching grid, and all that this grid launched with
+ * FORGET, has ended; tail launches of one grid run one after another. The stream continues when the
+ * whole tree has ended. Kernels with several template arguments go in parentheses.
  *
  * Both are expressions: false if the device refused the launch, which it does when too many are
  * pending (cudaLimitDevRuntimePendingLaunchCount). The kernel then never runs, and no later call

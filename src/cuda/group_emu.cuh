@@ -4,18 +4,20 @@
 #ifndef WI_GROUP_EMU_CUH
 #define WI_GROUP_EMU_CUH
 
-/* So many elements side by side; a struct, so that emu checks them as one access. */
+/* `count` adjacent elements; a struct, so that emu checks them as one access. */
 template <class T, int count>
 struct alignas(count * sizeof(T)) wi_group_elements {
     T at[count];
 };
 
-/* Those that lie `at` bytes behind the first of an operand, as lines are shuffled. */
+/* The elements `at` bytes after the start of an operand, before its chunks of 16 bytes were
+ * swizzled (cuda/boxes.cuh). */
 template <class T, int count>
 inline wi_group_elements<T, count> wi_group_read(const wi_group_operand &x, size_t at) {
     const uintptr_t from = (uintptr_t)x.start + at;
     return *(const wi_group_elements<T, count> *)(from ^ (from >> 7 & 7) << 4);
 }
+/* The value that tensor cores use: of an f32 only the bits of tf32. */
 template <class T>
 inline float wi_group_value(T element) {
     if constexpr (std::is_same_v<T, float>)
@@ -24,7 +26,7 @@ inline float wi_group_value(T element) {
         return (float)element;
 }
 
-/* Rows (or columns) i ... i + rows - 1, all of k. */
+/* Rows of A (or columns of B) i ... i + rows - 1, all 32 bytes along k. */
 template <class T, bool by_k, int rows>
 inline void wi_group_load(const wi_group_operand &x, int i,
                           float (&value)[rows][32 / (int)sizeof(T)]) {
@@ -70,7 +72,8 @@ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operand &a,
 
 inline void wi_group_begin() {}
 inline void wi_group_commit() {}
-/* Tensor cores read as the copy engine does; here threads read, and what they read is over now. */
+/* On the device tensor cores read shared memory through the async proxy, as the copy engine does.
+ * Here threads have read it: a fence orders their reads before the copy engine's next writes. */
 template <int pending>
 inline void wi_group_wait() {
     emu_bulk_fence();

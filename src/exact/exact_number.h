@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wide number: an integer of 4352 bits that counts units of 2^-2176, so that every finite f64,
- * every product of two, and sums of 2^63 of them are whole. It is kept as words of 32 bits each in
- * 64, so that additions need no carry: word k stands for word[k] 2^(32 k) units. Behind the digits
- * are counts, of which IEEE's special results are made. All words of two numbers add up to those of
- * their sum, in any order. Used on the host and by kernels. */
+/* The wide number: an integer of 4352 bits, in units of 2^-2176, that holds every finite f64, every
+ * product of two, and sums of 2^63 of them without rounding. Word k, of 64 bits, counts 2^(32 k)
+ * units, so that WI_EXACT_MOST_ADDS additions need no carry; in a carried number it is a digit of
+ * 32 bits. Behind the digits are counts, of which IEEE's special results are made. Adding all words
+ * of two numbers gives those of their sum, in any order. Used on the host and by kernels. */
 #ifndef WI_EXACT_NUMBER_H
 #define WI_EXACT_NUMBER_H
 
@@ -22,7 +22,7 @@
 enum {
     WI_EXACT_DIGITS = 136,
     WI_EXACT_UNIT = -2176,          /* exponent of the unit */
-    WI_EXACT_NAN = WI_EXACT_DIGITS, /* NaN, and products of zero and infinity */
+    WI_EXACT_NAN = WI_EXACT_DIGITS, /* first count: NaN, products of zero and infinity */
     WI_EXACT_PLUS,                  /* +infinity */
     WI_EXACT_MINUS,                 /* -infinity */
     WI_EXACT_OTHER,                 /* not 0 unless all that was added is -0.0 */
@@ -33,15 +33,15 @@ enum {
 
 __extension__ typedef unsigned __int128 wi_exact_u128;
 
-/* The leading bits of a magnitude: (bits + a fraction that is not 0 if `more`) 2^exponent; the top
- * bit of `bits` is set unless all is 0. */
+/* The leading bits of a magnitude, which is (bits + f) 2^exponent with 0 <= f < 1; `more`: f is not
+ * 0. The top bit of `bits` is set unless the magnitude is 0. */
 typedef struct wi_exact_lead {
     uint64_t bits;
     int exponent;
     bool negative, more;
 } wi_exact_lead;
 
-/* Adds m 2^exponent, or subtracts it. */
+/* Adds m 2^exponent, or subtracts it. Exponents of f64 and of their products fit. */
 WI_EXACT_INLINE void wi_exact_add_integer(int64_t *word, bool negative, uint64_t m, int exponent) {
     const unsigned at = (unsigned)(exponent - WI_EXACT_UNIT), shift = at % 32;
     int64_t *const w = word + at / 32;
@@ -101,15 +101,16 @@ WI_EXACT_INLINE void wi_exact_add_product(int64_t *word, double x, double y) {
     wi_exact_add_integer(word, negative, (uint64_t)(whole >> 64), exponent + 64);
 }
 
-/* Where a carried number has digits: those before `first` are 0; those from `end` on, too, or of a
- * negative number all ones. */
+/* The words of a carried number that have to be looked at. Digits before `first` are 0; those from
+ * `end` on are 0 or, if it is negative, wi_exact_ones, whatever their words hold. */
 typedef struct wi_exact_extent {
     int first, end;
     bool negative;
 } wi_exact_extent;
 
-/* Makes digits of words first ... last of 0 ... 2^32 - 1, with the sign in the last digit there is.
- * All other words are 0; those from the extent's end on stay so. */
+/* Carries a number whose words outside of first ... last are 0: digits become 0 ... 2^32 - 1,
+ * except that digit WI_EXACT_DIGITS - 1 has the sign. Stops behind `last` as soon as the carry is 0
+ * or -1: words from the extent's end on stay 0, even if the number is negative. */
 WI_EXACT_INLINE wi_exact_extent wi_exact_carry_within(int64_t *word, int first, int last) {
     int64_t carry = 0;
     int k = first;
@@ -127,17 +128,17 @@ WI_EXACT_INLINE wi_exact_extent wi_exact_carry_within(int64_t *word, int first, 
     return extent;
 }
 
-/* The word after the extent of a negative number. */
+/* Digit k of a negative number, for k at or after its extent's end. */
 WI_EXACT_INLINE int64_t wi_exact_ones(int k) {
     return k < WI_EXACT_DIGITS - 1 ? (int64_t)UINT32_MAX : -1;
 }
 
-/* Makes every digit but the last one of 0 ... 2^32 - 1; the last has the sign. */
+/* Carries all words: digits become 0 ... 2^32 - 1, except that the last has the sign. */
 WI_EXACT_INLINE void wi_exact_carry(int64_t *word) {
     wi_exact_carry_within(word, 0, WI_EXACT_DIGITS - 1);
 }
 
-/* Adds all words; both have been carried. */
+/* Adds all words of `other`; both have been carried. */
 WI_EXACT_INLINE void wi_exact_merge_words(int64_t *word, const int64_t *other) {
     for (int k = 0; k < WI_EXACT_WORDS; k++)
         word[k] += other[k];
@@ -162,8 +163,9 @@ WI_EXACT_INLINE int wi_exact_leading_zeros(uint64_t bits) {
     return zeros;
 }
 
-/* The first 128 bits of a carried number, the top one or the one after it set so that the exponent
- * is even: *high and *low. All 0 if the number is. */
+/* The leading 128 bits of a carried number's magnitude, *high and *low, such that the exponent is
+ * even: the top bit or the one after it is set. All are 0 if the number is. The result has
+ * exponent, sign and `more` of these 128 bits; its own `bits` are 0. */
 WI_EXACT_INLINE wi_exact_lead wi_exact_window(const int64_t *word, wi_exact_extent extent,
                                               uint64_t *high, uint64_t *low) {
     wi_exact_lead lead = {0, 0, extent.negative, false};
@@ -198,7 +200,8 @@ WI_EXACT_INLINE wi_exact_lead wi_exact_lead_of(const int64_t *word, wi_exact_ext
     return lead;
 }
 
-/* The integer square root of high 2^64 + low, whose top two bits are not both 0. */
+/* The integer square root of high 2^64 + low, whose top two bits are not both 0; *more: it is not
+ * exact. */
 WI_EXACT_INLINE uint64_t wi_exact_root(uint64_t high, uint64_t low, bool *more) {
     const wi_exact_u128 square = (wi_exact_u128)high << 64 | low;
     uint64_t root = 0;
@@ -222,8 +225,8 @@ WI_EXACT_INLINE wi_exact_lead wi_exact_root_of(const int64_t *word, wi_exact_ext
     return lead;
 }
 
-/* What rounding needs to know of a float type: bits of precision, exponent of the smallest number,
- * bits of an infinity. */
+/* What rounding needs to know of a float type: bits of precision, exponent of the smallest
+ * subnormal number, bits of an infinity. */
 typedef struct wi_exact_format {
     int precision, least;
     uint64_t infinity;
@@ -275,7 +278,7 @@ WI_EXACT_INLINE bool wi_exact_is_minus_zero(const int64_t *word) {
     return word[WI_EXACT_OTHER] == 0 && word[WI_EXACT_COUNT] != 0;
 }
 
-/* The extent of a carried number of which nothing is known. */
+/* The extent of a carried number of which no smaller one is known: all words. */
 WI_EXACT_INLINE wi_exact_extent wi_exact_all(const int64_t *word) {
     const wi_exact_extent all = {0, WI_EXACT_DIGITS, word[WI_EXACT_DIGITS - 1] < 0};
     return all;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft_expr and the ladder: describe the arrays, translate the formula, run it on memory that the
- * place can access. */
+/* weft_expr and its ladder: checks the arguments, compiles the formula, and runs it on memory that
+ * the place can access. */
 #include "expr/expr.h"
 
 #include "comm/gpus.h"
@@ -15,7 +15,8 @@ static double bytes_of(const wi_expr_args *call) {
     return (double)call->n * (double)bytes;
 }
 
-/* Cycles of one thread for all elements, if a code takes so many for one. */
+/* Cycles of one thread for all elements, if a code takes `simple` or `heavy` cycles for one; twice
+ * as many if some value has 64 bits. */
 static double cycles_of(const wi_expr_args *call, double simple, double heavy) {
     const wi_expr_program *const p = call->program;
     double cycles = 0;
@@ -89,7 +90,7 @@ weft_status wi_expr_call_run(weft_context *ctx, wi_call *call, wi_expr_args *arg
     return args->n == 0 ? WEFT_OK : wi_call_run(ctx, call, run_part, args);
 }
 
-/* A checked call, for the GPUs of a place that has several. */
+/* A checked call that is to be shared among the GPUs of a place. */
 typedef struct spread {
     const char *name, *const *names, *z_name;
     const wi_expr_program *program;
@@ -98,6 +99,7 @@ typedef struct spread {
     void *z;
 } spread;
 
+/* The part of one GPU. */
 static weft_status run_share(weft_context *rank, void *user) {
     const spread *const s = user;
     const size_t size = weft_type_size((weft_type)s->program->type);
@@ -111,7 +113,7 @@ static weft_status run_share(weft_context *rank, void *user) {
                        wi_share_of(s->z, share, size), s->z_name, WEFT_OK);
 }
 
-/* What ranks must pass alike. */
+/* A hash of what all ranks must pass alike. */
 static uint64_t alike_of(const wi_expr_program *p) {
     const uint64_t types = wi_alike_bytes(wi_alike(0, p->type), p->from, p->inputs);
     const uint64_t codes = wi_alike_bytes(types, p->code, p->codes * sizeof *p->code);

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines with large prime factors in one kernel (Bluestein's algorithm): with the chirp c,
+/* Lines whose length n has a large prime factor in one kernel (Bluestein's algorithm): with the
+ * chirp c(k) = exp(-pi i k^2 / n) and transforms F of M >= 2 n - 1 numbers,
  *
- *     X = c F'(S F(x c)),  S the transform of conj(c), F and F' of m >= 2 n - 1 numbers.
+ *     X = c F'(S F(x c)),  S = F(conj(c)) / M,  F' the inverse of F without its factor 1 / M.
  *
- * The radices of F read the same forwards and backwards, so what the last stage of F leaves in a
- * thread's registers is what the first stage of F' wants: the product with S needs no exchange. */
+ * F'(v) is computed as conj(F(conj(v))). The radices of F read the same forwards and backwards, so
+ * what the last stage of F leaves in a thread's registers is what the first stage of F' wants: the
+ * product with S needs no exchange. */
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
 
 template <class T>
 struct wi_fft_chirp_params {
     wi_fft_pass<T> p;
-    unsigned n; /* of a line; the shape has m */
+    unsigned n; /* of a line; Shape::n is M */
     const wi_fft_number<T> *chirp, *spectrum;
 };
 
@@ -27,7 +29,8 @@ struct chirper {
         return (int)(Shape::lines * Shape::n / Shape::threads) / R;
     }
 
-    /* Calls work(line, j, re, im) for each set of the thread. */
+    /* Calls work(line, j, re, im) for each set of the thread: the R numbers of a line that a
+     * butterfly takes, j + k M / R. */
     template <int R, class Work>
     static __device__ __forceinline__ void each(const Block &block, bool by_lines, T (&re)[][R],
                                                 T (&im)[][R], const Work &work) {
@@ -40,7 +43,7 @@ struct chirper {
         }
     }
 
-    /* Numbers n to m - 1 are zeros. */
+    /* x c; numbers n to M - 1 are zeros. */
     template <int R>
     __device__ __forceinline__ void load(unsigned line, unsigned j, T *re, T *im) const {
         const number *const from = c.p.x + block.at.in + line * c.p.near_in;
@@ -58,6 +61,7 @@ struct chirper {
         }
     }
 
+    /* c times the conjugates of what the last stage of F' gives. */
     template <int R>
     __device__ __forceinline__ void store(unsigned line, unsigned j, const T *re,
                                           const T *im) const {
@@ -72,7 +76,7 @@ struct chirper {
         }
     }
 
-    /* The last stage of F, the product, and the first stage of F', of conjugates. */
+    /* The last stage of F, the product with S, and the first stage of F', on conjugates. */
     template <int R>
     __device__ __forceinline__ void turn_round(const number *twiddles) const {
         constexpr int m = (int)Shape::n / R;
@@ -96,7 +100,7 @@ struct chirper {
         __syncthreads();
     }
 
-    /* Stages of F (forward) or F', each time from the second radix on. */
+    /* The stages of F (forward) or F' from the second one on. */
     template <bool is_forward, int before, int R, int... rest>
     __device__ __forceinline__ void stages(const number *twiddles) const {
         constexpr int m = (int)Shape::n / R;
@@ -131,11 +135,12 @@ struct chirper {
     }
 };
 
-/* A shape and, again, its radices. */
+/* A shape, with its radices once more as a pack, which run takes. */
 template <class T, int points, int threads, int... radices>
 struct chirp_shape : wi_fft_shape<T, points, threads, radices...> {
     using Shape = wi_fft_shape<T, points, threads, radices...>;
-    static constexpr unsigned blocks = (sizeof(T) == 4 ? 1024 : 512) / threads; /* at a time */
+    /* Of a multiprocessor at a time, at least. */
+    static constexpr unsigned blocks = (sizeof(T) == 4 ? 1024 : 512) / threads;
     static __device__ __forceinline__ void go(const wi_fft_chirp_params<T> &c,
                                               const typename chirper<Shape>::Block &block) {
         const chirper<Shape> worker = {c, block};
@@ -157,6 +162,7 @@ static __global__ void __launch_bounds__(Chirp::threads, Chirp::blocks)
 
 /* ---- launches ---- */
 
+/* Without `queues` only the tables are made. */
 template <class Chirp>
 static weft_status run_chirp(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
                              const void *spectrum, bool queues) {
@@ -176,11 +182,11 @@ static weft_status run_chirp(weft_context *ctx, const wi_fft_lines *l, const voi
 }
 
 size_t wi_fft_chirps(weft_type type, size_t n) {
-    size_t m = 256;
+    size_t length = 256;
     (void)type;
-    while (m < 2 * n - 1)
-        m *= 2;
-    return m <= 4096 ? m : 0;
+    while (length < 2 * n - 1)
+        length *= 2;
+    return length <= 4096 ? length : 0;
 }
 
 #define CHIRP(...)                                                                                 \

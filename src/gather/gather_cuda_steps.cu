@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The teaching rung of gather: a thread for each element, which moves it byte by byte. Neighbouring
- * threads read and write `width` bytes apart, one byte at a time. */
+ * threads write `width` bytes apart, and read wherever their indices lead. */
 #include "gather/gather_cuda.cuh"
 
 constexpr unsigned threads = 256;

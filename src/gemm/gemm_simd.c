@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of packed blocks for one instruction set: a tile of C, 3 vectors of rows by as many
- * columns as registers hold besides, stays in registers while its sums are made. */
+/* Products of packed blocks for one instruction set: the sums of a tile of C, 3 vectors of rows by
+ * 4 or 8 columns, stay in registers over all k of the block. */
 #include <stdbool.h>
 
 #include "gemm/gemm_simd.h"
@@ -12,29 +12,30 @@ enum {
     LINE_BYTES = 64,
     TILE_VECTORS = 3,
 #if defined(__AVX512F__) || !defined(__x86_64__)
-    TILE_COLUMNS = 8, /* of 32 registers */
+    TILE_COLUMNS = 8, /* sums take 24 of 32 registers */
 #else
-    TILE_COLUMNS = 4, /* of 16 */
+    TILE_COLUMNS = 4, /* 12 of 16 */
 #endif
     HALF_COLUMNS = TILE_COLUMNS / 2,
-    MOST_DEPTH = 256,
-    PAIR_DEPTH = 2 * MOST_DEPTH,
-    NEXT_BYTES = 1024, /* of the next panel of A, fetched while a tile is worked on */
-    B_AHEAD = 16       /* products ahead that B is fetched into the first-level cache */
+    MOST_DEPTH = 256,            /* the most k of a block */
+    PAIR_DEPTH = 2 * MOST_DEPTH, /* the same of i8, two to a word */
+    NEXT_BYTES = 1024, /* of the next panel of A, at most, that are prefetched during a tile */
+    B_AHEAD = 16       /* steps along k that B is prefetched ahead */
 };
 
 #define AS_IT_IS(k) (k)
 #define PAIRS(k) (((k) + 1) / 2)
 
-/* ---- words ---- */
+/* ---- integers ---- */
 
+/* Of i32 sums; unsigned, as they wrap. */
 typedef uint32_t wholes __attribute__((vector_size(WI_VECTOR_BYTES)));
 
 WI_INLINE wholes splat_whole(uint32_t x) {
     return x - (wholes){0};
 }
 
-/* Each word of a and b is a pair of 16-bit numbers; c takes in both products. */
+/* Each word of a and b is a pair of signed 16-bit numbers; both products are added to c. */
 WI_INLINE wholes plus_pairs(wholes a, wholes b, wholes c) {
 #if defined(__AVX512BW__)
     return c + (wholes)_mm512_madd_epi16((__m512i)a, (__m512i)b);
@@ -117,7 +118,8 @@ WI_INLINE uint32_t pair_of(int8_t low, int8_t high) {
     return ((uint32_t)low & 0xffff) | (uint32_t)high << 16;
 }
 
-/* Products in pairs; the last one of an odd number is beside 0. */
+/* Two steps of k to a word; if k is odd the last one is paired with 0. `next` leads to the next k,
+ * `apart` to the next row or column. */
 WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const wi_gemm_side *side,
                              size_t first, uint32_t *to) {
     const size_t next = side->across ? 1 : side->ld, apart = side->across ? side->ld : 1;
@@ -165,8 +167,8 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
 #define UNROLL_STEPS _Pragma("GCC unroll 4")
 #include "gemm/gemm_simd_tile.inc"
 
-/* A pair of products is added by an instruction of its own, for which an unrolled loop would have
- * no register left. */
+/* plus_pairs takes a multiplication and an addition, and so a register for the product: an unrolled
+ * loop would have none left. */
 #define NAME(f) f##_i32
 #define WORD uint32_t
 #define VECTOR wholes
@@ -179,7 +181,7 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
 #define UNROLL_STEPS _Pragma("GCC unroll 1")
 #include "gemm/gemm_simd_tile.inc"
 
-/* ---- columns of C in another type ---- */
+/* ---- columns of C in f16 and bf16 ---- */
 
 static void widen_f16(size_t n, const void *from, float *to) {
     wi_f16_widen_run(n, from, to);

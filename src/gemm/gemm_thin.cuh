@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with a thin C, of at most 64 rows or columns: the long factor is streamed once. The work
- * is that of gemm_batch_tile.cuh: slices of k are a batch, whose products are added up at the end,
- * so that there are blocks for the whole device. Where the long factor lies along k it takes the
- * place of B, and else that of A, as they lie in shared memory; if that exchanges the two, C is
- * computed as its transpose. */
+/* Products with a thin C, of at most 64 rows or columns: the long factor is read once. So that
+ * there are blocks for the whole device k is cut into slices, which gemm_batch_tile.cuh multiplies
+ * as a batch; a second kernel adds up their products (split-k). In shared memory A lies by columns
+ * and B along k, so the long factor becomes B if it lies along k in memory, and else A; if that
+ * exchanges the two, C is computed as its transpose. */
 #ifndef WI_GEMM_THIN_CUH
 #define WI_GEMM_THIN_CUH
 
@@ -11,17 +11,17 @@
 #include "gemm/gemm_batch_tile.cuh"
 
 WI_LIMIT(size_t, wi_gemm_thin_least_steps, 8)  /* of a slice */
-WI_LIMIT(size_t, wi_gemm_thin_many_slices, 64) /* so many that threads share them */
+WI_LIMIT(size_t, wi_gemm_thin_many_slices, 64) /* from here on threads share an element */
 
-/* The sums of all slices: whole tiles, one matrix after the other. */
+/* The products of all slices, one matrix after the other, each padded to whole tiles. */
 template <class T>
 struct wi_gemm_thin_partial {
     T *p;
-    size_t ld, elements, slices; /* elements of a slice */
+    size_t ld, elements, slices; /* elements: of one slice's matrix */
 };
 
-/* C from the sums of all slices. Some threads share an element: each adds up some slices in their
- * order, and one then adds up the threads' sums in theirs. */
+/* C from the products of all slices. `groups` threads share an element of C: each adds up
+ * consecutive slices in order, then the first adds up the threads' sums in order. */
 template <class T, int threads, int groups>
 __global__ void __launch_bounds__(threads)
     wi_gemm_thin_combine(wi_gemm_batch_params<T, T, T> x, wi_gemm_thin_partial<T> partial) {
@@ -67,7 +67,7 @@ weft_status wi_gemm_thin_add_slices(weft_context *ctx, const wi_gemm_batch_param
                        partial);
 }
 
-/* A product as slices of k, `depth` each. */
+/* A product as a batch of slices of k, of `depth` each; the last may be shorter. */
 template <class T>
 wi_gemm_batch_params<T, T, T> wi_gemm_thin_slices(const wi_gemm_batch_params<T, T, T> &x,
                                                   size_t depth,
@@ -87,7 +87,7 @@ wi_gemm_batch_params<T, T, T> wi_gemm_thin_slices(const wi_gemm_batch_params<T, 
     return y;
 }
 
-/* With as many slices as fill the device once. */
+/* With as many slices as fill the device once, of at least wi_gemm_thin_least_steps each. */
 template <class Shape>
 weft_status wi_gemm_thin_launch(
     weft_context *ctx,
@@ -132,12 +132,12 @@ wi_gemm_batch_params<T, T, T> wi_gemm_thin_swapped(const wi_gemm_batch_params<T,
     return y;
 }
 
-/* A product and how its matrices lie: is the long factor A, and does it lie along k? */
+/* A product, whose factors may have been exchanged, and the sides of C. */
 template <class T>
 struct wi_gemm_thin_product {
     wi_gemm_batch_params<T, T, T> x;
-    bool along_k; /* then the long factor is in B's place, and else in A's */
-    size_t thin, length;
+    bool along_k;        /* the long factor lies along k and is in B's place; else it is in A's */
+    size_t thin, length; /* the short side of C, and the long one */
 };
 
 template <class T>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops that find slots, written so that compilers vectorise them. */
+/* Loops that find slots and number pairs of bytes, written so that compilers vectorise them. */
 #include "histogram/histogram_simd.h"
 
 #include <string.h>
 
 #include "cpu/vector.h"
 
-/* The number of edges passed minus 1, -1 ... count, as a slot. Clamped before it becomes an
- * integer. */
+/* The slot of a value that is `at` bins above the first edge: 0 if at < 0, else the bin's number
+ * plus 1, at most count + 1. NaN gives 0. Clamped first, as only then it fits an integer. */
 WI_INLINE uint32_t slot_at(double at, double count) {
     const double not_below = at >= 0 ? at : -1;
     const double inside = not_below < count ? not_below : count;
@@ -34,15 +34,17 @@ WI_INLINE uint32_t slot_at(double at, double count) {
 #define LINEAR_SLOTS linear_slots_f64
 #include "histogram/histogram_simd_float.inc"
 
-/* Without conditions: a compiler that makes branches of them cannot vectorise the loop, and half of
- * those would be predicted wrongly. */
+/* 256 times the distance of the two bytes modulo 256, plus the byte from which counting up that far
+ * gives the other (wi_pairs_run). Without conditions: a compiler that makes branches of them cannot
+ * vectorise the loop, and half of those would be predicted wrongly. */
 static void number_pairs(size_t n, const uint8_t *x, uint16_t *pairs) {
 #pragma omp simd
     for (size_t k = 0; k < n; k++) {
         uint16_t both;
         memcpy(&both, x + 2 * k, sizeof both);
-        const int16_t up = (int16_t)((both - (both << 8)) & 0xff00); /* high - low, times 256 */
-        const uint16_t falls = (uint16_t)(up >> 15); /* all bits set if high < low */
+        /* 256 times (high - low), modulo 256 and signed; and all bits set if that is negative */
+        const int16_t up = (int16_t)((both - (both << 8)) & 0xff00);
+        const uint16_t falls = (uint16_t)(up >> 15);
         const uint16_t from = (uint16_t)((both >> 8 & falls) | (both & 0xff & ~falls));
         pairs[k] = (uint16_t)((uint16_t)((up ^ falls) - falls) | from);
     }

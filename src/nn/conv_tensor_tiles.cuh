@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conv's rung tensor: gemm's tiles, of which one factor is gathered from images. Asynchronous
- * copies run some steps ahead. */
+/* conv's rung tensor: gemm's tiles, with one factor gathered from images (conv_tensor.cuh says
+ * which). Asynchronous copies run Shape::stages - 1 steps ahead. */
 #ifndef WI_CONV_TENSOR_TILES_CUH
 #define WI_CONV_TENSOR_TILES_CUH
 
@@ -9,22 +9,25 @@
 #include "gemm/gemm_shapes.cuh"
 #include "nn/conv_tensor_plan.cuh"
 
-/* What a block gathers of each step. `slab` is where. */
+/* Gathers what a block needs of the images for each step into a slab of shared memory, in chunks of
+ * 16 bytes. Lines of the slab are pixels and places in them taps. With Taps pixels are terms and
+ * taps columns of the result; without, taps are terms and pixels rows. */
 template <class T, class Slab, int threads, bool Taps>
 struct wi_conv_gatherer {
     static constexpr int chunk = 16 / (int)sizeof(T), chunks = Slab::length / chunk;
     static constexpr int step = threads / chunks, turns = Slab::lines / step;
     static_assert(threads % chunks == 0 && Slab::lines % step == 0, "each thread makes as many");
-    static constexpr int spots = Taps ? 0 : Slab::lines; /* that a block keeps */
+    static constexpr int spots = Taps ? 0 : Slab::lines; /* kept in shared memory */
 
     const wi_conv_view &v;
     const T *from;
     wi_conv_spot *spot;
-    wi_conv_spot own; /* the thread's tap, if these are columns */
-    int line, place, end;
-    bool valid;
+    wi_conv_spot own;     /* with Taps: the thread's tap */
+    int line, place, end; /* the thread's first line and its place in lines; where terms end */
+    bool valid;           /* the thread's tap exists */
 
-    /* Lines are pixels first and on, of `count`; or places are taps first and on, of `count`. */
+    /* Line l is pixel first + l or, with Taps, place p is tap first + p; those from `count` on do
+     * not exist. */
     __device__ wi_conv_gatherer(const wi_conv_view &v_, const T *from_, wi_conv_spot *spot_,
                                 int first, int count, int end_)
         : v(v_), from(from_), spot(spot_), own(), line((int)threadIdx.x / chunks),
@@ -117,7 +120,7 @@ static __global__ void __launch_bounds__(wi_conv_tensor_block<Shape, Taps>::thre
     wi_conv_store_sums<Shape::tile_m, Shape::tile_n, Block::threads>(p, b, tile);
 }
 
-/* How the plan launches a job: tiles of 128 x 128 and, where 64 filters are enough, half of it. */
+/* How the plan launches a job: tiles of 128 x 128 or, if `narrow`, 64 filters x 128. */
 template <template <class> class Shape, class T>
 struct wi_conv_tensor_engine {
     static constexpr int depth =

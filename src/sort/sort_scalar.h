@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One key at a time, for accesses that vectors cannot do. */
+/* From one element to its key and back (wi_sort_key of sort.h), for code that looks at single
+ * elements, such as searches. */
 #ifndef WI_SORT_SCALAR_H
 #define WI_SORT_SCALAR_H
 
@@ -7,7 +8,7 @@
 
 #include "sort/sort.h"
 
-/* The key of x[i], where elements have `size` bytes. */
+/* The key of x[i]. Elements have `size` bytes, 1, 2, 4 or 8, and x is aligned to it. */
 static inline uint64_t wi_sort_key_at(const wi_sort_key *key, size_t size, const void *x,
                                       size_t i) {
     uint64_t bits = 0;
@@ -25,16 +26,16 @@ static inline uint64_t wi_sort_key_at(const wi_sort_key *key, size_t size, const
         bits = ((const uint64_t *)x)[i];
     }
     const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
-    const uint64_t negative = 0 - (bits >> (8 * size - 1));
+    const uint64_t negative = 0 - (bits >> (8 * size - 1)); /* all bits set, or 0 */
     const uint64_t t = bits ^ (key->sign | (negative & key->floats));
     return ((t - key->lowest) & ones) ^ key->flip;
 }
 
-/* The element that has this key. */
+/* Stores the element that has this key, at any address. */
 static inline void wi_sort_of_key(const wi_sort_key *key, size_t size, uint64_t k, void *element) {
     const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
     const uint64_t t = ((k ^ key->flip) + key->lowest) & ones;
-    const uint64_t positive = 0 - (t >> (8 * size - 1));
+    const uint64_t positive = 0 - (t >> (8 * size - 1)); /* of floats: all bits set, or 0 */
     const uint64_t bits = t ^ (key->sign | (~positive & key->floats));
     const uint8_t bits_8 = (uint8_t)bits;
     const uint16_t bits_16 = (uint16_t)bits;

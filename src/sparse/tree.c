@@ -28,8 +28,8 @@ void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int6
     }
 }
 
-/* The same paths, for the tree alone: `ancestor` shortens the paths walked before to their highest
- * column. */
+/* The tree alone. From a column whose path has been walked before, `ancestor` leads to the highest
+ * column of that path at once. (Liu 1986.) */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch) {
     int64_t *const ancestor = scratch, *const before = scratch + graph->n;
@@ -49,9 +49,9 @@ void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *invers
     }
 }
 
-/* A subtree of `size` vertices gets the positions up to that of its root. Parents come after
- * children, so one sweep up finds the sizes, and one sweep down gives out positions from the end.
- */
+/* A subtree gets consecutive positions, its root the last; last[k] is the last one still free for
+ * children of k. Parents come after children, so one sweep up finds the sizes, and one sweep down
+ * gives out positions from the end. */
 void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch) {
     int64_t *const size = scratch, *const last = scratch + n;
     for (int64_t k = 0; k < n; k++)
@@ -88,6 +88,7 @@ void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *par
     copy(n, scratch, parent);
 }
 
+/* The root of the set that j is in (union-find); shortens the path to it. */
 static int64_t find(int64_t *root, int64_t j) {
     int64_t top = j;
     while (root[top] != top)
@@ -102,13 +103,16 @@ static int64_t find(int64_t *root, int64_t j) {
 
 /* The columns in which row i of L has entries form a subtree, whose leaves are among the entries of
  * A. A column j with a[i][j] != 0 is a leaf if no other such column is below it: in postorder, if
- * its whole subtree comes after the leaf before. Counting +1 at each leaf and -1 where the paths of
- * neighbouring leaves meet counts every column of the subtree once: the count of column j is the
- * sum of `count` over its subtree. (Gilbert, Ng and Peyton 1994.) */
+ * its whole subtree comes after the leaf before; if row i has no such column, i itself is the leaf.
+ * Counting +1 at each leaf, -1 where the paths of neighbouring leaves meet and -1 at the parent of
+ * i counts every column of the subtree once: the count of column j is the sum of `count` over its
+ * subtree of the whole tree. (Gilbert, Ng and Peyton 1994.) */
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch) {
     const int64_t n = graph->n;
-    int64_t *const lowest = scratch, *const leaf = scratch + n, *const root = scratch + 2 * n;
+    int64_t *const lowest = scratch;       /* the first column of the subtree of j */
+    int64_t *const leaf = scratch + n;     /* the latest leaf of row i, or -1 */
+    int64_t *const root = scratch + 2 * n; /* of find: j, and its parent once j is done */
     int64_t *const after = scratch + 3 * n;
     for (int64_t j = 0; j < n; j++) {
         lowest[j] = root[j] = j;
@@ -122,8 +126,8 @@ void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_
             count[j] = 0;
     }
     for (int64_t j = 0; j < n; j++) {
-        const int64_t most = wi_neighbours_after(graph, perm, inverse, j, after);
-        for (int64_t e = 0; e < most; e++) {
+        const int64_t length = wi_neighbours_after(graph, perm, inverse, j, after);
+        for (int64_t e = 0; e < length; e++) {
             const int64_t i = after[e];
             if (leaf[i] >= lowest[j])
                 continue;
@@ -152,10 +156,11 @@ weft_status wi_predict_cost(weft_context *ctx, const char *call, const wi_patter
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, to count; free some", call,
                        bytes);
     int64_t *const parent = inverse + n, *const count = parent + n, *const scratch = count + n;
+    int64_t *const position = count; /* until the columns are counted */
     wi_invert(n, perm, inverse);
     wi_tree(graph, perm, inverse, parent, scratch);
-    wi_postorder(n, parent, count, scratch);
-    wi_renumber(n, count, perm, parent, scratch);
+    wi_postorder(n, parent, position, scratch);
+    wi_renumber(n, position, perm, parent, scratch);
     wi_invert(n, perm, inverse);
     wi_column_counts(graph, perm, inverse, parent, count, scratch);
     *entries = *flops = 0;
