@@ -80,7 +80,8 @@ void emu::forget_marks(const void *p, size_t bytes) {
 }
 
 void emu::mark_written(const void *p, size_t bytes) {
-    memset(shadow + offset_of(p), 1, bytes);
+    if (offset_of(p) < arena_bytes) /* not memory of the program that was registered */
+        memset(shadow + offset_of(p), 1, bytes);
 }
 
 Piece *emu::find_piece(const void *p) {

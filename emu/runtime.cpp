@@ -301,6 +301,8 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                               cudaStream_t stream) {
     const Where caller = __builtin_return_address(0);
     return on(stream, [=](EmuStream *s) {
+        const Piece *const target = live_piece(to);
+        const bool pinned = target && target->pinned;
         queue(s, "copy", [=] {
             for (size_t row = 0; row < height; row++) {
                 void *const to_row = (char *)to + row * to_pitch;
@@ -308,8 +310,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                 check_access(from_row, width, EMU_READ, false, caller, "copy");
                 check_access(to_row, width, EMU_WRITE, false, caller, "copy");
                 move_bytes(to_row, from_row, width);
-                const Piece *const piece = live_piece(to_row);
-                if (piece && piece->pinned) /* the host may write there, which is not seen */
+                if (pinned) /* the host may write there, which is not seen */
                     mark_written(to_row, width);
             }
         });

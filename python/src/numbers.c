@@ -141,7 +141,7 @@ const wp_row wp_number_rows[] = {
     {"variance", "iao", variance},                            /* correction, x, result */
     {"summary", "vo", summary},                /* x, the bytes of a weft_statistics */
     {"scan", "iivo", scan},                    /* kind, op, x, y */
-    {"scan_wide", "iiaoo", scan_wide},         /* kind, op, x, y, total or None */
+    {"scan_wide", "iivoo", scan_wide},         /* kind, op, x, y, total or None */
     {"scan_segments", "iiaoa", scan_segments}, /* kind, op, x, y, offsets */
     {"unary", "ivo", unary},                   /* op, x, z */
     {"binary", "ivvo", binary},                /* op, x, y, z */

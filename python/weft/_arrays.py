@@ -210,7 +210,7 @@ def take(context, a):
 def take_line(context, a):
     """The same, but the elements of a vector may lie apart, at any address."""
     x = a if type(a) is ndarray else _take_other(context, a)
-    if type(x) is ndarray and x.ndim == 1 and x.size > 1 and x.strides[0] > x.itemsize:
+    if type(x) is not ndarray or (x.ndim == 1 and x.size > 1 and x.strides[0] > x.itemsize):
         return x
     return take(context, x)
 

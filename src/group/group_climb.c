@@ -176,7 +176,7 @@ static weft_status call_scan(void *problem) {
     const wi_data *const data = problem;
     const wi_setup *const setup = &data->setup;
     return weft_scan_segments(setup->ctx, WEFT_INCLUSIVE, WEFT_SUM, setup->type, setup->n, data->x,
-                              data->z, segments_of(setup->n), WEFT_U64, data->y);
+                              data->z, wi_group_climb_segments(setup->n), WEFT_U64, data->y);
 }
 
 static bool check_scan(void *problem, char *why, size_t bytes) {
@@ -207,7 +207,7 @@ static void describe_scan(const void *problem, const char *rung, wi_facts *facts
     (void)rung;
     *facts = (wi_facts){.size = wi_size_of(data->setup.n),
                         .bytes = 2 * (double)wi_data_bytes(&data->setup) +
-                                 8 * (double)segments_of(data->setup.n),
+                                 8 * (double)wi_group_climb_segments(data->setup.n),
                         .roof = WI_ROOF_COPY};
 }
 
@@ -226,7 +226,7 @@ const wi_climb wi_group_scan_climb = {
 
 static void fill_keys(void *user, int rank, int team) {
     const wi_data *const data = user;
-    const size_t n = data->setup.n, segments = segments_of(n);
+    const size_t n = data->setup.n, segments = wi_group_climb_segments(n);
     const size_t end = wi_team_share(segments, rank + 1, team);
     for (size_t s = wi_team_share(segments, rank, team); s < end; s++) {
         const size_t stop = s + 1 < segments ? offset_of(s + 1) : n;
@@ -257,7 +257,7 @@ static weft_status call_keys(void *problem) {
 
 static bool check_keys(void *problem, char *why, size_t bytes) {
     wi_data *const data = problem;
-    const size_t n = data->setup.n, segments = segments_of(n);
+    const size_t n = data->setup.n, segments = wi_group_climb_segments(n);
     const weft_type type = wi_group_climb_type(&data->setup);
     const size_t size = weft_type_size(type);
     const uint64_t *const count = data->host_z;
@@ -288,8 +288,9 @@ static bool check_keys(void *problem, char *why, size_t bytes) {
 /* Elements and keys read once, sums and keys of runs written once. */
 static void describe_keys(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
-    const double runs = (double)segments_of(data->setup.n) * (PERIOD - 1) / PERIOD;
-    const double key = sizeof(uint32_t), sum = (double)weft_type_size(sum_type(&data->setup));
+    const double runs = (double)wi_group_climb_segments(data->setup.n) * (PERIOD - 1) / PERIOD;
+    const double key = sizeof(uint32_t),
+                 sum = (double)weft_type_size(wi_group_climb_type(&data->setup));
     (void)rung;
     *facts = (wi_facts){.size = wi_size_of(data->setup.n),
                         .bytes = (double)wi_data_bytes(&data->setup) + key * (double)data->setup.n +

@@ -13,13 +13,13 @@ static double bytes_of(const wi_group_scan_args *a) {
 
 static double serial_seconds(const weft_context *ctx, const void *args) {
     const wi_group_scan_args *const a = args;
-    return wi_team_seconds(ctx, 1, 5 * (double)a->n, bytes_of(a));
+    return wi_team_seconds(ctx, 1, 3.2 * (double)a->n, bytes_of(a));
 }
 
 static double blocks_seconds(const weft_context *ctx, const void *args) {
     const wi_group_scan_args *const a = args;
     const int team = wi_team_size(ctx, a->n, a->n * weft_type_size(a->type));
-    return wi_team_seconds(ctx, team, 200 + (team > 1 ? 7.0 : 4.5) * (double)a->n, bytes_of(a));
+    return wi_team_seconds(ctx, team, 200 + (team > 1 ? 6.2 : 4.5) * (double)a->n, bytes_of(a));
 }
 
 static const wi_row rows[] = {

@@ -66,6 +66,7 @@ void dist_test_comm(void **state);
 void dist_test_agreement(void **state);
 void dist_test_open(void **state);
 void dist_test_memory(void **state);
+void dist_test_trace(void **state);
 void dist_test_unsupported(void **state);
 void dist_test_elements(void **state);
 void dist_test_map(void **state);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dist.h"
+#include "weft/trace.h"
 #ifdef WEFT_EMU
 #    include "emu_faults.h"
 #endif
@@ -62,6 +63,18 @@ void dist_test_open(void **state) {
     assert_null(ctx);
     assert_int_equal(weft_open(&ctx, "mpi:mpi"), WEFT_EARG);
     assert_int_equal(weft_open(&ctx, "mpi:nowhere"), WEFT_EARG);
+}
+
+/* A timeline that one rank cannot begin is begun on none, and no file is made. */
+void dist_test_trace(void **state) {
+    (void)state;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/weft_dist_trace_%d", (int)getpid());
+    const weft_status status =
+        weft_trace_begin(dist_ctx, dist_rank == culprit() ? "/nowhere/weft_dist_trace" : path);
+    expect_failure(status, WEFT_EIO, culprit(), "weft_trace_begin");
+    test_refused(dist_ctx, weft_trace_end(dist_ctx), WEFT_EARG, "weft_trace_end", "nothing");
+    assert_int_not_equal(access(path, F_OK), 0);
 }
 
 /* What a rank may take: of host memory, or of its emulated GPU's. 0: as before. */
