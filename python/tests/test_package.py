@@ -326,7 +326,9 @@ class TestDevice:
         with pytest.raises(ValueError, match="read-only"):
             weft.sort(d, out=Interface(d, data=(d._address, True)))
         with pytest.raises(ValueError, match="gaps"):
-            weft.sort(Interface(d, strides=(16,), shape=(3,)))
+            weft.mean(Interface(d, strides=(16,), shape=(3,)))
+        apart = weft.sort(Interface(d, strides=(16,), shape=(3,)), descending=True)
+        same(apart.numpy(), np.array([4.0, 2.0, 0.0]))
         with weft.Context("cpu:1"), pytest.raises(TypeError, match="device memory"):
             weft.sort(Interface(d))
 
