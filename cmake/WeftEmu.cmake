@@ -181,6 +181,9 @@ foreach(name kernels_test faults_test)
                      $<TARGET_OBJECTS:weft_emu_testing>)
     weft_emu_runs(emu_${name} "${emu_environment}")
 endforeach()
+# One seed a round is enough for those that take five seconds and more, and for climb_test, whose data
+# are always the same.
+set(emu_long climb_test gemm_test fft_test nbody_test solve_narrow_test solve_hard_test chol_gpu_test)
 foreach(source IN LISTS WEFT_TEST_C)
     get_filename_component(folder ${source} DIRECTORY)
     file(GLOB kernels ${folder}/*.cu)
@@ -190,7 +193,7 @@ foreach(source IN LISTS WEFT_TEST_C)
         get_filename_component(name ${source} NAME_WE)
         weft_emu_program(emu_${name} ${source} $<TARGET_OBJECTS:weft_emu_testing>)
         set(which two)
-        if(name STREQUAL "climb_test") # always the same data; schedules are for the slices' own tests
+        if(name IN_LIST emu_long)
             set(which one)
         endif()
         weft_emu_runs_of(${which} emu_${name} emu_${name} "${emu_environment}")
