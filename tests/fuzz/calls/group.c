@@ -49,9 +49,10 @@ static void draw_offsets(group_case *c) {
     c->segments = fuzz_size(f, 1 + f->most / 10);
     c->segments += c->segments == 0 && f->n > 0;
     c->cuts = fuzz_cuts(f, c->segments, f->n);
-    const size_t size = test_size_of(c->offset_type), bytes = (c->segments + 1) * size;
+    const size_t count = c->segments > 0 ? c->segments + 1 : 0; /* without segments none are read */
+    const size_t size = test_size_of(c->offset_type), bytes = count * size;
     unsigned char *const offsets = fuzz_take(f, bytes);
-    for (size_t s = 0; s <= c->segments; s++)
+    for (size_t s = 0; s < count; s++)
         fuzz_store_bits(offsets, size, s, c->cuts[s]);
     if (c->segments > 0 && fuzz_spoil_own(f, "offsets")) {
         fuzz_store_bits(offsets, size, fuzz_below(f, c->segments + 1), f->n + 1);
