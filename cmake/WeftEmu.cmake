@@ -78,7 +78,6 @@ set(emu_simd)
 foreach(isa IN LISTS isas)
     if(TARGET weft_simd_${isa})
         list(APPEND emu_simd $<TARGET_OBJECTS:weft_simd_${isa}> $<TARGET_OBJECTS:weft_climbs_${isa}>)
-        set_target_properties(weft_simd_${isa} weft_climbs_${isa} PROPERTIES C_VISIBILITY_PRESET default)
     endif()
 endforeach()
 # One shared library: programs that each hold a copy have 50 MB. The tests see all of its names, and may
@@ -183,7 +182,8 @@ foreach(name kernels_test faults_test)
 endforeach()
 # One seed a round is enough for those that take five seconds and more, and for climb_test, whose data
 # are always the same.
-set(emu_long climb_test gemm_test fft_test nbody_test solve_narrow_test solve_hard_test chol_gpu_test)
+set(emu_long climb_test gemm_test fft_test nbody_test solve_narrow_test solve_hard_test chol_gpu_test
+             ldlt_test ldlt_large_test)
 foreach(source IN LISTS WEFT_TEST_C)
     get_filename_component(folder ${source} DIRECTORY)
     file(GLOB kernels ${folder}/*.cu)

@@ -4,10 +4,22 @@
 
 set(WEFT_OBJECTS)
 
+# In a build with tests these see all names of an object library, through weft_internal; the code stays
+# that of hidden names, which nobody else can define. The libraries that users get name their own.
+function(weft_for_tests name)
+    if(WEFT_TESTS_ON)
+        set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET default CUDA_VISIBILITY_PRESET
+                                                                             default)
+        target_compile_options(${name}
+                               PRIVATE $<$<COMPILE_LANGUAGE:C>:-fno-semantic-interposition>)
+    endif()
+endfunction()
+
 # Compiles `ARGN` once as object library `name` and adds it to what both libraries hold.
 function(weft_objects name)
     add_library(${name} OBJECT ${ARGN})
     target_link_libraries(${name} PRIVATE weft_flags)
+    weft_for_tests(${name})
     # A caller's thread may have little stack: no function takes more than 16 KiB and a bit of it.
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT WEFT_SANITIZE)
         target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:C>:-Wframe-larger-than=17408>)
@@ -113,16 +125,19 @@ add_library(weft::weft_static ALIAS weft_static)
 if(WEFT_CLIMB_C)
     add_library(weft_climbs OBJECT ${WEFT_CLIMB_C})
     target_link_libraries(weft_climbs PRIVATE weft_flags)
+    weft_for_tests(weft_climbs)
     set(WEFT_CLIMB_OBJECTS $<TARGET_OBJECTS:weft_climbs>)
     foreach(isa IN LISTS isas)
         add_library(weft_climbs_${isa} OBJECT ${WEFT_CLIMB_SIMD_C})
         target_link_libraries(weft_climbs_${isa} PRIVATE weft_flags)
+        weft_for_tests(weft_climbs_${isa})
         weft_for_isa(weft_climbs_${isa} ${isa})
         list(APPEND WEFT_CLIMB_OBJECTS $<TARGET_OBJECTS:weft_climbs_${isa}>)
     endforeach()
     if(WEFT_CLIMB_CUDA)
         add_library(weft_climb_kernels OBJECT ${WEFT_CLIMB_CUDA})
         target_link_libraries(weft_climb_kernels PRIVATE weft_flags)
+        weft_for_tests(weft_climb_kernels)
         target_compile_options(weft_climb_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
         weft_share_ptx(weft_climb_kernels ${WEFT_CLIMB_CUDA})
         list(APPEND WEFT_CLIMB_OBJECTS $<TARGET_OBJECTS:weft_climb_kernels>)

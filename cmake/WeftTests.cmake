@@ -5,6 +5,25 @@ add_library(weft_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c
                                 ${PROJECT_SOURCE_DIR}/tests/sweep.c)
 target_link_libraries(weft_testing PRIVATE weft_flags PkgConfig::CMOCKA)
 
+# What the tests are linked with: one shared library with all names, for a copy of all kernels in each
+# of more than a hundred programs takes long to write. It calls its own functions directly.
+add_library(weft_internal SHARED ${WEFT_OBJECTS} ${WEFT_CLIMB_OBJECTS}
+                                 ${PROJECT_SOURCE_DIR}/src/io/png.c)
+set_target_properties(weft_internal PROPERTIES LINKER_LANGUAGE C C_VISIBILITY_PRESET default
+                                               LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(weft_internal PUBLIC weft_flags)
+target_link_options(weft_internal PRIVATE -Wl,-Bsymbolic-functions)
+if(PNG_FOUND)
+    target_compile_definitions(weft_internal PRIVATE WEFT_PNG=1)
+    target_link_libraries(weft_internal PRIVATE PNG::PNG)
+endif()
+if(TARGET weft_nested_object)
+    add_dependencies(weft_internal weft_nested_object)
+endif()
+# Those that wrap functions of the library hold a copy, and those that call the CUDA runtime
+# themselves: there is one runtime in a program.
+set(tests_of_copies allocation_test chol_tops_test)
+
 # Allocation failures are injected by wrapping every function that hands out memory.
 set(wrapped malloc calloc realloc aligned_alloc posix_memalign free wi_host_map wi_host_unmap)
 set(wrapped_cuda cudaMalloc cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost cudaHostAlloc
@@ -37,7 +56,13 @@ foreach(source IN LISTS WEFT_TEST_C)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/tests)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${name} PRIVATE weft_png weft_static PkgConfig::CMOCKA)
+    file(STRINGS ${source} runtime REGEX "[^a-z_]cuda[A-Z][A-Za-z]+\\(")
+    if(runtime OR name IN_LIST tests_of_copies)
+        target_sources(${name} PRIVATE ${WEFT_CLIMB_OBJECTS})
+        target_link_libraries(${name} PRIVATE weft_png weft_static PkgConfig::CMOCKA)
+    else()
+        target_link_libraries(${name} PRIVATE weft_internal PkgConfig::CMOCKA)
+    endif()
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)
     file(STRINGS ${source} times REGEX "CLOCK_MONOTONIC|wi_now\\(")
@@ -55,7 +80,7 @@ foreach(source IN LISTS WEFT_EXAMPLES)
     add_executable(${name} ${source})
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/examples)
-    target_link_libraries(${name} PRIVATE weft_static m)
+    target_link_libraries(${name} PRIVATE weft_shared m)
 endforeach()
 add_test(NAME cnn_example COMMAND cnn --place cpu:2 --steps 120 --least 80)
 set_tests_properties(cnn_example PROPERTIES TIMEOUT 600)
@@ -66,11 +91,6 @@ endforeach()
 
 foreach(test IN LISTS tests_of_cases)
     target_sources(${test} PRIVATE $<TARGET_OBJECTS:weft_cases>)
-endforeach()
-foreach(test climb_test choice_test links_test comm_nccl_test)
-    if(TARGET ${test})
-        target_sources(${test} PRIVATE ${WEFT_CLIMB_OBJECTS})
-    endif()
 endforeach()
 if(TARGET allocation_test)
     target_link_options(allocation_test PRIVATE ${wrapped} $<$<BOOL:${WEFT_CUDA_ON}>:${wrapped_cuda}>)
@@ -121,7 +141,7 @@ add_executable(dist_test ${dist_c} $<TARGET_OBJECTS:weft_testing>)
 set_target_properties(dist_test PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                            ${PROJECT_BINARY_DIR}/tests)
 target_include_directories(dist_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(dist_test PRIVATE weft_static PkgConfig::CMOCKA)
+target_link_libraries(dist_test PRIVATE weft_internal PkgConfig::CMOCKA)
 weft_dist_runs(dist_test mpi:cpu:1 "")
 add_test(NAME dist_test_gpus COMMAND dist_test gpus)
 set_tests_properties(dist_test_gpus PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
@@ -131,7 +151,7 @@ set(same_program ${PROJECT_SOURCE_DIR}/tests/same/same_program.c)
 add_executable(same_program ${same_program})
 set_target_properties(same_program PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                               ${PROJECT_BINARY_DIR}/tests)
-target_link_libraries(same_program PRIVATE weft_static)
+target_link_libraries(same_program PRIVATE weft_internal)
 
 # libweft_blas, by its own names.
 if(TARGET weft_blas)
@@ -170,7 +190,7 @@ if(NOT WEFT_FUZZ)
         add_executable(${name} ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  ${PROJECT_BINARY_DIR}/tests)
-        target_link_libraries(${name} PRIVATE weft_png weft_static)
+        target_link_libraries(${name} PRIVATE weft_internal)
         if(name STREQUAL "calls_fuzz")
             weft_fuzz_calls(${name} $<TARGET_OBJECTS:weft_testing>)
             add_test(NAME ${name} COMMAND ${name} - 300)

@@ -91,6 +91,8 @@ void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *bar
 
 void emu_send(void *to, const void *value, uint64_t *barrier, unsigned rank, emu_site at) {
     constexpr size_t bytes = 16;
+    if (self->index.cluster < 2)
+        report(at, "%s in a cluster of one block: it needs at least 2", at.what);
     void *const there = emu_cluster_map(to, rank, at);
     Barrier *const b = (Barrier *)emu_cluster_map(barrier, rank, at);
     Block *const block = self->block->cluster->blocks[rank];
@@ -131,7 +133,9 @@ CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, unsigned
                             const unsigned *steps, CUtensorMapInterleave, CUtensorMapSwizzle,
                             CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
     const unsigned widths[] = {1, 2, 2, 4, 8};
-    *map = {base, {}, {}, {}, widths[type]};
+    *map = {};
+    map->base = base;
+    map->width = widths[type];
     bool right = rank == 3 && (uintptr_t)base % 16 == 0 && box[0] * map->width == line_bytes;
     for (unsigned d = 0; right && d < rank; d++) {
         map->extents[d] = extents[d];
@@ -146,7 +150,21 @@ CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, unsigned
     return right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Calls f(where in the box, where in memory, bytes that are there) for each chunk of a box. */
+/* Calls f(where in the box, where in memory, bytes that are there) for each chunk of a box's line,
+ * whose numbers are those of `begin` from `at` on, if they are there. */
+template <class F>
+static void each_of_line(const CUtensorMap &from, int64_t at, unsigned line, const char *begin,
+                         bool there, F f) {
+    const int64_t length = (int64_t)(from.extents[0] * from.width);
+    for (size_t chunk = 0; chunk < line_bytes / chunk_bytes; chunk++) {
+        const int64_t x = at * from.width + (int64_t)(chunk * chunk_bytes);
+        const int64_t left = there && x >= 0 ? std::max<int64_t>(length - x, 0) : 0;
+        f(line * line_bytes + (chunk ^ line % 8) * chunk_bytes, begin + x,
+          std::min((size_t)left, chunk_bytes));
+    }
+}
+
+/* The same for each chunk of a box. */
 template <class F>
 static void each_chunk(const CUtensorMap &from, const int64_t at[3], F f) {
     for (unsigned line = 0; line < from.box[1]; line++) {
@@ -155,38 +173,111 @@ static void each_chunk(const CUtensorMap &from, const int64_t at[3], F f) {
                            at[2] < (int64_t)from.extents[2];
         const char *const begin = (const char *)from.base + y * (int64_t)from.strides[1] +
                                   at[2] * (int64_t)from.strides[2];
-        const int64_t length = (int64_t)(from.extents[0] * from.width);
-        for (size_t chunk = 0; chunk < line_bytes / chunk_bytes; chunk++) {
-            const int64_t x = at[0] * from.width + (int64_t)(chunk * chunk_bytes);
-            const int64_t left = there && x >= 0 ? std::max<int64_t>(length - x, 0) : 0;
-            f(line * line_bytes + (chunk ^ line % 8) * chunk_bytes, begin + x,
-              std::min((size_t)left, chunk_bytes));
-        }
+        each_of_line(from, at[0], line, begin, there, f);
     }
 }
 
-void emu_box_load(void *shared, const CUtensorMap *map, int x, int y, int z, uint64_t *barrier) {
-    const Where caller = __builtin_return_address(0);
-    const CUtensorMap from = *map;
-    const std::array<int64_t, 3> at = {x, y, z};
-    const size_t bytes = from.box[1] * line_bytes;
+/* A copy of lines of 128 bytes: each(f) calls f(where in the box, where in memory, bytes that are
+ * there) for each of their chunks, now to check them and when the copy ends. */
+template <class Each>
+static void load_lines(void *shared, size_t lines, uint64_t *barrier, Where caller, Each each) {
+    const size_t bytes = lines * line_bytes;
     if ((uintptr_t)shared % box_align != 0)
         report(caller, "box at %p in shared memory: it must be a multiple of %zu", shared,
                box_align);
-    each_chunk(from, at.data(), [&](size_t, const char *global, size_t valid) {
+    each([&](size_t, const char *global, size_t valid) {
         if (valid > 0)
             check_access(global, valid, EMU_READ | by_engine, false, caller, "box");
     });
     check_access(shared, bytes, EMU_WRITE | by_engine, false, caller, "box");
     forget_marks(shared, bytes);
     self->block->copies.push_back({barrier, [=] {
-                                       each_chunk(from, at.data(),
-                                                  [=](size_t to, const char *global, size_t valid) {
-                                                      char *const p = (char *)shared + to;
-                                                      move_bytes(p, zeros, chunk_bytes);
-                                                      move_bytes(p, global, valid);
-                                                  });
+                                       each([=](size_t to, const char *global, size_t valid) {
+                                           char *const p = (char *)shared + to;
+                                           move_bytes(p, zeros, chunk_bytes);
+                                           move_bytes(p, global, valid);
+                                       });
                                    }});
     give_way();
     count_in(self->block, (Barrier *)barrier, 0, (int64_t)bytes);
+}
+
+void emu_box_load(void *shared, const CUtensorMap *map, int x, int y, int z, uint64_t *barrier) {
+    const CUtensorMap from = *map;
+    const std::array<int64_t, 3> at = {x, y, z};
+    load_lines(shared, from.box[1], barrier, __builtin_return_address(0),
+               [=](auto f) { each_chunk(from, at.data(), f); });
+}
+
+/* ---- walks through images ---- */
+
+static bool fits_frame(int at) {
+    return at >= -128 && at <= 127;
+}
+
+CUresult emu_describe_walk(CUtensorMap *map, CUtensorMapDataType type, unsigned rank, void *base,
+                           const uint64_t *extents, const uint64_t *strides, const int *first,
+                           const int *past, unsigned channels, unsigned pixels,
+                           const unsigned *steps, CUtensorMapInterleave, CUtensorMapSwizzle,
+                           CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+    const unsigned widths[] = {1, 2, 2, 4, 8};
+    *map = {};
+    map->base = base;
+    map->width = widths[type];
+    map->pixels = pixels;
+    bool right = rank == 4 && (uintptr_t)base % 16 == 0 && channels * map->width == line_bytes &&
+                 pixels > 0 && pixels <= 1024;
+    for (unsigned d = 0; right && d < rank; d++) {
+        map->extents[d] = extents[d];
+        right = extents[d] > 0 && extents[d] <= (uint64_t)1 << 32;
+        if (d > 0) {
+            map->strides[d] = strides[d - 1];
+            right = right && strides[d - 1] % 16 == 0 && strides[d - 1] < (uint64_t)1 << 40;
+        }
+    }
+    for (unsigned d = 0; right && d < 2; d++) {
+        map->first[d] = first[d];
+        map->past[d] = past[d];
+        map->steps[d] = steps[d + 1];
+        right = fits_frame(first[d]) && fits_frame(past[d]) &&
+                (int64_t)extents[d + 1] + past[d] > first[d] && map->steps[d] > 0 &&
+                map->steps[d] <= 8;
+    }
+    return right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* As each_chunk, for a walk from `at` on through pixels that lie `further` from it. */
+template <class F>
+static void each_walked(const CUtensorMap &from, std::array<int64_t, 4> at,
+                        const std::array<int64_t, 2> &further, F f) {
+    for (unsigned line = 0; line < from.pixels; line++) {
+        const int64_t column = at[1] + further[0], row = at[2] + further[1];
+        const bool there = column >= 0 && column < (int64_t)from.extents[1] && row >= 0 &&
+                           row < (int64_t)from.extents[2] && at[3] >= 0 &&
+                           at[3] < (int64_t)from.extents[3];
+        const char *const begin = (const char *)from.base + column * (int64_t)from.strides[1] +
+                                  row * (int64_t)from.strides[2] + at[3] * (int64_t)from.strides[3];
+        each_of_line(from, at[0], line, begin, there, f);
+        at[1] += from.steps[0];
+        if (at[1] < (int64_t)from.extents[1] + from.past[0])
+            continue;
+        at[1] = from.first[0];
+        at[2] += from.steps[1];
+        if (at[2] < (int64_t)from.extents[2] + from.past[1])
+            continue;
+        at[2] = from.first[1];
+        at[3]++;
+    }
+}
+
+void emu_walk_load(void *shared, const CUtensorMap *map, const int *at, int column, int row,
+                   uint64_t *barrier) {
+    const Where caller = __builtin_return_address(0);
+    const CUtensorMap from = *map;
+    const std::array<int64_t, 4> begin = {at[0], at[1], at[2], at[3]};
+    const std::array<int64_t, 2> further = {column, row};
+    if (column < 0 || column > 255 || row < 0 || row > 255)
+        report(caller, "a walk %d columns and %d rows further: both must be 0 to 255", column, row);
+    load_lines(shared, from.pixels, barrier, caller,
+               [=](auto f) { each_walked(from, begin, further, f); });
 }

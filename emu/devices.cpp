@@ -182,6 +182,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **entry, uns
         void *entry;
     } known[] = {
         {"cuTensorMapEncodeTiled", (void *)emu_describe_boxes},
+        {"cuTensorMapEncodeIm2col", (void *)emu_describe_walk},
         {"cuDevicePrimaryCtxGetState", (void *)context_state},
         {"cuMemGetAllocationGranularity", (void *)granularity},
         {"cuMemAddressReserve", (void *)reserve_range},

@@ -12,6 +12,9 @@ void emu_async_copy(void *shared, const void *global, size_t bytes, size_t valid
                bytes, global, shared);
     if (valid > 0)
         check_access(global, valid, EMU_READ, false, caller, "asynchronous copy");
+    // compute-sanitizer counts all bytes of a copy of which only some are there
+    if (valid > 0 && valid < bytes)
+        check_bounds(global, bytes, EMU_READ, caller);
     check_access(shared, bytes, EMU_WRITE, false, caller, "asynchronous copy");
     forget_marks(shared, bytes); // until the copy has ended
     self->fetches.push_back({shared, global, bytes, valid, self->fetch_groups});

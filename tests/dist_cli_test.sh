@@ -22,12 +22,12 @@ over() {
 
 # files NAME COMMAND...: what the command writes to -o over 3 ranks and alone.
 files() {
-    local name=$1
+    local name=$1 one=$folder/one$BASHPID.npy all=$folder/all$BASHPID.npy
     shift
-    expect 0 '' "$weft" "$@" --place cpu:1 -o "$folder/one.npy"
-    expect 0 '' over 3 "$@" -o "$folder/all.npy"
+    expect 0 '' "$weft" "$@" --place cpu:1 -o "$one"
+    expect 0 '' over 3 "$@" -o "$all"
     checks=$((checks + 1))
-    cmp -s "$folder/one.npy" "$folder/all.npy" || fail "$name over 3 ranks writes another file"
+    cmp -s "$one" "$all" || fail "$name over 3 ranks writes another file"
 }
 
 # lines COMMAND...: what it prints.
@@ -35,40 +35,64 @@ lines() {
     same "$("$weft" "$@" --place cpu:1)" "$(over 3 "$@")" "weft $*"
 }
 
+# beside COMMAND...: a check while another one goes on: mpirun waits for most of its half a second.
+# `together` ends them all.
+beside() {
+    if [ "$(jobs -r | wc -l)" -ge 3 ]; then
+        wait -n
+    fi
+    (
+        checks=0 failures=0
+        "$@"
+        echo "$checks $failures" >"$folder/beside.$BASHPID"
+    ) &
+    started=$((started + 1))
+}
+together() {
+    local counts ended=0 of_checks of_failures
+    wait
+    for counts in "$folder"/beside.*; do
+        read -r of_checks of_failures <"$counts"
+        checks=$((checks + of_checks)) failures=$((failures + of_failures)) ended=$((ended + 1))
+    done
+    [ "$ended" = "$started" ] || fail "$started checks began, $ended ended"
+}
+started=0
+
 npy x.npy "'<i4'" '(200,)' "$(for k in $(seq 200); do printf '\\x%02x\\0\\0\\0' $((k * k % 7)); done)"
 npy m.npy "'|i1'" '(4, 3)' "$(printf '\\x%02x' 3 1 1 2 2 2 5 9 9 0 9 1)"
 npy f.npy "'|i1'" '(2, 3)' "$(printf '\\x%02x' 1 4 2 5 3 6)" True
 npy tiny.npy "'|u1'" '(1,)' '\x07'
 x=$folder/x.npy m=$folder/m.npy
 
-files scan scan "$x"
-files "an exclusive scan" scan "$m" --exclusive
-files sort sort "$m" --descending
-files "sort --indices" sort "$x" --indices
-files add add "$m" "$m"
-files select select "$x" --where '>1'
-files "select --indices" select "$m" --where '>1' --indices
-files "select by a second file" select "$m" "$m"
-files unique unique "$m"
-files fft fft "$m"
-files "the half of a transform of real numbers" fft "$m" --half
-files "fft of rows" fft "$m" --dims 1
-expect 1 'WEFT_FFT_OWN' over 3 fft "$x" -o "$folder/all.npy"
-files "scan of one element" scan "$folder/tiny.npy"
+beside files scan scan "$x"
+beside files "an exclusive scan" scan "$m" --exclusive
+beside files sort sort "$m" --descending
+beside files "sort --indices" sort "$x" --indices
+beside files add add "$m" "$m"
+beside files select select "$x" --where '>1'
+beside files "select --indices" select "$m" --where '>1' --indices
+beside files "select by a second file" select "$m" "$m"
+beside files unique unique "$m"
+beside files fft fft "$m"
+beside files "the half of a transform of real numbers" fft "$m" --half
+beside files "fft of rows" fft "$m" --dims 1
+beside expect 1 'WEFT_FFT_OWN' over 3 fft "$x" -o "$folder/never.npy"
+beside files "scan of one element" scan "$folder/tiny.npy"
 expect 0 '' over 3 unique "$m" -o "$folder/all.npy" --lengths "$folder/all_lengths.npy"
 expect 0 '' "$weft" unique "$m" -p cpu:1 -o "$folder/one.npy" --lengths "$folder/one_lengths.npy"
 checks=$((checks + 1))
 cmp -s "$folder/one_lengths.npy" "$folder/all_lengths.npy" || fail "lengths of runs differ"
-lines reduce "$x"
-lines reduce "$m" --op argmax
-lines reduce "$m" "$m" --op dot
-lines topk "$x" --k 3
-lines quantile "$x" --q 0,0.3,0.5,1
-lines quantile "$m" --rule nearest
-lines topk "$m" --k 20
-files histogram histogram "$x" --bins 5
+beside lines reduce "$x"
+beside lines reduce "$m" --op argmax
+beside lines reduce "$m" "$m" --op dot
+beside lines topk "$x" --k 3
+beside lines quantile "$x" --q 0,0.3,0.5,1
+beside lines quantile "$m" --rule nearest
+beside lines topk "$m" --k 20
+beside files histogram histogram "$x" --bins 5
 npy at.npy "'|u1'" '(7,)' "$(printf '\\x%02x' 199 0 7 7 120 3 66)"
-files gather gather "$x" "$folder/at.npy"
+beside files gather gather "$x" "$folder/at.npy"
 expect 1 'm.npy has 2 dimensions' over 2 gather "$m" "$folder/at.npy" -o "$folder/all.npy"
 expect 0 '"place": "mpi:cpu:1", "ranks": 2, "comm": "[^"]+: 2 ranks, 2 on this machine"' \
     over 2 scan "$x" -o "$folder/all.npy" --json
@@ -94,11 +118,12 @@ expect 1 'ranks cannot share standard input' over 2 solve "$folder/a.npy" -b -
 expect 1 'no variant over ranks' over 2 solve "$folder/a.npy" --spd
 
 # what cannot be shared, and what is not there: every rank ends, and one line says why
-expect 1 'ranks cannot share standard input' over 2 reduce -
-expect 1 'opening failed' over 2 reduce "$folder/none.npy"
-expect 1 'Fortran order' over 2 reduce "$folder/f.npy"
-expect 1 'no part of it can be written|cannot write' over 2 scan "$x" -o "$folder/none/y.npy"
-expect 1 'climb: it does not work over ranks' over 2 climb scan
+beside expect 1 'ranks cannot share standard input' over 2 reduce -
+beside expect 1 'opening failed' over 2 reduce "$folder/none.npy"
+beside expect 1 'Fortran order' over 2 reduce "$folder/f.npy"
+beside expect 1 'no part of it can be written|cannot write' over 2 scan "$x" -o "$folder/none/y.npy"
+beside expect 1 'climb: it does not work over ranks' over 2 climb scan
+together
 same '' "$(find "$folder" -name '*.part')" "unfinished files left"
 
 finish

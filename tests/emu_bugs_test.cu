@@ -2,6 +2,7 @@
 /* Planted bugs: kernels with one typical mistake each, which emu must report at the right line, and
  * their corrected versions, which must pass. A line marked "caught: NAME" is where NAME is
  * reported. */
+#include "emu_bugs_clusters.cuh"
 #include "emu_bugs_fences.cuh"
 
 #include <cudaTypedefs.h>
@@ -404,46 +405,6 @@ void run_odd() {
     finish();
 }
 
-/* ---- a neighbour's shared memory read before the cluster has met ---- */
-
-template <bool wrong>
-__global__ void neighbour(int *out) {
-    WEFT_SHARED(int, word, [32]);
-    word[threadIdx.x] = (int)blockIdx.x;
-    if (wrong)
-        __syncthreads();
-    else
-        wi_cluster_sync();
-    const int *const theirs = wi_cluster_map(word, wi_cluster_rank() ^ 1);
-    out[blockIdx.x * 32 + threadIdx.x] = theirs[threadIdx.x]; /* caught: neighbour */
-    wi_cluster_sync();
-}
-
-template <bool wrong>
-void run_neighbour() {
-    LAUNCH_PAIRS(neighbour<wrong>, 4, 32, nullptr, device_ints(128));
-    finish();
-}
-
-/* ---- a block that ends while its neighbour still reads its shared memory ---- */
-
-template <bool wrong>
-__global__ void leave(int *out) {
-    WEFT_SHARED(int, word, [32]);
-    word[threadIdx.x] = (int)blockIdx.x;
-    wi_cluster_sync();
-    if (wi_cluster_rank() == 0)
-        out[threadIdx.x] = wi_cluster_map(word, 1)[threadIdx.x]; /* caught: leave */
-    if (!wrong)
-        wi_cluster_sync();
-}
-
-template <bool wrong>
-void run_leave() {
-    LAUNCH_PAIRS(leave<wrong>, 2, 32, nullptr, device_ints(32));
-    finish();
-}
-
 /* ---- a launch that does not wait for the whole grid before it ---- */
 
 __global__ void gather(const int *p, int *out) {
@@ -590,8 +551,6 @@ const Bug bugs[] = {
     BUG(unawaited, "never written"),
     BUG(stuck, "livelock"),
     BUG(odd, "misaligned"),
-    BUG(neighbour, "shared memory"),
-    BUG(leave, "shared memory"),
     BUG(unfenced, "data race"),
     BUG(unfenced_reader, "data race"),
     BUG(hasty, "reads"),
@@ -682,6 +641,8 @@ int main() {
     for (const Bug &bug : bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     for (const Bug &bug : fence_bugs)
+        tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
+    for (const Bug &bug : cluster_bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     return _cmocka_run_group_tests("planted bugs", tests.data(), tests.size(), nullptr, nullptr);
 }

@@ -112,7 +112,7 @@ test_refusals() {
     expect 2 'option --ordering: .*a.npy is a dense matrix' "$@" "$a" --ordering amd
     expect 2 'option --repeat: .*a.npy is a dense matrix' "$@" "$a" --repeat 2
     expect 2 'option --spd: .*one.mtx is a sparse matrix' "$@" "$folder/one.mtx" --spd
-    expect 2 'option --exact: .*one.mtx is a sparse matrix' "$@" "$folder/one.mtx" --exact
+    expect 0 'backward 0 by components' "$weft" solve "$folder/one.mtx" --exact
     expect 2 'option --variant: ' "$@" "$a" --variant up_looking
     expect 1 'none.npy|No such file' "$@" "$folder/missing.npy"
     checks=$((checks + 1))

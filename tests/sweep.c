@@ -32,9 +32,14 @@ bool test_size_wanted(size_t n) {
     return !text || n <= strtoull(text, NULL, 0);
 }
 
-bool test_case_wanted(test_random *r) {
+static uint64_t one_in(void) {
     const char *const text = getenv("WEFT_TEST_ONE_IN");
-    return !text || test_below(r, strtoull(text, NULL, 0)) == 0;
+    return text ? strtoull(text, NULL, 0) : 1;
+}
+
+bool test_case_wanted(test_random *r) {
+    const uint64_t many = one_in();
+    return many == 1 || test_below(r, many) == 0;
 }
 
 /* A multiple of the usual budget; INFINITY: everything is run. */
@@ -156,7 +161,8 @@ static void run_must(sweeping *w) {
     }
 }
 
-static void run_drawn(sweeping *w, uint64_t begun, double budget) {
+static void run_drawn(sweeping *w, double budget) {
+    const uint64_t begun = test_work();
     for (size_t k = 0; k < w->total && (double)(test_work() - begun) < budget; k++) {
         go_to(w, test_below(w->r, w->total), true);
         w->drawn += run_here(w);
@@ -175,7 +181,7 @@ void test_sweep_run(const weft_context *ctx, test_random *r, const test_sweep *s
     }
     run_must(&w);
     const uint64_t spent = test_work() - begun;
-    run_drawn(&w, begun, budget);
+    run_drawn(&w, (budget - (double)spent) / (double)one_in());
     print_message("%s: of %zu cases %zu that must be run, %zu drawn; work %.3g and %.3g\n",
                   weft_place(ctx), w.total, w.must_run, w.drawn, (double)spent,
                   (double)(test_work() - begun - spent));

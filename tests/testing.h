@@ -79,7 +79,7 @@ void test_on_each_place(void **state);
 /* Sizes above WEFT_TEST_MAX are left out. */
 bool test_size_wanted(size_t n);
 /* For similar cases outside sweeps, under slow sanitizers: true for one in WEFT_TEST_ONE_IN, at
- * random. */
+ * random. What sweeps draw is as many times less. */
 bool test_case_wanted(test_random *r);
 
 extern const size_t test_small_sizes[];

@@ -9,7 +9,8 @@
  *     conv_layers_peer LAYOUT          nchw or nhwc
  *     conv_layers_peer LAYOUT VARIANT  a forced variant; auto: the library's choice
  *     conv_layers_peer LAYOUT VARIANT TYPE   f32, the default, tf32, f16 or bf16
- *     conv_layers_peer LAYOUT VARIANT TYPE FIRST COUNT   only COUNT layers, from number FIRST on */
+ *     conv_layers_peer LAYOUT VARIANT TYPE FIRST COUNT   only COUNT layers, from number FIRST on
+ *     conv_layers_peer LAYOUT VARIANT TYPE FIRST COUNT alone   without cuDNN */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <math.h>
@@ -91,6 +92,7 @@ struct track {
     cudaStream_t stream;
     weft_layout layout;
     const char *variant;
+    bool alone;
     double peak_flops;
 };
 
@@ -315,7 +317,7 @@ static void run(const track &t, const layer &l, pass pass) {
     const bool ok = is_right(t, l, a, pass);
     const double seconds =
         device_seconds(t.stream, (size_t)1 << 30, [&] { check_weft(t.ctx, call()); });
-    const double peer = cudnn_seconds(t, l, a, pass);
+    const double peer = t.alone ? 0 : cudnn_seconds(t, l, a, pass);
     const double flops = 2.0 * (double)(batch * l.out() * l.out()) *
                          (double)(l.filters * l.channels) * (double)(l.kernel * l.kernel);
     all_ok = all_ok && ok;
@@ -348,6 +350,7 @@ int main(int argc, char **argv) {
     t.variant = argc > 2 && strcmp(argv[2], "auto") != 0 ? argv[2] : nullptr;
     const size_t first = argc > 4 ? (size_t)strtoull(argv[4], nullptr, 10) : 0;
     const size_t wanted = argc > 5 ? (size_t)strtoull(argv[5], nullptr, 10) : count;
+    t.alone = argc > 6 && strcmp(argv[6], "alone") == 0;
     t.of = all_numbers[0];
     for (const numbers &n : all_numbers)
         if (argc > 3 && strcmp(argv[3], n.name) == 0)

@@ -159,7 +159,7 @@ static void race_scan(const track &t, kind_of_data kind, double copy_gbps) {
     size_t bytes = 0;
     CUDA(cub::DeviceScan::InclusiveSum(nullptr, bytes, x.p, theirs.p, t.n, t.stream));
     device_array<char> scratch(bytes);
-    for (const char *variant : {"wide", "bulk"}) {
+    for (const char *variant : {"wide", "bulk", "lanes"}) {
         check_weft(t.ctx, weft_use(t.ctx, "exact_scan", variant));
         double seconds, peer;
         seconds_in_turns(

@@ -5,6 +5,7 @@
  *
  *     fft_peer               all races
  *     fft_peer NAME          those whose name begins so: c64, c128, 2d, 3d
+ *     fft_peer NAME N ...    of those only these lengths (of the first dimension)
  *     fft_peer sweep [MOST]  c64 of all lengths from 2 to MOST (4096), 2^24 numbers each */
 #include <cufft.h>
 #include <math.h>
@@ -121,7 +122,19 @@ static void run(const track &t, const race &r) {
     fflush(stdout);
 }
 
+/* Lengths that are wanted; none: all. */
+static size_t chosen[64], chosen_count = 0;
+
+static bool is_wanted(size_t n) {
+    bool is = chosen_count == 0;
+    for (size_t k = 0; k < chosen_count; k++)
+        is = is || chosen[k] == n;
+    return is;
+}
+
 static void start(const track &t, const race &r) {
+    if (!is_wanted(r.n[0]))
+        return;
     if (r.is_double)
         run<double>(t, r);
     else
@@ -145,6 +158,8 @@ static void lengths(const track &t, bool is_double) {
 int main(int argc, char **argv) {
     const char *const only = argc > 1 ? argv[1] : "";
     const size_t most = argc > 2 ? (size_t)strtoull(argv[2], nullptr, 10) : 4096;
+    for (int k = 2; k < argc && chosen_count < sizeof chosen / sizeof *chosen; k++)
+        chosen[chosen_count++] = (size_t)strtoull(argv[k], nullptr, 10);
     track t = {};
     if (weft_open(&t.ctx, "gpu") != WEFT_OK) {
         fprintf(stderr, "fft_peer: no race: %s\n", weft_message(nullptr));

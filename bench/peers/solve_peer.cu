@@ -47,8 +47,10 @@ static void tell(const way &w, const weft_report &report, double seconds, double
 
 static void race_solve(const race &r, const way &w, size_t n, size_t rhs) {
     const int turns = n > 8192 ? 3 : 9;
-    const weft_solve_options options = {sizeof options, 0,   w.precision, WEFT_EQUILIBRATE_AUTO,
-                                        w.no_estimates, NULL};
+    weft_solve_options options = {};
+    options.size = sizeof options;
+    options.precision = w.precision;
+    options.no_estimates = w.no_estimates;
     weft_report report = {};
     report.size = sizeof report;
     device_array<double> a(n * n), work(n * n), b(n * rhs), x(n * rhs);

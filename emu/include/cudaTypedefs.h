@@ -47,11 +47,13 @@ typedef CUresult (*PFN_cuMemUnmap_v10020)(CUdeviceptr p, size_t bytes);
 typedef CUresult (*PFN_cuMemSetAccess_v10020)(CUdeviceptr p, size_t bytes,
                                               const CUmemAccessDesc *to, size_t count);
 
-/* A matrix as the copy engine sees it. */
+/* A matrix, or images, as the copy engine sees them. */
 typedef struct CUtensorMap {
     const void *base;
-    uint64_t extents[3], strides[3];
+    uint64_t extents[4], strides[4];
     unsigned box[3], width;
+    unsigned pixels, steps[2]; /* of images */
+    int first[2], past[2];
 } CUtensorMap;
 typedef uint64_t cuuint64_t;
 typedef unsigned cuuint32_t;
@@ -69,6 +71,12 @@ typedef CUresult (*PFN_cuTensorMapEncodeTiled_v12000)(
     const cuuint64_t *extents, const cuuint64_t *strides, const cuuint32_t *box,
     const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+typedef CUresult (*PFN_cuTensorMapEncodeIm2col_v12000)(
+    CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base,
+    const cuuint64_t *extents, const cuuint64_t *strides, const int *first, const int *past,
+    cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps,
+    CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+    CUtensorMapFloatOOBfill fill);
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,6 +86,15 @@ CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, cuuint32
                             const cuuint32_t *box, const cuuint32_t *steps,
                             CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                             CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+CUresult emu_describe_walk(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base,
+                           const cuuint64_t *extents, const cuuint64_t *strides, const int *first,
+                           const int *past, cuuint32_t channels, cuuint32_t pixels,
+                           const cuuint32_t *steps, CUtensorMapInterleave interleave,
+                           CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                           CUtensorMapFloatOOBfill fill);
+/* What cuda/boxes.cuh says of wi_walk_load. */
+void emu_walk_load(void *shared, const CUtensorMap *from, const int *at, int column, int row,
+                   uint64_t *barrier);
 #ifdef __cplusplus
 }
 #endif

@@ -90,8 +90,8 @@ WEFT_API weft_status weft_exact_scan(weft_context *ctx, weft_scan_kind kind, wef
  * known without the wide integer (docs/precision.md).
  *
  * All arrays may be host or device memory, mixed freely. When all are device memory, the call is
- * queued on the context's stream; otherwise it returns when the answer is there. These two calls
- * have no variant over ranks yet; sums of ranks' parts can be added by weft_exact_merge.
+ * queued on the context's stream; otherwise it returns when the answer is there. Over ranks and
+ * GPUs the bits are those of one place (docs/clusters.md says who passes and gets what).
  *
  * weft_reduce_segments and weft_reduce_by_key add up integers, which is exact modulo 2^64. */
 WEFT_API weft_status weft_exact_reduce_segments(weft_context *ctx, weft_op op, weft_type type,

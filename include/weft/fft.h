@@ -95,10 +95,11 @@ typedef struct weft_fft_description {
  * the complex side: n / 2 + 1 indices if that is the last one). Leaving y so, and giving it to the
  * inverse transform as x, spares each an exchange; real arrays are always divided along dimension
  * 0. Strides are those of the rank's part; those left out mean a part without gaps. One line is not
- * divided: a description with rank 1 needs WEFT_FFT_OWN, with which each rank transforms lines,
- * planes or boxes of its own, `batch` of them, and nothing is exchanged. Results have the bits of
- * one place of that kind, as long as strides of real numbers are even there and here, or odd;
- * unless x is divided along dimension 1, for then dimensions are transformed in another order.
+ * divided: a description of one dimension needs WEFT_FFT_OWN, with which each rank transforms
+ * lines, planes or boxes of its own, `batch` of them, and nothing is exchanged. Results have the
+ * bits that one place of the same kind gives, but for two cases: x is divided along dimension 1,
+ * and so its dimensions are transformed in another order; or strides of real numbers are odd in the
+ * parts and even in the whole, or the reverse.
  *
  * Arrays may be host or device memory, mixed freely; with both on the device the call is queued on
  * the context's stream. Tables of twiddle factors are made at the first call for a length and kept

@@ -69,8 +69,7 @@ WEFT_API weft_status weft_scatter(weft_context *ctx, size_t n, size_t width, con
 
 /* Most calls of this library take arrays whose elements are neighbours. A table of records holds a
  * column in pieces: take it out first, and put a result back; all columns of one call are taken in
- * one pass over the records. Calls that read a column once can take it as it lies, see
- * weft_strided. */
+ * one pass over the records. Many calls also take one out by themselves: see weft_strided. */
 
 /* The `width` bytes of each record from byte `offset` on; column k of record i is `width` bytes at
  * array + i width. No alignment is needed. */

@@ -162,11 +162,11 @@ WEFT_API weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, 
  *
  * The same call gives the same bits each time on the same place, whatever the number of threads.
  *
- * On a cpu X is found by substitution, whose residual |op(A) X - alpha B| is at most about m u |A|
- * |X| (n with WEFT_RIGHT) for each element, u = 2^-53 of f64 and 2^-24 of f32. On a GPU the variant
- * that the library chooses multiplies by inverses of the blocks of 64 x 64 on the diagonal of A,
- * and substitutes blocks: there the bound grows with the condition numbers of these blocks, and is
- * lost if an inverse leaves the range of the type; what substitution makes infinite may be NaN
+ * X is found by substitution; its residual |op(A) X - alpha B| is at most about m u |A| |X| (n with
+ * WEFT_RIGHT) for each element, u = 2^-53 of f64 and 2^-24 of f32. On a GPU the library's choice
+ * multiplies by inverses of blocks of 64 x 64 on A's diagonal instead, and corrects what it gets if
+ * c, the largest row sum of |inverse| |block|, exceeds 2048: it loses digits only if c^2 u is over
+ * 100 or so, or if an inverse leaves the type's range. What substitution makes infinite may be NaN
  * there. `weft_use(ctx, "trsm", "column")` substitutes there too, slowly.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is

@@ -27,19 +27,22 @@
  * one by one. On a GPU elements are combined in groups that depend on n and all offsets.
  *
  * Over ranks (place mpi) the whole of each array is the parts in the order of the ranks.
- *   - Segments: every rank passes its part of x, and its own segments, any number of them: what it
- *     passes of x and which segments it passes need not fit together. Offsets are positions in the
- *     whole x: the first of a rank is the last of the ranks before (0 on rank 0, or the first that
- * has segments), and the last of all is the number of elements of all ranks. A rank without
- * segments passes no offsets. y of a reduction has the results of the rank's own segments, y of a
- * scan goes with x. Segments that lie where they are passed are the cheapest: others travel as an
- * offset and a result.
- *   - Keys: every rank passes its part of keys and of every x. A run that crosses ranks is one run
- *     of the rank where it begins. *count is the number of runs on all ranks, and weft_own_count
- *     (weft/mpi.h) tells that of this one. Positions (ARGMIN, ARGMAX) are those in the whole x.
- *   - Numbers: integers, minima, maxima and positions have the bits of one place. Of a segment or
- * run that crosses ranks, sums and products of floats are those of its parts, in f64, combined in
- * the order of the ranks and rounded once; a scan goes on from the f64 that the ranks before have.
+ *
+ * Segments: every rank passes its part of x, and any number of segments; which elements and which
+ * segments it passes need not fit together. Offsets are positions in the whole x. The first offset
+ * of a rank is the last of the ranks before it, or 0 if none before it has segments; the last of
+ * all is the number of elements of all ranks. A rank without segments passes no offsets. A
+ * reduction gives each rank the results of the segments it passed; a scan gives it those of its
+ * elements. Segments whose elements lie on the rank that passes them cost least: of others an
+ * offset and a result are sent.
+ *
+ * Keys: every rank passes its part of keys and of every x. A run that crosses ranks is one run of
+ * the rank where it begins. *count is the number of runs on all ranks, and weft_own_count
+ * (weft/mpi.h) tells that of this one. Positions (ARGMIN, ARGMAX) are those in the whole x.
+ *
+ * Integers, minima, maxima and positions have the bits of one place. Where a segment or run crosses
+ * ranks, sums and products of floats are those of its parts, in f64, combined in the order of the
+ * ranks and rounded once; a scan goes on from the f64 that the ranks before it have.
  * So the bits are the same in every run with the same parts. */
 #ifndef WEFT_GROUP_H
 #define WEFT_GROUP_H

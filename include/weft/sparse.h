@@ -275,9 +275,7 @@ typedef struct weft_chol weft_chol;
  * The values are used by kind INDEFINITE alone, to pair columns whose diagonal entry is less than
  * 1/64 of the largest entry of the column, both scaled: the two follow each other in the order, and
  * in L both have the rows of either. (Not for the orderings natural and given.) The plan serves
- * every matrix of the pattern; if its diagonal is small elsewhere, more pivots are perturbed.
- *
- * The kinds with D are for cpu places; on a GPU, WEFT_EUNSUPPORTED. */
+ * every matrix of the pattern; if its diagonal is small elsewhere, more pivots are perturbed. */
 WEFT_API weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
                                        const weft_chol_options *options, weft_chol **plan);
 
@@ -339,7 +337,8 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  * its window. The message says whether this shows that A is singular. Both only if pivots are not
  * perturbed.
  * WEFT_ENONFINITE: a number of L or D is too large for a double. D and the inertia, too, are the
- * same for any number of threads. Columns are interchanged inside of supernodes, so the rows of L
+ * same for any number of threads, and in every run on a GPU; there other pivots may be chosen than
+ * on a cpu, and others perturbed. Columns are interchanged inside of supernodes, so the rows of L
  * are not quite in the order of weft_chol_permutation. */
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
@@ -368,7 +367,14 @@ typedef struct weft_chol_solve_options {
     int refine; /* the most steps of iterative refinement, for part A only. Residuals are computed
                    in twice the precision. Steps end as soon as x is right to its last bits, or when
                    a correction is more than half as large as the one before. 0: none; 10 for
-                   L D Lt, whose numbers may be large where pivots are small */
+                   L D Lt, whose numbers may be large where pivots are small; 40 if exact */
+    /* 1, for part A: residuals are exact, each element rounded once (weft/exact.h), and x is
+     * refined as the sum of two numbers before it is rounded. Where that converges (report->stalled
+     * is 0, and condition_estimate below some 2^50), x is the exact solution, rounded; but an
+     * element that is half way between two numbers, within 2^-90 of the largest one, may be the
+     * wrong one of the two. Its second half takes 8 bytes for each row and right-hand side (16 at
+     * most), when they are first asked for. On a GPU these residuals are computed on the host. */
+    int exact;
 } weft_chol_solve_options;
 
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one

@@ -83,20 +83,21 @@ static PyObject *factor(PyObject *module, PyObject *args) {
     return wp_end(c, status, NULL, 0) ? Py_NewRef(Py_None) : NULL;
 }
 
-/* chol_solve(context, plan, matrix, part, refine, n, b, x): n columns, one after the other */
+/* chol_solve(context, plan, matrix, part, refine, exact, n, b, x): n columns, one after the other
+ */
 static PyObject *solve(PyObject *module, PyObject *args) {
     (void)module;
     wp_context *c;
     PyObject *plan_capsule, *capsule, *given[2];
-    int part, refine;
+    int part, refine, exact;
     Py_ssize_t n;
     wp_array a[2];
-    if (!PyArg_ParseTuple(args, "O&OOiinOO:chol_solve", wp_take_context, &c, &plan_capsule,
-                          &capsule, &part, &refine, &n, &given[0], &given[1]) ||
+    if (!PyArg_ParseTuple(args, "O&OOiipnOO:chol_solve", wp_take_context, &c, &plan_capsule,
+                          &capsule, &part, &refine, &exact, &n, &given[0], &given[1]) ||
         !wp_take_all(given, "ao", a, c))
         return NULL;
     weft_chol_solve_options options = {
-        .size = sizeof options, .part = (weft_chol_part)part, .refine = refine};
+        .size = sizeof options, .part = (weft_chol_part)part, .refine = refine, .exact = exact};
     weft_status status = WEFT_EARG;
     weft_chol *plan = plan_of(plan_capsule);
     weft_sparse *matrix = plan != NULL ? wp_sparse_of(capsule) : NULL;
@@ -203,7 +204,8 @@ PyMethodDef wp_chol_methods[] = {
     {"chol_analyze", analyze, METH_VARARGS,
      "chol_analyze(context, matrix, ordering, permutation, seconds, kind, signs, perturbation)"},
     {"chol_factor", factor, METH_VARARGS, "chol_factor(context, plan, matrix, progress)"},
-    {"chol_solve", solve, METH_VARARGS, "chol_solve(context, plan, matrix, part, refine, n, b, x)"},
+    {"chol_solve", solve, METH_VARARGS,
+     "chol_solve(context, plan, matrix, part, refine, exact, n, b, x)"},
     {"chol_report", report, METH_VARARGS, "chol_report(context, plan)"},
     {"chol_condition", condition, METH_VARARGS, "chol_condition(context, plan, matrix)"},
     {"chol_save", save_plan, METH_VARARGS, "chol_save(context, plan, path)"},

@@ -197,6 +197,13 @@ def laplace(n):
     return sparse.kronsum(line, line)
 
 
+def test_sparse_exact():
+    sparse = pytest.importorskip("scipy.sparse")
+    a = sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(20, 20), format="csr")
+    x = weft.sparse.cholesky(a).solve(np.eye(20)[0], exact=True)
+    assert (x == np.arange(20, 0, -1) / 21).all()
+
+
 def test_sparse(rng, tmp_path):
     a = laplace(12)
     b = rng.normal(size=(144, 3))

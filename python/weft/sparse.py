@@ -112,9 +112,10 @@ class Factor:
                 bar.end()
         return self
 
-    def solve(self, b, *, refine=0, part="A"):
+    def solve(self, b, *, refine=0, exact=False, part="A"):
         """x with A @ x = b; b may have several columns. refine: the most steps of refinement in
-        twice the precision (0 means 10 where L D L' needs them). part: "L" and "Lt" solve with one factor, in the factor's order."""
+        twice the precision (0 means 10 where L D L' needs them, 40 if exact). exact=True: residuals are exact,
+        so that x is the exact solution, rounded, where refinement converges. part: "L" and "Lt" solve with one factor, in the factor's order."""
         if part not in _PARTS:
             raise ValueError('solve: part is "A", "L" or "Lt"')
         n = self.matrix.shape[0]
@@ -130,6 +131,7 @@ class Factor:
                 self.matrix._handle,
                 _PARTS[part],
                 refine,
+                exact,
                 sides,
                 given.ravel(order="F"),
                 x.reshape(-1, order="F"),

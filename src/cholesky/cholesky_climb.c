@@ -9,6 +9,7 @@
 
 #include "cholesky/cholesky.h"
 #include "climb/data.h"
+#include "climb/dense.h"
 
 enum {
     USUAL_N = 4096,
@@ -19,24 +20,17 @@ static size_t order_of(const wi_data *data) {
     return data->setup.extent[0];
 }
 
-static double get(const wi_data *data, const void *array, size_t at) {
-    return data->setup.type == WEFT_F64 ? ((const double *)array)[at] : ((const float *)array)[at];
-}
-
-static void put(const wi_data *data, void *array, size_t at, double value) {
-    if (data->setup.type == WEFT_F64)
-        ((double *)array)[at] = value;
-    else
-        ((float *)array)[at] = (float)value;
-}
-
 /* The sums of a row beside the diagonal are a fraction of it. */
 static void make_triangle(const wi_data *data) {
     const size_t n = order_of(data);
     for (size_t j = 0; j < n; j++)
         for (size_t i = 0; i < n; i++) {
-            const double small = get(data, data->host_x, i + j * n) / (16 * (double)n);
-            put(data, data->host_x, i + j * n, i < j ? (double)NAN : i == j ? 1 : small);
+            const double small =
+                wi_dense_get(data->setup.type, data->host_x, i + j * n) / (16 * (double)n);
+            wi_dense_put(data->setup.type, data->host_x, i + j * n,
+                         i < j    ? (double)NAN
+                         : i == j ? 1
+                                  : small);
         }
 }
 
@@ -91,7 +85,7 @@ static void multiply(const wi_data *data, double *y) {
     memset(y, 0, n * sizeof *y);
     for (size_t j = 0; j < n; j++)
         for (size_t i = j; i < n; i++) {
-            const double a = get(data, data->host_x, i + j * n);
+            const double a = wi_dense_get(data->setup.type, data->host_x, i + j * n);
             y[i] += a * factor_of(j);
             y[j] += i == j ? 0 : a * factor_of(i);
         }
@@ -105,12 +99,12 @@ static void multiply_factors(const wi_data *data, double *y, double *size) {
     for (size_t j = 0; j < n; j++) {
         double sum = 0, sizes = 0;
         for (size_t i = j; i < n; i++) {
-            const double l = get(data, data->host_z, i + j * n);
+            const double l = wi_dense_get(data->setup.type, data->host_z, i + j * n);
             sum += l * factor_of(i);
             sizes += fabs(l) * factor_of(i);
         }
         for (size_t i = j; i < n; i++) {
-            const double l = get(data, data->host_z, i + j * n);
+            const double l = wi_dense_get(data->setup.type, data->host_z, i + j * n);
             y[i] += l * sum;
             size[i] += fabs(l) * sizes;
         }
@@ -148,12 +142,6 @@ static bool check(void *problem, char *why, size_t bytes) {
     return right;
 }
 
-static wi_roof roof_of(const wi_setup *setup) {
-    if (setup->type == WEFT_F32)
-        return WI_ROOF_FMA_F32;
-    return setup->ctx->kind == WI_CPU ? WI_ROOF_FMA_F64 : WI_ROOF_TENSOR_F64;
-}
-
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     const double n = (double)order_of(data);
@@ -161,7 +149,7 @@ static void describe(const void *problem, const char *rung, wi_facts *facts) {
     *facts = (wi_facts){.size = wi_size_of(order_of(data)),
                         .bytes = n * (n + 1) * (double)weft_type_size(data->setup.type),
                         .flops = n * n * n / 3,
-                        .roof = roof_of(&data->setup)};
+                        .roof = wi_dense_roof(&data->setup)};
 }
 
 const wi_climb wi_cholesky_climb = {

@@ -7,14 +7,18 @@
 
 /* Cycles, of a multiprocessor that has two blocks of threads: a step from its first load to its
  * last store; each tile more that a block makes one of L; and a tile that is brought up to date. */
-static const double step_cycles = 36000, tile_cycles = 10000, update_cycles = 7000;
+static const double step_cycles = 36000, tile_cycles = 26000, update_cycles = 7000;
+/* Beside a product, which lowers the clock, steps take so many times as long. */
+static const double beside_product = 1.2;
 /* And of `panels`: a panel of 64 columns and its products, 78 us at n = 1024 on an H200; and the
  * share of the peak that products reach, which is a guess. */
 static const double panel_cycles = 150000, products_share = 0.6;
 enum {
     SIDE = 64,
     SLOTS = 2,
-    UNITS_STEP = 4 /* the numbers of multiprocessors that are tried */
+    UNITS_STEP = 4, /* the numbers of multiprocessors that are tried */
+    WIDEST = 8,     /* blocks, times the smallest */
+    SHARE = 6       /* of what is left, a block at most */
 };
 
 static size_t least_of(size_t a, size_t b) {
@@ -26,9 +30,11 @@ static double tiles_of(size_t n) {
 }
 
 size_t wi_cholesky_block_width(size_t left, size_t least, size_t tail) {
+    size_t width = WIDEST * least;
     if (left <= tail)
         return left;
-    const size_t width = left >= 4 * tail ? 4 * least : left >= 2 * tail ? 2 * least : least;
+    while (width > least && left < SHARE * width)
+        width /= 2;
     return least_of(left, width);
 }
 
@@ -62,7 +68,8 @@ static double seconds_of_lanes(const weft_context *ctx, const wi_syrk_args *prod
     for (int side = least_of(UNITS_STEP, (size_t)m->units); side <= (m->units + 1) / 2;
          side += UNITS_STEP) {
         const double main = whole * m->units / (m->units - side);
-        const double both = fmax(main, seconds_of_steps(m, order, columns, side));
+        const double steps = beside_product * seconds_of_steps(m, order, columns, side);
+        const double both = fmax(main, steps);
         if (both < best) {
             best = both;
             *units = (unsigned)side;

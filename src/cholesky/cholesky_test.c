@@ -42,6 +42,23 @@ static void exact(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* ---- two lanes ---- */
+
+#ifdef WEFT_EMU
+/* Blocks of 128 columns and of 64, with several behind them. */
+static void lanes(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, CAPACITY);
+    for (unsigned upper = 0; upper < 2; upper++) {
+        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "overlapped"), WEFT_F64,
+                         257 + 32 * upper, upper << 1);
+        wi_cholesky_ahead = 128 >> upper;
+        wi_cholesky_tail = 64;
+        run_sort(&r, &p, WELL_CONDITIONED);
+    }
+    rig_close(&r);
+}
+#endif
+
 /* ---- the same bits ---- */
 
 static void test_threads(void **state) {
@@ -78,6 +95,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_rungs),
         TEST_ON_EACH_PLACE(exact),
+#ifdef WEFT_EMU
+        TEST_ON_EACH_PLACE(lanes),
+#endif
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("cholesky", tests, NULL, NULL);

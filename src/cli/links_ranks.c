@@ -248,15 +248,11 @@ static wi_exit measure_pairs(over *o) {
 /* Do all ranks have a GPU? */
 static weft_status find_devices(over *o) {
     weft_context *const ctx = o->ctx;
-    const uint64_t own = ctx->gpu != NULL;
-    uint64_t least = own;
-    weft_status status = WEFT_OK;
-    if (!wi_is_gpus(ctx)) {
-        ctx->comm->call = "links";
-        status = ctx->comm->calls->all_reduce(ctx, &own, &least, 1, WEFT_U64, WEFT_MIN);
-    }
-    o->device = least;
-    return status;
+    o->device = true;
+    if (wi_is_gpus(ctx))
+        return WEFT_OK;
+    ctx->comm->call = "links";
+    return wi_comm_all_say(ctx, ctx->gpu, &o->device);
 }
 
 /* What links between the ranks should carry, which is known within one process: by the fastest of

@@ -140,8 +140,11 @@ static wi_exit prepare(solving *s) {
 
 /* Factors and solves as often as asked; the report is of the last time. */
 static wi_exit compute(solving *s, weft_chol_report *report) {
+    const bool exact = wi_given(s->args, &wi_exact_solution_option);
     const weft_chol_solve_options options = {
-        .size = sizeof options, .refine = wi_given(s->args, &refine_option) ? MOST_REFINEMENTS : 0};
+        .size = sizeof options,
+        .refine = wi_given(s->args, &refine_option) && !exact ? MOST_REFINEMENTS : 0,
+        .exact = exact};
     double condition;
     s->shown_at = wi_now();
     for (size_t k = 0; k < s->repeats; k++) {
@@ -310,8 +313,7 @@ static wi_exit check_storage(const wi_arguments *args, bool dense) {
     static const wi_option *const of_sparse[] = {&wi_kind_option, &wi_ordering_option,
                                                  &wi_half_option, &wi_symmetry_tolerance_option,
                                                  &repeat_option,  NULL};
-    static const wi_option *const of_dense[] = {&wi_spd_option, &wi_precision_option,
-                                                &wi_exact_solution_option, NULL};
+    static const wi_option *const of_dense[] = {&wi_spd_option, &wi_precision_option, NULL};
     for (const wi_option *const *at = dense ? of_sparse : of_dense; *at; at++)
         if (wi_given(args, *at))
             return wi_usage(args->command, "option --%s: %s is a %s; leave it out", (*at)->name,
@@ -369,9 +371,9 @@ const wi_command wi_solve_command = {
         "how accurate X is. Without --rhs B is A times a column of ones. A dense matrix, "
         ".npy of f64 or f32 in either order, is solved by elimination with row pivoting "
         "or, with --spd, by Cholesky factorization, and always refined; --precision mixed "
-        "factors f64 in f32; --exact refines with exact residuals, so that X is the exact "
-        "solution, "
-        "rounded; --variant takes direct or mixed there. On place gpus large dense "
+        "factors f64 in f32; --exact refines with exact residuals, those of sparse matrices "
+        "too, so that X is the exact solution, rounded; --variant takes direct or mixed there. On "
+        "place gpus large dense "
         "matrices are factored by all GPUs; on place mpi, without --spd, by all ranks, each of "
         "which reads the files. A sparse matrix, .mtx, "
         "is symmetric positive definite, and the report says ordering and fill; --kind "
@@ -388,7 +390,7 @@ const wi_command wi_solve_command = {
     .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                  {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
                  {"weft solve A.mtx --kind indefinite", "with eigenvalues above and below 0"},
-                 {"weft solve A.npy -b b.npy -o x.npy --exact", "a dense one, to the last bit"},
+                 {"weft solve A.npy -b b.npy -o x.npy --exact", "to the last bit; A.mtx likewise"},
                  {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
     .options = options,
     .ladder = "sparse",

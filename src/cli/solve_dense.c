@@ -32,7 +32,7 @@ const wi_option wi_precision_option = {
     .list = list_precisions};
 
 const wi_option wi_exact_solution_option = {
-    .name = "exact", .help = "refine a dense x with exact residuals, to its last bit"};
+    .name = "exact", .help = "refine x with exact residuals, to its last bit"};
 
 /* A X = B as the files have it. X takes the place of B. */
 typedef struct dense {

@@ -261,7 +261,7 @@ weft_status wi_data_make_random(const wi_setup *setup, size_t z_bytes, void **pr
     return wi_data_make_filled(setup, z_bytes, fill_random, problem);
 }
 
-weft_status wi_data_add_y(wi_data *data, size_t y_bytes, wi_data_filler fill) {
+static weft_status add_y(wi_data *data, size_t y_bytes, wi_data_filler fill) {
     weft_context *const ctx = data->setup.ctx;
     data->host_y = wi_host_alloc_huge(y_bytes);
     if (!data->host_y && y_bytes > 0)
@@ -273,6 +273,13 @@ weft_status wi_data_add_y(wi_data *data, size_t y_bytes, wi_data_filler fill) {
     }
     const weft_status status = weft_alloc(ctx, &data->y, y_bytes);
     return status == WEFT_OK ? weft_copy(ctx, data->y, data->host_y, y_bytes) : status;
+}
+
+weft_status wi_data_add_y(wi_data *data, size_t y_bytes, wi_data_filler fill) {
+    const weft_status status = add_y(data, y_bytes, fill);
+    if (status != WEFT_OK)
+        wi_data_drop(data);
+    return status;
 }
 
 void wi_data_drop(void *problem) {

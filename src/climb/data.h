@@ -45,7 +45,8 @@ weft_status wi_data_make_filled(const wi_setup *setup, size_t z_bytes, wi_data_f
                                 void **problem);
 /* The same with random x: integers take all values, floats are in [-1, 1). */
 weft_status wi_data_make_random(const wi_setup *setup, size_t z_bytes, void **problem);
-/* Gives a problem of the place a y of y_bytes, which all threads fill as `fill` says in host_y. */
+/* Gives a problem of the place a y of y_bytes, which all threads fill as `fill` says in host_y. If
+ * that fails the problem is dropped. */
 weft_status wi_data_add_y(wi_data *data, size_t y_bytes, wi_data_filler fill);
 void wi_data_drop(void *problem);
 

@@ -8,6 +8,7 @@
 #include "weft/map.h"
 
 enum {
+    UNTIMED_ARENA_BYTES = 16 << 20, /* where nobody looks at times: filling more takes longest */
     LEAST_ARENA_BYTES = 256 << 20,
     MOST_ARENA_BYTES = 1 << 30
 };
@@ -72,6 +73,8 @@ weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
     /* a GPU reads a smaller arena too quickly to time */
     if (bytes > MOST_ARENA_BYTES || ctx->kind == WI_CUDA)
         bytes = MOST_ARENA_BYTES;
+    if (seconds == 0)
+        bytes = UNTIMED_ARENA_BYTES;
     return wi_meter_open_with(meter, ctx, bytes, seconds);
 }
 

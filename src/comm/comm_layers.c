@@ -9,6 +9,15 @@ static const wi_comm_table *below(const weft_context *ctx) {
     return ctx->comm->below;
 }
 
+weft_status wi_comm_all_say(weft_context *ctx, bool own, bool *all) {
+    const wi_comm_table *const calls = below(ctx) ? below(ctx) : ctx->comm->calls;
+    const uint64_t says = own;
+    uint64_t least = 0;
+    const weft_status status = calls->all_reduce(ctx, &says, &least, 1, WEFT_U64, WEFT_MIN);
+    *all = status == WEFT_OK && least;
+    return status;
+}
+
 weft_status wi_comm_run_below(weft_context *ctx, const wi_comm_step *s) {
     const wi_comm_table *const calls = below(ctx);
     char *const from = s->from.p, *const to = s->to.p;

@@ -53,6 +53,9 @@ static inline size_t wi_comm_elements(const wi_comm_side *s) {
  * there, memory of GPUs is taken. Again: nothing but that. */
 void wi_comm_layers_open(weft_context *ctx, bool device);
 
+/* Do all ranks say so? Asked by the backend itself. */
+weft_status wi_comm_all_say(weft_context *ctx, bool own, bool *all);
+
 /* Runs a step by the backend itself. */
 weft_status wi_comm_run_below(weft_context *ctx, const wi_comm_step *s);
 

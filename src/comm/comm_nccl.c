@@ -51,16 +51,6 @@ static struct wi_nccl *nccl_of(const weft_context *ctx) {
 
 /* ---- opening ---- */
 
-/* All ranks learn whether all of them are well. */
-static weft_status all_well(weft_context *ctx, bool well, bool *all) {
-    const uint64_t own = well;
-    uint64_t least = 0;
-    const weft_status status =
-        ctx->comm->below->all_reduce(ctx, &own, &least, 1, WEFT_U64, WEFT_MIN);
-    *all = status == WEFT_OK && least;
-    return status;
-}
-
 static void say_why(struct wi_nccl *m, const char *what, int result) {
     snprintf(m->why, sizeof m->why, "%s: %.100s", what, m->library->error(result));
 }
@@ -90,7 +80,7 @@ static weft_status join(weft_context *ctx) {
         result = m->library->unique_id(&id);
     if (result != WI_NCCL_OK)
         say_why(m, "ncclGetUniqueId", result);
-    weft_status status = all_well(ctx, result == WI_NCCL_OK, &well);
+    weft_status status = wi_comm_all_say(ctx, result == WI_NCCL_OK, &well);
     if (status != WEFT_OK || !well)
         return status == WEFT_OK ? give_up(ctx, NONE, "rank 0 cannot open it") : status;
     status = ctx->comm->below->broadcast(ctx, id.bytes, sizeof id.bytes, WEFT_U8, 0);
@@ -105,7 +95,7 @@ static weft_status join(weft_context *ctx) {
         m->comm = NULL;
         say_why(m, "ncclCommInitRank", result);
     }
-    status = all_well(ctx, entered && result == WI_NCCL_OK, &well);
+    status = wi_comm_all_say(ctx, entered && result == WI_NCCL_OK, &well);
     if (status == WEFT_OK && well)
         m->state = OPEN;
     return status == WEFT_OK && !well ? give_up(ctx, NONE, "another rank cannot open it") : status;
@@ -115,7 +105,7 @@ static weft_status open_nccl(weft_context *ctx) {
     struct wi_nccl *const m = nccl_of(ctx);
     bool well;
     m->library = wi_nccl_load(m->file, m->why);
-    const weft_status status = all_well(ctx, m->library != NULL, &well);
+    const weft_status status = wi_comm_all_say(ctx, m->library != NULL, &well);
     if (status != WEFT_OK)
         return status;
     return well ? join(ctx) : give_up(ctx, NONE, "another rank does not have it");
@@ -201,7 +191,8 @@ static weft_status choose(weft_context *ctx, const wi_comm_step *s, bool *yes) {
     weft_status status = find_size(ctx, s, &size);
     if (status != WEFT_OK || size < least / weft_type_size(s->type))
         return status;
-    status = all_well(ctx, m->state != FAILED && on_gpu(ctx, &s->from) && on_gpu(ctx, &s->to), yes);
+    status = wi_comm_all_say(
+        ctx, m->state != FAILED && on_gpu(ctx, &s->from) && on_gpu(ctx, &s->to), yes);
     if (status == WEFT_OK && *yes && m->state == UNTRIED)
         status = open_nccl(ctx);
     *yes = *yes && m->state == OPEN;
@@ -333,7 +324,7 @@ weft_status wi_comm_nccl_end(weft_context *rank) {
     bool all_open;
     if (!m || (m->state != OPEN && m->state != FAILED))
         return WEFT_OK;
-    const weft_status status = all_well(rank, m->state == OPEN, &all_open);
+    const weft_status status = wi_comm_all_say(rank, m->state == OPEN, &all_open);
     if (all_open)
         m->library->destroy(m->comm);
     m->comm = all_open ? NULL : m->comm;

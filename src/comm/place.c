@@ -68,16 +68,6 @@ static weft_status open_child(weft_context *ctx, const char *source, const char 
     return WEFT_OK;
 }
 
-/* Do all ranks say so? */
-static weft_status all_say(weft_context *ctx, bool own, bool *all) {
-    const uint64_t says = own;
-    uint64_t least = 0;
-    const weft_status status =
-        ctx->comm->calls->all_reduce(ctx, &says, &least, 1, WEFT_U64, WEFT_MIN);
-    *all = status == WEFT_OK && least;
-    return status;
-}
-
 /* Where all ranks work on GPUs the communicator gets to take their memory: by NCCL, which wants a
  * GPU for each rank, in messages by MPI itself, or through pinned memory. */
 static weft_status open_device_steps(weft_context *ctx) {
@@ -88,14 +78,14 @@ static weft_status open_device_steps(weft_context *ctx) {
     bool all_on_gpus = false, all_alone = false;
     if (comm->size == 1)
         return WEFT_OK;
-    weft_status status = all_say(ctx, ctx->gpu, &all_on_gpus);
+    weft_status status = wi_comm_all_say(ctx, ctx->gpu, &all_on_gpus);
     comm->takes_device = comm->takes_device && all_on_gpus;
     if (status != WEFT_OK || !all_on_gpus)
         return status;
     comm->piece = PIECE;
     status = wi_agree(ctx, 0, wi_comm_staged_open(ctx));
     if (status == WEFT_OK)
-        status = all_say(ctx, comm->host_size <= wi_gpu_visible(), &all_alone);
+        status = wi_comm_all_say(ctx, comm->host_size <= wi_gpu_visible(), &all_alone);
     if (status == WEFT_OK && all_alone)
         wi_comm_nccl_open(ctx);
     return status;

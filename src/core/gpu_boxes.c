@@ -20,24 +20,43 @@ static CUtensorMapDataType data_type(weft_type type) {
     }
 }
 
-/* The driver's function; NULL if the driver is too old to have it. Asked for once. */
-static PFN_cuTensorMapEncodeTiled_v12000 find_encoder(void) {
-    static _Atomic(PFN_cuTensorMapEncodeTiled_v12000) known;
-    PFN_cuTensorMapEncodeTiled_v12000 encode = atomic_load(&known);
-    if (encode)
-        return encode;
+/* A function of the driver; NULL if the driver is too old to have it. */
+static void *find_entry(const char *name) {
     void *entry = NULL;
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
-    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault,
-                                     &found);
+    cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
 #else
-    cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &found);
+    cudaGetDriverEntryPoint(name, &entry, cudaEnableDefault, &found);
 #endif
-    if (found != cudaDriverEntryPointSuccess)
-        return NULL;
-    memcpy(&encode, &entry, sizeof encode); /* ISO C has no cast from object to function */
-    atomic_store(&known, encode);
+    return found == cudaDriverEntryPointSuccess ? entry : NULL;
+}
+
+static weft_status too_old(weft_context *ctx) {
+    return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                   "the driver cannot describe matrices to the copy engine: it is older than "
+                   "CUDA 12");
+}
+
+/* Asked for once. */
+static PFN_cuTensorMapEncodeTiled_v12000 find_encoder(void) {
+    static _Atomic(PFN_cuTensorMapEncodeTiled_v12000) known;
+    PFN_cuTensorMapEncodeTiled_v12000 encode = atomic_load(&known);
+    if (!encode) {
+        void *const entry = find_entry("cuTensorMapEncodeTiled");
+        memcpy(&encode, &entry, sizeof encode); /* ISO C has no cast from object to function */
+        atomic_store(&known, encode);
+    }
+    return encode;
+}
+static PFN_cuTensorMapEncodeIm2col_v12000 find_walk_encoder(void) {
+    static _Atomic(PFN_cuTensorMapEncodeIm2col_v12000) known;
+    PFN_cuTensorMapEncodeIm2col_v12000 encode = atomic_load(&known);
+    if (!encode) {
+        void *const entry = find_entry("cuTensorMapEncodeIm2col");
+        memcpy(&encode, &entry, sizeof encode);
+        atomic_store(&known, encode);
+    }
     return encode;
 }
 
@@ -45,9 +64,7 @@ weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, 
                                   wi_boxes *boxes) {
     const PFN_cuTensorMapEncodeTiled_v12000 encode = find_encoder();
     if (!encode)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "the driver cannot describe matrices to the copy engine: it is older than "
-                       "CUDA 12");
+        return too_old(ctx);
     const cuuint64_t extents[3] = {from->length, from->lines, from->count};
     const cuuint64_t strides[2] = {from->pitch,
                                    from->count > 1 ? from->apart : from->pitch * from->lines};
@@ -64,4 +81,28 @@ weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, 
                    "(CUDA error %d)",
                    from->length, from->lines, weft_type_name(from->type), from->base, from->pitch,
                    (int)result);
+}
+
+weft_status wi_gpu_describe_walk(weft_context *ctx, const wi_walk_source *from, unsigned pixels,
+                                 wi_boxes *boxes) {
+    const PFN_cuTensorMapEncodeIm2col_v12000 encode = find_walk_encoder();
+    if (!encode)
+        return too_old(ctx);
+    const cuuint64_t extents[4] = {from->extent[0], from->extent[1], from->extent[2],
+                                   from->extent[3]};
+    const cuuint64_t strides[3] = {from->apart[0], from->apart[1], from->apart[2]};
+    const cuuint32_t steps[4] = {1, from->step[0], from->step[1], 1};
+    const cuuint32_t channels = (cuuint32_t)(128 / weft_type_size(from->type));
+    const CUresult result =
+        encode(boxes, data_type(from->type), 4, (void *)from->base, extents, strides, from->first,
+               from->past, channels, pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result == CUDA_SUCCESS)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EDEVICE,
+                   "the driver refuses to describe %zu images of %zu x %zu x %zu %s at %p (CUDA "
+                   "error %d)",
+                   from->extent[3], from->extent[2], from->extent[1], from->extent[0],
+                   weft_type_name(from->type), from->base, (int)result);
 }

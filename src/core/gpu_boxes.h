@@ -28,6 +28,23 @@ typedef struct wi_box_source {
 weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, unsigned box_lines,
                                   wi_boxes *boxes);
 
+/* Images with channels side by side: `extent` channels, columns, rows and images, `apart` bytes
+ * from a column, a row and an image to the next, the base and those multiples of 16 bytes. Boxes
+ * take pixels in the order of a walk: along the rows of a frame, then from row to row, then from
+ * image to image, `step` columns and rows (1 to 8) at a time. The frame begins at column and row
+ * `first` of an image and ends `past` columns and rows beyond its end, both -128 to 127. */
+typedef struct wi_walk_source {
+    weft_type type;
+    const void *base;
+    size_t extent[4], apart[3];
+    int first[2], past[2];
+    unsigned step[2];
+} wi_walk_source;
+
+/* Describes them for boxes of `pixels` lines, at most 1024, each of them 128 bytes of a pixel. */
+weft_status wi_gpu_describe_walk(weft_context *ctx, const wi_walk_source *from, unsigned pixels,
+                                 wi_boxes *boxes);
+
 #ifdef __cplusplus
 }
 #endif

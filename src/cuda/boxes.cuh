@@ -37,6 +37,10 @@ struct wi_box_turn {
 inline void wi_box_load(void *shared, const wi_boxes *from, int x, int y, int z, wi_barrier *b) {
     emu_box_load(shared, from, x, y, z, b);
 }
+inline void wi_walk_load(void *shared, const wi_boxes *from, const int (&at)[4], int column,
+                         int row, wi_barrier *b) {
+    emu_walk_load(shared, from, at, column, row, b);
+}
 #else
 __device__ inline void wi_box_load(void *shared, const wi_boxes *from, int x, int y, int z,
                                    wi_barrier *b) {
@@ -44,6 +48,18 @@ __device__ inline void wi_box_load(void *shared, const wi_boxes *from, int x, in
                  "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(wi_shared_address(shared)),
                  "l"(from), "r"(x), "r"(y), "r"(z), "r"(wi_shared_address(b))
                  : "memory");
+}
+
+/* The same of images, gpu_boxes.h: the walk begins at channel, column, row and image `at`, where
+ * column and row are of the frame; what comes is as many columns and rows further, 0 to 255. */
+__device__ inline void wi_walk_load(void *shared, const wi_boxes *from, const int (&at)[4],
+                                    int column, int row, wi_barrier *b) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::"r"(wi_shared_address(shared)),
+        "l"(from), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(wi_shared_address(b)),
+        "h"((uint16_t)column), "h"((uint16_t)row)
+        : "memory");
 }
 #endif
 

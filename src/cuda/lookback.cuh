@@ -38,11 +38,18 @@ constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp reads on
 template <class Op>
 constexpr bool wi_adds_counts = false;
 
+/* For other operators that give the same in any order: Op::of_lanes(x) is the lanes' values
+ * combined, in every lane. */
+template <class Op>
+constexpr bool wi_in_any_order = false;
+
 /* The lanes' values combined, in every lane. */
 template <class Op, class Carry>
 __device__ inline Carry wi_combine_lanes(Carry x) {
     if constexpr (wi_adds_counts<Op>)
         return wi_warp_sum((uint32_t)x);
+    else if constexpr (wi_in_any_order<Op>)
+        return Op::of_lanes(x);
     else
         return wi_warp_reduce(x, [](Carry a, Carry b) { return Op::combine(a, b); });
 }
@@ -281,17 +288,23 @@ __device__ inline Carry wi_group_total(const wi_view<Carry> &view, uint64_t epoc
     return total;
 }
 
+/* How many groups back the nearest prefix is; -1 if none is known yet. */
+template <class Carry>
+__device__ inline int wi_nearest_prefix(const wi_view<Carry> &view, uint64_t epoch,
+                                        uint64_t group) {
+    const uint64_t lane = (uint64_t)wi_lane();
+    /* All know the prefix of group 0. */
+    const bool prefix = lane == group || (lane < group && view.prefix.is_in(epoch));
+    return __ffs((int)__ballot_sync(wi_all_lanes, prefix)) - 1;
+}
+
 /* The carry at the start of the tile's group, in every lane; false if it cannot be found yet. */
 template <class Op, class Carry>
 __device__ inline bool wi_group_carry(const wi_view<Carry> &view, uint64_t epoch, uint64_t group,
                                       Carry start, Carry *carry) {
-    const uint64_t lane = (uint64_t)wi_lane();
-    /* All know the prefix of group 0. */
-    const bool prefix = lane == group || (lane < group && view.prefix.is_in(epoch));
-    const unsigned prefixes = __ballot_sync(wi_all_lanes, prefix);
-    if (!prefixes)
+    const int back = wi_nearest_prefix(view, epoch, group);
+    if (back < 0)
         return false;
-    const int back = __ffs((int)prefixes) - 1;
     bool in;
     const Carry total = wi_group_total<Op, Carry>(view, epoch, &in);
     if (!__all_sync(wi_all_lanes, in || wi_lane() >= back))
@@ -329,27 +342,72 @@ __device__ inline Carry wi_carry_in_group(const wi_view<Carry> &view, unsigned p
     }
 }
 
+/* The carry at the start of `tile`, in every lane, if any order will do: each lane combines what it
+ * sees, and then all do once. False if it cannot be found yet. */
+template <class Op, class Carry>
+__device__ inline bool wi_carry_in_any_order(const wi_view<Carry> &view, uint64_t epoch,
+                                             uint64_t tile, Carry start, Carry *carry) {
+    const int lane = wi_lane(), place = (int)(tile % wi_group);
+    const uint64_t group = tile / wi_group;
+    const int back = wi_nearest_prefix(view, epoch, group);
+    Carry mine = Op::template identity<Carry>();
+    if (back < 0)
+        return false;
+    bool by_tiles = false; /* the tiles stand for the group of this lane's look */
+#pragma unroll
+    for (int k = 0; k < wi_near_groups; k++) {
+        if (k >= back || !__all_sync(wi_all_lanes, view.near[k].is_in(epoch) || !wi_is_in_group()))
+            continue;
+        by_tiles = by_tiles || lane == k;
+        if (wi_is_in_group())
+            mine = Op::combine(mine, view.near[k].carry());
+    }
+    const bool in = (lane >= back || by_tiles || view.group_total.is_in(epoch)) &&
+                    (lane >= place || view.own.is_in(epoch));
+    if (!__all_sync(wi_all_lanes, in))
+        return false;
+    if (lane < back && !by_tiles)
+        mine = Op::combine(mine, view.group_total.carry());
+    if (lane < place)
+        mine = Op::combine(mine, view.own.carry());
+    const Carry prefix = (uint64_t)back == group ? start : wi_shuffle(view.prefix.carry(), back);
+    *carry = Op::combine(prefix, wi_combine_lanes<Op>(mine));
+    return true;
+}
+
+/* The carry at the start of `tile`, in every lane, and at its end, from one look; false if it
+ * cannot be found yet. */
+template <class Op, class Carry>
+__device__ inline bool wi_carry_seen(const wi_view<Carry> &view, uint64_t epoch, uint64_t tile,
+                                     Carry start, Carry total, Carry *before, Carry *after) {
+    const uint64_t group = tile / wi_group;
+    const unsigned place = (unsigned)(tile % wi_group);
+    if constexpr (wi_in_any_order<Op>) {
+        if (!wi_carry_in_any_order<Op>(view, epoch, tile, start, before))
+            return false;
+        *after = Op::combine(*before, total);
+    } else {
+        Carry carry;
+        const bool in = (unsigned)wi_lane() >= place || view.own.is_in(epoch);
+        if (!__all_sync(wi_all_lanes, in) || !wi_group_carry<Op>(view, epoch, group, start, &carry))
+            return false;
+        *before = wi_carry_in_group<Op>(view, place, carry, total, after);
+    }
+    return true;
+}
+
 /* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by a
  * whole warp, after the tile's total was published. */
 template <class Op, class Carry>
 __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile, Carry start,
                                Carry total, Carry *after) {
-    const unsigned lane = (unsigned)wi_lane();
-    const uint64_t group = tile / wi_group;
-    const unsigned place = (unsigned)(tile % wi_group);
-
-    wi_view<Carry> view = wi_look<Carry>(l, tile);
-    Carry carry;
-    while (!(__all_sync(wi_all_lanes, lane >= place || view.own.is_in(epoch)) &&
-             wi_group_carry<Op>(view, epoch, group, start, &carry))) {
+    Carry before;
+    while (!wi_carry_seen<Op>(wi_look<Carry>(l, tile), epoch, tile, start, total, &before, after))
         wi_spin();
-        view = wi_look<Carry>(l, tile);
-    }
     wi_lookback_warp_fence(l);
-    const Carry before = wi_carry_in_group<Op>(view, place, carry, total, after);
-    if (lane == 0 && wi_ends_group(tile)) {
+    if (wi_lane() == 0 && wi_ends_group(tile)) {
         wi_lookback_fence(l);
-        wi_post(l.prefixes, group + 1, *after, epoch);
+        wi_post(l.prefixes, tile / wi_group + 1, *after, epoch);
     }
     return before;
 }

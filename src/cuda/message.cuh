@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages between the blocks of a cluster: 16 bytes straight into the shared memory of another
- * block, and counted by a barrier there (compute capability 9.0). The receiver announces the bytes
- * (wi_barrier_arrive_expect) before or after they arrive. */
+/* Messages between the blocks of a cluster: 16 bytes straight into the shared memory of a block,
+ * and counted by a barrier there (compute capability 9.0). The receiver announces the bytes
+ * (wi_barrier_arrive_expect) before or after they arrive. The cluster has two blocks or more: in
+ * one of a single block compute-sanitizer calls a message an invalid write. */
 #ifndef WI_MESSAGE_CUH
 #define WI_MESSAGE_CUH
 

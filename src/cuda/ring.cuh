@@ -50,6 +50,11 @@ __host__ __device__ constexpr uint64_t wi_lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
+/* Nothing to do when carries are known. */
+struct wi_ring_no_more {
+    __device__ void operator()(int, const void *) const {}
+};
+
 /* What all kernels with a ring have in common. */
 template <class Shape, class Op, class Carry>
 struct wi_ring_block {
@@ -85,10 +90,13 @@ struct wi_ring_block {
      *   prepare(k, tile, warp)  by each warp of a team
      *   total(k, tile)          gives, in the first lanes, the parts' totals so far
      *   all(carry)              once, by one thread: what comes after the last tile
-     *   finish(k, tile, warp)   by each warp of a team; calls release(k) and carries(k) */
-    template <class Load, class Prepare, class Total, class All, class Finish>
+     *   finish(k, tile, warp)   by each warp of a team; calls release(k) and carries(k)
+     *   carried(k, carries)     by a warp, with the carries at the start of the parts, before any
+     *                           finisher gets them; may be left out */
+    template <class Load, class Prepare, class Total, class All, class Finish,
+              class Carried = wi_ring_no_more>
     __device__ void work(Carry start, Load load, Prepare prepare, Total total, All all,
-                         Finish finish) const {
+                         Finish finish, Carried carried = {}) const {
         if (threadIdx.x == 0)
             init();
         __syncthreads();
@@ -101,7 +109,7 @@ struct wi_ring_block {
         else if (warp < first_looker)
             total_tiles(warp - first_totaller, total);
         else if (warp < watcher)
-            look_back_tiles(warp - first_looker, start, all);
+            look_back_tiles(warp - first_looker, start, all, carried);
         else if (warp == watcher)
             watch_groups();
         else if (wi_lane() == 0)
@@ -227,8 +235,8 @@ struct wi_ring_block {
         }
     }
 
-    template <class All>
-    __device__ void look_back_tiles(int looker, Carry start, All all) const {
+    template <class All, class Carried>
+    __device__ void look_back_tiles(int looker, Carry start, All all, Carried carried) const {
         const int lane = wi_lane();
         wi_counted_tiles counts = {l.counts};
         for (int k = looker;; k += Shape::lookers) {
@@ -253,6 +261,7 @@ struct wi_ring_block {
                 part[lane] = lane == 0 ? carry : Op::combine(carry, before);
             if (lane == 0 && tile == l.tiles - 1)
                 all(after);
+            carried(k, (const Carry *)part);
             wi_barrier_arrive(&r.carried[k % wi_ring_entries]);
         }
     }
@@ -268,5 +277,17 @@ struct wi_ring_block {
         }
     }
 };
+
+/* For a copier whose tile is one piece of memory: starts its load; a tile that is not whole is left
+ * for others to load, and counts as loaded. */
+__device__ inline void wi_ring_load(void *slot, const void *from, uint32_t bytes, bool is_whole,
+                                    wi_barrier *loaded) {
+    if (!is_whole) {
+        wi_barrier_arrive(loaded);
+        return;
+    }
+    wi_barrier_arrive_expect(loaded, bytes);
+    wi_bulk_load(slot, from, bytes, loaded);
+}
 
 #endif

@@ -111,12 +111,12 @@ __device__ inline uint32_t wi_warp_sum_scan(uint32_t x) {
     return x;
 }
 
-/* Lane i gets the values of lanes 0..i combined. */
-template <class T, class Combine>
+/* Lane i gets the values of lanes 0..i combined; only the first `lanes` need it. */
+template <int lanes = 32, class T, class Combine>
 __device__ inline T wi_warp_scan(T x, Combine combine) {
     const int lane = wi_lane();
 #pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
+    for (int step = 1; step < lanes; step *= 2) {
         T before = wi_shuffle_up(x, step);
         if (lane >= step)
             x = combine(before, x);

@@ -44,6 +44,10 @@ weft_status wi_exact_call_run(weft_context *ctx, wi_call *call, wi_exact_args *a
 weft_status wi_exact_call(weft_context *ctx, const char *name, wi_exact_args *args,
                           weft_status status);
 
+/* Over ranks: the words of this rank's elements, carried. */
+weft_status wi_exact_add_part(weft_context *ctx, const char *name, wi_exact_args args,
+                              int64_t *word);
+
 /* Refuses what is not a float type; `argument` is its name. */
 weft_status wi_exact_check_float(weft_context *ctx, const char *call, const char *argument,
                                  weft_type type);

@@ -4,12 +4,12 @@
 #include "comm/dist.h"
 #include "exact/exact.h"
 
-static weft_status add_part(weft_context *ctx, const wi_dist_args *dist, int64_t *word) {
-    wi_exact_args args = *(const wi_exact_args *)dist->args;
+weft_status wi_exact_add_part(weft_context *ctx, const char *name, wi_exact_args args,
+                              int64_t *word) {
     wi_call call;
     args.sum = word;
     args.result = NULL;
-    wi_exact_describe(ctx->child, dist->call->name, &args, &call);
+    wi_exact_describe(ctx->child, name, &args, &call);
     weft_status status = wi_call_check(ctx->child, &call);
     if (status == WEFT_OK)
         status = wi_exact_call_run(ctx->child, &call, &args);
@@ -23,7 +23,7 @@ weft_status wi_exact_ranks(weft_context *ctx, const void *arguments) {
     const void *const from = args.sum ? (const void *)all : own;
     void *const to = args.sum ? (void *)args.sum : args.result;
     const size_t bytes = args.sum ? sizeof all : weft_type_size(args.result_type);
-    weft_status status = wi_agree(ctx, 0, add_part(ctx, dist, own));
+    weft_status status = wi_agree(ctx, 0, wi_exact_add_part(ctx, dist->call->name, args, own));
     if (status == WEFT_OK)
         status = ctx->comm->calls->all_reduce(ctx, own, all, WI_EXACT_WORDS, WEFT_I64, WEFT_SUM);
     if (status != WEFT_OK)

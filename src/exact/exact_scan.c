@@ -30,7 +30,7 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
 }
 
 #ifdef WEFT_CUDA
-static const char *fits_bulk(const weft_context *ctx, const void *args) {
+static const char *fits_one_pass(const weft_context *ctx, const void *args) {
     const wi_exact_scan_args *const call = args;
     if (ctx->gpu->capability < 90)
         return "needs a GPU of compute capability 9.0 or later: bulk copies";
@@ -42,6 +42,11 @@ static const char *fits_bulk(const weft_context *ctx, const void *args) {
 static double bulk_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     return 6 * m->launch_s + bytes_of(args) / (0.25 * m->bytes_per_s);
+}
+
+static double lanes_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 6 * m->launch_s + bytes_of(args) / (0.5 * m->bytes_per_s);
 }
 
 static double wide_seconds(const weft_context *ctx, const void *args) {
@@ -74,9 +79,16 @@ static const wi_row rows[] = {
      .what = "one pass; tiles look back at sums of 192 bits; wide does what does not fit these",
      .kinds = WI_ON_CUDA,
      .types = WI_FLOATS,
-     .misfit = fits_bulk,
+     .misfit = fits_one_pass,
      .seconds = bulk_seconds,
      .run = wi_exact_scan_bulk},
+    {.name = "lanes",
+     .what = "each lane has neighbouring elements, and knows early what comes before these",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
+     .misfit = fits_one_pass,
+     .seconds = lanes_seconds,
+     .run = wi_exact_scan_lanes},
 #endif
     {.name = "ranks",
      .what = "the sums of the parts before, as integers; then every rank scans its own from there",

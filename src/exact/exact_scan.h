@@ -39,6 +39,7 @@ weft_status wi_exact_scan_serial(weft_context *ctx, const void *args);
 weft_status wi_exact_scan_threads(weft_context *ctx, const void *args);
 weft_status wi_exact_scan_wide(weft_context *ctx, const void *args);
 weft_status wi_exact_scan_bulk(weft_context *ctx, const void *args);
+weft_status wi_exact_scan_lanes(weft_context *ctx, const void *args);
 weft_status wi_exact_scan_ranks(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus

@@ -6,17 +6,13 @@
 
 /* The words of this rank's part, and on rank 0 of what comes before it. */
 static weft_status add_up(weft_context *ctx, const wi_exact_scan_args *args, int64_t *word) {
-    wi_exact_args sum = {.terms = WI_EXACT_SUM, .type = args->type, .n = args->n, .x = args->x};
-    wi_call call;
-    sum.sum = word;
-    wi_exact_describe(ctx->child, "weft_exact_scan", &sum, &call);
-    weft_status status = wi_call_check(ctx->child, &call);
-    if (status == WEFT_OK)
-        status = wi_exact_call_run(ctx->child, &call, &sum);
+    const wi_exact_args sum = {
+        .terms = WI_EXACT_SUM, .type = args->type, .n = args->n, .x = args->x};
+    const weft_status status = wi_exact_add_part(ctx, "weft_exact_scan", sum, word);
     if (status == WEFT_OK && ctx->comm->rank == 0)
         wi_exact_merge_words(word, args->start);
     wi_exact_carry(word);
-    return wi_local(ctx, status);
+    return status;
 }
 
 weft_status wi_exact_scan_ranks(weft_context *ctx, const void *arguments) {

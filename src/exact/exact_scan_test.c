@@ -55,7 +55,10 @@ static double draw_shadowed(rig *r, const scan_case *c, size_t i) {
     shadow *const s = &drawn;
     if (at == 0) {
         s->large = highest_of(c->type) - 1 - (int)test_below(t, 20);
-        s->large = c->type == WEFT_F64 && test_bits(t) & 1 ? (int)test_below(t, 100) : s->large;
+        if (c->type == WEFT_F64 ||
+            c->type == WEFT_F32) /* or so that carries of 192 bits hold all */
+            s->large =
+                test_bits(t) & 1 ? (int)test_below(t, c->type == WEFT_F64 ? 100 : 10) : s->large;
         s->middle = s->large - 20 - (int)test_below(t, 130);
         s->small = s->middle - 1 - (int)test_below(t, 250);
         s->sign = test_bits(t) & 1 ? -1 : 1;
@@ -144,9 +147,9 @@ static test_buffer *choose(const rig *r, const scan_case *c, unsigned which, tes
     return r->ctx->kind == WI_CUDA && c->device & which ? device : host;
 }
 
-/* bulk takes arrays at 16-byte boundaries only. */
+/* bulk and lanes take arrays at 16-byte boundaries only, and lanes f32 and f64. */
 static bool may_refuse(const scan_case *c) {
-    return c->row && strcmp(c->row->name, "bulk") == 0;
+    return c->row && (strcmp(c->row->name, "bulk") == 0 || strcmp(c->row->name, "lanes") == 0);
 }
 
 static void run_case(rig *r, const scan_case *c) {
@@ -231,9 +234,32 @@ static void medium_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Many tiles, each a group of its own: on emu, some find their carry from groups far back. */
+static void groups(weft_context *ctx) {
+    const size_t n = 14 * 4096 + 5;
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_exact_scan_ladder, rows);
+    if (ctx->kind != WI_CUDA || !test_size_wanted(n))
+        return;
+    rig r = rig_open(ctx, 26, n);
+    set_group(1);
+    for (size_t k = 0; k < count; k++) {
+        const scan_case c = {.row = rows[k],
+                             .type = WEFT_F64,
+                             .n = n,
+                             .device = DEVICE_X | DEVICE_Y,
+                             .pattern = UNIFORM};
+        run_case(&r, &c);
+    }
+    set_group(32);
+    rig_close(&r);
+}
+
 /* Each kind of data on each rung, at a size with several tiles. */
 static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
     rig *const r = rig_of_test;
+    if (!test_case_wanted(&r->random))
+        return true;
     const scan_case c = {.row = row,
                          .kind = at[0] % 2 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE,
                          .type = at[1] ? WEFT_F64 : WEFT_F32,
@@ -267,7 +293,10 @@ static void shadows(weft_context *ctx) {
     };
     static double x[N], y[N];
     const int middles[] = {-60, -100, -140}, smalls[] = {-180, -260, -330, -400};
+    test_random r = test_random_at(25);
     for (size_t turn = 0; turn < 3 * 4; turn++) {
+        if (!test_case_wanted(&r))
+            continue;
         const double middle = ldexp(1, middles[turn % 3]), small = ldexp(3, smalls[turn / 3]);
         oracle o;
         oracle_clear(&o);
@@ -283,6 +312,39 @@ static void shadows(weft_context *ctx) {
                          oracle_round(&o, WEFT_F64));
         }
     }
+}
+
+/* 1 and half last places of it that come and go, or nothing, above dust that decides every tie:
+ * within the bits of f64, at their end, below them and far below; at last the 1 is taken away
+ * again. On each rung. */
+static void dust(weft_context *ctx) {
+    enum {
+        N = 4000
+    };
+    static float x[N], y[N];
+    static const int exponents[] = {-30, -52, -56, -100};
+    test_random r = test_random_at(27);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_exact_scan_ladder, rows);
+    for (size_t turn = 0; turn < 8 * count; turn++) {
+        oracle o;
+        oracle_clear(&o);
+        memset(x, 0, sizeof x);
+        x[0] = 1, x[1] = ldexpf(test_bits(&r) & 1 ? 1 : -1, exponents[turn % 4]);
+        x[N - 20] = x[N - 10] = -0.5F;
+        for (size_t i = 1200; i < 3000 && turn % 8 < 4; i++)
+            if (test_below(&r, 4) == 0)
+                x[i] = ldexpf(test_bits(&r) & 1 ? 1 : -1, -24 + (int)test_below(&r, 2));
+        test_use(ctx, "exact_scan", rows[turn / 8]);
+        assert_int_equal(weft_exact_scan(ctx, WEFT_INCLUSIVE, WEFT_F32, N, x, y, NULL), WEFT_OK);
+        for (size_t i = 0; i < N; i++) {
+            oracle_add(&o, (double)x[i]);
+            if ((double)y[i] != oracle_round(&o, WEFT_F32))
+                fail_msg("dust %zu on %s: y[%zu] is %a, not %a", turn, weft_place(ctx), i,
+                         (double)y[i], oracle_round(&o, WEFT_F32));
+        }
+    }
+    test_use(ctx, "exact_scan", NULL);
 }
 
 /* The last output of an inclusive scan is the exact sum, and an exclusive scan begins with init. */
@@ -327,7 +389,8 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(small_sizes), TEST_ON_EACH_PLACE(medium_sizes),
-        TEST_ON_EACH_PLACE(patterns),    TEST_ON_EACH_PLACE(shadows),
+        TEST_ON_EACH_PLACE(groups),      TEST_ON_EACH_PLACE(patterns),
+        TEST_ON_EACH_PLACE(shadows),     TEST_ON_EACH_PLACE(dust),
         TEST_ON_EACH_PLACE(ends),        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("exact_scan", tests, NULL, NULL);

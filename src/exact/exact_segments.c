@@ -40,6 +40,14 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_exact_segments_paths},
 #endif
+    {.name = "ranks",
+     .what = "segments go to the ranks that have their elements; what crosses ranks is added up as "
+             "integers",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_FLOATS,
+     .seconds = wi_no_rival,
+     .run = wi_group_ranks},
 };
 
 const wi_ladder wi_exact_segments_ladder = {"exact_segments", rows, sizeof rows / sizeof rows[0]};
@@ -76,18 +84,19 @@ static weft_status describe(weft_context *ctx, const char *call, weft_op op, wef
 weft_status weft_exact_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
                                        const void *x, size_t segments, weft_type offset_type,
                                        const void *offsets, weft_type result_type, void *y) {
-    wi_group_args args = {.call = "weft_exact_reduce_segments",
-                          .n = n,
-                          .segments = segments,
-                          .x = x,
-                          .starts = offsets,
-                          .y = y};
+    wi_group_request r = {.ladder = &wi_exact_segments_ladder,
+                          .pieces = &wi_exact_pieces,
+                          .args = {.call = "weft_exact_reduce_segments",
+                                   .n = n,
+                                   .segments = segments,
+                                   .x = x,
+                                   .starts = offsets,
+                                   .y = y},
+                          .op = op,
+                          .offset_type = offset_type};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const weft_status status = describe(ctx, args.call, op, type, result_type, &args);
-    return status == WEFT_OK
-               ? wi_group_by_segment(ctx, &wi_exact_segments_ladder, &args, offset_type)
-               : status;
+    return wi_group_by_segment(ctx, &r, describe(ctx, r.args.call, op, type, result_type, &r.args));
 }
 
 static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
@@ -100,7 +109,7 @@ static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
 }
 
 static const wi_group_way exactly = {&wi_exact_segments_ladder, false, wi_exact_segments_bytes,
-                                     prepare};
+                                     prepare, &wi_exact_pieces};
 
 weft_status weft_exact_reduce_by_key(weft_context *ctx, size_t n, size_t width, const void *keys,
                                      void *keys_out, size_t columns,
@@ -113,15 +122,13 @@ weft_status weft_exact_reduce_by_key(weft_context *ctx, size_t n, size_t width, 
                             .keys = keys,
                             .keys_out = keys_out,
                             .count = count};
-    if (wi_check_context(ctx) != WEFT_OK ||
-        wi_group_check_keys(ctx, k.call, width, columns, column) != WEFT_OK)
+    if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    for (size_t c = 0; c < columns; c++) {
+    weft_status status = wi_group_check_keys(ctx, k.call, width, columns, column);
+    for (size_t c = 0; c < columns && status == WEFT_OK; c++) {
         k.column[c] = (wi_group_args){.x = column[c].x, .y = column[c].y};
-        const weft_status status = describe(ctx, k.call, column[c].op, column[c].type,
-                                            column[c].result_type, &k.column[c]);
-        if (status != WEFT_OK)
-            return status;
+        status = describe(ctx, k.call, column[c].op, column[c].type, column[c].result_type,
+                          &k.column[c]);
     }
-    return wi_group_by_key(ctx, &k);
+    return wi_group_by_key(ctx, &k, status);
 }

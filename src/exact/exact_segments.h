@@ -24,6 +24,8 @@ static inline wi_exact_terms wi_exact_segment_terms(const wi_group_args *a) {
 weft_status wi_exact_segments_serial(weft_context *ctx, const void *args);
 weft_status wi_exact_segments_threads(weft_context *ctx, const void *args);
 weft_status wi_exact_segments_paths(weft_context *ctx, const void *args);
+/* Segments that are cut between ranks are joined as integers. */
+extern const wi_group_pieces wi_exact_pieces;
 /* The memory that rung `threads` needs for a call; 0: none. */
 size_t wi_exact_segments_bytes(const weft_context *ctx, const wi_group_args *a);
 /* Takes the memory that rung `paths` keeps, so that it cannot fail for want of it. */

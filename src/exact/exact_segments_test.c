@@ -191,6 +191,8 @@ static void medium_sizes(weft_context *ctx) {
 static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
     segments_rig *const r = rig_of_test;
     static const group_shape shapes[] = {GROUP_SHORT, GROUP_LONG, GROUP_MIXED};
+    if (!test_case_wanted(&r->base.random))
+        return true;
     run_case(r, (segments_case){.data = {.row = row,
                                          .terms = (wi_exact_terms)at[1],
                                          .type = at[2] ? WEFT_F64 : WEFT_F32,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expr on a GPU. A block brings its tile of every input to shared memory, all at once, and before
- * it works on one tile those of the next: of short elements several, so that enough bytes are on
- * their way. A thread goes through the program with the accumulator of several elements in its
- * registers, so that to fetch a code and to branch on it costs once for all of them; operands come
- * from its own columns of the tile. No thread reads what another has written, so there are no
- * barriers. */
+/* expr on a GPU. A block brings its tile of every input to shared memory, all at once. A thread
+ * then goes through the program with the accumulator of several elements in its registers, so that
+ * to fetch a code and to branch on it costs once for all of them; operands come from its own
+ * columns of the tile. No thread reads what another has written, so there are no barriers. Each
+ * tile has a block of its own, so tiles are written in order, near each other. */
 #ifndef WI_EXPR_CUDA_CUH
 #define WI_EXPR_CUDA_CUH
 
@@ -79,14 +78,11 @@ struct wi_expr_job {
     const void *x[WEFT_EXPR_MAX_INPUTS];
     void *z;
     uint32_t at[WEFT_EXPR_MAX_INPUTS], slots, scratch;
-    uint32_t stages, stage_bytes; /* tiles of all inputs, of which one is worked on */
     uint8_t bytes[WEFT_EXPR_MAX_INPUTS], out_bytes; /* of an element */
 };
 
-constexpr uint32_t wi_expr_most_stages = 8; /* a power of 2 */
-
 /* Blocks of a launch, at most; tests set it lower. */
-WI_LIMIT(size_t, wi_expr_most_blocks, SIZE_MAX)
+WI_LIMIT(size_t, wi_expr_most_blocks, 0x7fffffff)
 
 /* Elements that lie side by side and move in one access. */
 template <class T, int run>
@@ -168,7 +164,6 @@ struct wi_expr_worker {
     unsigned char *const shared;
     Lane acc[count];
     uint32_t mask;
-    unsigned char *inputs; /* of the tile that is worked on */
 
     /* Which run of a column is this thread's group g. */
     __device__ static unsigned run_of(int g) {
@@ -181,8 +176,8 @@ struct wi_expr_worker {
     }
 
     template <class T>
-    __device__ static wi_expr_group<T, run> *column(unsigned char *base, size_t at) {
-        return (wi_expr_group<T, run> *)(base + at);
+    __device__ wi_expr_group<T, run> *column(size_t at) const {
+        return (wi_expr_group<T, run> *)(shared + at);
     }
     __device__ size_t slot(unsigned k) const {
         return job.slots + (size_t)k * sizeof(Lane) * count * blockDim.x;
@@ -201,8 +196,9 @@ struct wi_expr_worker {
     /* Brings this thread's elements of an input; `first` is the tile's first element, perhaps less
      * than 0. */
     template <class T>
-    __device__ void bring(const T *x, wi_expr_group<T, run> *to, int64_t first) const {
+    __device__ void bring(const T *x, size_t at, int64_t first) const {
         using Run = wi_expr_group<T, run>;
+        Run *const to = column<T>(at);
         const bool aligned = (uintptr_t)(x + first) % sizeof(Run) == 0;
         if (aligned && is_whole(first)) {
 #pragma unroll
@@ -227,37 +223,21 @@ struct wi_expr_worker {
         }
     }
 
-    __device__ static int64_t first_of(const wi_expr_job &job, size_t tile) {
-        return (int64_t)(tile * count * blockDim.x) - (int64_t)job.shift;
-    }
-
-    __device__ void bring_all(size_t tile, uint32_t stage) const {
-        unsigned char *const to = shared + stage * job.stage_bytes;
-        for (uint32_t k = 0; k < job.program.inputs && tile < job.tiles; k++)
+    __device__ void bring_all(int64_t first) const {
+        for (uint32_t k = 0; k < job.program.inputs; k++)
             wi_expr_by_size<Lane>(job.bytes[k], [&](auto tag) {
                 using T = typename decltype(tag)::type;
-                bring((const T *)job.x[k], column<T>(to, job.at[k]), first_of(job, tile));
+                bring((const T *)job.x[k], job.at[k], first);
             });
         wi_async_commit();
-    }
-
-    /* Waits for all stages but those that are ahead. */
-    __device__ void wait_for_stage() const {
-        if (job.stages == 1)
-            wi_async_wait<0>();
-        else if (job.stages == 2)
-            wi_async_wait<1>();
-        else if (job.stages == 4)
-            wi_async_wait<3>();
-        else
-            wi_async_wait<wi_expr_most_stages - 1>();
+        wi_async_wait<0>();
     }
 
     template <class T>
-    __device__ static void fetch_column(unsigned char *base, size_t at, Lane (&to)[count]) {
+    __device__ void fetch_column(size_t at, Lane (&to)[count]) const {
 #pragma unroll
         for (int g = 0; g < groups; g++) {
-            const wi_expr_group<T, run> from = column<T>(base, at)[run_of(g)];
+            const wi_expr_group<T, run> from = column<T>(at)[run_of(g)];
 #pragma unroll
             for (int e = 0; e < run; e++)
                 to[g * run + e] = wi_expr_widen<Lane>(from.at[e]);
@@ -272,11 +252,11 @@ struct wi_expr_worker {
             for (int e = 0; e < count; e++)
                 to[e] = constant;
         } else if (at >= WI_X_AT_SLOT) {
-            fetch_column<Lane>(shared, slot(at - WI_X_AT_SLOT), to);
+            fetch_column<Lane>(slot(at - WI_X_AT_SLOT), to);
         } else {
             const unsigned k = at - WI_X_AT_INPUT;
             wi_expr_with<Lane>(job.program.from[k], [&](auto tag) {
-                fetch_column<typename decltype(tag)::type>(inputs, job.at[k], to);
+                fetch_column<typename decltype(tag)::type>(job.at[k], to);
             });
         }
     }
@@ -288,48 +268,67 @@ struct wi_expr_worker {
 #pragma unroll
             for (int e = 0; e < run; e++)
                 to.at[e] = lanes[g * run + e];
-            column<Lane>(shared, at)[run_of(g)] = to;
+            column<Lane>(at)[run_of(g)] = to;
         }
     }
 
-    /* One group of an operation of many instructions: x = what(x, y). */
-    __device__ static void compute(unsigned what, wi_expr_group<Lane, run> &x,
-                                   const wi_expr_group<Lane, run> &y) {
-#define UNARY(name, Z, A, value)
-#define BINARY(name, Z, A, B, value)
-#define HEAVY_UNARY(name, Z, A, value) HEAVY_BINARY(name, Z, A, A, value)
-#define HEAVY_BINARY(name, Z, A, B, value)                                                         \
-case WI_X_##name:                                                                                  \
-    if constexpr (sizeof(A) <= sizeof(Lane) && sizeof(Z) <= sizeof(Lane))                          \
-        for (int e = 0; e < run; e++) {                                                            \
-            const A a = wi_expr_value<A>(x.at[e]);                                                 \
-            [[maybe_unused]] const B b = wi_expr_value<B>(y.at[e]);                                \
-            x.at[e] = wi_expr_lane<Lane>((Z)(value));                                              \
-        }                                                                                          \
-    break;
-        switch (what) {
-#include "expr/expr_narrow.inc"
-#include "expr/expr_wide.inc"
+    /* x = what(x), or what(x, y), of columns of shared memory: the loop is inside of the case, so
+     * that an operation is chosen once. */
+    template <class A, class F>
+    __device__ void each_value(F value) const {
+#pragma unroll 1
+        for (int g = 0; g < groups; g++) {
+            wi_expr_group<Lane, run> x = column<Lane>(job.scratch)[run_of(g)];
+#pragma unroll
+            for (int e = 0; e < run; e++)
+                x.at[e] = wi_expr_lane<Lane>(value(wi_expr_value<A>(x.at[e])));
+            column<Lane>(job.scratch)[run_of(g)] = x;
         }
-#undef UNARY
-#undef BINARY
-#undef HEAVY_UNARY
-#undef HEAVY_BINARY
+    }
+    template <class A, class B, class F>
+    __device__ void each_pair(F value) const {
+        const size_t second = second_scratch();
+#pragma unroll 1
+        for (int g = 0; g < groups; g++) {
+            wi_expr_group<Lane, run> x = column<Lane>(job.scratch)[run_of(g)];
+            const wi_expr_group<Lane, run> y = column<Lane>(second)[run_of(g)];
+#pragma unroll
+            for (int e = 0; e < run; e++)
+                x.at[e] =
+                    wi_expr_lane<Lane>(value(wi_expr_value<A>(x.at[e]), wi_expr_value<B>(y.at[e])));
+            column<Lane>(job.scratch)[run_of(g)] = x;
+        }
+    }
+    __device__ size_t second_scratch() const {
+        return job.scratch + sizeof(Lane) * count * blockDim.x;
     }
 
     /* acc = what(acc, other) in a loop over shared memory, where `other` is in the second scratch
      * column: unrolled in registers, the code of such operations would not fit the instruction
      * cache. */
     __device__ void apply_heavy(unsigned what) {
-        const size_t x = job.scratch, y = x + sizeof(Lane) * count * blockDim.x;
-        save(x, acc);
-#pragma unroll 1
-        for (int g = 0; g < groups; g++) {
-            wi_expr_group<Lane, run> a = column<Lane>(shared, x)[run_of(g)];
-            compute(what, a, column<Lane>(shared, y)[run_of(g)]);
-            column<Lane>(shared, x)[run_of(g)] = a;
+#define UNARY(name, Z, A, value)
+#define BINARY(name, Z, A, B, value)
+#define HEAVY_UNARY(name, Z, A, value)                                                             \
+case WI_X_##name:                                                                                  \
+    if constexpr (sizeof(A) <= sizeof(Lane) && sizeof(Z) <= sizeof(Lane))                          \
+        each_value<A>([](A a) { return (Z)(value); });                                             \
+    break;
+#define HEAVY_BINARY(name, Z, A, B, value)                                                         \
+case WI_X_##name:                                                                                  \
+    if constexpr (sizeof(A) <= sizeof(Lane) && sizeof(Z) <= sizeof(Lane))                          \
+        each_pair<A, B>([](A a, B b) { return (Z)(value); });                                      \
+    break;
+        save(job.scratch, acc);
+        switch (what) {
+#include "expr/expr_narrow.inc"
+#include "expr/expr_wide.inc"
         }
-        fetch_column<Lane>(shared, x, acc);
+        fetch_column<Lane>(job.scratch, acc);
+#undef UNARY
+#undef BINARY
+#undef HEAVY_UNARY
+#undef HEAVY_BINARY
     }
 
     /* acc = what(acc) */
@@ -354,15 +353,16 @@ case WI_X_##name:                                                               
 #undef BINARY
     }
 
-    /* acc = what(acc, other) */
-    __device__ void apply(unsigned what, const Lane (&other)[count]) {
+    /* acc = what(acc, other(e)) */
+    template <class Other>
+    __device__ void apply(unsigned what, Other other) {
 #define UNARY(name, Z, A, value)
 #define BINARY(name, Z, A, B, value)                                                               \
 case WI_X_##name:                                                                                  \
     if constexpr (sizeof(A) <= sizeof(Lane) && sizeof(Z) <= sizeof(Lane)) {                        \
         _Pragma("unroll") for (int e = 0; e < count; e++) {                                        \
             const A a = wi_expr_value<A>(acc[e]);                                                  \
-            const B b = wi_expr_value<B>(other[e]);                                                \
+            const B b = wi_expr_value<B>(other(e));                                                \
             acc[e] = wi_expr_lane<Lane>((Z)(value));                                               \
         }                                                                                          \
     }                                                                                              \
@@ -373,19 +373,19 @@ case WI_X_##name:                                                               
         case WI_X_LOAD:
 #pragma unroll
             for (int e = 0; e < count; e++)
-                acc[e] = other[e];
+                acc[e] = other(e);
             break;
         case WI_X_MASK:
             mask = 0;
 #pragma unroll
             for (int e = 0; e < count; e++)
-                mask |= (uint32_t)(other[e] != 0) << e;
+                mask |= (uint32_t)(other(e) != 0) << e;
             break;
         case WI_X_SELECT_32:
         case WI_X_SELECT_64:
 #pragma unroll
             for (int e = 0; e < count; e++)
-                acc[e] = mask >> e & 1 ? acc[e] : other[e];
+                acc[e] = mask >> e & 1 ? acc[e] : other(e);
             break;
         }
 #undef UNARY
@@ -399,18 +399,24 @@ case WI_X_##name:                                                               
             save(slot(code.a - WI_X_AT_SLOT), acc);
             return;
         }
-        const bool alone = code.a == WI_X_ACC && code.b == WI_X_NONE;
-        if (!alone) {
+        const unsigned at = code.a == WI_X_ACC ? code.b : code.a;
+        const bool is_constant = at >= WI_X_AT_CONSTANT && at != WI_X_NONE;
+        if (is_constant && !code.heavy) {
+            const Lane c = (Lane)job.program.constant[at - WI_X_AT_CONSTANT];
+            apply(code.what, [=](int) { return c; });
+            return;
+        }
+        if (at != WI_X_NONE) {
             Lane other[count];
-            fetch(code.a == WI_X_ACC ? code.b : code.a, other);
+            fetch(at, other);
             if (code.heavy)
-                save(job.scratch + sizeof(Lane) * count * blockDim.x, other);
+                save(second_scratch(), other);
             else
-                apply(code.what, other);
+                apply(code.what, [&](int e) { return other[e]; });
         }
         if (code.heavy)
             apply_heavy(code.what);
-        else if (alone)
+        else if (at == WI_X_NONE)
             apply(code.what);
     }
 
@@ -429,20 +435,29 @@ case WI_X_##name:                                                               
     }
 
     template <class T>
+    __device__ wi_expr_group<T, run> result(int g) const {
+        wi_expr_group<T, run> out;
+#pragma unroll
+        for (int e = 0; e < run; e++)
+            out.at[e] = (T)acc[g * run + e];
+        return out;
+    }
+
+    /* Whole runs are stored in one access each; of an assignment the compiler here makes one for
+     * each element. */
+    template <class T>
     __device__ void write(T *z, int64_t first) const {
         using Run = wi_expr_group<T, run>;
-        const bool whole = is_whole(first);
+        if (is_whole(first)) {
+#pragma unroll
+            for (int g = 0; g < groups; g++)
+                wi_store_if(true, (Run *)(z + first + run_of(g) * run), result<T>(g));
+            return;
+        }
 #pragma unroll
         for (int g = 0; g < groups; g++) {
             const int64_t i = first + (int64_t)(run_of(g) * run);
-            Run out;
-#pragma unroll
-            for (int e = 0; e < run; e++)
-                out.at[e] = (T)acc[g * run + e];
-            if (whole) {
-                *(Run *)(z + i) = out;
-                continue;
-            }
+            const wi_expr_group<T, run> out = result<T>(g);
 #pragma unroll
             for (int e = 0; e < run; e++)
                 if (i + e >= 0 && i + e < (int64_t)job.n)
@@ -451,26 +466,15 @@ case WI_X_##name:                                                               
     }
 
     __device__ void work(size_t tile) {
+        const int64_t first = (int64_t)(tile * count * blockDim.x) - (int64_t)job.shift;
+        bring_all(first);
         for (uint32_t k = 0; k < job.program.codes; k++)
             step(job.program.code[k]);
         narrow_floats();
         wi_expr_by_size<Lane>(job.out_bytes, [&](auto tag) {
             using T = typename decltype(tag)::type;
-            write((T *)job.z, first_of(job, tile));
+            write((T *)job.z, first);
         });
-    }
-
-    /* Tiles `tile`, tile + gridDim.x, ... */
-    __device__ void work_all(size_t tile) {
-        const uint32_t ahead = job.stages - 1;
-        for (uint32_t s = 0; s < ahead; s++)
-            bring_all(tile + (size_t)s * gridDim.x, s);
-        for (uint32_t k = 0; tile < job.tiles; tile += gridDim.x, k++) {
-            bring_all(tile + (size_t)ahead * gridDim.x, (k + ahead) & ahead);
-            wait_for_stage();
-            inputs = shared + (k & ahead) * job.stage_bytes;
-            work(tile);
-        }
     }
 };
 
@@ -480,29 +484,23 @@ template <class Lane, int groups, int run>
 __global__ void __launch_bounds__(wi_expr_threads)
     wi_expr_kernel(const __grid_constant__ wi_expr_job job) {
     WEFT_DYNAMIC_SHARED(shared);
-    wi_expr_worker<Lane, groups, run> worker = {job, shared, {}, 0, shared};
-    worker.work_all(blockIdx.x);
+    wi_expr_worker<Lane, groups, run> worker = {job, shared, {}, 0};
+    for (size_t tile = blockIdx.x; tile < job.tiles; tile += gridDim.x)
+        worker.work(tile);
 }
 
-/* Lays out shared memory for so many threads; returns its bytes. As many stages as blocks can have
- * without being fewer on a multiprocessor than their registers allow. */
+/* Lays out shared memory for so many threads; returns its bytes. */
 inline size_t wi_expr_lay_out(wi_expr_job *job, size_t lane_bytes, size_t count, size_t threads) {
-    constexpr size_t good_shared = 32 * 1024;
     const wi_expr_program &p = job->program;
     const size_t column = lane_bytes * count * threads;
-    const size_t others = p.slots * column + (p.heavy ? 2 * column : 0);
     size_t bytes = 0;
     for (uint32_t k = 0; k < p.inputs; k++) {
         job->at[k] = (uint32_t)bytes;
         bytes += (job->bytes[k] * count * threads + 15) / 16 * 16;
     }
-    job->stage_bytes = (uint32_t)bytes;
-    job->stages = wi_expr_most_stages;
-    while (job->stages > 1 && job->stages * bytes + others > good_shared)
-        job->stages /= 2;
-    job->slots = (uint32_t)(job->stages * bytes);
-    job->scratch = (uint32_t)(job->slots + p.slots * column);
-    return job->slots + others;
+    job->slots = (uint32_t)bytes;
+    job->scratch = (uint32_t)(bytes + p.slots * column);
+    return job->scratch + (p.heavy ? 2 * column : 0);
 }
 
 template <class Lane, int groups, int run>
@@ -526,16 +524,9 @@ weft_status wi_expr_start(weft_context *ctx, const wi_expr_args *args) {
     }
     const size_t tile = count * threads;
     job.tiles = (job.n + job.shift + tile - 1) / tile;
-    const auto kernel = wi_expr_kernel<Lane, groups, run>;
-    size_t blocks;
-    weft_status status = wi_grant_shared(ctx, "wi_expr_kernel", kernel, bytes);
-    if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, kernel, (int)threads, bytes, &blocks);
-    if (status != WEFT_OK)
-        return status;
-    blocks = blocks < wi_expr_most_blocks ? blocks : wi_expr_most_blocks;
-    return WEFT_LAUNCH((wi_expr_kernel<Lane, groups, run>), ctx,
-                       (unsigned)(job.tiles < blocks ? job.tiles : blocks), threads, bytes, job);
+    const size_t blocks = job.tiles < wi_expr_most_blocks ? job.tiles : wi_expr_most_blocks;
+    return WEFT_LAUNCH((wi_expr_kernel<Lane, groups, run>), ctx, (unsigned)blocks, threads, bytes,
+                       job);
 }
 
 #endif

@@ -62,6 +62,38 @@ WI_X_BOTH float wi_x_if_f32(int condition, float yes, float no) {
     return wi_x_f32_of_bits(wi_x_if_u32(condition, wi_x_bits_f32(yes), wi_x_bits_f32(no)));
 }
 
+/* ---- what is special ---- */
+
+WI_X_BOTH double wi_x_infinity_f64(void) {
+    return wi_x_f64_of_bits(0x7ff0000000000000u);
+}
+WI_X_BOTH double wi_x_nan_f64(void) {
+    return wi_x_f64_of_bits(0x7ff8000000000000u);
+}
+WI_X_BOTH int wi_x_is_negative_f64(double x) {
+    return (int)(wi_x_bits_f64(x) >> 63);
+}
+WI_X_BOTH float wi_x_infinity_f32(void) {
+    return wi_x_f32_of_bits(0x7f800000u);
+}
+WI_X_BOTH float wi_x_nan_f32(void) {
+    return wi_x_f32_of_bits(0x7fc00000u);
+}
+WI_X_BOTH int wi_x_is_negative_f32(float x) {
+    return (int)(wi_x_bits_f32(x) >> 31);
+}
+
+#define REAL double
+#define OF(name) name##_f64
+#define MAGNITUDE fabs
+#define WHOLE 0x1p52
+#include "expr/expr_special.inc"
+#define REAL float
+#define OF(name) name##_f32
+#define MAGNITUDE fabsf
+#define WHOLE 0x1p23f
+#include "expr/expr_special.inc"
+
 /* ---- integers ---- */
 
 /* By -1 the quotient wraps, and the machine's division would trap. */
@@ -133,6 +165,7 @@ WI_X_BOTH double wi_x_odd_f64_of_i64(int64_t a) {
 
 /* ---- exponentials and logarithms ---- */
 
+#define WI_X_LN2 0x1.62e42fefa39efp-1
 #define WI_X_LN2_HIGH 0x1.62e42fefa38p-1   /* the first 42 bits of log 2, */
 #define WI_X_LN2_LOW 0x1.ef35793c76730p-45 /* and the next 53 */
 #define WI_X_TO_WHOLE 0x1.8p52             /* adding it leaves the whole number in the last bits */
@@ -174,22 +207,19 @@ WI_X_BOTH double wi_x_exp_f64(double x) {
     return wi_x_exp_sum(x, 0.0);
 }
 
-/* x = m 2^k with sqrt(1/2) <= m < sqrt(2), for finite x > 0. */
-WI_X_BOTH double wi_x_parts(double x, double *k) {
-    const int subnormal = x < 0x1p-1022;
-    const uint64_t bits = wi_x_bits_f64(x * wi_x_if_f64(subnormal, 0x1p54, 1.0));
+/* A normal number of these bits is m 2^k with sqrt(1/2) <= m < sqrt(2); `offset` is 2^52 + 1024,
+ * and more if k is to be less. */
+WI_X_BOTH double wi_x_split(uint64_t bits, double offset, double *k) {
     const uint64_t biased = (bits - WI_X_ROOT_HALF + ((uint64_t)1024 << 52)) >> 52;
-    *k = wi_x_f64_of_bits(biased | 0x4330000000000000u) -
-         wi_x_if_f64(subnormal, 0x1p52 + 1078.0, 0x1p52 + 1024.0);
+    *k = wi_x_f64_of_bits(biased | 0x4330000000000000u) - offset;
     return wi_x_f64_of_bits(bits - (biased << 52) + ((uint64_t)1024 << 52));
 }
 
-/* log x for x where that is finite, else what C says; `y` is the logarithm of a finite x > 0. */
-WI_X_BOTH double wi_x_log_special(double x, double y) {
-    const double infinity = wi_x_f64_of_bits(0x7ff0000000000000u);
-    const double nan = wi_x_f64_of_bits(0x7ff8000000000000u);
-    const double special = wi_x_if_f64(x == 0, -infinity, wi_x_if_f64(x < 0, nan, x));
-    return wi_x_if_f64((x > 0) & (x < infinity), y, special);
+/* The same of finite x > 0. */
+WI_X_BOTH double wi_x_parts(double x, double *k) {
+    const int subnormal = x < 0x1p-1022;
+    return wi_x_split(wi_x_bits_f64(x * wi_x_if_f64(subnormal, 0x1p54, 1.0)),
+                      wi_x_if_f64(subnormal, 0x1p52 + 1078.0, 0x1p52 + 1024.0), k);
 }
 
 /* With f = m - 1 and s = f / (2 + f), log m = 2 (s + s^3 / 3 + ...) = f - s (f - R), where R is the
@@ -211,7 +241,7 @@ WI_X_BOTH double wi_x_log_f64(double x) {
     p = p * z + 2.0 / 5.0;
     p = p * z + 2.0 / 3.0;
     const double small = s * (half + p * z) + k * WI_X_LN2_LOW;
-    return wi_x_log_special(x, k * WI_X_LN2_HIGH - ((half - small) - f));
+    return wi_x_log_special_f64(x, k * WI_X_LN2_HIGH - ((half - small) - f));
 }
 
 /* ---- powers: the logarithm as a sum of two f64 ---- */
@@ -276,46 +306,57 @@ WI_X_BOTH double wi_x_pow_usual(double magnitude, double y) {
     return wi_x_exp_sum(t, error + exponent * low);
 }
 
-WI_X_BOTH int wi_x_is_whole(double y) {
-    const double magnitude = fabs(y);
-    return (magnitude >= 0x1p52) | ((magnitude + 0x1p52) - 0x1p52 == magnitude);
-}
-
-/* What pow says of special arguments; `usual` is |x|^y where neither is special. */
-WI_X_BOTH double wi_x_pow_special(double x, double y, double usual) {
-    const double infinity = wi_x_f64_of_bits(0x7ff0000000000000u), magnitude = fabs(x);
-    const int whole = wi_x_is_whole(y), odd = whole & !wi_x_is_whole(y * 0.5);
-    const int negative = (int)(wi_x_bits_f64(x) >> 63);
-    const int ends = (magnitude == 0) | (magnitude == infinity);
-    const double at_ends = wi_x_if_f64((magnitude == 0) == (y > 0), 0.0, infinity);
-    const double nan = wi_x_f64_of_bits(0x7ff8000000000000u);
-    double z = wi_x_if_f64(ends, at_ends, usual);
-    z = wi_x_if_f64(magnitude == 1, 1.0, z);
-    z = wi_x_if_f64(negative & odd, -z, z);
-    z = wi_x_if_f64((x < 0) & (magnitude != infinity) & !whole, nan, z);
-    z = wi_x_if_f64((x != x) | (y != y), nan, z);
-    return wi_x_if_f64((y == 0) | (x == 1), 1.0, z);
-}
-
 WI_X_BOTH double wi_x_pow_f64(double x, double y) {
     const double magnitude = fabs(x);
     const int usual = (magnitude > 0) & (magnitude <= 0x1.fffffffffffffp1023);
-    return wi_x_pow_special(x, y, wi_x_pow_usual(wi_x_if_f64(usual, magnitude, 2.0), y));
+    return wi_x_pow_special_f64(x, y, wi_x_pow_usual(wi_x_if_f64(usual, magnitude, 2.0), y));
 }
 
-/* ---- f32, by way of f64 ---- */
+/* ---- f32: in f64, with polynomials as short as rounding to f32 allows ---- */
+
+/* e^x for -104 <= x <= 89, to 4.1e-11 of itself; beyond that of the nearer end, which as an f32 is
+ * 0 or infinite. The coefficients make the largest error small. */
+WI_X_BOTH double wi_x_exp_short(double x) {
+    const double a = wi_x_if_f64(x > 89.0, 89.0, wi_x_if_f64(x < -104.0, -104.0, x));
+    const double shifted = a * 0x1.71547652b82fep+0 + WI_X_TO_WHOLE;
+    const double r = a - (shifted - WI_X_TO_WHOLE) * WI_X_LN2;
+    double p = 0x1.9eb714a54f9cfp-13;
+    p = p * r + 0x1.6da4c0c179f1cp-10;
+    p = p * r + 0x1.1112fa5c2d77ap-7;
+    p = p * r + 0x1.5554685988451p-5;
+    p = p * r + 0x1.55555343b339dp-3;
+    p = p * r + 0x1.00000059d969dp-1;
+    p = p * r + 0x1.000000010b7f9p+0;
+    p = p * r + 0x1.ffffffffababdp-1;
+    return p * wi_x_f64_of_bits((wi_x_bits_f64(shifted) + 1023) << 52);
+}
+
+/* log x of an f32 > 0 that is finite, to 3e-14 of itself: 2 s + s^3 p(s^2), as above. */
+WI_X_BOTH double wi_x_log_short(double x) {
+    double k;
+    const double f = wi_x_split(wi_x_bits_f64(x), 0x1p52 + 1024.0, &k) - 1.0;
+    const double s = f / (2.0 + f), z = s * s;
+    double p = 0x1.911c929ae2e10p-3;
+    p = p * z + 0x1.c62aa06be30cbp-3;
+    p = p * z + 0x1.2494133623a69p-2;
+    p = p * z + 0x1.999996a67bf24p-2;
+    p = p * z + 0x1.555555561f32fp-1;
+    return k * WI_X_LN2 + (2.0 * s + s * (z * p));
+}
 
 WI_X_BOTH float wi_x_exp_f32(float x) {
-    return (float)wi_x_exp_f64((double)x);
+    return (float)wi_x_exp_short((double)x);
 }
 WI_X_BOTH float wi_x_log_f32(float x) {
-    return (float)wi_x_log_f64((double)x);
+    const int usual = (x > 0) & (x < wi_x_infinity_f32());
+    const double y = wi_x_log_short((double)wi_x_if_f32(usual, x, 1.0f));
+    return wi_x_log_special_f32(x, (float)y);
 }
 WI_X_BOTH float wi_x_pow_f32(float x, float y) {
-    const double magnitude = fabs((double)x);
-    const int usual = (magnitude > 0) & (magnitude <= 0x1.fffffep127);
-    const double z = wi_x_exp_f64((double)y * wi_x_log_f64(wi_x_if_f64(usual, magnitude, 2.0)));
-    return (float)wi_x_pow_special((double)x, (double)y, z);
+    const float magnitude = fabsf(x);
+    const int usual = (magnitude > 0) & (magnitude < wi_x_infinity_f32());
+    const double log_x = wi_x_log_short((double)wi_x_if_f32(usual, magnitude, 2.0f));
+    return wi_x_pow_special_f32(x, y, (float)wi_x_exp_short((double)y * log_x));
 }
 
 #endif

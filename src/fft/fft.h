@@ -217,6 +217,11 @@ static inline size_t wi_fft_stored_bytes(weft_type type, bool half) {
 /* Are all prime factors at most 13? */
 bool wi_fft_is_smooth(size_t n);
 
+/* Lengths for which a GPU has kernels of their own: 7^5 and 3^9. */
+static inline bool wi_fft_is_odd_power(size_t n) {
+    return n == 16807 || n == 19683;
+}
+
 /* The radices of which n is the product, falling and as few as can be: up to `most`, or 11 and 13.
  * Returns how many; 0 if n is 1. n is smooth, at most 2^14. */
 size_t wi_fft_radices(size_t n, unsigned most, unsigned *radix);

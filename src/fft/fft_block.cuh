@@ -127,17 +127,33 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
 }
 #undef WI_FFT_BUTTERFLY
 
-/* Lines of a block in shared memory, with that gap. Numbers read or written in global memory that
- * only pass through need not stay in a cache. With `halves` the arrays may be f16. */
-template <class T, unsigned gap = wi_fft_gap<T>, bool passes_in = false, bool passes_out = false,
-          bool halves = false>
+/* How many lines a block has: a power of 2 that a kernel is told. */
+struct wi_fft_some_lines {
+    unsigned by, bits;
+    __device__ __forceinline__ unsigned of(unsigned x) const {
+        return x >> bits;
+    }
+};
+
+/* What is done meanwhile where there is nothing to do. */
+struct wi_fft_nothing {
+    __device__ __forceinline__ void operator()() const {}
+};
+
+/* Lines of a block in shared memory, with that gap; `Lines` is wi_fft_some_lines or wi_fft_fixed.
+ * Numbers read or written in global memory that only pass through need not stay in a cache. With
+ * `halves` the arrays may be f16. With `loads_ahead` a thread loads all its sets of a first stage
+ * before it waits for any. */
+template <class T, class Lines, unsigned gap = wi_fft_gap<T>, bool passes_in = false,
+          bool passes_out = false, bool halves = false, bool loads_ahead = true>
 struct wi_fft_block {
     using number = wi_fft_number<T>;
     const wi_fft_pass<T> &p;
     const wi_fft_place &at;
     number *numbers; /* shared */
     number *turns;   /* shared; w^(l before k) of the last stage: for each k those of all lines */
-    unsigned n, pitch, line_bits, threads;
+    unsigned n, pitch, threads;
+    Lines lines;
 
     /* Of which loop `turning` counts. */
     __device__ __forceinline__ size_t turn_of(unsigned line) const {
@@ -147,16 +163,17 @@ struct wi_fft_block {
         const size_t before = n / radix;
         if (p.turning < 0)
             return;
-        for (unsigned i = threadIdx.x; i < radix << line_bits; i += threads)
-            turns[i] = p.circle.template at<T>(turn_of(i & ((1u << line_bits) - 1)) * before *
-                                               (i >> line_bits));
+        for (unsigned i = threadIdx.x; i < radix * lines.by; i += threads) {
+            const unsigned k = lines.of(i), line = i - k * lines.by;
+            turns[i] = p.circle.template at<T>(turn_of(line) * before * k);
+        }
     }
 
     template <class Divisor>
     __device__ __forceinline__ void find(unsigned b, bool by_lines, const Divisor &m,
                                          unsigned &line, unsigned &j) const {
-        line = by_lines ? b & ((1u << line_bits) - 1) : m.of(b);
-        j = by_lines ? b >> line_bits : b - line * m.by;
+        line = by_lines ? b - lines.of(b) * lines.by : m.of(b);
+        j = by_lines ? lines.of(b) : b - line * m.by;
     }
 
     template <int R>
@@ -182,7 +199,7 @@ struct wi_fft_block {
 #pragma unroll
         for (int k = 0; k < R; k++) {
             re[k] = v[k].re;
-            im[k] = v[k].im * p.sign_in;
+            im[k] = v[k].im;
         }
     }
 
@@ -208,7 +225,7 @@ struct wi_fft_block {
     /* Result k of a set, turned: of a line that is part of a longer one. `start` is w^(l j). */
     template <int R>
     __device__ __forceinline__ number turned(number v, number start, unsigned line, int k) const {
-        return wi_fft_product(v, wi_fft_product(start, turns[((unsigned)k << line_bits) + line]));
+        return wi_fft_product(v, wi_fft_product(start, turns[(unsigned)k * lines.by + line]));
     }
 
     template <int R, class Before>
@@ -252,31 +269,49 @@ struct wi_fft_block {
         }
     }
 
+    /* A set of R numbers, of the array in the first stage. */
+    template <int R>
+    __device__ __forceinline__ void transform(T (&re)[R], T (&im)[R], bool is_first) const {
+#pragma unroll
+        for (int k = 0; k < R; k++)
+            im[k] *= is_first ? p.sign_in : 1;
+        wi_fft_butterfly<R>(re, im);
+    }
+
     /* A stage; each thread has at most `most` sets of R numbers, or with `is_even` exactly so many.
-     * Lines that a block lacks are zeros inside. */
-    template <int R, int most, bool is_even, class Before, class Count>
+     * In the first one `meanwhile` is done while loads are on their way. Lines that a block lacks
+     * are zeros inside. */
+    template <int R, int most, bool is_even, class Before, class Count, class Work = wi_fft_nothing>
     __device__ __forceinline__ void stage(const Before &before, const Count &m, bool is_first,
-                                          bool is_last, const number *twiddles) const {
+                                          bool is_last, const number *twiddles,
+                                          const Work &meanwhile = Work()) const {
         T re[most][R], im[most][R];
-        const unsigned count = m.by << line_bits;
+        const unsigned count = m.by * lines.by;
         const bool by_lines = is_first ? p.lines_in : is_last && p.lines_out;
 #pragma unroll
         for (int i = 0; i < most; i++) {
             unsigned line, j;
             const unsigned b = threadIdx.x + (unsigned)i * threads;
             find(b, by_lines, m, line, j);
-            if ((is_even || b < count) && (!is_first || line < at.lines)) {
+            if ((is_even || b < count) && ((is_even && !is_first) || line < at.lines)) {
                 if (is_first)
                     load<R>(line, j, m.by, re[i], im[i]);
                 else
                     fetch<R>(line, j, m, before, twiddles, re[i], im[i]);
-                wi_fft_butterfly<R>(re[i], im[i]);
             } else {
 #pragma unroll
                 for (int k = 0; k < R; k++)
                     re[i][k] = im[i][k] = 0;
             }
+            if (!loads_ahead || !is_first)
+                transform<R>(re[i], im[i], is_first);
         }
+        if (is_first)
+            meanwhile();
+#pragma unroll
+        for (int i = 0; i < most; i++)
+            if (loads_ahead && is_first)
+                transform<R>(re[i], im[i], true);
         if (!is_first)
             __syncthreads();
 #pragma unroll

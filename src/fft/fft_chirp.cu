@@ -21,7 +21,7 @@ template <class Shape>
 struct chirper {
     using T = typename Shape::Type;
     using number = wi_fft_number<T>;
-    using Block = wi_fft_block<T, Shape::gap>;
+    using Block = wi_fft_block<T, typename Shape::Lines, Shape::gap>;
     const wi_fft_chirp_params<T> &c;
     const Block &block;
 
@@ -155,8 +155,7 @@ static __global__ void __launch_bounds__(Chirp::threads, Chirp::blocks)
     WEFT_DYNAMIC_SHARED(shared);
     const wi_fft_place at = wi_fft_place_of(c.p.grid, blockIdx.x, -1);
     typename Chirp::number *const numbers = (typename Chirp::number *)shared;
-    const Block block = {c.p,      at,           numbers,          numbers,
-                         Chirp::n, Chirp::pitch, Chirp::line_bits, Chirp::threads};
+    const Block block = {c.p, at, numbers, numbers, Chirp::n, Chirp::pitch, Chirp::threads, {}};
     Chirp::go(c, block);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung clusters: a line of 2^15 to 2^18 numbers in the shared memory of a cluster's blocks,
- * read and written once. n = n1 n2; each of C blocks transforms n2 / C of the lines of n1 numbers,
- * hands the results to the blocks that want them, and transforms n1 / C of the lines of n2 numbers.
- */
+/* The rung clusters: a line of 2^15 to 2^18 numbers, or of 7^5 or 3^9, in the shared memory of a
+ * cluster's blocks, read and written once. n = n1 n2; each of C blocks transforms n2 / C of the
+ * lines of n1 numbers, hands the results to the blocks that want them, and transforms n1 / C of the
+ * lines of n2 numbers. */
 #include "cuda/cluster.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
@@ -15,36 +15,82 @@ struct cut {
     static constexpr unsigned last = radix[stages - 1];
 };
 
-/* A cluster of `blocks` blocks of `threads` threads. */
-template <class T, unsigned blocks_, unsigned threads_, class First, class Second>
+constexpr unsigned parts_of(unsigned count, unsigned parts) {
+    return (count + parts - 1) / parts;
+}
+
+/* A cluster of `blocks` blocks of `threads` threads, of which a multiprocessor shall have
+ * `resident` at a time, 0: as many as its registers let. The last block may have fewer lines
+ * than the others. */
+template <class T, unsigned blocks_, unsigned threads_, unsigned resident_, class First,
+          class Second>
 struct team {
     using Type = T;
     using Cut1 = First;
     using Cut2 = Second;
-    static constexpr unsigned blocks = blocks_, threads = threads_;
+    static constexpr unsigned blocks = blocks_, threads = threads_, resident = resident_;
     static constexpr unsigned n1 = First::n, n2 = Second::n, n = n1 * n2;
-    static constexpr unsigned lines1 = n2 / blocks, lines2 = n1 / blocks;
-    static constexpr unsigned pitch1 = wi_fft_pitch<T>(n1), pitch2 = wi_fft_pitch<T>(n2);
-    static constexpr unsigned line_bits1 = wi_fft_bits_of(lines1),
-                              line_bits2 = wi_fft_bits_of(lines2);
+    static constexpr unsigned lines1 = parts_of(n2, blocks), lines2 = parts_of(n1, blocks);
+    /* Strides of odd lengths meet all banks without gaps. */
+    static constexpr unsigned gap = n % 2 ? 0 : wi_fft_gap<T>;
+    static constexpr unsigned pitch1 = wi_fft_spread<gap>(n1) | 1,
+                              pitch2 = wi_fft_spread<gap>(n2) | 1;
     static constexpr unsigned room =
         lines1 * pitch1 > lines2 *pitch2 ? lines1 *pitch1 : lines2 *pitch2;
     static constexpr size_t bytes = (room + lines1 * First::last) * sizeof(wi_fft_number<T>);
+
+    template <unsigned lines>
+    using Block = wi_fft_block<T, wi_fft_fixed<(int)lines>, gap>;
+    using Block1 = Block<lines1>;
+    using Block2 = Block<lines2>;
+
+    /* How many of `count` lines a block has, each but the last `most`. */
+    static __device__ __forceinline__ unsigned share_of(unsigned count, unsigned most,
+                                                        unsigned rank) {
+        return count - rank * most < most ? count - rank * most : most;
+    }
 };
 
-/* The last stage of the first factor: result k1 of line j2 becomes number j2 of line k1, which is
- * line k1 mod lines2 of block k1 / lines2. */
+/* Line k1 of the second factor, k1 = j + k before: the block that has it, and its number there.
+ * Where it can be, the block or what is added to j is known to the compiler. */
+template <class Team, int before>
+static __device__ __forceinline__ void find_line(unsigned j, int k, unsigned *rank,
+                                                 unsigned *line) {
+    constexpr int lines = (int)Team::lines2;
+    if constexpr (lines % before == 0) {
+        *rank = (unsigned)(k / (lines / before));
+        *line = j + (unsigned)(k % (lines / before) * before);
+    } else if constexpr (before % lines == 0) {
+        *rank = (unsigned)(k * (before / lines)) + j / (unsigned)lines;
+        *line = j % (unsigned)lines;
+    } else {
+        *rank = (j + (unsigned)(k * before)) / (unsigned)lines;
+        *line = (j + (unsigned)(k * before)) % (unsigned)lines;
+    }
+}
+
+/* The last stage of the first factor: result k1 of line j2 becomes number j2 of line k1. */
 template <class Team, int R, int before>
 static __device__ __forceinline__ void
-hand_over(const wi_fft_block<typename Team::Type> &block,
-          const wi_fft_number<typename Team::Type> *twiddles) {
+hand_over(const typename Team::Block1 &block, const wi_fft_number<typename Team::Type> *twiddles) {
     using T = typename Team::Type;
-    constexpr int most = (int)(Team::lines1 * before / Team::threads);
+    constexpr int sets = (int)Team::lines1 * before, threads = (int)Team::threads;
+    constexpr int most = (sets + threads - 1) / threads;
+    constexpr bool is_even = sets == most * threads;
     T re[most][R], im[most][R];
+    wi_fft_number<T> start[most]; /* computed while no numbers wait in registers */
+#pragma unroll
+    for (int i = 0; i < most; i++) {
+        const unsigned b = threadIdx.x + (unsigned)i * Team::threads;
+        const size_t number = block.turn_of(b % Team::lines1);
+        start[i] = block.p.circle.template at<T>(number * (b / Team::lines1));
+    }
 #pragma unroll
     for (int i = 0; i < most; i++) {
         const unsigned b = threadIdx.x + (unsigned)i * Team::threads;
         const unsigned line = b % Team::lines1, j = b / Team::lines1;
+        if (!is_even && b >= (unsigned)sets)
+            break;
         block.template fetch<R>(line, j, wi_fft_fixed<before>(), wi_fft_fixed<before>(), twiddles,
                                 re[i], im[i]);
         wi_fft_butterfly<R>(re[i], im[i]);
@@ -54,42 +100,45 @@ hand_over(const wi_fft_block<typename Team::Type> &block,
     for (int i = 0; i < most; i++) {
         const unsigned b = threadIdx.x + (unsigned)i * Team::threads;
         const unsigned line = b % Team::lines1, j = b / Team::lines1;
+        if (!is_even && (b >= (unsigned)sets || line >= block.at.lines))
+            break;
         const unsigned number = (unsigned)block.turn_of(line);
-        const wi_fft_number<T> start = block.p.circle.template at<T>((size_t)number * j);
 #pragma unroll
         for (int k = 0; k < R; k++) {
-            const unsigned k1 = j + (unsigned)(k * before);
-            wi_fft_number<T> *const to = block.numbers + k1 % Team::lines2 * Team::pitch2 +
-                                         wi_fft_spread<wi_fft_gap<T>>(number);
-            *wi_cluster_map(to, k1 / Team::lines2) =
-                block.template turned<R>({re[i][k], im[i][k]}, start, line, k);
+            unsigned rank, to;
+            find_line<Team, before>(j, k, &rank, &to);
+            wi_cluster_map(block.numbers,
+                           rank)[to * Team::pitch2 + wi_fft_spread<Team::gap>(number)] =
+                block.template turned<R>({re[i][k], im[i][k]}, start[i], line, k);
         }
     }
     wi_cluster_sync();
 }
 
-template <class Team, int before, int R, int... rest>
-static __device__ __forceinline__ void run_first(const wi_fft_block<typename Team::Type> &block,
+template <class Team, int before, int R, int... rest, class Work>
+static __device__ __forceinline__ void run_first(const typename Team::Block1 &block,
                                                  const wi_fft_number<typename Team::Type> *twiddles,
-                                                 cut<R, rest...>) {
-    constexpr int m = (int)Team::n1 / R;
+                                                 cut<R, rest...>, const Work &meanwhile) {
+    constexpr int m = (int)Team::n1 / R, sets = (int)Team::lines1 * m;
+    constexpr int threads = (int)Team::threads, most = (sets + threads - 1) / threads;
     if constexpr (sizeof...(rest) == 0) {
         hand_over<Team, R, before>(block, twiddles);
     } else {
-        block.template stage<R, (int)(Team::lines1 * m / Team::threads), true>(
-            wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, false, twiddles);
+        block.template stage<R, most, sets == most * threads>(
+            wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, false, twiddles, meanwhile);
         run_first<Team, before * R>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
-                                    cut<rest...>());
+                                    cut<rest...>(), meanwhile);
     }
 }
 
 template <class Team, int before, int R, int... rest>
 static __device__ __forceinline__ void
-run_second(const wi_fft_block<typename Team::Type> &block,
-           const wi_fft_number<typename Team::Type> *twiddles, cut<R, rest...>) {
-    constexpr int m = (int)Team::n2 / R;
-    block.template stage<R, (int)(Team::lines2 * m / Team::threads), true>(
-        wi_fft_fixed<before>(), wi_fft_fixed<m>(), false, sizeof...(rest) == 0, twiddles);
+run_second(const typename Team::Block2 &block, const wi_fft_number<typename Team::Type> *twiddles,
+           cut<R, rest...>) {
+    constexpr int m = (int)Team::n2 / R, sets = (int)Team::lines2 * m;
+    constexpr int threads = (int)Team::threads, most = (sets + threads - 1) / threads;
+    block.template stage<R, most, sets == most * threads>(wi_fft_fixed<before>(), wi_fft_fixed<m>(),
+                                                          false, sizeof...(rest) == 0, twiddles);
     if constexpr (sizeof...(rest) > 0)
         run_second<Team, before * R>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
                                      cut<rest...>());
@@ -97,7 +146,7 @@ run_second(const wi_fft_block<typename Team::Type> &block,
 
 /* Pass `a` has the lines of n1 numbers, pass `b` those of n2. */
 template <class Team>
-static __global__ void __launch_bounds__(Team::threads)
+static __global__ void __launch_bounds__(Team::threads, Team::resident)
     in_cluster(const __grid_constant__ wi_fft_pass<typename Team::Type> a,
                const __grid_constant__ wi_fft_pass<typename Team::Type> b) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -107,15 +156,20 @@ static __global__ void __launch_bounds__(Team::threads)
     const unsigned line = blockIdx.x / Team::blocks, rank = wi_cluster_rank();
     wi_fft_place at = wi_fft_place_of(a.grid, line, -1);
     const wi_fft_place first = {at.in + rank * Team::lines1 * a.near_in, at.out,
-                                rank * Team::lines1, Team::lines1, 0};
+                                rank * Team::lines1, Team::share_of(Team::n2, Team::lines1, rank),
+                                0};
     at.out += rank * Team::lines2 * b.near_out;
-    at.lines = Team::lines2;
-    const wi_fft_block<T> one = {a,        first,        numbers,          numbers + Team::room,
-                                 Team::n1, Team::pitch1, Team::line_bits1, Team::threads};
-    const wi_fft_block<T> two = {b,        at,           numbers,          numbers + Team::room,
-                                 Team::n2, Team::pitch2, Team::line_bits2, Team::threads};
-    one.fill_turns(Team::Cut1::last);
-    run_first<Team, 1>(one, a.twiddles, typename Team::Cut1());
+    at.lines = Team::share_of(Team::n1, Team::lines2, rank);
+    const typename Team::Block1 one = {a,        first,        numbers,       numbers + Team::room,
+                                       Team::n1, Team::pitch1, Team::threads, {}};
+    const typename Team::Block2 two = {b,        at,           numbers,       numbers + Team::room,
+                                       Team::n2, Team::pitch2, Team::threads, {}};
+    if (sizeof(T) == 8) /* a call, for which all registers would be saved */
+        one.fill_turns(Team::Cut1::last);
+    run_first<Team, 1>(one, a.twiddles, typename Team::Cut1(), [&] {
+        if (sizeof(T) == 4)
+            one.fill_turns(Team::Cut1::last);
+    });
     run_second<Team, 1>(two, b.twiddles, typename Team::Cut2());
 #endif
 }
@@ -163,10 +217,12 @@ static weft_status run_block(weft_context *ctx, const wi_fft_lines *l, bool queu
 
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     switch (l->n) {
-        TEAM(float, 4, 512, CUT(16, 16), CUT(16, 8));
-        TEAM(float, 8, 512, CUT(16, 16), CUT(16, 16));
-        TEAM(float, 16, 512, CUT(8, 8, 8), CUT(16, 16));
-        TEAM(float, 16, 1024, CUT(8, 8, 8), CUT(8, 8, 8));
+        TEAM(float, 8, 320, 4, CUT(9, 9), CUT(9, 9, 3));
+        TEAM(float, 8, 352, 4, CUT(7, 7), CUT(7, 7, 7));
+        TEAM(float, 4, 512, 0, CUT(16, 16), CUT(16, 8));
+        TEAM(float, 8, 512, 0, CUT(16, 16), CUT(16, 16));
+        TEAM(float, 16, 512, 0, CUT(8, 8, 8), CUT(16, 16));
+        TEAM(float, 16, 1024, 0, CUT(8, 8, 8), CUT(8, 8, 8));
     default:
         return run_block(ctx, l, queues);
     }
@@ -174,10 +230,12 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
 
 static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     switch (l->n) {
-        TEAM(double, 4, 256, CUT(16, 8), CUT(16, 8));
-        TEAM(double, 8, 256, CUT(16, 16), CUT(16, 8));
-        TEAM(double, 16, 256, CUT(16, 16), CUT(16, 16));
-        TEAM(double, 16, 512, CUT(8, 8, 8), CUT(16, 16));
+        TEAM(double, 8, 320, 3, CUT(9, 9), CUT(9, 9, 3));
+        TEAM(double, 8, 352, 3, CUT(7, 7), CUT(7, 7, 7));
+        TEAM(double, 4, 256, 0, CUT(16, 8), CUT(16, 8));
+        TEAM(double, 8, 256, 0, CUT(16, 16), CUT(16, 8));
+        TEAM(double, 16, 256, 0, CUT(16, 16), CUT(16, 16));
+        TEAM(double, 16, 512, 0, CUT(8, 8, 8), CUT(16, 16));
     default:
         return run_block(ctx, l, queues);
     }
@@ -198,10 +256,12 @@ static bool team_takes(const weft_context *ctx, const wi_fft_lines *l) {
     const bool is_wide = l->type == WEFT_F64, is_power = (l->n & (l->n - 1)) == 0;
     const bool is_near =
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
+    const bool is_held = is_power && l->n >= (size_t)1 << (is_wide ? 14 : 15) &&
+                         l->n <= (size_t)1 << (is_wide ? 17 : 18);
     if (wi_fft_block_takes(ctx, l))
         return true;
-    return is_power && !l->half_in && !l->half_out && l->n >= (size_t)1 << (is_wide ? 14 : 15) &&
-           l->n <= (size_t)1 << (is_wide ? 17 : 18) && !is_near && l->period == 0;
+    return (is_held || wi_fft_is_odd_power(l->n)) && !l->half_in && !l->half_out && !is_near &&
+           l->period == 0;
 }
 
 weft_status wi_fft_clusters(weft_context *ctx, const void *args) {

@@ -94,13 +94,16 @@ static __device__ void await(const unsigned *done, unsigned tiles) {
     __threadfence();
 }
 
+/* Before a tile of the second pass reads. */
 template <class T>
-static __device__ void await_others(const fused_params<T> &p, const tile &t) {
-    const unsigned *const done = p.count->done;
-    if (!t.is_first)
-        await(&done[2 * (size_t)t.group], p.tiles_a);
-    else if (t.group >= p.slots)
-        await(&done[2 * (size_t)(t.group - p.slots) + 1], p.tiles_b);
+static __device__ void await_first(const fused_params<T> &p, unsigned group) {
+    await(&p.count->done[2 * (size_t)group], p.tiles_a);
+}
+/* Before a tile of the first pass writes. */
+template <class T>
+static __device__ void await_slot(const fused_params<T> &p, unsigned group) {
+    if (group >= p.slots)
+        await(&p.count->done[2 * (size_t)(group - p.slots) + 1], p.tiles_b);
 }
 
 /* The last block makes all counters zeros again. Called by one thread. */
@@ -141,22 +144,26 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
         if (threadIdx.x == 0) {
             locate(p, (unsigned)next, &now);
             next = now.is_end ? next : wi_take_number(&p.count->next);
-            if (!now.is_end)
-                await_others(p, now);
+            if (!now.is_end && !now.is_first)
+                await_first(p, now.group);
         }
         __syncthreads();
         if (now.is_end)
             break;
         const wi_fft_place at = now.at;
         const bool is_first = now.is_first;
+        const unsigned group = now.group;
         if (is_first)
-            Duo::A::template run_all<true, false>(p.a, at, numbers, twiddles_a);
+            Duo::A::template run_all<true, false>(p.a, at, numbers, twiddles_a, [&] {
+                if (threadIdx.x == 0)
+                    await_slot(p, group);
+            });
         else
-            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b);
+            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b, wi_fft_nothing());
         __syncthreads();
-        if (threadIdx.x == 0) {
+        if (threadIdx.x == Duo::threads - 1) { /* while thread 0 finds the next tile */
             __threadfence();
-            atomicAdd(&p.count->done[2 * (size_t)now.group + !is_first], 1u);
+            atomicAdd(&p.count->done[2 * (size_t)group + !is_first], 1u);
         }
     }
     if (threadIdx.x == 0)

@@ -5,10 +5,6 @@
 
 #include "fft/fft_block.cuh"
 
-constexpr unsigned wi_fft_bits_of(unsigned n) {
-    return n <= 1 ? 0 : 1 + wi_fft_bits_of(n / 2);
-}
-
 /* The distance of lines. Where threads next to each other have lines next to each other, those that
  * share an access of 128 bytes have so many lines and 16 (f64: 8) over that of neighbours. */
 template <class T, unsigned gap>
@@ -31,7 +27,8 @@ struct wi_fft_shape {
     using number = wi_fft_number<T>;
     static constexpr unsigned threads = threads_, n = (1 * ... * radices),
                               stages = sizeof...(radices);
-    static constexpr unsigned lines = points / n, line_bits = wi_fft_bits_of(lines);
+    static constexpr unsigned lines = points / n;
+    using Lines = wi_fft_fixed<(int)lines>;
     static constexpr unsigned first = wi_fft_first<radices...>;
     /* Writes of the first stage are as far apart as its radix, whole rows of banks are wi_fft_gap.
      */
@@ -45,7 +42,7 @@ struct wi_fft_shape {
     static constexpr unsigned radix[] = {radices...};
     static constexpr unsigned last = radix[stages - 1];
     static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, pitch, last);
-    static_assert(lines == 1u << line_bits, "blocks have a power of 2 of lines");
+    static_assert((lines & (lines - 1)) == 0, "blocks have a power of 2 of lines");
 
     static constexpr unsigned count_twiddles() {
         unsigned before = 1, count = 0;
@@ -55,25 +52,41 @@ struct wi_fft_shape {
         }
         return count;
     }
+    /* Do twiddles leave little of the first-level cache? Such lines are slower by up to 14 % if all
+     * loads of a first stage are waited for at once (an H200, 2026-11-23). */
+    static constexpr bool is_crowded = count_twiddles() * sizeof(number) > (48 << 10);
 
-    template <int before, int R, int... rest, class Block>
-    static __device__ __forceinline__ void run(const Block &block, const number *twiddles) {
+    template <int before, int R, int... rest, class Block, class Work>
+    static __device__ __forceinline__ void run(const Block &block, const number *twiddles,
+                                               const Work &meanwhile) {
         constexpr int m = (int)n / R, sets = (int)lines * m;
         constexpr int most = (sets + (int)threads - 1) / (int)threads;
         block.template stage<R, most, sets == most *(int)threads>(
-            wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, sizeof...(rest) == 0, twiddles);
+            wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, sizeof...(rest) == 0, twiddles,
+            meanwhile);
         if constexpr (sizeof...(rest) > 0)
-            run<before * R, rest...>(block, twiddles + (before > 1 ? (R - 1) * before : 0));
+            run<before * R, rest...>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
+                                     meanwhile);
     }
 
-    /* The lines of a block at a place; `shared` has room for `bytes`. */
-    template <bool passes_in, bool passes_out>
+    /* The lines of a block at a place; `shared` has room for `bytes`. `meanwhile` is done before
+     * anything is stored. */
+    template <bool passes_in, bool passes_out, class Work>
     static __device__ __forceinline__ void run_all(const wi_fft_pass<T> &p, const wi_fft_place &at,
-                                                   number *shared, const number *twiddles) {
-        const wi_fft_block<T, gap, passes_in, passes_out> block = {
-            p, at, shared, shared + lines * pitch, n, pitch, line_bits, threads};
-        block.fill_turns(last);
-        run<1, radices...>(block, twiddles);
+                                                   number *shared, const number *twiddles,
+                                                   const Work &meanwhile) {
+        const wi_fft_block<T, Lines, gap, passes_in, passes_out, false, !is_crowded> block = {
+            p, at, shared, shared + lines * pitch, n, pitch, threads, {}};
+        /* of f64 it is a call, for which all registers would be saved */
+        if constexpr (sizeof(T) == 8 || is_crowded) {
+            block.fill_turns(last);
+            run<1, radices...>(block, twiddles, meanwhile);
+        } else {
+            run<1, radices...>(block, twiddles, [&] {
+                block.fill_turns(last);
+                meanwhile();
+            });
+        }
     }
 };
 

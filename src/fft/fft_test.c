@@ -395,9 +395,12 @@ static void run_clusters(rig *r, const wi_row *row, weft_type type) {
     const size_t least = (size_t)1 << (type == WEFT_F64 ? 14 : 15);
     run_long(r, row, type, least, 2, false);
     run_long(r, row, type, 2 * least, 1, false);
+    run_long(r, row, type, type == WEFT_F64 ? 19683 : 16807, 1, false);
 #ifndef WEFT_EMU
     run_long(r, row, type, 4 * least, 1, false);
     run_long(r, row, type, 8 * least, 1, false);
+    run_long(r, row, type, 19683, 3, false);
+    run_long(r, row, type, 16807, 3, false);
 #endif
 }
 

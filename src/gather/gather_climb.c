@@ -35,14 +35,10 @@ static size_t gathered_bytes(const wi_setup *setup) {
 }
 
 static weft_status make(const wi_setup *setup, void **problem) {
-    weft_status status =
+    const weft_status status =
         wi_data_make(setup, WI_DATA_PLACE, false, gathered_bytes(setup) + 8, problem);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_data_add_y(*problem, setup->n * sizeof(uint64_t), fill_share);
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    return status == WEFT_OK ? wi_data_add_y(*problem, setup->n * sizeof(uint64_t), fill_share)
+                             : status;
 }
 
 static weft_status call(void *problem) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "climb/data.h"
+#include "climb/dense.h"
 #include "gemm/syrk.h"
 
 enum {
@@ -128,12 +129,6 @@ static bool check(void *problem, char *why, size_t bytes) {
     return right;
 }
 
-static wi_roof roof_of(const wi_setup *setup) {
-    if (setup->type == WEFT_F32)
-        return WI_ROOF_FMA_F32;
-    return setup->ctx->kind == WI_CPU ? WI_ROOF_FMA_F64 : WI_ROOF_TENSOR_F64;
-}
-
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     const wi_setup *const s = &data->setup;
@@ -142,7 +137,7 @@ static void describe(const void *problem, const char *rung, wi_facts *facts) {
     *facts = (wi_facts){.size = {{s->extent[N], s->extent[K]}},
                         .bytes = (n * k + n * (n + 1) / 2) * (double)weft_type_size(s->type),
                         .flops = n * (n + 1) * k,
-                        .roof = roof_of(s)};
+                        .roof = wi_dense_roof(s)};
 }
 
 const wi_climb wi_syrk_climb = {

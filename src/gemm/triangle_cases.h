@@ -43,6 +43,7 @@ typedef struct triangle {
     size_t ld[ARRAYS], offset[ARRAYS];
     double alpha;
     spoiler spoiler;
+    bool bad;        /* unknowns grow along op(A), as if it were nearly singular */
     unsigned device; /* bit k: array k is device memory, if the place has any */
     bool one_unit;   /* of a GPU: as if it had one multiprocessor, for which panels are wide */
     bool less_room; /* of a GPU: as if blocks had less shared memory, too little for tensor cores */
@@ -89,6 +90,8 @@ static inline bool is_stored(const triangle *p, size_t i, size_t k) {
 static inline double element_of_a(test_random *r, const triangle *p, size_t i, size_t k) {
     const double order = (double)order_of(p), x = test_unit(r);
     const double some = x == 0 ? 0.5 : x;
+    if (p->bad)
+        return i == k ? (p->type == WEFT_F64 ? 1 : 1.25) + some / 4 : some;
     if (i == k)
         return (some < 0 ? -1 : 1) * (order / 2 + 1 + fabs(some));
     return has(p, WEFT_UNIT_DIAGONAL) ? some / order : some;

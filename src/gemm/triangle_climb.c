@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "climb/data.h"
+#include "climb/dense.h"
 #include "gemm/trmm.h"
 #include "gemm/trsm.h"
 
@@ -29,17 +30,6 @@ static wi_setup setup_of(const wi_setup *setup) {
     return own;
 }
 
-static void put(weft_type type, void *array, size_t at, double value) {
-    if (type == WEFT_F64)
-        ((double *)array)[at] = value;
-    else
-        ((float *)array)[at] = (float)value;
-}
-
-static double get(weft_type type, const void *array, size_t at) {
-    return type == WEFT_F64 ? ((const double *)array)[at] : ((const float *)array)[at];
-}
-
 /* The sums of a row beside the diagonal are a fraction of it. */
 static void make_triangle(wi_data *data) {
     const size_t m = data->setup.extent[M];
@@ -47,8 +37,8 @@ static void make_triangle(wi_data *data) {
     for (size_t j = 0; j < m; j++)
         for (size_t i = 0; i < m; i++) {
             const size_t at = i + j * m;
-            const double small = get(type, data->host_x, at) / (16 * (double)m);
-            put(type, data->host_x, at, i < j ? (double)NAN : i == j ? 1 : small);
+            const double small = wi_dense_get(type, data->host_x, at) / (16 * (double)m);
+            wi_dense_put(type, data->host_x, at, i < j ? (double)NAN : i == j ? 1 : small);
         }
 }
 
@@ -117,7 +107,7 @@ static void add_columns(const wi_data *data, const void *matrix, size_t first, s
     for (size_t j = first; j < end; j++) {
         const double factor = 1 + (double)(j * 37 % 101) / 101;
         for (size_t i = 0; i < m; i++) {
-            const double x = factor * get(data->setup.type, matrix, i + j * m);
+            const double x = factor * wi_dense_get(data->setup.type, matrix, i + j * m);
             to.value[i] += x;
             to.size[i] += fabs(x);
         }
@@ -130,7 +120,7 @@ static void times_triangle(const wi_data *data, sums x, sums to) {
     memset(to.size, 0, m * sizeof *to.size);
     for (size_t k = 0; k < m; k++)
         for (size_t i = k; i < m; i++) {
-            const double a = get(data->setup.type, data->host_x, i + k * m);
+            const double a = wi_dense_get(data->setup.type, data->host_x, i + k * m);
             to.value[i] += a * x.value[k];
             to.size[i] += fabs(a) * x.size[k];
         }
@@ -199,12 +189,6 @@ static bool check_trmm(void *problem, char *why, size_t bytes) {
            check_product(data, data->host_z, data->host_y, why, bytes);
 }
 
-static wi_roof roof_of(const wi_setup *setup) {
-    if (setup->type == WEFT_F32)
-        return WI_ROOF_FMA_F32;
-    return setup->ctx->kind == WI_CPU ? WI_ROOF_FMA_F64 : WI_ROOF_TENSOR_F64;
-}
-
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     const wi_setup *const s = &data->setup;
@@ -213,7 +197,7 @@ static void describe(const void *problem, const char *rung, wi_facts *facts) {
     *facts = (wi_facts){.size = {{s->extent[M], s->extent[N]}},
                         .bytes = (m * (m + 1) / 2 + 2 * m * n) * (double)weft_type_size(s->type),
                         .flops = m * m * n,
-                        .roof = roof_of(s)};
+                        .roof = wi_dense_roof(s)};
 }
 
 const wi_climb wi_trsm_climb = {

@@ -58,13 +58,38 @@ using wi_triangle_narrow = wi_triangle_fma_shape<T, 1, 8, 4, 3>;
  */
 constexpr size_t wi_triangle_block = (size_t)wi_triangle_side * wi_triangle_side;
 
+/* What trsm keeps of the blocks on the diagonal. Products with an inverse leave a residual that
+ * grows with the block's condition, the largest row sum of |inverse| |block|: it is 300 to 1000 for
+ * factors of random matrices, whose residuals are then a few units of rounding, as substitution
+ * leaves them. Beyond `most` the unknowns are corrected, once. */
+template <class T>
+struct wi_triangle_inverses {
+    static constexpr T most = 2048;
+    T *inverse, *block, *condition; /* of each */
+
+    static size_t bytes(size_t blocks) {
+        return blocks * (2 * wi_triangle_block + 1) * sizeof(T);
+    }
+    wi_triangle_inverses(T *memory, size_t blocks)
+        : inverse(memory), block(memory + blocks * wi_triangle_block),
+          condition(memory + 2 * blocks * wi_triangle_block) {}
+    __device__ static bool is_bad(T condition) {
+        return condition > most && condition - condition == 0;
+    }
+};
+template <class T>
+__device__ inline T wi_triangle_finite(T x) {
+    return x - x == 0 ? x : (T)0;
+}
+
 template <class T>
 struct wi_triangle_params {
     const T *t; /* T(0, 0) of these rows */
     ptrdiff_t t_row, t_column;
     T *x;
     ptrdiff_t x_row, x_column;
-    const T *diagonal; /* the blocks, or their inverses */
+    const T *diagonal; /* the blocks, or their inverses; of these, too: */
+    const T *blocks, *conditions;
     int order;
     size_t count;
     T alpha;
@@ -79,6 +104,8 @@ wi_triangle_params<T> wi_triangle_typed(const wi_triangle *t, wi_rows_part rows,
             (T *)t->x + first * t->x_row,
             t->x_row,
             t->x_column,
+            NULL,
+            NULL,
             NULL,
             (int)rows.count,
             t->count,
@@ -159,7 +186,7 @@ struct wi_triangle_fma {
 
     /* f(x, sum) for the thread's elements of a block of X. */
     template <class F>
-    __device__ void each_own(T *x, const F &f) const {
+    __device__ void each_own(T *x, const F &f) {
 #pragma unroll
         for (int g = 0; g < groups; g++)
 #pragma unroll
@@ -232,6 +259,20 @@ struct wi_triangle_panel {
         });
     }
 
+    /* At once, in place of what is there. */
+    __device__ void replace_diagonal(T *t, const T *blocks, int r) const {
+        const T *const from = blocks + r * wi_triangle_block;
+        each<side, side>(true, [&](int i, int k) { t[i + k * t_stride] = from[i + k * side]; });
+        __syncthreads();
+    }
+    /* Which of the rows' blocks need a correction, a bit each. */
+    __device__ unsigned bad_blocks(int blocks) const {
+        unsigned bad = 0;
+        for (int r = 0; r < blocks; r++)
+            bad |= wi_triangle_inverses<T>::is_bad(p.conditions[r]) ? 1u << r : 0;
+        return bad;
+    }
+
     __device__ T *block_of_x(int r) const {
         return x + r * side * x_stride;
     }
@@ -263,26 +304,49 @@ struct wi_triangle_panel {
     }
 
     /* X(r) = alpha X(r) - sums, and then the diagonal's inverse times that. */
-    __device__ void solve_block(Sums &sums, const T *t, int r) const {
+    __device__ void solve_block(Sums &sums, T *t, int r, bool is_bad) const {
         T *const own = block_of_x(r);
         sums.each_own(own, [&](T &own_x, T sum) { own_x = p.alpha * own_x - sum; });
         __syncthreads();
         sums.clear();
         sums.add_triangle(t, own);
         __syncthreads();
+        if (is_bad)
+            correct(sums, t, r);
         sums.each_own(own, [&](T &own_x, T sum) { own_x = sum; });
+    }
+    /* sums += inverse (X(r) - T sums), sums being the unknowns. Where infinity is among these there
+     * is nothing to correct. */
+    __device__ void correct(Sums &sums, T *t, int r) const {
+        T *const own = block_of_x(r);
+        sums.each_own(own, [&](T &own_x, T &sum) {
+            const T right = own_x;
+            own_x = sum;
+            sum = -right;
+        });
+        replace_diagonal(t, p.blocks, r);
+        sums.add_triangle(t, own);
+        __syncthreads();
+        sums.each_own(own, [&](T &own_x, T &sum) {
+            const T unknown = own_x;
+            own_x = wi_triangle_finite(-sum);
+            sum = unknown;
+        });
+        replace_diagonal(t, p.diagonal, r);
+        sums.add_triangle(t, own);
+        __syncthreads();
     }
 
     /* What a step adds to the sums of its row of blocks, and what becomes of them. */
     template <bool solves>
-    __device__ void take(Sums &sums, const T *t, step now) const {
+    __device__ void take(Sums &sums, T *t, step now, unsigned bad) const {
         const bool on_diagonal = now.s == now.r;
         if (on_diagonal && !solves)
             sums.add_triangle(t, block_of_x(now.r));
         if (!on_diagonal)
             sums.add_block(t, block_of_x(now.s));
         if (on_diagonal && solves)
-            solve_block(sums, t, now.r);
+            solve_block(sums, t, now.r, bad >> now.r & 1);
         if (now.s == 0 && !solves) {
             __syncthreads();
             sums.each_own(block_of_x(now.r), [&](T &own_x, T sum) { own_x = p.alpha * sum; });
@@ -299,12 +363,13 @@ struct wi_triangle_panel {
             load_x(r);
         for (int slot = 0; slot < Shape::slots; slot++)
             fetch<solves>(next, slot, blocks);
+        const unsigned bad = solves ? bad_blocks(blocks) : 0;
         Sums sums;
         sums.clear();
         for (int slot = 0; now.r >= 0 && now.r < blocks; now = after<solves>(now)) {
             wi_async_wait<Shape::slots - 1>();
             __syncthreads();
-            take<solves>(sums, memory + slot * t_size, now);
+            take<solves>(sums, memory + slot * t_size, now, bad);
             __syncthreads();
             fetch<solves>(next, slot, blocks);
             slot = slot + 1 == Shape::slots ? 0 : slot + 1;
@@ -350,7 +415,7 @@ template <class T>
 struct wi_triangle_work {
     weft_context *ctx;
     const wi_triangle *t;
-    T *diagonal; /* its blocks, or their inverses, one after another */
+    T *diagonal; /* its blocks, one after another; to solve, wi_triangle_inverses */
     wi_triangle_way way;
 
     size_t blocks() const {
@@ -378,7 +443,13 @@ struct wi_triangle_work {
     template <bool solves>
     weft_status run_rows(wi_rows_part part, T alpha) const {
         wi_triangle_params<T> p = wi_triangle_typed(t, part, alpha);
-        p.diagonal = diagonal + part.first / wi_triangle_side * wi_triangle_block;
+        const size_t before = part.first / wi_triangle_side;
+        p.diagonal = diagonal + before * wi_triangle_block;
+        if (solves) {
+            const wi_triangle_inverses<T> known(diagonal, blocks());
+            p.blocks = known.block + before * wi_triangle_block;
+            p.conditions = known.condition + before;
+        }
         return with_shape([&](auto shape) {
             using Shape = decltype(shape);
             return WEFT_LAUNCH((wi_triangle_panels<Shape, solves>), ctx,
@@ -395,18 +466,19 @@ size_t wi_triangle_product_bytes(const weft_context *ctx, const wi_triangle *t) 
     return wi_triangle_bytes(ctx, t, {0, t->order}, work.rows(), wi_gemm_most_bytes);
 }
 template <class T>
-size_t wi_triangle_diagonal_bytes(const wi_triangle *t) {
-    return wi_gemm_pieces(t->order, wi_triangle_side) * wi_triangle_block * sizeof(T);
+size_t wi_triangle_diagonal_bytes(const wi_triangle *t, bool solves) {
+    const size_t blocks = wi_gemm_pieces(t->order, wi_triangle_side);
+    return solves ? wi_triangle_inverses<T>::bytes(blocks) : blocks * wi_triangle_block * sizeof(T);
 }
 
 /* Takes all memory that the call needs, and runs `body`: it prepares the blocks on the diagonal,
  * and does the rest. */
-template <class T, class F>
+template <class T, bool solves, class F>
 weft_status wi_triangle_queue(weft_context *ctx, const wi_triangle *t, const F &body) {
     wi_triangle_work<T> work = {ctx, t, NULL, wi_triangle_choose<T>(ctx, t)};
     const size_t bytes = wi_triangle_product_bytes<T>(ctx, t);
     weft_status status =
-        wi_gpu_alloc(ctx, (void **)&work.diagonal, wi_triangle_diagonal_bytes<T>(t));
+        wi_gpu_alloc(ctx, (void **)&work.diagonal, wi_triangle_diagonal_bytes<T>(t, solves));
     if (status != WEFT_OK)
         return status;
     if (bytes > 0)

@@ -121,7 +121,7 @@ struct wi_triangle_tensor {
     }
     /* f(x, sum) for the thread's elements of a block of X. */
     template <class F>
-    __device__ void each_own(double *x, const F &f) const {
+    __device__ void each_own(double *x, const F &f) {
 #pragma unroll
         for (int p = 0; p < pieces; p++)
 #pragma unroll

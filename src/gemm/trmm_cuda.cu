@@ -39,7 +39,7 @@ static weft_status multiply(const wi_triangle_work<T> &work, wi_rows_part rows) 
 
 template <class T>
 static weft_status run(weft_context *ctx, const wi_triangle *t) {
-    return wi_triangle_queue<T>(ctx, t, [&](const wi_triangle_work<T> &work) {
+    return wi_triangle_queue<T, false>(ctx, t, [&](const wi_triangle_work<T> &work) {
         const weft_status status =
             WEFT_LAUNCH(copy_diagonal<T>, ctx, (unsigned)work.blocks(), copiers, 0, (const T *)t->t,
                         t->t_row, t->t_column, t->order, t->unit, work.diagonal);

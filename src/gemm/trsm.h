@@ -22,9 +22,10 @@ enum {
     WI_TRSM_CHAIN_MOST = 8 /* right-hand sides that the rung chain takes */
 };
 
-/* On a GPU: the inverses of T's blocks on the diagonal, 64 x 64 each, one after another: (i, k) of
- * one at i + 64 k. The last is filled up with ones on its diagonal. */
-weft_status wi_trsm_invert(weft_context *ctx, const wi_triangle *t, void *inverses);
+/* On a GPU: T's blocks on the diagonal, 64 x 64 each, their inverses and conditions, as
+ * wi_triangle_inverses has them in memory: (i, k) of one at i + 64 k. The last is filled up with
+ * ones on its diagonal. */
+weft_status wi_trsm_invert(weft_context *ctx, const wi_triangle *t, void *memory);
 
 /* Device memory that the rung users get takes, at most, while it is queued. */
 size_t wi_trsm_most_bytes(const weft_context *ctx, const wi_triangle_args *args);

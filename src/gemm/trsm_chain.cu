@@ -29,7 +29,7 @@ struct wi_chain_params {
     int count;
     bool backwards, aligned;
     T alpha;
-    const T *inverses;
+    wi_triangle_inverses<T> known;
     wi_lookback line; /* of which only the header is used */
     wi_pair *words;
 };
@@ -153,7 +153,7 @@ struct chain_rows {
     }
     /* The inverse lies by columns of T. */
     __device__ void fetch_inverse(T *to) const {
-        const T *const from = p.inverses + row * wi_triangle_block;
+        const T *const from = p.known.inverse + row * wi_triangle_block;
 #pragma unroll 2
         for (int e = (int)threadIdx.x; e < (int)wi_triangle_block; e += chain_threads)
             wi_async_copy<(int)sizeof(T)>(to + e % side + e / side * Shape::stride,
@@ -259,8 +259,45 @@ struct chain_rows {
         }
     }
 
+    /* Is the element in the triangle that counts? Zeros beyond would make NaN of infinity. */
+    __device__ bool keeps(int h, int column) const {
+        const int i = Tile::row(false, h);
+        return p.backwards ? column >= i : column <= i;
+    }
+    /* sums = a triangle of the blocks on the diagonal times `right`, with few registers. */
+    __device__ void multiply(const T *blocks, const T *right, T (&sums)[2][rhs]) const {
+        const T *const from = blocks + row * wi_triangle_block;
+#pragma unroll 1
+        for (int column = Tile::column(); column < Tile::column() + share; column++)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                const int e = Tile::row(false, h) + column * side;
+                const T at = from[p.backwards ? (int)wi_triangle_block - 1 - e : e];
+#pragma unroll
+                for (int r = 0; r < rhs; r++)
+                    if (keeps(h, column))
+                        sums[h][r] = wi_fma(at, right[column * rhs + r], sums[h][r]);
+            }
+    }
+    /* x += inverse (rest - T x). Where infinity is among these there is nothing to correct. */
+    __device__ void correct(T *rest, T (&x)[Shape::own]) const {
+        T right[Shape::own], sums[2][rhs] = {}, more[2][rhs] = {};
+        each_own([&](int k, int e) {
+            right[k] = rest[e];
+            rest[e] = x[k];
+        });
+        __syncthreads();
+        multiply(p.known.block, rest, sums);
+        join(sums, false,
+             [&](int k, int e, T sum) { rest[e] = wi_triangle_finite(right[k] - sum); });
+        multiply(p.known.inverse, rest, more);
+        join(more, false, [&](int k, int, T sum) { x[k] += sum; });
+    }
+
     /* X(row) = inverse (alpha B(row) - sums) */
-    __device__ void run() const {
+    __device__ void run(bool &is_bad) const {
+        if (threadIdx.x == 0)
+            is_bad = wi_triangle_inverses<T>::is_bad(p.known.condition[row]);
         Tile tile;
         T sums[2][rhs] = {}, b[Shape::own];
         each_own([&](int k, int e) {
@@ -270,16 +307,16 @@ struct chain_rows {
         take_known(tile, sums);
         T *const rest = known_of(row);
         join(sums, Shape::by_rows, [&](int k, int e, T sum) { rest[e] = p.alpha * b[k] - sum; });
-        T product[2][rhs] = {};
-        tile.add(rest, product, [&](int h, int column) {
-            const int i = Tile::row(false, h);
-            return p.backwards ? column >= i : column <= i; /* zeros would make NaN of infinity */
-        });
-        join(product, false, [&](int, int e, T x) {
-            wi_write_pair(word_of(row, e), (uint64_t)wi_bit_cast<wi_bits<T>>(x), epoch);
+        T product[2][rhs] = {}, x[Shape::own];
+        tile.add(rest, product, [&](int h, int column) { return keeps(h, column); });
+        join(product, false, [&](int k, int, T sum) { x[k] = sum; });
+        if (is_bad)
+            correct(rest, x);
+        each_own([&](int k, int e) {
+            wi_write_pair(word_of(row, e), (uint64_t)wi_bit_cast<wi_bits<T>>(x[k]), epoch);
             T *const to = place_of(e);
             if (to)
-                *to = x;
+                *to = x[k];
         });
     }
 };
@@ -291,6 +328,7 @@ __global__ void __launch_bounds__(chain_threads, 2)
     using T = typename Shape::T;
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(uint64_t, taken, );
+    WEFT_SHARED(bool, is_bad, ); /* read from memory long before it is asked for */
     T *const slots = (T *)memory, *const known = slots + Shape::slots * Shape::size;
     const uint64_t epoch = wi_lookback_epoch(p.line);
     for (;;) {
@@ -300,7 +338,7 @@ __global__ void __launch_bounds__(chain_threads, 2)
         const size_t row = taken;
         if (row * Shape::side >= p.order)
             break;
-        chain_rows<Shape>{p, slots, known, epoch, row}.run();
+        chain_rows<Shape>{p, slots, known, epoch, row}.run(is_bad);
     }
     if (threadIdx.x == 0)
         wi_lookback_leave(p.line, gridDim.x);
@@ -332,7 +370,7 @@ static bool is_aligned(const wi_triangle *t) {
 }
 
 template <class T>
-static weft_status launch_count(weft_context *ctx, const wi_triangle *t, const T *inverses) {
+static weft_status launch_count(weft_context *ctx, const wi_triangle *t, T *memory) {
     static const char key = 0;
     const int rhs = t->count < 3 ? (int)t->count : WI_TRSM_CHAIN_MOST;
     const size_t words = wi_gemm_pieces(t->order, wi_triangle_side) * wi_triangle_side * rhs;
@@ -343,10 +381,11 @@ static weft_status launch_count(weft_context *ctx, const wi_triangle *t, const T
         return status;
     wi_lookback line = {};
     line.header = (wi_lookback_header *)scratch;
+    const wi_triangle_inverses<T> known(memory, wi_gemm_pieces(t->order, wi_triangle_side));
     const wi_chain_params<T> p = {
         (const T *)t->t,  t->t_row,    t->t_column,  (T *)t->x,     t->x_row,
         t->x_column,      t->order,    t->args->lda, (int)t->count, t->backwards,
-        is_aligned<T>(t), (T)t->alpha, inverses,     line,          (wi_pair *)(line.header + 1)};
+        is_aligned<T>(t), (T)t->alpha, known,        line,          (wi_pair *)(line.header + 1)};
     switch (rhs) {
     case 1:
         return launch_layout<T, 1>(ctx, p);
@@ -359,14 +398,15 @@ static weft_status launch_count(weft_context *ctx, const wi_triangle *t, const T
 
 template <class T>
 static weft_status run(weft_context *ctx, const wi_triangle *t) {
-    T *inverses;
-    weft_status status = wi_gpu_alloc(ctx, (void **)&inverses, wi_triangle_diagonal_bytes<T>(t));
+    T *memory;
+    weft_status status =
+        wi_gpu_alloc(ctx, (void **)&memory, wi_triangle_diagonal_bytes<T>(t, true));
     if (status != WEFT_OK)
         return status;
-    status = wi_trsm_invert(ctx, t, inverses);
+    status = wi_trsm_invert(ctx, t, memory);
     if (status == WEFT_OK)
-        status = launch_count<T>(ctx, t, inverses);
-    const weft_status freed = wi_gpu_free(ctx, inverses);
+        status = launch_count<T>(ctx, t, memory);
+    const weft_status freed = wi_gpu_free(ctx, memory);
     return status == WEFT_OK ? freed : status;
 }
 

@@ -63,14 +63,47 @@ struct inversion {
         }
         __syncthreads();
     }
+
+    static constexpr int sharers = inverters / wi_triangle_side; /* threads of a row */
+    /* sum(l(row, k) f(k)) up to the diagonal, by the row's threads together. */
+    template <class F>
+    __device__ T row_sum(F f) const {
+        const int row = (int)threadIdx.x / sharers;
+        T sum = 0;
+        for (int k = (int)threadIdx.x % sharers; k <= row; k += sharers)
+            sum = wi_fma(fabs(l[row][k]), f(k), sum);
+#pragma unroll
+        for (int step = 1; step < sharers; step *= 2)
+            sum += __shfl_xor_sync(wi_all_lanes, sum, step);
+        return sum;
+    }
+    /* By all threads: the largest of the rows' sums. */
+    __device__ T largest(T sum) const {
+        sum = wi_warp_reduce(sum, [](T a, T b) { return fmax(a, b); });
+        if (wi_lane() == 0)
+            product[threadIdx.x / 32] = sum;
+        __syncthreads();
+        for (int w = 0; w < inverters / 32; w++)
+            sum = fmax(sum, product[w]);
+        return sum;
+    }
 };
+
+template <class T>
+__device__ void store_triangle(const T (&l)[wi_triangle_side][stride], T *blocks) {
+    T *const to = blocks + (size_t)blockIdx.x * wi_triangle_block;
+    for (int e = (int)threadIdx.x; e < (int)wi_triangle_block; e += inverters)
+        to[e] = l[e % wi_triangle_side][e / wi_triangle_side];
+}
 
 /* Beyond the last row there are ones on the diagonal. */
 template <class T>
 __global__ void __launch_bounds__(inverters)
-    invert(const T *t, ptrdiff_t t_row, ptrdiff_t t_column, size_t order, bool unit, T *inverses) {
+    invert(const T *t, ptrdiff_t t_row, ptrdiff_t t_column, size_t order, bool unit,
+           wi_triangle_inverses<T> to) {
     WEFT_SHARED(T, l, [wi_triangle_side][stride]);
     WEFT_SHARED(T, product, [wi_triangle_block / 4]);
+    WEFT_SHARED(T, size, [wi_triangle_side]); /* of the block's rows */
     const size_t first = (size_t)blockIdx.x * wi_triangle_side, left = order - first;
     const T *const from = t + (ptrdiff_t)first * (t_row + t_column);
     const bool down = t_row == 1 || t_row == -1;
@@ -82,12 +115,18 @@ __global__ void __launch_bounds__(inverters)
     }
     __syncthreads();
     const inversion<T> block = {l, product};
+    store_triangle(l, to.block);
+    const T of_row = block.row_sum([](int) { return (T)1; });
+    if (threadIdx.x % block.sharers == 0)
+        size[threadIdx.x / block.sharers] = of_row;
+    __syncthreads();
     block.substitute();
-    for (int size = strip; size < wi_triangle_side; size *= 2)
-        block.join(size);
-    T *const to = inverses + (size_t)blockIdx.x * wi_triangle_block;
-    for (int e = (int)threadIdx.x; e < (int)wi_triangle_block; e += inverters)
-        to[e] = l[e % wi_triangle_side][e / wi_triangle_side];
+    for (int half = strip; half < wi_triangle_side; half *= 2)
+        block.join(half);
+    store_triangle(l, to.inverse);
+    const T condition = block.largest(block.row_sum([&](int k) { return size[k]; }));
+    if (threadIdx.x == 0)
+        to.condition[blockIdx.x] = condition;
 }
 
 /* X(rows) = alpha T(rows, rows) \ X(rows) */
@@ -106,20 +145,20 @@ static weft_status solve(const wi_triangle_work<T> &work, wi_rows_part rows, dou
 }
 
 template <class T>
-static weft_status launch_inverters(weft_context *ctx, const wi_triangle *t, T *inverses) {
-    return WEFT_LAUNCH(invert<T>, ctx, (unsigned)wi_gemm_pieces(t->order, wi_triangle_side),
-                       inverters, 0, (const T *)t->t, t->t_row, t->t_column, t->order, t->unit,
-                       inverses);
+static weft_status launch_inverters(weft_context *ctx, const wi_triangle *t, T *memory) {
+    const size_t blocks = wi_gemm_pieces(t->order, wi_triangle_side);
+    return WEFT_LAUNCH(invert<T>, ctx, (unsigned)blocks, inverters, 0, (const T *)t->t, t->t_row,
+                       t->t_column, t->order, t->unit, (wi_triangle_inverses<T>(memory, blocks)));
 }
 
-weft_status wi_trsm_invert(weft_context *ctx, const wi_triangle *t, void *inverses) {
-    return t->type == WEFT_F64 ? launch_inverters(ctx, t, (double *)inverses)
-                               : launch_inverters(ctx, t, (float *)inverses);
+weft_status wi_trsm_invert(weft_context *ctx, const wi_triangle *t, void *memory) {
+    return t->type == WEFT_F64 ? launch_inverters(ctx, t, (double *)memory)
+                               : launch_inverters(ctx, t, (float *)memory);
 }
 
 template <class T>
 static weft_status run(weft_context *ctx, const wi_triangle *t) {
-    return wi_triangle_queue<T>(ctx, t, [&](const wi_triangle_work<T> &work) {
+    return wi_triangle_queue<T, true>(ctx, t, [&](const wi_triangle_work<T> &work) {
         const weft_status status = wi_trsm_invert(ctx, t, work.diagonal);
         return status == WEFT_OK ? solve(work, {0, t->order}, t->alpha) : status;
     });
@@ -127,9 +166,10 @@ static weft_status run(weft_context *ctx, const wi_triangle *t) {
 
 size_t wi_trsm_most_bytes(const weft_context *ctx, const wi_triangle_args *args) {
     const wi_triangle t = wi_triangle_of(args);
-    return t.type == WEFT_F64
-               ? wi_triangle_product_bytes<double>(ctx, &t) + wi_triangle_diagonal_bytes<double>(&t)
-               : wi_triangle_product_bytes<float>(ctx, &t) + wi_triangle_diagonal_bytes<float>(&t);
+    return t.type == WEFT_F64 ? wi_triangle_product_bytes<double>(ctx, &t) +
+                                    wi_triangle_diagonal_bytes<double>(&t, true)
+                              : wi_triangle_product_bytes<float>(ctx, &t) +
+                                    wi_triangle_diagonal_bytes<float>(&t, true);
 }
 
 weft_status wi_trsm_halves(weft_context *ctx, const void *args) {

@@ -27,12 +27,11 @@ static size_t first_spoiled(const triangle *p, const long double *a, const long 
     return first;
 }
 
-/* Inverses of blocks on the diagonal, which are far from singular here, cost a few times as much.
- */
+/* Inverses of blocks on the diagonal cost a few times as much, but for those that are corrected. */
 static double slack_of(const triangle *p) {
     const bool inverts =
         !p->row || strcmp(p->row->name, "halves") == 0 || strcmp(p->row->name, "chain") == 0;
-    return inverts ? 8 : 2;
+    return inverts && !p->bad ? 8 : 2;
 }
 
 /* |op(A) X - alpha B| is small where the unknowns are numbers; no other is one. */
@@ -68,17 +67,20 @@ static void all_rungs(weft_context *ctx) {
 #ifdef WEFT_EMU
 enum {
     SINGULAR_STEP = 5,
+    BAD_STEP = 5,
     LONG_STEP = 13
 };
 #else
 enum {
     SINGULAR_STEP = 1,
+    BAD_STEP = 1,
     LONG_STEP = 1
 };
 #endif
 
 enum {
-    LONG = 390
+    LONG = 390,
+    BAD = 150
 };
 
 /* A zero on the diagonal is no error: what is found before it is right. */
@@ -103,6 +105,48 @@ static void singular(weft_context *ctx) {
             fill_b(&r.random, &p, r.source[B]);
             const size_t zero = test_below(&r.random, 70);
             test_store(p.type, r.source[A], place_of(&p, A, zero, zero), (test_value){.f = 0});
+            run_filled(&r, &p);
+        }
+    rig_close(&r);
+}
+
+/* B = op(A) X for a random X, of a triangle that is filled. */
+static void fill_product(rig *r, const triangle *p) {
+    fill_b(&r->random, p, r->source[B]);
+    long double *const a = widened_a(p, r->source[A]), *const x = widened_b(p, r->source[B]);
+    for (size_t e = 0; e < p->m * p->n; e++)
+        x[e] = test_unit(&r->random);
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++)
+            test_store(p->type, r->source[B], place_of(p, B, i, j),
+                       (test_value){.f = (double)product_at(p, a, x, i, j).sum});
+    free(a);
+    free(x);
+}
+
+/* Blocks on the diagonal are badly conditioned, and the unknowns are not large for all that. */
+static void badly_conditioned(weft_context *ctx) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_trsm_ladder, rows);
+    rig r = rig_open(ctx, ARRAYS, CAPACITY);
+    r.subject = &trsm;
+    for (size_t k = 0; k < count; k++)
+        for (size_t stored = test_below(&r.random, BAD_STEP); stored < STORED; stored += BAD_STEP) {
+            const bool right = flags_of(stored) & WEFT_RIGHT;
+            const size_t nrhs = draw_count(&r.random, rows[k]);
+            triangle p = {.row = rows[k],
+                          .type = test_below(&r.random, 2) ? WEFT_F32 : WEFT_F64,
+                          .how = flags_of(stored) & ~(unsigned)WEFT_UNIT_DIAGONAL,
+                          .m = right ? nrhs : BAD,
+                          .n = right ? BAD : nrhs,
+                          .ld = {BAD, right ? (nrhs > BAD ? nrhs : BAD) : BAD},
+                          .alpha = 1,
+                          .bad = true,
+                          .device = ALL_ON_DEVICE,
+                          .one_unit = test_below(&r.random, 2),
+                          .less_room = test_below(&r.random, 4) == 0};
+            fill_a(&r.random, &p, r.source[A]);
+            fill_product(&r, &p);
             run_filled(&r, &p);
         }
     rig_close(&r);
@@ -143,8 +187,8 @@ static void arguments(weft_context *ctx) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_rungs),  TEST_ON_EACH_PLACE(singular),
-        TEST_ON_EACH_PLACE(long_chain), cmocka_unit_test(test_threads),
-        TEST_ON_EACH_PLACE(arguments),
+        TEST_ON_EACH_PLACE(long_chain), TEST_ON_EACH_PLACE(badly_conditioned),
+        cmocka_unit_test(test_threads), TEST_ON_EACH_PLACE(arguments),
     };
     return cmocka_run_group_tests_name("trsm", tests, NULL, NULL);
 }

@@ -185,38 +185,30 @@ static weft_status run_checked(weft_context *ctx, const wi_ladder *ladder, wi_ca
     return a->segments > 0 ? wi_call_run(ctx, call, run, &(by_segment){ladder, a}) : WEFT_OK;
 }
 
-weft_status wi_group_by_segment(weft_context *ctx, const wi_ladder *ladder, wi_group_args *args,
-                                weft_type offset_type) {
-    wi_call call;
-    wi_call_begin(&call, args->call, 0, 0);
-    const weft_status status = describe(ctx, &call, args, offset_type);
-    return status == WEFT_OK ? run_checked(ctx, ladder, &call, args) : status;
-}
-
 static weft_status run_share(weft_context *rank, void *user);
 
 /* Offsets are searched and sent through host memory, so GPUs that hold x keep to one. */
-static bool wants_gpus(weft_context *ctx, const void *x, size_t n, size_t size) {
-    return wi_gpus_forced(ctx, &wi_group_ladder) ||
-           (wi_is_host(ctx, x) && wi_gpus_wanted(ctx, &wi_group_ladder, x, n, size));
+static bool wants_gpus(weft_context *ctx, const wi_group_request *r) {
+    const wi_group_args *const a = &r->args;
+    return wi_gpus_forced(ctx, r->ladder) ||
+           (wi_is_host(ctx, a->x) &&
+            wi_gpus_wanted(ctx, r->ladder, a->x, a->n, weft_type_size(a->type)));
 }
 
-static weft_status reduce_segments(weft_context *ctx, wi_group_request r) {
-    wi_group_args *const a = &r.args;
+weft_status wi_group_by_segment(weft_context *ctx, wi_group_request *r, weft_status status) {
+    wi_group_args *const a = &r->args;
     wi_call call;
-    weft_status status = wi_reduce_check_op(ctx, a->call, r.op, a->type, &a->op);
     wi_call_begin(&call, a->call, 0, 0);
     call.distributed = true;
-    if (status == WEFT_OK) {
-        a->result_type = wi_reduce_result_type(a->op, a->type);
-        status = describe(ctx, &call, a, r.offset_type);
-    }
-    if (status == WEFT_OK && wants_gpus(ctx, a->x, a->n, weft_type_size(a->type)))
-        return wi_gpus_run(ctx, &wi_group_ladder, a->call, run_share, &r);
+    if (status == WEFT_OK)
+        status = describe(ctx, &call, a, r->offset_type);
+    if (status == WEFT_OK && wants_gpus(ctx, r))
+        return wi_gpus_run(ctx, r->ladder, a->call, run_share, r);
     if (wi_is_dist(ctx))
-        return wi_dist_run(ctx, &wi_group_ladder, a->call, a->type,
-                           wi_alike(wi_alike(0, r.op), r.offset_type), status, &r);
-    return status == WEFT_OK ? run_checked(ctx, &wi_group_ladder, &call, a) : status;
+        return wi_dist_run(ctx, r->ladder, a->call, a->type,
+                           wi_alike(wi_alike(wi_alike(0, r->op), r->offset_type), a->result_type),
+                           status, r);
+    return status == WEFT_OK ? run_checked(ctx, r->ladder, &call, a) : status;
 }
 
 /* On a place of several GPUs: each has a share of x, and one of the segments, where y lies. */
@@ -231,20 +223,27 @@ static weft_status run_share(weft_context *rank, void *user) {
     a->segments = of_y.n;
     a->y = wi_share_of(a->y, of_y, width);
     a->starts = wi_share_of(a->starts, of_y, a->start_bytes);
-    return reduce_segments(rank, r);
+    return wi_group_by_segment(rank, &r, WEFT_OK);
 }
 
 weft_status weft_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
                                  const void *x, size_t segments, weft_type offset_type,
                                  const void *offsets, void *y) {
-    const wi_group_request r = {.args = {.call = "weft_reduce_segments",
-                                         .type = type,
-                                         .n = n,
-                                         .segments = segments,
-                                         .x = x,
-                                         .starts = offsets,
-                                         .y = y},
-                                .op = op,
-                                .offset_type = offset_type};
-    return wi_check_context(ctx) == WEFT_OK ? reduce_segments(ctx, r) : WEFT_EARG;
+    wi_group_request r = {.ladder = &wi_group_ladder,
+                          .pieces = &wi_group_rounded_pieces,
+                          .args = {.call = "weft_reduce_segments",
+                                   .type = type,
+                                   .n = n,
+                                   .segments = segments,
+                                   .x = x,
+                                   .starts = offsets,
+                                   .y = y},
+                          .op = op,
+                          .offset_type = offset_type};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status = wi_reduce_check_op(ctx, r.args.call, op, type, &r.args.op);
+    if (status == WEFT_OK)
+        r.args.result_type = wi_reduce_result_type(r.args.op, type);
+    return wi_group_by_segment(ctx, &r, status);
 }

@@ -45,12 +45,32 @@ typedef struct wi_group_cut {
 } wi_group_cut;
 wi_group_cut wi_group_cut_at(const wi_group_args *a, size_t segments, int rank, int size);
 
-/* weft_reduce_segments as the user called it; `args` has its arrays. */
+struct wi_group_pieces;
+
+/* A call by segment as the user made it; `args` has its arrays. */
 typedef struct wi_group_request {
+    const wi_ladder *ladder;
+    const struct wi_group_pieces *pieces;
     wi_group_args args;
     weft_op op;
     weft_type offset_type;
 } wi_group_request;
+
+/* Segments that are cut between ranks. */
+typedef struct wi_group_pieces {
+    size_t words; /* of 8 bytes: what ranks exchange of a piece */
+    /* Reduces elements [from, end) of this rank. */
+    weft_status (*reduce)(weft_context *ctx, const char *call, const wi_group_args *column,
+                          size_t from, size_t end, uint64_t *piece);
+    /* *result = pieces that follow one another, at most one of each rank, joined. */
+    void (*join)(weft_context *ctx, const wi_group_args *column, const uint64_t *pieces, int count,
+                 uint64_t *result);
+    /* The request, for other elements, segments and results, on a rank's own place. */
+    weft_status (*segments)(weft_context *child, const wi_group_request *r, size_t n, const void *x,
+                            size_t segments, weft_type offset_type, const void *offsets, void *y);
+} wi_group_pieces;
+
+extern const wi_group_pieces wi_group_rounded_pieces; /* as weft_reduce does */
 
 /* The bytes that a call moves at least, and the threads that it is worth. */
 double wi_group_bytes(const wi_group_args *a);
@@ -61,10 +81,9 @@ int wi_group_team(const weft_context *ctx, const wi_group_args *a);
 weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, size_t segments,
                                     weft_type offset_type, const void *offsets);
 
-/* Checks the arrays of a call by segment, and runs it by a ladder: args has everything but
- * start_bytes. */
-weft_status wi_group_by_segment(weft_context *ctx, const wi_ladder *ladder, wi_group_args *args,
-                                weft_type offset_type);
+/* Checks the arrays of a call by segment, and runs it: r has everything but start_bytes. `status`
+ * is what the call's own checks have said. */
+weft_status wi_group_by_segment(weft_context *ctx, wi_group_request *r, weft_status status);
 
 /* The rungs. */
 weft_status wi_group_serial(weft_context *ctx, const void *args);
@@ -98,6 +117,7 @@ typedef struct wi_group_way {
     bool rounds; /* as weft_reduce does; rung `one_pass` can do it */
     size_t (*bytes)(const weft_context *ctx, const wi_group_args *a);  /* of `room`, on a cpu */
     weft_status (*prepare)(weft_context *ctx, const wi_group_args *a); /* on a GPU */
+    const wi_group_pieces *pieces;
 } wi_group_way;
 
 /* One reduction by key, on memory that the place can access directly. */
@@ -118,11 +138,12 @@ extern const wi_ladder wi_group_keys_ladder;
 weft_status wi_group_check_keys(weft_context *ctx, const char *call, size_t width, size_t columns,
                                 const void *column);
 /* Checks the arrays of a call by key, and runs it: k has everything but start_bytes, and of each
- * column op, types, x and y. */
-weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k);
+ * column op, types, x and y. `status` is what the call's own checks have said. */
+weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k, weft_status status);
 
 weft_status wi_group_keys_select(weft_context *ctx, const void *args);
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args);
+weft_status wi_group_keys_bulk(weft_context *ctx, const void *args);
 /* Over ranks: gets wi_dist_args. */
 weft_status wi_group_keys_ranks(weft_context *ctx, const void *args);
 
@@ -146,6 +167,8 @@ typedef struct wi_group_scan_args {
     const void *x;
     void *y;              /* may be x */
     const uint8_t *heads; /* 1 where a segment begins; aligned to 16 bytes */
+    const void *keys;     /* NULL if segments are asked for; a rung that compares them itself */
+    size_t width;         /* gets no heads */
 } wi_group_scan_args;
 
 /* weft_scan_segments or weft_scan_by_key as the user called it. */
@@ -162,6 +185,7 @@ weft_status wi_group_scan_ranks(weft_context *ctx, const void *request);
 weft_status wi_group_scan_serial(weft_context *ctx, const void *args);
 weft_status wi_group_scan_blocks(weft_context *ctx, const void *args);
 weft_status wi_group_scan_tiles(weft_context *ctx, const void *args);
+weft_status wi_group_scan_bulk(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

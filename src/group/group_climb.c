@@ -52,14 +52,11 @@ weft_type wi_group_climb_type(const wi_setup *setup) {
 weft_status wi_group_climb_make(const wi_setup *setup, void **problem) {
     const size_t bytes =
         wi_group_climb_segments(setup->n) * weft_type_size(wi_group_climb_type(setup));
-    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, bytes, problem);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_data_add_y(*problem, (wi_group_climb_segments(setup->n) + 1) * sizeof(uint64_t),
-                           fill_offsets);
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    const weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, bytes, problem);
+    return status == WEFT_OK
+               ? wi_data_add_y(*problem, (wi_group_climb_segments(setup->n) + 1) * sizeof(uint64_t),
+                               fill_offsets)
+               : status;
 }
 
 static weft_status call(void *problem) {
@@ -162,14 +159,12 @@ const wi_climb wi_group_climb = {
 /* ---- group_scan ---- */
 
 static weft_status make_scan(const wi_setup *setup, void **problem) {
-    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_data_add_y(*problem, (wi_group_climb_segments(setup->n) + 1) * sizeof(uint64_t),
-                           fill_offsets);
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    const weft_status status =
+        wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
+    return status == WEFT_OK
+               ? wi_data_add_y(*problem, (wi_group_climb_segments(setup->n) + 1) * sizeof(uint64_t),
+                               fill_offsets)
+               : status;
 }
 
 static weft_status call_scan(void *problem) {
@@ -237,13 +232,9 @@ static void fill_keys(void *user, int rank, int team) {
 
 static weft_status make_keys(const wi_setup *setup, void **problem) {
     const size_t room = sizeof(uint64_t) + setup->n * (sizeof(double) + sizeof(uint32_t));
-    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, room, problem);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_data_add_y(*problem, setup->n * sizeof(uint32_t), fill_keys);
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    const weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, room, problem);
+    return status == WEFT_OK ? wi_data_add_y(*problem, setup->n * sizeof(uint32_t), fill_keys)
+                             : status;
 }
 
 static weft_status call_keys(void *problem) {

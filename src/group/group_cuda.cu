@@ -9,7 +9,8 @@
  * A block takes consecutive tiles. Asynchronous copies bring a tile's elements and the offsets of
  * its ends to shared memory while the tile before it is reduced. There a thread reduces a short
  * segment by itself, and a warp a long one. A tile without ends has no segments to find: each
- * thread adds its elements to a state that it keeps from tile to tile.
+ * thread adds its elements to a state that it keeps from tile to tile. One with a single end is two
+ * such stretches.
  *
  * The first segment of a tile may have begun in tiles before, and what is behind the last end is
  * carried on to those that follow. The block that ends last carries on from block to block, and
@@ -171,11 +172,11 @@ struct wi_path_walk {
 
     __device__ void bring_tile(const wi_path_tile &t, unsigned half) const {
         unsigned char *const to = shared.tile[half], *const behind = to + behind_elements(t);
-        wi_bring<true>(to, p.x, t.element, t.elements);
+        wi_bring<true>(to, p.x, p.starts.n, t.element, t.elements);
         if (p.starts.bytes == 4)
-            wi_bring<false>(behind, (const uint32_t *)p.starts.at, t.end + 1, known_ends(t));
+            wi_bring<false>(behind, (const uint32_t *)p.starts.at, count, t.end + 1, known_ends(t));
         else
-            wi_bring<false>(behind, (const uint64_t *)p.starts.at, t.end + 1, known_ends(t));
+            wi_bring<false>(behind, (const uint64_t *)p.starts.at, count, t.end + 1, known_ends(t));
         wi_async_commit();
     }
 
@@ -259,15 +260,29 @@ struct wi_path_walk {
                         });
     }
 
-    /* A tile that has come to shared memory. */
-    __device__ void take(const wi_path_tile &t, unsigned half) {
-        const wi_group_members<T> elements = elements_of(t, half);
-        if (t.ends == 0) {
+    /* A tile with one end at most: all threads reduce what is before it, then what is behind it. */
+    __device__ void take_whole(const wi_path_tile &t, const wi_group_members<T> &elements,
+                               unsigned end) {
+        unsigned from = 0, to = end;
+#pragma unroll 1
+        for (bool last = t.ends == 0;; last = true) {
             kept = reducer.combine(
-                kept, elements.template reduce<threads>(reducer, threadIdx.x, t.elements));
+                kept, elements.template reduce<threads>(reducer, from + threadIdx.x, to));
             has_kept = true;
-            return;
+            if (last)
+                return;
+            put_kept();
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                put_first(t, reducer.identity());
+                shared.carry[now ^ 1] = {reducer.identity(), 1};
+            }
+            from = end, to = t.elements;
         }
+    }
+
+    __device__ void take_segments(const wi_path_tile &t, const wi_group_members<T> &elements,
+                                  unsigned half) {
         if (has_kept)
             put_kept();
         if (p.starts.bytes == 4)
@@ -276,9 +291,28 @@ struct wi_path_walk {
             take_short(t, elements, ends_of<uint64_t>(t, half));
         __syncthreads();
         take_long(t, elements);
+        has_kept = false;
+    }
+
+    /* Where a tile's first end is; behind its elements, if it has none. */
+    __device__ unsigned first_end(const wi_path_tile &t, unsigned half) const {
+        if (t.ends == 0)
+            return t.elements;
+        return p.starts.bytes == 4 ? ends_of<uint32_t>(t, half).of(0)
+                                   : ends_of<uint64_t>(t, half).of(0);
+    }
+
+    /* A tile that has come to shared memory. */
+    __device__ void take(const wi_path_tile &t, unsigned half) {
+        const wi_group_members<T> elements = elements_of(t, half);
+        if (t.ends > 1)
+            take_segments(t, elements, half);
+        else
+            take_whole(t, elements, first_end(t, half));
+        if (t.ends == 0)
+            return;
         if (threadIdx.x == 0)
             shared.long_ones[now ^ 1] = 1;
-        has_kept = false;
         now ^= 1;
     }
 

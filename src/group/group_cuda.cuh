@@ -59,6 +59,32 @@ weft_status wi_with_group_reducer(wi_reduction op, F f) {
     });
 }
 
+/* Calls f with a tag of the keys' type. */
+template <class F>
+__device__ inline void wi_with_key(unsigned width, F f) {
+    if (width == 4)
+        f(wi_tag<uint32_t>{});
+    else if (width == 8)
+        f(wi_tag<uint64_t>{});
+    else if (width == 2)
+        f(wi_tag<uint16_t>{});
+    else
+        f(wi_tag<uint8_t>{});
+}
+
+/* Calls f(type tag, reducer) for the one column of a reduction by key, of elements of 4 or 8 bytes.
+ */
+template <class F>
+weft_status wi_with_one_column(const wi_group_keys_args *a, F f) {
+    return wi_with_type(a->column[0].type, [=](auto tag) -> weft_status {
+        using Element = typename decltype(tag)::type;
+        if constexpr (sizeof(Element) < 4)
+            return WEFT_EUNSUPPORTED; /* the ladder lets none through */
+        else
+            return wi_with_group_reducer<Element>(a->column[0].op, f);
+    });
+}
+
 /* What is open after some part of the array: the state of the segment that it leaves open, and
  * whether a segment ends within it. */
 template <class State>

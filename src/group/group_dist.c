@@ -8,67 +8,86 @@
 #include "comm/borders.h"
 #include "weft/reduce.h"
 
-enum {
-    END_WORDS = sizeof(wi_group_border) / sizeof(uint64_t)
-};
-
-weft_status wi_group_joining_open(weft_context *ctx, wi_group_joining *j) {
+weft_status wi_group_joining_open(weft_context *ctx, const wi_group_pieces *pieces,
+                                  wi_group_joining *j) {
     const size_t ranks = (size_t)ctx->comm->size;
     void *memory;
-    const weft_status status = wi_dist_take(ctx, ranks, sizeof *j->all + sizeof *j->parts, &memory);
-    j->all = memory;
-    j->parts = memory ? (wi_reduce_partial *)(j->all + ranks) : NULL;
+    j->pieces = pieces;
+    const size_t border = wi_group_border_words(j);
+    const weft_status status =
+        wi_dist_take(ctx, border + ranks * (border + pieces->words), sizeof *j->own, &memory);
+    j->own = memory;
+    j->all = memory ? j->own + border : NULL;
+    j->parts = memory ? j->all + ranks * border : NULL;
     return status;
 }
 
 void wi_group_joining_close(wi_group_joining *j) {
-    wi_host_free(j->all);
+    wi_host_free(j->own);
 }
 
-/* Reduces elements [from, end) of this rank. */
-static weft_status reduce_piece(weft_context *ctx, const char *name, const wi_group_args *column,
-                                size_t from, size_t end, wi_reduce_partial *part) {
+weft_status wi_group_share_ends(weft_context *ctx, const char *name, const wi_group_args *column,
+                                const wi_group_ends *ends, wi_group_joining *j) {
+    uint64_t *const head = j->own + WI_GROUP_BORDER, *const tail = head + j->pieces->words;
+    j->own[WI_GROUP_FLAGS] =
+        (ends->n > 0 ? WI_GROUP_HAS : 0) | (ends->through ? WI_GROUP_THROUGH : 0);
+    j->own[WI_GROUP_TAIL] = ends->tail;
+    weft_status status = j->pieces->reduce(ctx, name, column, 0, ends->head, head);
+    if (status == WEFT_OK)
+        status = j->pieces->reduce(ctx, name, column, ends->tail, ends->n, tail);
+    status = wi_agree(ctx, 0, status);
+    return status == WEFT_OK ? ctx->comm->calls->all_gather(ctx, j->own, j->all,
+                                                            wi_group_border_words(j), WEFT_U64)
+                             : status;
+}
+
+void wi_group_join(weft_context *ctx, const wi_group_args *column, const wi_group_joining *j,
+                   int first, uint64_t *result) {
+    const size_t words = j->pieces->words, bytes = words * sizeof *j->parts;
+    int count = 0;
+    memcpy(j->parts, wi_group_border_of(j, first) + WI_GROUP_BORDER + words, bytes);
+    count++;
+    for (int r = first + 1; r < ctx->comm->size; r++) {
+        const uint64_t *const border = wi_group_border_of(j, r);
+        if (!(border[WI_GROUP_FLAGS] & WI_GROUP_HAS))
+            continue;
+        memcpy(j->parts + (size_t)count * words, border + WI_GROUP_BORDER, bytes);
+        count++;
+        if (!(border[WI_GROUP_FLAGS] & WI_GROUP_THROUGH))
+            break;
+    }
+    j->pieces->join(ctx, column, j->parts, count, result);
+}
+
+/* ---- pieces as weft_reduce makes them ---- */
+
+static weft_status reduce_piece(weft_context *ctx, const char *call, const wi_group_args *column,
+                                size_t from, size_t end, uint64_t *piece) {
     const wi_reduce_args args = {.op = column->op,
                                  .type = column->type,
                                  .n = end - from,
                                  .x =
                                      (const char *)column->x + from * weft_type_size(column->type)};
-    *part = (wi_reduce_partial){.n = 0};
-    return end > from ? wi_reduce_part(ctx, name, &args, part) : WEFT_OK;
-}
-
-weft_status wi_group_share_ends(weft_context *ctx, const char *name, const wi_group_args *column,
-                                const wi_group_ends *ends, wi_group_joining *j) {
-    wi_group_border own = {.flags = (ends->n > 0 ? WI_GROUP_HAS : 0) |
-                                    (ends->through ? WI_GROUP_THROUGH : 0),
-                           .tail = ends->tail};
-    const uint64_t *all = NULL;
-    uint64_t words[END_WORDS];
-    weft_status status = reduce_piece(ctx, name, column, 0, ends->head, &own.head_part);
-    if (status == WEFT_OK)
-        status = reduce_piece(ctx, name, column, ends->tail, ends->n, &own.tail_part);
-    status = wi_agree(ctx, 0, status);
-    memcpy(words, &own, sizeof words);
-    if (status == WEFT_OK)
-        status = wi_all_words(ctx, words, END_WORDS, &all);
-    if (status == WEFT_OK)
-        memcpy(j->all, all, (size_t)ctx->comm->size * sizeof *j->all);
+    wi_reduce_partial part = {.n = 0};
+    const weft_status status = end > from ? wi_reduce_part(ctx, call, &args, &part) : WEFT_OK;
+    memcpy(piece, &part, sizeof part);
     return status;
 }
 
-void wi_group_join(weft_context *ctx, const wi_group_args *column, const wi_group_joining *j,
-                   int first, uint64_t *result) {
-    int count = 0;
-    j->parts[count++] = j->all[first].tail_part;
-    for (int r = first + 1; r < ctx->comm->size; r++) {
-        if (!(j->all[r].flags & WI_GROUP_HAS))
-            continue;
-        j->parts[count++] = j->all[r].head_part;
-        if (!(j->all[r].flags & WI_GROUP_THROUGH))
-            break;
-    }
-    wi_reduce_join(ctx, column->op, column->type, j->parts, count, result);
+static void join_pieces(weft_context *ctx, const wi_group_args *column, const uint64_t *pieces,
+                        int count, uint64_t *result) {
+    wi_reduce_join(ctx, column->op, column->type, (const void *)pieces, count, result);
 }
+
+static weft_status reduce_segments(weft_context *child, const wi_group_request *r, size_t n,
+                                   const void *x, size_t segments, weft_type offset_type,
+                                   const void *offsets, void *y) {
+    return weft_reduce_segments(child, r->op, r->args.type, n, x, segments, offset_type, offsets,
+                                y);
+}
+
+const wi_group_pieces wi_group_rounded_pieces = {sizeof(wi_reduce_partial) / sizeof(uint64_t),
+                                                 reduce_piece, join_pieces, reduce_segments};
 
 /* ---- runs of equal keys ---- */
 

@@ -14,12 +14,13 @@ typedef struct wi_group_ends {
     bool through;   /* the first segment is all of the part, and goes on behind */
 } wi_group_ends;
 
-/* What all know of the ends of a rank's part, for one column. */
-typedef struct wi_group_border {
-    uint64_t flags; /* WI_GROUP_HAS ... */
-    uint64_t tail;
-    wi_reduce_partial head_part, tail_part;
-} wi_group_border;
+/* What all know of the ends of a rank's part, for one column: words, and after these the pieces at
+ * both ends. */
+enum {
+    WI_GROUP_FLAGS, /* WI_GROUP_HAS ... */
+    WI_GROUP_TAIL,  /* where the tail begins */
+    WI_GROUP_BORDER
+};
 
 enum {
     WI_GROUP_HAS = 1, /* elements */
@@ -28,11 +29,21 @@ enum {
 
 /* The ends of all ranks, and room to join them. */
 typedef struct wi_group_joining {
-    wi_group_border *all;
-    wi_reduce_partial *parts;
+    const wi_group_pieces *pieces;
+    uint64_t *own, *all, *parts;
 } wi_group_joining;
 
-weft_status wi_group_joining_open(weft_context *ctx, wi_group_joining *j);
+/* Words of a border. */
+static inline size_t wi_group_border_words(const wi_group_joining *j) {
+    return WI_GROUP_BORDER + 2 * j->pieces->words;
+}
+/* The border of a rank. */
+static inline const uint64_t *wi_group_border_of(const wi_group_joining *j, int rank) {
+    return j->all + (size_t)rank * wi_group_border_words(j);
+}
+
+weft_status wi_group_joining_open(weft_context *ctx, const wi_group_pieces *pieces,
+                                  wi_group_joining *j);
 void wi_group_joining_close(wi_group_joining *j);
 
 /* Reduces both ends of this rank's part of x, and gives those of all ranks to each. */

@@ -38,7 +38,7 @@ static weft_status take_results(segments *s) {
     size_t all = 0;
     for (int r = 0; r < s->ctx->comm->size; r++)
         all += s->d.sent[r];
-    weft_status status = wi_group_joining_open(s->ctx, &s->joining);
+    weft_status status = wi_group_joining_open(s->ctx, s->request->pieces, &s->joining);
     if (status == WEFT_OK)
         status = take_room(s, s->d.count, &s->results);
     return status == WEFT_OK ? take_room(s, all, &s->answers) : status;
@@ -70,9 +70,9 @@ static weft_status reduce_inside(segments *s) {
         d->starts[k] -= e->head;
     char *const results = (char *)s->results + from * s->width;
     status = wi_local(
-        s->ctx, weft_reduce_segments(s->ctx->child, s->request->op, a->type, e->tail - e->head,
-                                     (const char *)a->x + e->head * weft_type_size(a->type),
-                                     end - from, WEFT_U64, d->starts + from, results));
+        s->ctx, s->request->pieces->segments(s->ctx->child, s->request, e->tail - e->head,
+                                             (const char *)a->x + e->head * weft_type_size(a->type),
+                                             end - from, WEFT_U64, d->starts + from, results));
     if (status == WEFT_OK && is_position(a->op))
         status = wi_dist_add(s->ctx, results, end - from, s->width, d->before + e->head);
     return status;
@@ -99,7 +99,7 @@ static weft_status put_joined(const segments *s, int first, size_t segment) {
     uint64_t result;
     wi_group_join(s->ctx, a, &s->joining, first, &result);
     if (is_position(a->op))
-        result += s->d.begins[first] + s->joining.all[first].tail;
+        result += s->d.begins[first] + wi_group_border_of(&s->joining, first)[WI_GROUP_TAIL];
     return wi_local(s->ctx,
                     weft_copy(s->ctx->child, (char *)a->y + segment * s->width, &result, s->width));
 }
@@ -114,7 +114,8 @@ static weft_status join_segments(const segments *s) {
             continue;
         if (s->d.cut[r]) {
             first = first < 0 ? before : first;
-            if (!(s->joining.all[r].flags & WI_GROUP_THROUGH) && first >= 0) {
+            const uint64_t flags = wi_group_border_of(&s->joining, r)[WI_GROUP_FLAGS];
+            if (!(flags & WI_GROUP_THROUGH) && first >= 0) {
                 status = put_joined(s, first, s->d.first[r]);
                 first = -1;
             }
@@ -146,16 +147,13 @@ static weft_status reduce_nothing(const segments *s) {
     const wi_group_args *const a = &r->args;
     return a->segments == 0
                ? WEFT_OK
-               : wi_local(s->ctx,
-                          weft_reduce_segments(s->ctx->child, r->op, a->type, 0, NULL, a->segments,
-                                               r->offset_type, a->starts, a->y));
+               : wi_local(s->ctx, r->pieces->segments(s->ctx->child, r, 0, NULL, a->segments,
+                                                      r->offset_type, a->starts, a->y));
 }
 
 weft_status wi_group_ranks(weft_context *ctx, const void *request) {
     const wi_group_request *const r = request;
-    segments s = {.ctx = ctx,
-                  .request = r,
-                  .width = weft_type_size(wi_reduce_result_type(r->args.op, r->args.type))};
+    segments s = {.ctx = ctx, .request = r, .width = weft_type_size(r->args.result_type)};
     weft_status status = wi_group_deal(ctx, &r->args, r->offset_type, &s.d);
     if (status == WEFT_OK)
         status = s.d.total > 0 ? reduce_segments(&s) : reduce_nothing(&s);
@@ -194,7 +192,7 @@ static weft_status take_keys(by_key *b) {
     const bool same = array[WI_GROUP_KEYS_OUT].p == array[WI_GROUP_KEYS].p;
     weft_status status = WEFT_OK;
     for (size_t c = 0; c < b->args->columns && status == WEFT_OK; c++)
-        status = wi_group_joining_open(b->ctx, &b->joining[c]);
+        status = wi_group_joining_open(b->ctx, b->args->way->pieces, &b->joining[c]);
     if (status == WEFT_OK && same && b->ends.head > 0)
         status = wi_dist_take_near(b->ctx, b->ends.n - b->ends.head, b->args->width, &b->keys);
     return status;
@@ -242,7 +240,7 @@ static weft_status reduce_runs(by_key *b) {
 /* Positions become those in the whole, and the last run gets what it has on ranks behind. */
 static weft_status finish_column(const by_key *b, size_t c) {
     const wi_group_args column = column_of(b, c);
-    const size_t width = weft_type_size(wi_reduce_result_type(column.op, column.type));
+    const size_t width = weft_type_size(column.result_type);
     weft_status status = WEFT_OK;
     uint64_t result;
     if (is_position(column.op))

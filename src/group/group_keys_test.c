@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/gpu.h"
 #include "group/group.h"
 #include "limits.h"
 
@@ -172,14 +173,32 @@ enum {
     WORD_WIDTHS = 4 /* the first of widths */
 };
 
+/* Those that the rungs `bulk` are compiled for. */
+static bool has_bulk_copies(const weft_context *ctx) {
+#ifdef WEFT_CUDA
+    return ctx->gpu && ctx->gpu->capability >= 90;
+#else
+    (void)ctx;
+    return false;
+#endif
+}
+static bool is_bulk_op(weft_op op) {
+    return op == WEFT_SUM || op == WEFT_MIN || op == WEFT_MAX;
+}
+
 /* One column of any type and operation; a rung that does not take it says so. */
 static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
     rig *const r = rig_of_test;
     const weft_type type = (weft_type)at[0];
     const weft_op op = one_ops[at[1]];
     const size_t width = widths[test_below(&r->random, WORD_WIDTHS)], size = test_size_of(type);
-    const bool no_keys = test_below(&r->random, 4) == 0;
-    const bool refuses = row && strcmp(row->name, "one_pass") == 0 && size < 4;
+    const bool no_keys = test_below(&r->random, 4) == 0, in_place = test_below(&r->random, 4) == 0;
+    const bool is_bulk = row && strcmp(row->name, "bulk") == 0;
+    const bool takes_all = !row || strcmp(row->name, "select") == 0;
+    const bool refuses =
+        !takes_all &&
+        (size < 4 || (is_bulk && (width > size || !is_bulk_op(op))) || (in_place && !no_keys));
+    const bool aligned = test_below(&r->random, 2) && has_bulk_copies(r->ctx);
     const unsigned device =
         test_below(&r->random, 2) ? ~0u : (unsigned)test_below(&r->random, 1u << ARRAYS);
     const size_t runs = draw_keys(r, (group_shape)at[2], n, width);
@@ -190,18 +209,19 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
              row ? row->name : "chosen", test_op_name(op), test_type_name(type), n, width, at[2],
              device);
     test_fill(&r->random, op == WEFT_PRODUCT ? TEST_SIGNS : TEST_ANY, type, n, r->x[0]);
-    load(r, device, KEYS, r->keys, n * width, test_below(&r->random, 3) * width);
-    load(r, device, X0, r->x[0], n * size, test_below(&r->random, 3) * size);
+    load(r, device, KEYS, r->keys, n * width, aligned ? 0 : test_below(&r->random, 3) * width);
+    load(r, device, X0, r->x[0], n * size, aligned ? 0 : (1 + test_below(&r->random, 2)) * size);
     test_buffer_poison(home(r, device, KEYS_OUT), n * width, test_below(&r->random, 3) * width);
     test_buffer_poison(home(r, device, COUNT), 8, 8);
     test_buffer_poison(home(r, device, Y0), n * test_size_of(result), 8);
     const weft_column column = {op, type, home(r, device, X0)->p, home(r, device, Y0)->p};
+    test_buffer *const out = home(r, device, in_place ? KEYS : KEYS_OUT);
     test_use(r->ctx, "group_keys", row);
-    const weft_status status = weft_reduce_by_key(
-        r->ctx, n, width, home(r, device, KEYS)->p, no_keys ? NULL : home(r, device, KEYS_OUT)->p,
-        1, &column, (uint64_t *)(void *)home(r, device, COUNT)->p);
+    const weft_status status =
+        weft_reduce_by_key(r->ctx, n, width, home(r, device, KEYS)->p, no_keys ? NULL : out->p, 1,
+                           &column, (uint64_t *)(void *)home(r, device, COUNT)->p);
     test_use(r->ctx, "group_keys", NULL);
-    if (refuses) {
+    if (refuses || (is_bulk && !aligned && status != WEFT_OK)) { /* host arrays are copied */
         test_refused(r->ctx, status, WEFT_EUNSUPPORTED, "weft_reduce_by_key", row->name);
         return true;
     }
@@ -222,7 +242,7 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
                      test_text(result, right.value));
     }
     if (!no_keys)
-        check_keys(r, what, runs, width, test_buffer_read(home(r, device, KEYS_OUT), what));
+        check_keys(r, what, runs, width, test_buffer_read(out, what));
     return true;
 }
 
@@ -321,12 +341,21 @@ static bool scan_at(void *rig_of_test, size_t n, const wi_row *row, const size_t
                                  : TEST_SPECIAL,
               type, n, r->x[0]);
     test_buffer *const x = home(r, device, X0), *const y = in_place ? x : home(r, device, Y0);
-    test_buffer_load(x, r->x[0], n * size, size);
+    const bool aligned = test_below(&r->random, 2) && has_bulk_copies(r->ctx);
+    const bool is_bulk = row && strcmp(row->name, "bulk") == 0;
+    test_buffer_load(x, r->x[0], n * size, aligned ? 0 : size);
     if (!in_place)
-        test_buffer_poison(y, n * size, 2 * size);
+        test_buffer_poison(y, n * size, aligned ? 0 : 2 * size);
     test_use(r->ctx, "group_scan", row);
     const weft_status status =
         call_scan(r, type, op, kind, n, segments, width, home(r, device, KEYS), x->p, y->p);
+    const bool refuses = is_bulk && (size < 4 || !is_bulk_op(op));
+    if (refuses || (is_bulk && !aligned && status != WEFT_OK)) { /* host arrays are copied */
+        test_use(r->ctx, "group_scan", NULL);
+        test_refused(r->ctx, status, WEFT_EUNSUPPORTED,
+                     width > 0 ? "weft_scan_by_key" : "weft_scan_segments", "bulk");
+        return true;
+    }
     if (status != WEFT_OK)
         fail_msg("%s: %s", what, weft_message(r->ctx));
     test_used(r->ctx, "group_scan", row, what);
@@ -376,11 +405,34 @@ static void reduce_one_column(weft_context *ctx) {
 
 static void scan_segments(weft_context *ctx) {
 #ifdef WEFT_EMU
-    wi_group_scan_group = 2;
+    wi_group = wi_group_scan_group = 2;
 #endif
     sweep(ctx, &wi_group_scan_ladder, WEFT_TYPE_COUNT, SCAN_OPS, GROUP_SHAPES, 3, 40, scan_at);
 #ifdef WEFT_EMU
+    wi_group = 32;
     wi_group_scan_group = 256;
+#endif
+}
+
+/* The rungs that pass on what is open from tile to tile, over several tiles. */
+static void many_tiles(weft_context *ctx) {
+    static const weft_type types[] = {WEFT_F32, WEFT_U64, WEFT_I32, WEFT_F64};
+    if (ctx->kind != WI_CUDA)
+        return;
+#ifdef WEFT_EMU
+    wi_group = 2;
+#endif
+    const wi_row *const reduces = test_row_named(&wi_group_keys_ladder, "bulk");
+    const wi_row *const scans = test_row_named(&wi_group_scan_ladder, "bulk");
+    rig r = rig_open(ctx);
+    for (size_t shape = 0; shape < GROUP_SHAPES; shape++) {
+        const size_t type = types[shape % 4], n = MOST_N - 1 - shape * 300;
+        reduce_one_at(&r, n, reduces, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
+        scan_at(&r, n, scans, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
+    }
+    rig_close(&r);
+#ifdef WEFT_EMU
+    wi_group = 32;
 #endif
 }
 
@@ -426,8 +478,8 @@ static void misfit(weft_context *ctx) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(reduce_by_key), TEST_ON_EACH_PLACE(reduce_one_column),
-        TEST_ON_EACH_PLACE(scan_segments), TEST_ON_EACH_PLACE(nothing),
-        TEST_ON_EACH_PLACE(misfit),
+        TEST_ON_EACH_PLACE(scan_segments), TEST_ON_EACH_PLACE(many_tiles),
+        TEST_ON_EACH_PLACE(nothing),       TEST_ON_EACH_PLACE(misfit),
     };
     return cmocka_run_group_tests_name("group_keys", tests, NULL, NULL);
 }

@@ -74,26 +74,13 @@ struct wi_run_tile {
         return (const Key *)(shared.keys + (uintptr_t)((const Key *)p.keys + first) % 16);
     }
 
-    /* Calls f(wi_tag<Key>{}) with the type of the keys. */
-    template <class F>
-    __device__ void with_key(F f) const {
-        if (p.width == 4)
-            f(wi_tag<uint32_t>{});
-        else if (p.width == 8)
-            f(wi_tag<uint64_t>{});
-        else if (p.width == 2)
-            f(wi_tag<uint16_t>{});
-        else
-            f(wi_tag<uint8_t>{});
-    }
-
     __device__ void bring() const {
-        with_key([&](auto tag) {
+        wi_with_key(p.width, [&](auto tag) {
             using Key = typename decltype(tag)::type;
-            wi_bring<false>(shared.keys, (const Key *)p.keys, first, many);
+            wi_bring<false>(shared.keys, (const Key *)p.keys, p.n, first, many);
         });
         wi_async_commit();
-        wi_bring<true>(shared.elements, p.x, first, many);
+        wi_bring<true>(shared.elements, p.x, p.n, first, many);
         wi_async_commit();
     }
 
@@ -174,7 +161,7 @@ struct wi_run_tile {
     }
 
     __device__ void write_keys() const {
-        with_key([&](auto tag) {
+        wi_with_key(p.width, [&](auto tag) {
             using Key = typename decltype(tag)::type;
             const Key *const key = keys<Key>();
             Key *const out = (Key *)p.keys_out + shared.base;
@@ -228,7 +215,7 @@ struct wi_run_tile {
         bring();
         wi_async_wait<1>();
         __syncthreads();
-        with_key([&](auto tag) { mark<typename decltype(tag)::type>(); });
+        wi_with_key(p.width, [&](auto tag) { mark<typename decltype(tag)::type>(); });
         __syncthreads();
         if (warp == 0)
             count_runs(l);
@@ -334,15 +321,7 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
 
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *arguments) {
     const wi_group_keys_args *const a = (const wi_group_keys_args *)arguments;
-    return wi_with_type(a->column[0].type, [=](auto tag) -> weft_status {
-        using Element = typename decltype(tag)::type;
-        if constexpr (sizeof(Element) < 4)
-            return WEFT_EUNSUPPORTED; /* the ladder lets none through */
-        else
-            return wi_with_group_reducer<Element>(
-                a->column[0].op, [=](auto taken_for, auto reducer) {
-                    using T = typename decltype(taken_for)::type;
-                    return launch_runs<decltype(reducer), T>(ctx, a, reducer);
-                });
+    return wi_with_one_column(a, [=](auto tag, auto reducer) {
+        return launch_runs<decltype(reducer), typename decltype(tag)::type>(ctx, a, reducer);
     });
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public calls that scan segments and runs of equal keys, and their ladder. */
 #include "comm/gpus.h"
+#include "core/gpu.h"
 #include "cpu/team.h"
 #include "group/group.h"
 #include "scan/scan.h"
@@ -22,6 +23,50 @@ static double blocks_seconds(const weft_context *ctx, const void *args) {
     return wi_team_seconds(ctx, team, 200 + (team > 1 ? 6.2 : 4.5) * (double)a->n, bytes_of(a));
 }
 
+#ifdef WEFT_CUDA
+/* Flags are made before `tiles`, and of what `bulk` does not compare itself. */
+static double marking_seconds(const wi_machine *m, const wi_group_scan_args *a) {
+    return 2 * m->launch_s + wi_seconds_moving(m, (double)a->n * (double)(a->width + 1));
+}
+
+static double tiles_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const wi_group_scan_args *const a = args;
+    const double bytes = (double)a->n * (3 * (double)weft_type_size(a->type) + 2);
+    return 4 * m->launch_s + marking_seconds(m, a) + wi_seconds_moving(m, bytes) / 0.65;
+}
+
+/* Can `bulk` compare the keys itself? A tile's keys take 16 KiB. */
+static bool compares_keys(const wi_group_scan_args *a) {
+    const size_t w = a->width;
+    return a->keys && (uintptr_t)a->keys % 16 == 0 &&
+           (w == 1 || w == 2 || w == 4 || (w == 8 && weft_type_size(a->type) == 8));
+}
+
+static double bulk_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const wi_group_scan_args *const a = args;
+    const bool compares = compares_keys(a);
+    const double read = compares ? (double)a->width : 1;
+    const double bytes = (double)a->n * (2 * (double)weft_type_size(a->type) + read);
+    return m->launch_s + wi_ring_seconds(m) + (compares ? 0 : marking_seconds(m, a)) +
+           wi_seconds_moving(m, bytes) / 0.85;
+}
+
+static const char *fits_bulk(const weft_context *ctx, const void *args) {
+    const wi_group_scan_args *const a = args;
+    if (ctx->gpu->capability < 90)
+        return "needs a GPU of compute capability 9.0 or later: bulk copies";
+    if (weft_type_size(a->type) < 4)
+        return "needs elements of 4 or 8 bytes";
+    if (a->op != WEFT_SUM && a->op != WEFT_MIN && a->op != WEFT_MAX)
+        return "is compiled for sums, minima and maxima";
+    return (uintptr_t)a->x % 16 != 0 || (uintptr_t)a->y % 16 != 0
+               ? "needs x and y aligned to 16 bytes: bulk copies"
+               : NULL;
+}
+#endif
+
 static const wi_row rows[] = {
     {.name = "serial",
      .what = "the loop you would write",
@@ -40,8 +85,15 @@ static const wi_row rows[] = {
      .what = "what each tile leaves open, carried on, then every tile by itself",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .seconds = wi_no_rival,
+     .seconds = tiles_seconds,
      .run = wi_group_scan_tiles},
+    {.name = "bulk",
+     .what = "keys and elements in one pass by bulk copies; tiles look back at what is open",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = fits_bulk,
+     .seconds = bulk_seconds,
+     .run = wi_group_scan_bulk},
 #endif
     {.name = "ranks",
      .what = "every rank its own segments, from what those before leave open",
@@ -62,17 +114,42 @@ enum {
     DIVIDES /* offsets or keys */
 };
 
+/* Does the rung that the call will get compare keys itself? A forced one that cannot do the call is
+ * refused here. */
+static weft_status needs_heads(weft_context *ctx, const char *name, const wi_group_scan_args *a,
+                               bool *needs) {
+    const wi_row *row;
+    const weft_status status = wi_choose_row(ctx, &wi_group_scan_ladder, name, a->type, a, &row);
+    *needs = true;
+#ifdef WEFT_CUDA
+    if (status == WEFT_OK && row->run == wi_group_scan_bulk)
+        *needs = !compares_keys(a);
+#endif
+    return status;
+}
+
+static weft_status make_heads(weft_context *ctx, const char *name, const wi_group_scan_request *by,
+                              void **heads) {
+    const size_t n = by->scan.n;
+    const weft_status status = wi_group_take(ctx, name, n, heads);
+    if (status != WEFT_OK)
+        return status;
+    return by->has_keys ? wi_group_mark_keys(ctx, by->scan.keys, by->width, n, *heads)
+                        : wi_group_mark_starts(ctx, &by->segments, *heads);
+}
+
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_group_scan_request by = *(const wi_group_scan_request *)user;
-    const size_t n = by.scan.n;
     void *heads = NULL;
-    weft_status status = wi_group_take(ctx, call->name, n, &heads);
+    bool needs;
     by.segments.starts = part->p[DIVIDES];
-    if (status == WEFT_OK)
-        status = by.has_keys ? wi_group_mark_keys(ctx, part->p[DIVIDES], by.width, n, heads)
-                             : wi_group_mark_starts(ctx, &by.segments, heads);
     by.scan.x = part->p[X];
     by.scan.y = part->p[Y];
+    by.scan.keys = by.has_keys ? part->p[DIVIDES] : NULL;
+    by.scan.width = by.width;
+    weft_status status = needs_heads(ctx, call->name, &by.scan, &needs);
+    if (status == WEFT_OK && needs)
+        status = make_heads(ctx, call->name, &by, &heads);
     by.scan.heads = heads;
     if (status == WEFT_OK)
         status = wi_run(ctx, &wi_group_scan_ladder, call->name, by.scan.type, &by.scan);

@@ -3,8 +3,7 @@
  * by itself. Flags say where segments begin, so a tile costs the same whatever their lengths. The
  * carries go through groups of tiles, so that one block never has more than a few to carry on. */
 #include "cuda/limit.cuh"
-#include "group/group_cuda.cuh"
-#include "scan/scan_tile.cuh"
+#include "group/group_scan_cuda.cuh"
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
@@ -13,23 +12,6 @@ constexpr size_t tile_elements = (size_t)threads * steps;
 
 /* Tiles of a group: one for each thread of a block; tests set it lower. */
 WI_LIMIT(unsigned, wi_group_scan_group, threads)
-
-/* An operator of scan in the form of a reducer. */
-template <class Op, class Carry>
-struct wi_group_combiner {
-    __device__ Carry identity() const {
-        return Op::template identity<Carry>();
-    }
-    __device__ Carry combine(Carry a, Carry b) const {
-        return Op::combine(a, b);
-    }
-    /* What a segment begins with: of sums +0.0, which a segment of -0.0 alone changes, as it does
-     * in scan. */
-    __device__ Carry start() const {
-        const Carry none = identity();
-        return none == (Carry)0 ? (Carry)0 : none;
-    }
-};
 
 /* What one thread's elements need: they lie in shared memory, with a gap behind each thread's. */
 template <class T>
@@ -170,14 +152,7 @@ static weft_status launch_scan(weft_context *ctx, const wi_scan_params<T> &p, co
 
 weft_status wi_group_scan_tiles(weft_context *ctx, const void *arguments) {
     const wi_group_scan_args *const args = (const wi_group_scan_args *)arguments;
-    wi_scan_args scan = {};
-    scan.op = args->op;
-    scan.kind = args->kind;
-    scan.type = args->type;
-    scan.n = args->n;
-    scan.x = args->x;
-    scan.y = args->y;
-    return wi_with_scan(&scan, [=](auto p, auto op) {
+    return wi_group_with_scan(args, [=](auto p, auto op) {
         return launch_scan<decltype(op), typename decltype(p)::T>(ctx, p, args->heads, op);
     });
 }

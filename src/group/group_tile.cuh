@@ -23,26 +23,29 @@ __host__ __device__ constexpr unsigned wi_spread(unsigned byte) {
     return byte + byte / 128 * 16;
 }
 
-/* Starts to bring `count` elements from array[first] on to shared memory, with what is before them
- * up to a boundary of 16 bytes, but for what is before the array. */
+/* Starts to bring `count` elements from array[first] on to shared memory, in whole pieces of 16
+ * bytes: with neighbours of the array's `total`, but nothing that is outside of it. There elements
+ * are read one by one, for compute-sanitizer takes a copy of fewer bytes for one of 16. */
 template <bool spreads, class U>
-__device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t first, unsigned count) {
+__device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t total, uint64_t first,
+                                unsigned count) {
     constexpr unsigned step = wi_group_block * 16, step_to = spreads ? wi_spread(step) : step;
-    const char *const from = (const char *)(array + first);
+    const char *const from = (const char *)(array + first), *const end =
+                                                                (const char *)(array + total);
     const unsigned past = (unsigned)((uintptr_t)from % 16);
     const unsigned bytes = count > 0 ? past + count * (unsigned)sizeof(U) : 0;
     unsigned b = threadIdx.x * 16;
     const char *base = from - past + b;
     to += spreads ? wi_spread(b) : b;
-    if (base < (const char *)array) {
-        for (unsigned e = past; e < 16 && e < bytes; e += sizeof(U))
-            *(U *)(to + e) = *(const U *)(base + e);
-        b += step, base += step, to += step_to;
+    for (; b < bytes; b += step, base += step, to += step_to) {
+        if (base >= (const char *)array && base + 16 <= end) {
+            wi_async_copy<16>(to, base);
+            continue;
+        }
+        for (unsigned e = 0; e < 16; e += sizeof(U))
+            if (base + e >= (const char *)array && base + e < end)
+                *(U *)(to + e) = *(const U *)(base + e);
     }
-    for (; b + 16 <= bytes; b += step, base += step, to += step_to)
-        wi_async_copy<16>(to, base);
-    if (b < bytes)
-        wi_async_copy<16>(to, base, (int)(bytes - b));
 }
 
 /* The elements of a tile in shared memory. */

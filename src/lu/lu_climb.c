@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "climb/data.h"
+#include "climb/dense.h"
 #include "lu/lu.h"
 
 enum {
@@ -60,10 +61,6 @@ static weft_status call(void *problem) {
 
 /* ---- the oracle: is P A v = L U v? ---- */
 
-static double get(const wi_data *data, const void *array, size_t at) {
-    return data->setup.type == WEFT_F64 ? ((const double *)array)[at] : ((const float *)array)[at];
-}
-
 static double factor_of(size_t j) {
     return 1 + (double)(j * 37 % 101) / 101;
 }
@@ -74,7 +71,7 @@ static void multiply(const wi_data *data, const void *a, bool upper, double *y) 
     memset(y, 0, m * sizeof *y);
     for (size_t j = 0; j < n; j++)
         for (size_t i = 0; i < m && (!upper || i <= j); i++)
-            y[i] += get(data, a, i + j * m) * factor_of(j);
+            y[i] += wi_dense_get(data->setup.type, a, i + j * m) * factor_of(j);
 }
 
 /* y = |L| |U| |v|, which bounds the sums' rounding; and x = L x for x = U v. */
@@ -83,11 +80,11 @@ static void multiply_lower(const wi_data *data, const void *f, double *x, double
     memset(y, 0, m * sizeof *y);
     for (size_t j = 0; j < n; j++)
         for (size_t i = 0; i < m && i <= j; i++)
-            y[i] += fabs(get(data, f, i + j * m)) * factor_of(j);
+            y[i] += fabs(wi_dense_get(data->setup.type, f, i + j * m)) * factor_of(j);
     for (size_t k = steps; k-- > 0;)
         for (size_t i = k + 1; i < m; i++) {
-            x[i] += get(data, f, i + k * m) * x[k];
-            y[i] += fabs(get(data, f, i + k * m)) * y[k];
+            x[i] += wi_dense_get(data->setup.type, f, i + k * m) * x[k];
+            y[i] += fabs(wi_dense_get(data->setup.type, f, i + k * m)) * y[k];
         }
 }
 
@@ -139,12 +136,6 @@ static bool check(void *problem, char *why, size_t bytes) {
     return right;
 }
 
-static wi_roof roof_of(const wi_setup *setup) {
-    if (setup->type == WEFT_F32)
-        return WI_ROOF_FMA_F32;
-    return setup->ctx->kind == WI_CPU ? WI_ROOF_FMA_F64 : WI_ROOF_TENSOR_F64;
-}
-
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     const wi_setup *const s = &data->setup;
@@ -153,7 +144,7 @@ static void describe(const void *problem, const char *rung, wi_facts *facts) {
     *facts = (wi_facts){.size = {{s->extent[M], s->extent[N]}},
                         .bytes = 2 * m * n * (double)weft_type_size(s->type),
                         .flops = 2 * (m * n * r - (m + n) * r * r / 2 + r * r * r / 3),
-                        .roof = roof_of(s)};
+                        .roof = wi_dense_roof(s)};
 }
 
 const wi_climb wi_lu_climb = {

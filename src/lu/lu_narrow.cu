@@ -6,19 +6,21 @@
 
 constexpr int threads = 256;
 
+/* A block has a piece of a column; pieces of a column follow each other. */
 template <class T>
-static __global__ void narrow_columns(wi_narrowing w, float factor) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+static __global__ void narrow_columns(wi_narrowing w, unsigned pieces, float factor) {
+    const size_t i = (size_t)(blockIdx.x % pieces) * threads + threadIdx.x;
+    const size_t j = blockIdx.x / pieces;
     T *const to = (T *)w.to;
-    for (size_t j = blockIdx.y; j < w.n && i < w.m; j += gridDim.y)
+    if (i < w.m)
         to[i + j * w.ld] = (T)(factor * w.from[i + j * w.ld_from]);
 }
 
 weft_status wi_narrow_gpu(weft_context *ctx, const wi_narrowing *w) {
-    const unsigned columns = w->n < 65535 ? (unsigned)w->n : 65535;
-    const dim3 blocks((unsigned)((w->m + threads - 1) / threads), columns);
+    const unsigned pieces = (unsigned)((w->m + threads - 1) / threads);
+    const unsigned blocks = pieces * (unsigned)w->n;
     const float factor = ldexpf(1, w->power);
     if (w->type == WEFT_F16)
-        return WEFT_LAUNCH(narrow_columns<__half>, ctx, blocks, threads, 0, *w, factor);
-    return WEFT_LAUNCH(narrow_columns<__nv_bfloat16>, ctx, blocks, threads, 0, *w, factor);
+        return WEFT_LAUNCH(narrow_columns<__half>, ctx, blocks, threads, 0, *w, pieces, factor);
+    return WEFT_LAUNCH(narrow_columns<__nv_bfloat16>, ctx, blocks, threads, 0, *w, pieces, factor);
 }

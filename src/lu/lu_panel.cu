@@ -20,6 +20,7 @@ template <class T>
 using tallest = wi_lu_panel_shape<T, 512, 8, 4>;
 
 constexpr size_t portable = 8; /* blocks of a cluster that any GPU with clusters can hold */
+constexpr unsigned fewest = 2; /* that messages travel between: wi_send. One may have no rows */
 
 template <class Shape>
 constexpr size_t most_rows(size_t blocks) {
@@ -43,7 +44,8 @@ static weft_status launch(weft_context *ctx, const wi_lu_panel *panel) {
     using T = typename Shape::T;
     const wi_lu_args *const args = panel->args;
     const size_t rows = args->m - panel->first;
-    const unsigned blocks = (unsigned)((rows + Shape::rows_of_block - 1) / Shape::rows_of_block);
+    const unsigned needed = (unsigned)((rows + Shape::rows_of_block - 1) / Shape::rows_of_block);
+    const unsigned blocks = needed > fewest ? needed : fewest;
     const wi_lu_panel_params<T> p = {(T *)wi_lu_at(args, panel->first, panel->first),
                                      args->lda,
                                      (unsigned)rows,

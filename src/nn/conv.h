@@ -92,6 +92,9 @@ weft_status wi_conv_depthwise(weft_context *ctx, const void *args);
 weft_status wi_conv_tensor(weft_context *ctx, const void *args);
 weft_status wi_conv_ring(weft_context *ctx, const void *args);
 
+/* What ring is predicted to take where the copy engine gathers; 0 where threads do. */
+double wi_conv_ring_seconds(const weft_context *ctx, const wi_conv_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -213,6 +213,9 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_conv_args *const a = args;
     const bool narrow = wi_nn_is_half(a->in.type) && a->in.layout == WEFT_NHWC;
     const double each = a->pass == WI_CONV_WEIGHTS ? 3 : narrow ? 1 : 2;
+    const double by_engine = wi_conv_ring_seconds(ctx, a);
+    if (by_engine > 0)
+        return by_engine + turning_seconds(ctx, a, &a->in) + turning_seconds(ctx, a, &a->out);
     return on_tensor_cores(ctx, a, (a->in.type == WEFT_F32 ? 3 : 4.5) * peak_of(ctx, a), each);
 }
 #    endif

@@ -11,40 +11,37 @@
 
 #include <type_traits>
 
-#include "cuda/boxes.cuh"
-#include "cuda/group.cuh"
 #include "gemm/gemm_boxes.cuh"
+#include "nn/conv_groups.cuh"
 #include "nn/conv_tensor_plan.cuh"
 
 constexpr int wi_conv_adders = 8, wi_conv_fetchers = 2; /* warps */
 constexpr int wi_conv_ring_threads = 32 * (wi_conv_adders + wi_conv_fetchers);
 
 /* Tiles of rows x columns. With Across, weights lie across: their columns side by side. */
-template <class Element, int rows_, int columns_, bool Taps, bool Across = false>
-struct wi_conv_ring_shape {
-    using T = Element;
-    static constexpr int rows = rows_, columns = columns_, slots = 3;
+template <class T, int rows_, int columns_, bool Taps, bool Across = false>
+struct wi_conv_ring_shape
+    : wi_conv_group_shape<T, wi_gemm_panel<T, rows_, !Taps>,
+                          wi_gemm_panel<T, columns_, !Taps && !Across>, rows_, columns_> {
+    using A = wi_gemm_panel<T, rows_, !Taps>;
+    using B = wi_gemm_panel<T, columns_, !Taps && !Across>;
+    using Base = wi_conv_group_shape<T, A, B, rows_, columns_>;
+    static constexpr int slots = 3;
     static constexpr bool taps = Taps, across = Across;
-    using A = wi_gemm_panel<T, rows, !Taps>;
-    using B = wi_gemm_panel<T, columns, !Taps && !Across>;
     using Gathered = std::conditional_t<Taps, B, A>;
     using Plain = std::conditional_t<Taps, A, B>;
-    static constexpr int depth = A::depth;
-    static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
     static constexpr uint32_t gathered_at = Taps ? A::bytes : 0, plain_at = Taps ? 0 : A::bytes;
-    static constexpr int high_groups = rows / 64;                 /* side by side down the tile */
-    static constexpr int own_columns = columns * high_groups / 2; /* of a group */
-    static constexpr int sums = own_columns / 2;                  /* of a thread */
-    static constexpr int spots = Taps ? 0 : rows;
+    static constexpr int spots = Taps ? 0 : rows_;
 
     struct barriers {
         wi_barrier full[slots], empty[slots];
     };
-    static constexpr size_t slots_bytes = (size_t)slots * slot_bytes;
-    static constexpr size_t sum_bytes = wi_conv_sums_bytes(rows, columns);
-    static constexpr size_t room_bytes = slots_bytes > sum_bytes ? slots_bytes : sum_bytes;
+    static constexpr size_t slots_bytes = (size_t)slots * Base::slot_bytes;
+    static constexpr size_t room_bytes =
+        slots_bytes > Base::sum_bytes ? slots_bytes : Base::sum_bytes;
     static constexpr size_t shared_bytes =
         wi_box_align + room_bytes + spots * sizeof(wi_conv_spot) + sizeof(barriers);
+    static_assert(Base::adders == wi_conv_adders);
 };
 
 template <class Shape>
@@ -95,21 +92,6 @@ struct wi_conv_ring_block {
             }
         }
     }
-    /* Starts the copies of the plain matrix. */
-    __device__ void load_plain(char *to, const wi_boxes *plain, int term, wi_barrier *full) const {
-        if constexpr (Shape::across) {
-            const unsigned window = p.view.channels.of((unsigned)term);
-            const unsigned row = p.view.window_w.of(window);
-            const int filter = term - (int)(window * p.view.channels.by);
-            const int place = p.place + (int)row * p.place_h +
-                              (int)(window - row * p.view.window_w.by) * p.place_w;
-            Shape::Plain::load(to, plain, tile.column, tile.group * (int)p.plain_group + filter,
-                               place, full);
-        } else {
-            Shape::Plain::load(to, plain, Shape::taps ? tile.row : tile.column, term, tile.group,
-                               full);
-        }
-    }
     __device__ static uint32_t at(int line, int place) {
         return wi_box_place((uint32_t)(line * wi_box_line + place * (int)sizeof(T)));
     }
@@ -127,14 +109,15 @@ struct wi_conv_ring_block {
         const T *const from = p.gathered + (size_t)tile.group * p.gathered_group;
         const int thread = (int)threadIdx.x - 32 * wi_conv_adders;
         int before = 0;
-        wi_box_turn<Shape::slots> turn = {0, 1}; /* a slot that was never used is empty */
+        wi_conv_ring_turn turn = {0, 1}; /* a slot that was never used is empty */
         for (int s = 0; s < steps; s++) {
             const int term = tile.first + s * Shape::depth;
             char *const to = slots + (uint32_t)turn.slot * Shape::slot_bytes;
             wi_barrier_wait(&b.empty[turn.slot], turn.parity);
             if (thread == 0) {
                 wi_barrier_arrive_expect(&b.full[turn.slot], Shape::Plain::bytes);
-                load_plain(to + Shape::plain_at, plain, term, &b.full[turn.slot]);
+                wi_conv_load_plain<Shape>(to + Shape::plain_at, p, tile, plain, term,
+                                          &b.full[turn.slot]);
             }
             gather(to + Shape::gathered_at, term, from, thread);
             wi_async_commit();
@@ -143,62 +126,11 @@ struct wi_conv_ring_block {
                 hand_over(before);
             }
             before = turn.slot;
-            turn.next();
+            turn.next(Shape::slots);
         }
         wi_async_wait<0>();
         if (steps > 0)
             hand_over(before);
-    }
-
-    /* ---- the groups that multiply ---- */
-
-    __device__ void release(int slot) const {
-        __syncwarp();
-        if (wi_lane() == 0)
-            wi_barrier_arrive(&b.empty[slot]);
-    }
-
-    __device__ void multiply(float (&sum)[Shape::sums], int row, int column) const {
-        constexpr int product_k = 32 / (int)sizeof(T);
-        int before = 0;
-        wi_box_turn<Shape::slots> turn = {0, 0};
-#pragma unroll
-        for (int q = 0; q < Shape::sums; q++)
-            sum[q] = 0;
-#pragma unroll(1)
-        for (int s = 0; s < steps; s++) {
-            const char *const of_a = slots + (uint32_t)turn.slot * Shape::slot_bytes;
-            const char *const of_b = of_a + Shape::A::bytes;
-            wi_barrier_wait(&b.full[turn.slot], turn.parity);
-            wi_group_begin();
-#pragma unroll
-            for (int k = 0; k < Shape::depth; k += product_k) {
-                const wi_group_operand x = {of_a + Shape::A::at(row, k), Shape::A::box_bytes};
-                const wi_group_operand y = {of_b + Shape::B::at(column, k), Shape::B::box_bytes};
-                wi_group_multiply<T, Shape::A::by_k, Shape::B::by_k>(sum, x, y);
-            }
-            wi_group_commit();
-            wi_group_wait<1>();
-            if (s > 0)
-                release(before);
-            before = turn.slot;
-            turn.next();
-        }
-        wi_group_wait<0>();
-    }
-
-    /* Sums to shared memory, in the place of slots that nobody needs any more. */
-    __device__ void lay_out(const float (&sum)[Shape::sums], int row, int column) const {
-        constexpr int pitch = Shape::columns + wi_conv_sums_pad;
-        const int lane = wi_lane(), warp = (int)threadIdx.x / 32 % 4;
-        float *const to =
-            (float *)slots + (row + warp * 16 + lane / 4) * pitch + column + lane % 4 * 2;
-#pragma unroll
-        for (int j = 0; j < Shape::sums / 4; j++)
-#pragma unroll
-            for (int r = 0; r < 2; r++)
-                *(float2 *)(to + 8 * r * pitch + 8 * j) = {sum[4 * j + 2 * r],
-                                                           sum[4 * j + 2 * r + 1]};
     }
 };
 
@@ -211,7 +143,8 @@ static __global__ void __launch_bounds__(wi_conv_ring_threads, 2)
     char *const slots = (char *)memory + (past ? wi_box_align - past : 0);
     wi_conv_spot *const spot = (wi_conv_spot *)(slots + Shape::room_bytes);
     typename Shape::barriers &b = *(typename Shape::barriers *)(spot + Shape::spots);
-    const wi_conv_tensor_tile tile = wi_conv_tensor_tile_of<Shape::rows, Shape::columns>(p);
+    const wi_conv_tensor_tile tile =
+        wi_conv_tensor_tile_of<Shape::rows, Shape::columns>(p, blockIdx.x);
     const int left = tile.end - tile.first;
     const wi_conv_ring_block<Shape> block = {
         p, tile, slots, spot, b, left > 0 ? (left + Shape::depth - 1) / Shape::depth : 0};
@@ -228,65 +161,63 @@ static __global__ void __launch_bounds__(wi_conv_ring_threads, 2)
         wi_barrier_publish();
     }
     __syncthreads();
-    const int group = (int)threadIdx.x / 128;
-    const int row = group % Shape::high_groups * 64;
-    const int column = group / Shape::high_groups * Shape::own_columns;
+    const wi_conv_group<Shape> group = {slots, b.full, b.empty, Shape::slots};
     float sum[Shape::sums];
     if ((int)threadIdx.x >= 32 * wi_conv_adders)
         block.fetch(&plain);
     else
-        block.multiply(sum, row, column);
+        group.multiply(sum, block.steps);
     __syncthreads();
     if ((int)threadIdx.x < 32 * wi_conv_adders)
-        block.lay_out(sum, row, column);
+        group.lay_out(sum);
     __syncthreads();
     wi_conv_store_sums<Shape::rows, Shape::columns, wi_conv_ring_threads>(p, tile, (float *)slots);
 }
 
 template <class T>
 struct wi_conv_ring_engine {
-    static constexpr int depth = wi_box_line / (int)sizeof(T), blocks = 2;
+    static constexpr int depth = wi_box_line / (int)sizeof(T), blocks = 2, together = 1;
     static constexpr bool across = sizeof(T) == 2; /* does it take operands that lie across? */
+
+    static void cut(const weft_context *ctx, wi_conv_tensor_launch<T> *l, int count) {
+        for (int k = 0; k < count; k++)
+            wi_conv_tensor_cut<wi_conv_ring_engine>(ctx, &l[k]);
+    }
 
     template <class Shape>
     static weft_status launch_shape(weft_context *ctx, const wi_conv_tensor_job<T> &job,
-                                    weft_type type, unsigned grid) {
-        using Plain = typename Shape::Plain;
-        const size_t width = sizeof(T), pitch = job.plain_pitch * width;
-        const size_t length = (size_t)job.plain_length;
-        const size_t lines = (size_t)(Shape::taps ? job.terms : job.columns);
-        wi_box_source from = {
-            type, job.plain, length, lines, pitch, (size_t)job.groups, job.plain_group * width};
-        if (Shape::across)
-            from = {type,  job.plain,          length,        (size_t)job.plain_lines,
-                    pitch, (size_t)job.places, length * width};
+                                    weft_type type) {
+        const wi_box_source from = wi_conv_plain_source<Shape>(job, type);
         wi_boxes plain;
         memset(&plain, 0, sizeof plain);
         if (job.terms > 0) {
-            const weft_status status = wi_gpu_describe_boxes(ctx, &from, Plain::box_lines, &plain);
+            const weft_status status =
+                wi_gpu_describe_boxes(ctx, &from, Shape::Plain::box_lines, &plain);
             if (status != WEFT_OK)
                 return status;
         }
-        return WEFT_LAUNCH(wi_conv_ring_tiles<Shape>, ctx, grid, wi_conv_ring_threads,
+        return WEFT_LAUNCH(wi_conv_ring_tiles<Shape>, ctx, job.blocks(), wi_conv_ring_threads,
                            Shape::shared_bytes, plain, job);
     }
-    static weft_status launch(weft_context *ctx, const wi_conv_tensor_job<T> &job, weft_type type,
-                              bool taps, bool narrow, unsigned grid) {
+    template <bool Across>
+    static weft_status launch_pixels(weft_context *ctx, const wi_conv_tensor_launch<T> &l,
+                                     weft_type type) {
+        if (l.narrow)
+            return launch_shape<wi_conv_ring_shape<T, 128, 64, false, Across>>(ctx, l.job, type);
+        return launch_shape<wi_conv_ring_shape<T, 128, 128, false, Across>>(ctx, l.job, type);
+    }
+    static weft_status launch(weft_context *ctx, const wi_conv_args *a,
+                              const wi_conv_tensor_launch<T> *l, int) {
+        const weft_type type = a->in.type;
         if constexpr (across) {
-            if (taps)
-                return narrow ? launch_shape<wi_conv_ring_shape<T, 64, 128, true>>(ctx, job, type,
-                                                                                   grid)
-                              : launch_shape<wi_conv_ring_shape<T, 128, 128, true>>(ctx, job, type,
-                                                                                    grid);
-            if (job.across)
-                return narrow
-                           ? launch_shape<wi_conv_ring_shape<T, 128, 64, false, true>>(ctx, job,
-                                                                                       type, grid)
-                           : launch_shape<wi_conv_ring_shape<T, 128, 128, false, true>>(ctx, job,
-                                                                                        type, grid);
+            if (l->taps && l->narrow)
+                return launch_shape<wi_conv_ring_shape<T, 64, 128, true>>(ctx, l->job, type);
+            if (l->taps)
+                return launch_shape<wi_conv_ring_shape<T, 128, 128, true>>(ctx, l->job, type);
+            if (l->job.across)
+                return launch_pixels<true>(ctx, *l, type);
         }
-        return narrow ? launch_shape<wi_conv_ring_shape<T, 128, 64, false>>(ctx, job, type, grid)
-                      : launch_shape<wi_conv_ring_shape<T, 128, 128, false>>(ctx, job, type, grid);
+        return launch_pixels<false>(ctx, *l, type);
     }
 };
 

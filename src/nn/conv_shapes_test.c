@@ -104,6 +104,91 @@ static void groups_and_classes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Layers whose images the copy engine gathers for `ring`: channels are whole steps. Windows and
+ * strides differ down and across, and so do the edges; groups; slices; more than a tile. */
+static void walks(weft_context *ctx) {
+#define STEM                                                                                       \
+    {                                                                                              \
+        .filters = 64, .kernel_h = 7, .kernel_w = 7, .stride_h = 2, .stride_w = 2, .pad_h = 3,     \
+        .pad_w = 3                                                                                 \
+    }
+    static const struct {
+        wi_conv_pass pass;
+        unsigned how;
+        size_t channels;
+        weft_conv c;
+    } chosen[] = {
+        {WI_CONV_FORWARD, 0, 64, {.filters = 70, .kernel_h = 3, .kernel_w = 2, .pad_h = 1}},
+        {WI_CONV_FORWARD,
+         0,
+         128,
+         {.filters = 136,
+          .kernel_h = 2,
+          .kernel_w = 3,
+          .stride_h = 2,
+          .stride_w = 3,
+          .pad_w = 2,
+          .dilation_h = 2}},
+        {WI_CONV_FORWARD,
+         0,
+         128,
+         {.filters = 12, .kernel_h = 5, .kernel_w = 5, .pad_h = 2, .pad_w = 2, .groups = 2}},
+        {WI_CONV_DATA, 0, 64, {.filters = 64, .kernel_h = 3, .kernel_w = 2, .pad_h = 1}},
+        {WI_CONV_DATA,
+         0,
+         72,
+         {.filters = 128,
+          .kernel_h = 3,
+          .kernel_w = 4,
+          .stride_h = 2,
+          .stride_w = 3,
+          .pad_h = 1,
+          .pad_w = 2,
+          .dilation_w = 2}},
+        {WI_CONV_DATA,
+         0,
+         64,
+         {.filters = 128, .kernel_h = 1, .kernel_w = 1, .stride_h = 2, .stride_w = 2, .groups = 2}},
+        {WI_CONV_WEIGHTS, 0, 64, {.filters = 70, .kernel_h = 3, .kernel_w = 2, .pad_h = 1}},
+        {WI_CONV_WEIGHTS,
+         WEFT_F32_WEIGHTS,
+         128,
+         {.filters = 128,
+          .kernel_h = 2,
+          .kernel_w = 3,
+          .stride_h = 2,
+          .stride_w = 3,
+          .pad_w = 2,
+          .groups = 2}},
+        /* few channels */
+        {WI_CONV_FORWARD, 0, 3, STEM},
+        {WI_CONV_FORWARD, 0, 5, {.filters = 70, .kernel_h = 2, .kernel_w = 5, .pad_w = 1}},
+        {WI_CONV_DATA, 0, 3, STEM},
+        {WI_CONV_DATA,
+         0,
+         2,
+         {.filters = 64, .kernel_h = 2, .kernel_w = 3, .stride_h = 3, .stride_w = 2, .pad_w = 1}},
+        {WI_CONV_WEIGHTS, 0, 3, STEM},
+        {WI_CONV_WEIGHTS, WEFT_F32_WEIGHTS, 3, STEM},
+    };
+#undef STEM
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; k++) {
+        if (!test_case_wanted(&r.random))
+            continue;
+        layer l = {.row = ctx->kind == WI_CUDA ? test_row_named(&wi_conv_ladder, "ring") : NULL,
+                   .pass = chosen[k].pass,
+                   .x = {k % 2 ? WEFT_F16 : WEFT_BF16, WEFT_NHWC, 3, chosen[k].channels, 9, 6},
+                   .c = chosen[k].c,
+                   .pattern = TEST_SMALL,
+                   .device = ALL_ON_DEVICE};
+        l.c.how = chosen[k].how;
+        assert_int_equal(weft_conv_output(ctx, &l.x, &l.c, &l.y), WEFT_OK);
+        assert_true(run_case(&r, &l));
+    }
+    rig_close(&r);
+}
+
 /* Transforms of some images at a time, the last fewer. */
 static void transforms_in_parts(weft_context *ctx) {
     static const weft_conv c = {
@@ -158,6 +243,7 @@ static void far_windows(weft_context *ctx) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(large_layers), TEST_ON_EACH_PLACE(groups_and_classes),
-        TEST_ON_EACH_PLACE(transforms_in_parts), TEST_ON_EACH_PLACE(far_windows)};
+        TEST_ON_EACH_PLACE(walks), TEST_ON_EACH_PLACE(transforms_in_parts),
+        TEST_ON_EACH_PLACE(far_windows)};
     return cmocka_run_group_tests_name("conv_shapes", tests, NULL, NULL);
 }

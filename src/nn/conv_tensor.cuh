@@ -38,6 +38,7 @@ struct wi_conv_tensor_job {
     size_t gathered_group, plain_group, to_group; /* elements from a group to the next */
     size_t plain_pitch;
     wi_image_steps to_steps; /* n, h, w of the result's pixels */
+    size_t to_row;           /* of the result, if rows are filters; else 0 */
     int plain_length;        /* elements of its lines */
     /* Weights as [filter][place in a window of them][channel], of which columns are channels: the
      * place of a tap in row r and column s is place + r place_h + s place_w. */
@@ -47,6 +48,13 @@ struct wi_conv_tensor_job {
     int rows, columns, terms;
     int groups, slices, slice_terms;
     int row_tiles, column_tiles;
+
+    size_t tiles() const {
+        return (size_t)row_tiles * (size_t)column_tiles * (size_t)groups;
+    }
+    unsigned blocks() const {
+        return (unsigned)(tiles() * (size_t)slices);
+    }
 };
 
 /* A place in the images, or how far one lies from another. Rows and columns tell whether it is
@@ -87,14 +95,15 @@ __device__ inline void wi_conv_fetch(const wi_conv_view &v, void *to, const T *f
     wi_async_copy<16>(to, from + (pixel.at + tap.at), inside ? 16 : 0);
 }
 
-/* Which tile of which slice a block makes, and its terms. */
+/* Which tile of which slice a block of a product makes, and its terms. */
 struct wi_conv_tensor_tile {
     int row, column, slice, group, first, end;
 };
 
 template <int rows, int columns, class T>
-__device__ inline wi_conv_tensor_tile wi_conv_tensor_tile_of(const wi_conv_tensor_job<T> &p) {
-    unsigned rest = blockIdx.x;
+__device__ inline wi_conv_tensor_tile wi_conv_tensor_tile_of(const wi_conv_tensor_job<T> &p,
+                                                             unsigned block) {
+    unsigned rest = block;
     wi_conv_tensor_tile b;
     b.column = (int)(rest % (unsigned)p.column_tiles) * columns;
     rest /= (unsigned)p.column_tiles;
@@ -138,30 +147,30 @@ __device__ inline void wi_conv_store_run(To *to, const float *run, int count) {
             to[e] = (To)run[e];
 }
 
-/* Elements from the result's beginning to a pixel. */
+/* Elements from the result's beginning to a row: a pixel or a filter. */
 template <class T>
-__device__ inline size_t wi_conv_pixel_place(const wi_conv_tensor_job<T> &p, unsigned pixel) {
+__device__ inline size_t wi_conv_row_place(const wi_conv_tensor_job<T> &p, unsigned pixel) {
+    if (p.to_row)
+        return pixel * p.to_row;
     const unsigned image = p.view.plane.of(pixel), rest = pixel - image * p.view.plane.by;
     const unsigned row = p.view.width.of(rest), column = rest - row * p.view.width.by;
     return image * p.to_steps.n + row * p.to_steps.h + column * p.to_steps.w;
 }
 
-/* `tile` has rows x columns sums, its rows wi_conv_sums_pad longer than that. All threads call it.
- */
-template <int rows, int columns, int threads, class T>
-__device__ inline void wi_conv_store_sums(const wi_conv_tensor_job<T> &p,
-                                          const wi_conv_tensor_tile &b, const float *tile) {
+/* Stores rows `from` to `to` of a tile of sums; read(i, j, run) brings a run of row i from column j
+ * on. All threads call it. */
+template <int columns, int threads, class T, class Read>
+__device__ inline void wi_conv_store_rows(const wi_conv_tensor_job<T> &p,
+                                          const wi_conv_tensor_tile &b, int from, int to,
+                                          Read read) {
     constexpr int runs = columns / wi_conv_run_length;
-    for (int e = (int)threadIdx.x; e < rows * runs; e += threads) {
+    for (int e = from * runs + (int)threadIdx.x; e < to * runs; e += threads) {
         const int i = e / runs, j = e % runs * wi_conv_run_length;
         const int row = b.row + i, column = b.column + j, count = p.columns - column;
-        const float *const from = tile + i * (columns + wi_conv_sums_pad) + j;
         float run[wi_conv_run_length];
         if (row >= p.rows || count <= 0)
             continue;
-#pragma unroll
-        for (int q = 0; q < wi_conv_run_length; q += 4)
-            *(float4 *)(run + q) = *(const float4 *)(from + q);
+        read(i, j, run);
         if (p.partial) {
             const size_t line =
                 ((size_t)b.slice * (size_t)p.groups + (size_t)b.group) * (size_t)p.rows +
@@ -169,10 +178,30 @@ __device__ inline void wi_conv_store_sums(const wi_conv_tensor_job<T> &p,
             wi_conv_store_run(p.partial + line * (size_t)p.columns + (size_t)column, run, count);
         } else {
             wi_conv_store_run(p.to + (size_t)b.group * p.to_group +
-                                  wi_conv_pixel_place(p, (unsigned)row) + (size_t)column,
+                                  wi_conv_row_place(p, (unsigned)row) + (size_t)column,
                               run, count);
         }
     }
+}
+
+/* A run of a tile in shared memory, whose rows are wi_conv_sums_pad longer than `columns`. */
+template <int columns>
+__device__ inline void wi_conv_read_run(const float *tile, int i, int j,
+                                        float (&run)[wi_conv_run_length]) {
+    const float *const from = tile + i * (columns + wi_conv_sums_pad) + j;
+#pragma unroll
+    for (int q = 0; q < wi_conv_run_length; q += 4)
+        *(float4 *)(run + q) = *(const float4 *)(from + q);
+}
+
+/* `tile` has rows x columns sums. All threads call it. */
+template <int rows, int columns, int threads, class T>
+__device__ inline void wi_conv_store_sums(const wi_conv_tensor_job<T> &p,
+                                          const wi_conv_tensor_tile &b, const float *tile) {
+    wi_conv_store_rows<columns, threads>(p, b, 0, rows,
+                                         [&](int i, int j, float(&run)[wi_conv_run_length]) {
+                                             wi_conv_read_run<columns>(tile, i, j, run);
+                                         });
 }
 
 constexpr size_t wi_conv_sums_bytes(int rows, int columns) {

@@ -85,8 +85,11 @@ struct wi_conv_tensor_launch {
     wi_conv_joining joining;
     wi_conv_packed packed;
     bool taps, narrow;
+    int tile, shares; /* which tile an engine has chosen, and how many blocks make one */
+    int window_h;     /* rows of the window */
+    size_t first;     /* elements of the result before its first pixel */
     size_t partial_bytes() const {
-        return job.slices == 1 && !taps
+        return job.slices == 1 && (!taps || job.to_row)
                    ? 0
                    : (size_t)job.slices * (size_t)job.groups * (size_t)job.rows *
                          (size_t)job.columns * sizeof(float);
@@ -117,6 +120,7 @@ inline int wi_conv_tensor_slices(const weft_context *ctx, size_t blocks, size_t 
     return best;
 }
 
+/* Tiles of 128 x 128; narrow ones have 64 filters. */
 template <class Engine, class T>
 inline void wi_conv_tensor_cut(const weft_context *ctx, wi_conv_tensor_launch<T> *l) {
     wi_conv_tensor_job<T> &p = l->job;
@@ -125,11 +129,12 @@ inline void wi_conv_tensor_cut(const weft_context *ctx, wi_conv_tensor_launch<T>
     const int high = l->taps && l->narrow ? 64 : 128, wide = !l->taps && l->narrow ? 64 : 128;
     p.row_tiles = (p.rows + high - 1) / high;
     p.column_tiles = (p.columns + wide - 1) / wide;
-    const size_t blocks = (size_t)p.row_tiles * (size_t)p.column_tiles * (size_t)p.groups;
+    const size_t blocks = p.tiles();
     const size_t resident = (size_t)Engine::blocks * (size_t)ctx->gpu->multiprocessors;
     const size_t results = (size_t)p.rows * (size_t)p.columns * (size_t)p.groups;
-    p.slices =
-        blocks == 0 ? 1 : wi_conv_tensor_slices(ctx, blocks, resident, results, p.terms, l->taps);
+    p.slices = blocks == 0 ? 1
+                           : wi_conv_tensor_slices(ctx, blocks, resident, results, p.terms,
+                                                   l->taps && !p.to_row);
     const int each = (p.terms + p.slices - 1) / p.slices;
     p.slice_terms = (int)wi_conv_round((size_t)(each > 0 ? each : 1), Engine::depth);
 }
@@ -175,6 +180,7 @@ inline wi_conv_tensor_launch<T> wi_conv_tensor_over_x(const wi_conv_args *a, con
     wi_conv_tensor_job<T> &p = l.job;
     const wi_image_steps f = wi_conv_filter_steps(a);
     const int filters = (int)wi_conv_filters(a), channels = (int)wi_conv_channels(a);
+    l.window_h = (int)a->kernel_h;
     const int taps = (int)(a->kernel_h * a->kernel_w) * x.channels;
     const int pixels = (int)(a->out.n * a->out.h * a->out.w);
     p.view = wi_conv_view_of(&a->in, x);
@@ -205,6 +211,10 @@ inline wi_conv_tensor_launch<T> wi_conv_tensor_over_x(const wi_conv_args *a, con
         l.joining.column = f.w;
         l.joining.other = f.c;
         l.joining.filter = f.n;
+        if (a->in.layout == WEFT_NHWC && x.channels == channels) {
+            p.to_row = f.n;
+            p.to_group = (size_t)filters * f.n;
+        }
         return l;
     }
     p.rows = pixels;
@@ -241,6 +251,8 @@ inline wi_conv_tensor_launch<T> wi_conv_tensor_over_y(const wi_conv_args *a, con
         wi_conv_class_of(down, a->in.h, a->stride_h, a->dilation_h, a->kernel_h, a->pad_h);
     const wi_conv_class w =
         wi_conv_class_of(across, a->in.w, a->stride_w, a->dilation_w, a->kernel_w, a->pad_w);
+    l.window_h = h.weights;
+    l.first = (down * a->in.w + across) * a->in.c;
     p.view = wi_conv_view_of(&a->out, y);
     p.view.plane = wi_nn_divisor((unsigned)(h.pixels * w.pixels));
     p.view.width = wi_nn_divisor((unsigned)w.pixels);
@@ -279,49 +291,40 @@ inline wi_conv_tensor_launch<T> wi_conv_tensor_over_y(const wi_conv_args *a, con
     return l;
 }
 
-/* Calls f(launch, elements of the result before its first pixel) for each product of the pass,
- * until one fails. */
-template <class Engine, class T, class F>
-weft_status wi_conv_tensor_each(const weft_context *ctx, const wi_conv_args *a,
-                                const wi_conv_form &x, const wi_conv_form &y, F f) {
+/* At most so many classes of pixels. */
+constexpr size_t wi_conv_most_classes = 64;
+
+/* The products of the pass: one or, of the gradient for data, one for each class of pixels. */
+template <class T>
+struct wi_conv_tensor_plan {
+    wi_conv_tensor_launch<T> launch[wi_conv_most_classes];
+    int count;
+};
+
+template <class Engine, class T>
+void wi_conv_tensor_plan_of(const wi_conv_args *a, const wi_conv_form &x, const wi_conv_form &y,
+                            wi_conv_tensor_plan<T> *plan) {
+    plan->count = 1;
     if (a->pass != WI_CONV_DATA) {
-        wi_conv_tensor_launch<T> l = wi_conv_tensor_over_x<T>(a, x, y);
-        wi_conv_tensor_cut<Engine>(ctx, &l);
-        return f(l, (size_t)0);
+        plan->launch[0] = wi_conv_tensor_over_x<T>(a, x, y);
+        return;
     }
-    weft_status status = WEFT_OK;
+    plan->count = 0;
     for (size_t down = 0; down < a->stride_h && down < a->in.h; down++)
-        for (size_t across = 0; across < a->stride_w && across < a->in.w; across++) {
-            wi_conv_tensor_launch<T> l = wi_conv_tensor_over_y<Engine, T>(a, y, down, across);
-            wi_conv_tensor_cut<Engine>(ctx, &l);
-            if (status == WEFT_OK)
-                status = f(l, (down * a->in.w + across) * a->in.c);
-        }
-    return status;
+        for (size_t across = 0; across < a->stride_w && across < a->in.w; across++)
+            plan->launch[plan->count++] = wi_conv_tensor_over_y<Engine, T>(a, y, down, across);
 }
 
-/* One product. `to` is the result, with channels side by side. */
-template <class Engine, class T>
-weft_status wi_conv_tensor_one(weft_context *ctx, const wi_conv_args *a, wi_conv_tensor_launch<T> l,
-                               T *to, void *packed, void *partial) {
-    wi_conv_tensor_job<T> &p = l.job;
-    weft_status status = WEFT_OK;
-    if (!l.taps) {
-        p.plain = (const T *)(l.packed.turned ? packed : a->f);
-        if (l.packed.turned)
-            status =
-                wi_conv_turn(ctx, sizeof(T), l.packed.turning, (T *)a->f + l.packed.first, packed);
-    }
-    p.to = to;
-    p.partial = l.partial_bytes() ? (float *)partial : nullptr;
-    const size_t grid =
-        (size_t)p.row_tiles * (size_t)p.column_tiles * (size_t)p.slices * (size_t)p.groups;
-    if (status == WEFT_OK)
-        status = wi_conv_check_grid(ctx, grid);
-    if (status == WEFT_OK && grid > 0)
-        status = Engine::launch(ctx, p, a->in.type, l.taps, l.narrow, (unsigned)grid);
-    if (status != WEFT_OK || !p.partial)
-        return status;
+/* Memory of a pass. */
+struct wi_conv_tensor_memory {
+    void *x, *y, *result, *packed, *partial;
+};
+
+/* Adds up the slices of a product, whose result begins at `to`. */
+template <class T>
+weft_status wi_conv_tensor_join(weft_context *ctx, const wi_conv_args *a,
+                                const wi_conv_tensor_launch<T> &l, void *to) {
+    const wi_conv_tensor_job<T> &p = l.job;
     wi_conv_joining j = l.joining;
     j.rows = p.rows;
     j.columns = p.columns;
@@ -337,19 +340,42 @@ weft_status wi_conv_tensor_one(weft_context *ctx, const wi_conv_args *a, wi_conv
         j.column = p.to_steps.w;
         j.other = 1;
     }
-    return wi_conv_join(ctx, l.taps ? a->f_type : a->in.type, j, p.partial,
-                        l.taps ? a->f : (void *)to);
+    return wi_conv_join(ctx, l.taps ? a->f_type : a->in.type, j, p.partial, to);
 }
 
-/* Memory of a pass. */
-struct wi_conv_tensor_memory {
-    void *x, *y, *result, *packed, *partial;
-};
+/* `count` products of a plan, in one launch: of several, none needs memory. */
+template <class Engine, class T>
+weft_status wi_conv_tensor_products(weft_context *ctx, const wi_conv_args *a,
+                                    wi_conv_tensor_launch<T> *l, int count, T *to,
+                                    const wi_conv_tensor_memory &m) {
+    weft_status status = WEFT_OK;
+    size_t grid = 0;
+    const bool joins = l->partial_bytes() > 0, turns = !l->taps && l->packed.turned;
+    if (turns)
+        status =
+            wi_conv_turn(ctx, sizeof(T), l->packed.turning, (T *)a->f + l->packed.first, m.packed);
+    for (int k = 0; k < count; k++) {
+        wi_conv_tensor_job<T> &p = l[k].job;
+        if (!l->taps)
+            p.plain = (const T *)(turns ? m.packed : a->f);
+        p.to = l->taps ? (T *)a->f : to + l[k].first;
+        p.partial = joins ? (float *)m.partial : nullptr;
+        grid += p.tiles() * (size_t)p.slices;
+    }
+    if (l->taps && !joins && a->f_type != a->in.type)
+        l->job.partial = (float *)a->f; /* one slice is the result */
+    if (status == WEFT_OK)
+        status = wi_conv_check_grid(ctx, grid);
+    if (status == WEFT_OK && grid > 0)
+        status = Engine::launch(ctx, a, l, count);
+    return status == WEFT_OK && joins ? wi_conv_tensor_join(ctx, a, *l, l->job.to) : status;
+}
 
 /* The pass, in memory that has been taken. */
 template <class Engine, class T>
 weft_status wi_conv_tensor_run(weft_context *ctx, const wi_conv_args *a, const wi_conv_form &x,
-                               const wi_conv_form &y, const wi_conv_tensor_memory &m) {
+                               const wi_conv_form &y, wi_conv_tensor_plan<T> *plan,
+                               const wi_conv_tensor_memory &m) {
     const weft_images *const out = a->pass == WI_CONV_DATA ? &a->in : &a->out;
     const bool back = a->pass != WI_CONV_WEIGHTS && out->layout == WEFT_NCHW;
     const T *const from_x = (const T *)(x.turned ? m.x : a->x);
@@ -360,32 +386,36 @@ weft_status wi_conv_tensor_run(weft_context *ctx, const wi_conv_args *a, const w
         status = wi_conv_turn_images(ctx, &a->in, a->groups, x, a->x, m.x);
     if (status == WEFT_OK && a->pass != WI_CONV_FORWARD && y.turned)
         status = wi_conv_turn_images(ctx, &a->out, a->groups, y, a->y, m.y);
-    if (status == WEFT_OK)
-        status = wi_conv_tensor_each<Engine, T>(
-            ctx, a, x, y, [&](wi_conv_tensor_launch<T> l, size_t first) {
-                l.job.gathered = a->pass == WI_CONV_DATA ? from_y : from_x;
-                l.job.plain = from_y;
-                return wi_conv_tensor_one<Engine>(ctx, a, l, to + first, m.packed, m.partial);
-            });
+    for (int k = 0; k < plan->count && status == WEFT_OK; k += Engine::together) {
+        const int left = plan->count - k, count = left < Engine::together ? left : Engine::together;
+        for (int i = k; i < k + count; i++) {
+            plan->launch[i].job.gathered = a->pass == WI_CONV_DATA ? from_y : from_x;
+            plan->launch[i].job.plain = from_y;
+        }
+        status = wi_conv_tensor_products<Engine>(ctx, a, plan->launch + k, count, to, m);
+    }
     return status == WEFT_OK && back ? wi_conv_turn_back(ctx, out, m.result, wi_conv_result(a))
                                      : status;
 }
 
-/* Engine: `depth` terms of a step, `blocks` on a multiprocessor, `across`: does it take weights so?
- * launch(ctx, job, type, taps,
- * narrow, blocks). Tiles are 128 x 128; narrow ones have 64 filters. */
+/* Engine: `depth` terms of a step; `together`, the products of a launch; `across`: does it take
+ * weights so? cut(ctx, launches, count) chooses tiles and slices; launch(ctx, args, launches,
+ * count) queues the kernel. */
 template <class Engine, class T>
 weft_status wi_conv_on_tensor_cores(weft_context *ctx, const wi_conv_args *a) {
     const wi_conv_form x = wi_conv_form_of(&a->in, a->groups, a->x);
     const wi_conv_form y = wi_conv_form_of(&a->out, a->groups, a->y);
     const bool forward = a->pass == WI_CONV_FORWARD, data = a->pass == WI_CONV_DATA;
     size_t packed = 0, partial = 0;
-    wi_conv_tensor_each<Engine, T>(ctx, a, x, y, [&](const wi_conv_tensor_launch<T> &l, size_t) {
+    wi_conv_tensor_plan<T> plan;
+    wi_conv_tensor_plan_of<Engine, T>(a, x, y, &plan);
+    Engine::cut(ctx, plan.launch, plan.count);
+    for (int k = 0; k < plan.count; k++) {
+        const wi_conv_tensor_launch<T> &l = plan.launch[k];
         const size_t bytes = l.packed.turned ? l.packed.bytes : 0, sums = l.partial_bytes();
         packed = bytes > packed ? bytes : packed;
         partial = sums > partial ? sums : partial;
-        return WEFT_OK;
-    });
+    }
     const size_t result =
         a->pass == WI_CONV_WEIGHTS || a->in.layout == WEFT_NHWC ? 0 : wi_conv_result_bytes(a);
     wi_conv_room room;
@@ -402,7 +432,7 @@ weft_status wi_conv_on_tensor_cores(weft_context *ctx, const wi_conv_args *a) {
             room.base = (char *)base;
         }
     }
-    const weft_status status = wi_conv_tensor_run<Engine, T>(ctx, a, x, y, m);
+    const weft_status status = wi_conv_tensor_run<Engine, T>(ctx, a, x, y, &plan, m);
     const weft_status freed = base ? wi_gpu_free(ctx, base) : WEFT_OK;
     return status == WEFT_OK ? freed : status;
 }
@@ -413,5 +443,8 @@ weft_status wi_conv_tensor_tf32(weft_context *ctx, const wi_conv_args *args);
 weft_status wi_conv_ring_f16(weft_context *ctx, const wi_conv_args *args);
 weft_status wi_conv_ring_bf16(weft_context *ctx, const wi_conv_args *args);
 weft_status wi_conv_ring_tf32(weft_context *ctx, const wi_conv_args *args);
+double wi_conv_ring_f16_seconds(const weft_context *ctx, const wi_conv_args *args);
+double wi_conv_ring_bf16_seconds(const weft_context *ctx, const wi_conv_args *args);
+double wi_conv_ring_tf32_seconds(const weft_context *ctx, const wi_conv_args *args);
 
 #endif

@@ -85,7 +85,8 @@ static __global__ void __launch_bounds__(wi_conv_tensor_block<Shape, Taps>::thre
     using T = typename Shape::T;
     WEFT_DYNAMIC_SHARED(memory);
     T *const slabs = (T *)(memory + Block::spot_bytes);
-    const wi_conv_tensor_tile b = wi_conv_tensor_tile_of<Shape::tile_m, Shape::tile_n>(p);
+    const wi_conv_tensor_tile b =
+        wi_conv_tensor_tile_of<Shape::tile_m, Shape::tile_n>(p, blockIdx.x);
     const typename Block::Gatherer gatherer(p.view, p.gathered + (size_t)b.group * p.gathered_group,
                                             (wi_conv_spot *)memory, Taps ? b.column : b.row,
                                             Taps ? p.columns : p.rows, b.end);
@@ -125,24 +126,28 @@ template <template <class> class Shape, class T>
 struct wi_conv_tensor_engine {
     static constexpr int depth =
         Shape<wi_gemm_extents<128, 128, 64 / sizeof(T), 2, 2, 4, 2>>::tile_k;
-    static constexpr int blocks = 2;
+    static constexpr int blocks = 2, together = 1;
     static constexpr bool across = false;
 
+    static void cut(const weft_context *ctx, wi_conv_tensor_launch<T> *l, int count) {
+        for (int k = 0; k < count; k++)
+            wi_conv_tensor_cut<wi_conv_tensor_engine>(ctx, &l[k]);
+    }
+
     template <int rows, int columns, bool Taps>
-    static weft_status launch_tile(weft_context *ctx, const wi_conv_tensor_job<T> &job,
-                                   unsigned grid) {
+    static weft_status launch_tile(weft_context *ctx, const wi_conv_tensor_job<T> &job) {
         using shape = Shape<wi_gemm_extents<rows, columns, 64 / sizeof(T), 2, 2, 4, 2>>;
         using block = wi_conv_tensor_block<shape, Taps>;
-        return WEFT_LAUNCH((wi_conv_tensor_tiles<shape, Taps>), ctx, grid, block::threads,
+        return WEFT_LAUNCH((wi_conv_tensor_tiles<shape, Taps>), ctx, job.blocks(), block::threads,
                            block::shared_bytes, job);
     }
-    static weft_status launch(weft_context *ctx, const wi_conv_tensor_job<T> &job, weft_type,
-                              bool taps, bool narrow, unsigned grid) {
-        if (taps)
-            return narrow ? launch_tile<64, 128, true>(ctx, job, grid)
-                          : launch_tile<128, 128, true>(ctx, job, grid);
-        return narrow ? launch_tile<128, 64, false>(ctx, job, grid)
-                      : launch_tile<128, 128, false>(ctx, job, grid);
+    static weft_status launch(weft_context *ctx, const wi_conv_args *,
+                              const wi_conv_tensor_launch<T> *l, int) {
+        if (l->taps)
+            return l->narrow ? launch_tile<64, 128, true>(ctx, l->job)
+                             : launch_tile<128, 128, true>(ctx, l->job);
+        return l->narrow ? launch_tile<128, 64, false>(ctx, l->job)
+                         : launch_tile<128, 128, false>(ctx, l->job);
     }
 };
 

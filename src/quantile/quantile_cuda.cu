@@ -206,16 +206,18 @@ static weft_status sort_sample(weft_context *ctx, const wi_quantile_args *args,
 template <class U>
 static weft_status go_over(weft_context *ctx, const quantile_task<U> &task, const U *sample,
                            unsigned size, unsigned jobs) {
+    constexpr size_t bytes = sizeof(quantile_block<U>);
     size_t resident;
-    weft_status status =
-        wi_resident_blocks(ctx, count_and_keep<U>, (int)pass_threads, 0, &resident);
+    weft_status status = wi_grant_shared(ctx, "count_and_keep", count_and_keep<U>, bytes);
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, count_and_keep<U>, (int)pass_threads, bytes, &resident);
     if (status != WEFT_OK)
         return status;
     const size_t tiles = (task.n - 1) / quantile_tile<U>::elements + 1;
     const unsigned blocks = (unsigned)(tiles < resident ? tiles : resident);
     status = WEFT_LAUNCH(guess_brackets<U>, ctx, 1, 32, 0, task, sample, size, jobs);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(count_and_keep<U>, ctx, blocks, pass_threads, 0, task, jobs);
+        status = WEFT_LAUNCH(count_and_keep<U>, ctx, blocks, pass_threads, bytes, task, jobs);
     return status == WEFT_OK ? WEFT_LAUNCH(settle_brackets<U>, ctx, 1, 32, 0, task, jobs) : status;
 }
 

@@ -4,6 +4,7 @@
 #ifndef WI_QUANTILE_CUDA_CUH
 #define WI_QUANTILE_CUDA_CUH
 
+#include "cuda/carry.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
@@ -101,6 +102,7 @@ constexpr int vectors = 4; /* that a thread loads at a time, of keys of two byte
 template <class U>
 struct quantile_tile {
     static constexpr int wide = wi_vector<U>::count, loads = sizeof(U) == 1 ? 2 : vectors;
+    static constexpr int own = loads * wide; /* of a thread */
     static constexpr size_t elements = (size_t)pass_threads * loads * wide;
     wi_vector<U> key[loads];
     uint32_t valid; /* those that are in x; the others are the largest keys */
@@ -137,8 +139,11 @@ struct quantile_tile {
     }
 };
 
-/* A block's counts. */
-struct quantile_counts {
+/* A block's counts, and its keys: a thread finds there those of its own that it has marked. */
+template <class U>
+struct quantile_block {
+    wi_vector<U> key[quantile_tile<U>::loads][pass_threads];
+    uint32_t valid[pass_threads];
     uint32_t below[WI_QUANTILE_GROUP], at_low[WI_QUANTILE_GROUP], at_high[WI_QUANTILE_GROUP];
     uint32_t inside[WI_QUANTILE_GROUP]; /* of this tile */
     uint64_t base[WI_QUANTILE_GROUP];   /* where the tile's keys go */
@@ -147,59 +152,78 @@ struct quantile_counts {
     uint16_t offset[WI_QUANTILE_GROUP][pass_threads]; /* and where they go, from the tile's first */
 };
 
-/* Counts this thread's keys about bracket j, and marks those inside. Few are there, as a rule: all
- * keys are only compared with the ends, and the few are then read from x again. */
 template <class U>
-__device__ void count_about(const quantile_task<U> &task, const quantile_tile<U> &tile,
-                            quantile_counts &c, unsigned j) {
-    const U low = (U)c.low[j], width = (U)((U)c.high[j] - low);
-    uint32_t below = 0, mask = 0, ends = 0;
-#pragma unroll
-    for (int v = 0; v < tile.loads; v++)
-#pragma unroll
-        for (int e = 0; e < tile.wide; e++) {
-            const U key = tile.key[v].at[e];
-            below += key < low;
-            mask |= (uint32_t)((U)(key - low) <= width) << (v * tile.wide + e);
-        }
-    mask &= tile.valid;
-    for (uint32_t left = mask; left != 0; left &= left - 1) {
-        const U above = (U)(task.map.key(task.x[tile.place(__ffs((int)left) - 1)]) - low);
+__device__ U own_key(const quantile_block<U> &block, int number) {
+    constexpr int wide = wi_vector<U>::count;
+    return block.key[number / wide][threadIdx.x].at[number % wide];
+}
+
+/* Of the marked keys those equal to an end lose their mark. Returns how many are at the low end,
+ * and 2^16 times how many at the high one. */
+template <class U>
+__device__ uint32_t take_ends(const quantile_block<U> &block, U low, U width, uint32_t *mask) {
+    uint32_t ends = 0;
+    if (width == 0) { /* all that are marked */
+        ends = (uint32_t)__popc(*mask);
+        *mask = 0;
+    }
+    for (uint32_t left = *mask; left != 0; left &= left - 1) {
+        const U above = (U)(own_key(block, __ffs((int)left) - 1) - low);
         if (above == 0 || above == width) {
-            mask ^= left & (0 - left);
+            *mask ^= left & (0 - left);
             ends += above == 0 ? 1 : 1u << 16;
         }
     }
-    below = wi_warp_sum(below);
-    ends = wi_warp_sum(ends);
+    return ends;
+}
+
+/* Counts this thread's keys about bracket j, and marks those inside. Few are there, as a rule: all
+ * keys are only compared with the ends, in four instructions. */
+template <class U>
+__device__ void count_about(const quantile_tile<U> &tile, quantile_block<U> &block, unsigned j) {
+    using Word = wi_carry_word<U>;
+    const U low = (U)block.low[j], width = (U)((U)block.high[j] - low);
+    uint32_t from_low = 0, mask = 0;
+#pragma unroll
+    for (int k = tile.own - 1; k >= 0; k--) {
+        const Word above = wi_subtract_counting((Word)tile.key[k / tile.wide].at[k % tile.wide],
+                                                (Word)low, &from_low);
+        wi_mark_up_to(above, (Word)width, &mask);
+    }
+    mask &= block.valid[threadIdx.x];
+    const uint32_t ends = wi_warp_sum(take_ends(block, low, width, &mask));
+    const uint32_t below = wi_warp_sum((uint32_t)tile.own - from_low);
     if (wi_lane() == 0) {
-        atomicAdd(&c.below[j], below);
-        atomicAdd(&c.at_low[j], ends & 0xffff);
-        atomicAdd(&c.at_high[j], ends >> 16);
+        atomicAdd(&block.below[j], below);
+        if (ends) {
+            atomicAdd(&block.at_low[j], ends & 0xffff);
+            atomicAdd(&block.at_high[j], ends >> 16);
+        }
     }
     const uint32_t mine = (uint32_t)__popc(mask), through = wi_warp_sum_scan(mine);
     uint32_t before = 0;
     if (wi_lane() == 31 && through > 0)
-        before = atomicAdd(&c.inside[j], through);
+        before = atomicAdd(&block.inside[j], through);
     before = wi_shuffle(before, 31);
-    c.mask[j][threadIdx.x] = mask;
-    c.offset[j][threadIdx.x] = (uint16_t)(before + through - mine);
+    block.mask[j][threadIdx.x] = mask;
+    block.offset[j][threadIdx.x] = (uint16_t)(before + through - mine);
 }
 
 template <class U>
-__device__ void keep_inside(const quantile_task<U> &task, const quantile_tile<U> &tile,
-                            const quantile_counts &c, unsigned j) {
+__device__ void keep_inside(const quantile_task<U> &task, const quantile_block<U> &block,
+                            unsigned j) {
     U *const kept = task.kept + j * task.room;
-    uint64_t at = c.base[j] + c.offset[j][threadIdx.x];
-    for (uint32_t left = c.mask[j][threadIdx.x]; left != 0; left &= left - 1, at++)
+    uint64_t at = block.base[j] + block.offset[j][threadIdx.x];
+    for (uint32_t left = block.mask[j][threadIdx.x]; left != 0; left &= left - 1, at++)
         if (at < task.room)
-            kept[at] = task.map.key(task.x[tile.place(__ffs((int)left) - 1)]);
+            kept[at] = own_key(block, __ffs((int)left) - 1);
 }
 
 template <class U>
 __global__ void __launch_bounds__(pass_threads)
     count_and_keep(quantile_task<U> task, unsigned jobs) {
-    WEFT_SHARED(quantile_counts, c, );
+    WEFT_DYNAMIC_SHARED(shared);
+    quantile_block<U> &c = *(quantile_block<U> *)shared;
     const bool aligned = wi_is_aligned(task.x);
     if (threadIdx.x < jobs) {
         const unsigned j = threadIdx.x;
@@ -212,8 +236,12 @@ __global__ void __launch_bounds__(pass_threads)
     const size_t stride = gridDim.x * tile.elements;
     for (tile.first = blockIdx.x * tile.elements; tile.first < task.n; tile.first += stride) {
         tile.load(task, aligned);
+#pragma unroll
+        for (int v = 0; v < tile.loads; v++)
+            c.key[v][threadIdx.x] = tile.key[v];
+        c.valid[threadIdx.x] = tile.valid;
         for (unsigned j = 0; j < jobs; j++)
-            count_about(task, tile, c, j);
+            count_about(tile, c, j);
         __syncthreads();
         if (threadIdx.x < jobs) {
             const unsigned j = threadIdx.x;
@@ -224,7 +252,7 @@ __global__ void __launch_bounds__(pass_threads)
         }
         __syncthreads();
         for (unsigned j = 0; j < jobs; j++)
-            keep_inside(task, tile, c, j);
+            keep_inside(task, c, j);
     }
     if (threadIdx.x < jobs) {
         const unsigned j = threadIdx.x;

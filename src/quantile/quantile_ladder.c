@@ -92,13 +92,15 @@ static double digits_seconds(const weft_context *ctx, const void *arguments) {
            (double)args->count * rounds * wi_seconds_moving(m, bytes_of(args)) / 0.8;
 }
 
-/* Each element is compared with the ends of each bracket. */
+/* Each element is compared with the ends of each bracket. Before, a sample of up to 65536 keys is
+ * sorted. */
 static double bracketed_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const wi_machine *const m = wi_machine_of(ctx);
     const double count = (double)args->count, groups = ceil(count / WI_QUANTILE_GROUP);
-    const double a_cycle = 14; /* elements that a multiprocessor compares with a bracket */
-    return 9 * m->launch_s + kernels_seconds(ctx, args) +
+    const double a_cycle = 8; /* elements that a multiprocessor compares with a bracket */
+    const double sample = fmin(fmax((double)args->n / 64, 1024), 65536);
+    return (8 + 1.75 * log2(sample / 1024)) * m->launch_s + kernels_seconds(ctx, args) +
            groups * wi_seconds_moving(m, bytes_of(args)) / 0.85 +
            wi_seconds_working(m, (double)args->n * count / a_cycle, m->units);
 }

@@ -24,6 +24,7 @@ weft_status wi_random_serial(weft_context *ctx, const void *args);
 weft_status wi_random_threads(weft_context *ctx, const void *args);
 weft_status wi_random_one_each(weft_context *ctx, const void *args);
 weft_status wi_random_block_each(weft_context *ctx, const void *args);
+weft_status wi_random_tiles(weft_context *ctx, const void *args);
 weft_status wi_random_ranks(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus

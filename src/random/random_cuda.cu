@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random, the rung "block_each": a thread makes one block of the sequence after the other and
- * stores what comes of each in one access of 16 bytes, where x lies as blocks do. The words that
- * rounds add are made once, by the host, and read as constants: a round is two multiplications and
- * two exclusive ors. */
+/* random, the rungs "block_each" and "tiles": a thread makes one block of the sequence after the
+ * other and stores what comes of each in one access of 16 bytes, where x lies as blocks do. The
+ * words that rounds add are made once, by the host, and read as constants: a round is two
+ * multiplications and two exclusive ors. */
 #include "random/random_cuda.cuh"
 
 #include "cuda/size.cuh"
@@ -24,7 +24,10 @@ struct wi_random_job {
     unsigned skip;   /* elements of block 0 before the array */
     unsigned last;   /* elements of the last block up to the end of the array */
     bool is_aligned; /* blocks lie as wide stores need it */
+    bool in_tiles;   /* a block of threads makes one tile, instead of blocks a grid's width apart */
 };
+
+constexpr unsigned tile_turns = 4; /* blocks of a thread of a tile */
 
 /* The elements of a block. */
 template <wi_random_op op, class T>
@@ -94,24 +97,36 @@ __device__ static void store_part(const wi_random_job &job, uint64_t b) {
             x[e] = made.at[e];
 }
 
-/* Blocks 0 and blocks - 1 may be in the array in part. All others are stored whole. */
+/* Blocks 0 and blocks - 1 may be in the array in part. All others are stored whole: by this thread
+ * every stride-th from `first` on, those below `end`. */
+struct wi_random_turns {
+    uint64_t first, stride, end;
+};
+__device__ static wi_random_turns turns_of(const wi_random_job &job) {
+    constexpr uint64_t threads = wi_random_threads_each;
+    const uint64_t last = job.blocks - 1, me = threadIdx.x + 1, block = blockIdx.x;
+    if (!job.in_tiles)
+        return {block * threads + me, gridDim.x * threads, last};
+    const uint64_t start = block * threads * tile_turns, end = start + threads * tile_turns + 1;
+    return {start + me, threads, end < last ? end : last};
+}
+
 template <wi_random_op op, class T>
 __global__ void __launch_bounds__(wi_random_threads_each)
     each_block(const __grid_constant__ wi_random_job job) {
     using Made = decltype(make_block<op, T>(job, 0));
-    const uint64_t stride = (uint64_t)gridDim.x * wi_random_threads_each;
-    const uint64_t me = (uint64_t)blockIdx.x * wi_random_threads_each + threadIdx.x;
-    if (me == 0)
+    if (blockIdx.x == 0 && threadIdx.x == 0)
         store_part<op, T>(job, 0);
-    if (me == stride - 1 && job.blocks > 1)
+    if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 32 && job.blocks > 1)
         store_part<op, T>(job, job.blocks - 1);
+    const wi_random_turns t = turns_of(job);
     if (job.is_aligned)
-        for (uint64_t b = me + 1; b + 1 < job.blocks; b += stride) {
+        for (uint64_t b = t.first; b < t.end; b += t.stride) {
             const Made made = make_block<op, T>(job, b);
             *(Made *)(job.start + b * sizeof(Made)) = made;
         }
     else
-        for (uint64_t b = me + 1; b + 1 < job.blocks; b += stride)
+        for (uint64_t b = t.first; b < t.end; b += t.stride)
             store_part<op, T>(job, b);
 }
 
@@ -143,9 +158,23 @@ weft_status wi_random_order_few(weft_context *ctx, const wi_random_args *args) {
                        (unsigned)weft_type_size(args->type));
 }
 
-/* As many threads as the device holds: each goes through the array in steps of all of them. */
+/* Blocks of threads: as many as the device holds, each going through the array in steps of all of
+ * them, or one for each tile. */
 template <wi_random_op op, class T>
-static weft_status launch(weft_context *ctx, const wi_random_args *args) {
+static weft_status grid_of(weft_context *ctx, const wi_random_job &job, size_t *blocks) {
+    const uint64_t threads = job.in_tiles ? (job.blocks - 1) / tile_turns + 1 : job.blocks;
+    const unsigned needed = wi_random_grid(threads);
+    *blocks = needed;
+    if (job.in_tiles)
+        return WEFT_OK;
+    const weft_status status =
+        wi_resident_blocks(ctx, each_block<op, T>, wi_random_threads_each, 0, blocks);
+    *blocks = needed < *blocks ? needed : *blocks;
+    return status;
+}
+
+template <wi_random_op op, class T>
+static weft_status launch(weft_context *ctx, const wi_random_args *args, bool in_tiles) {
     constexpr size_t size = sizeof(T);
     const unsigned each = wi_random_each(op, size);
     const size_t width = each * size < 16 ? each * size : 16;
@@ -158,44 +187,49 @@ static weft_status launch(weft_context *ctx, const wi_random_args *args) {
     job.last = (unsigned)(job.skip + args->n - (job.blocks - 1) * each);
     job.start = (unsigned char *)args->x - job.skip * size;
     job.is_aligned = (uintptr_t)job.start % width == 0;
-    size_t most;
-    const weft_status status =
-        wi_resident_blocks(ctx, each_block<op, T>, wi_random_threads_each, 0, &most);
-    const unsigned needed = wi_random_grid(job.blocks);
-    return status == WEFT_OK
-               ? WEFT_LAUNCH((each_block<op, T>), ctx, needed < most ? needed : (unsigned)most,
-                             wi_random_threads_each, 0, job)
-               : status;
+    job.in_tiles = in_tiles;
+    size_t blocks;
+    const weft_status status = grid_of<op, T>(ctx, job, &blocks);
+    return status == WEFT_OK ? WEFT_LAUNCH((each_block<op, T>), ctx, (unsigned)blocks,
+                                           wi_random_threads_each, 0, job)
+                             : status;
 }
 
 template <wi_random_op op>
-static weft_status launch_sized(weft_context *ctx, const wi_random_args *args) {
+static weft_status launch_sized(weft_context *ctx, const wi_random_args *args, bool in_tiles) {
     return wi_with_size(weft_type_size(args->type), [=](auto tag) {
-        return launch<op, typename decltype(tag)::type>(ctx, args);
+        return launch<op, typename decltype(tag)::type>(ctx, args, in_tiles);
     });
 }
 
-weft_status wi_random_block_each(weft_context *ctx, const void *arguments) {
-    const wi_random_args *args = (const wi_random_args *)arguments;
+static weft_status make_all(weft_context *ctx, const wi_random_args *args, bool in_tiles) {
     switch (args->op) {
     case WI_RANDOM_BITS:
-        return launch_sized<WI_RANDOM_BITS>(ctx, args);
+        return launch_sized<WI_RANDOM_BITS>(ctx, args, in_tiles);
     case WI_RANDOM_INTEGERS_32:
-        return launch_sized<WI_RANDOM_INTEGERS_32>(ctx, args);
+        return launch_sized<WI_RANDOM_INTEGERS_32>(ctx, args, in_tiles);
     case WI_RANDOM_INTEGERS_64:
-        return launch<WI_RANDOM_INTEGERS_64, uint64_t>(ctx, args);
+        return launch<WI_RANDOM_INTEGERS_64, uint64_t>(ctx, args, in_tiles);
     case WI_RANDOM_UNIFORM_32:
-        return launch<WI_RANDOM_UNIFORM_32, float>(ctx, args);
+        return launch<WI_RANDOM_UNIFORM_32, float>(ctx, args, in_tiles);
     case WI_RANDOM_UNIFORM_64:
-        return launch<WI_RANDOM_UNIFORM_64, double>(ctx, args);
+        return launch<WI_RANDOM_UNIFORM_64, double>(ctx, args, in_tiles);
     case WI_RANDOM_NORMAL_32:
-        return launch<WI_RANDOM_NORMAL_32, float>(ctx, args);
+        return launch<WI_RANDOM_NORMAL_32, float>(ctx, args, in_tiles);
     case WI_RANDOM_NORMAL_64:
-        return launch<WI_RANDOM_NORMAL_64, double>(ctx, args);
+        return launch<WI_RANDOM_NORMAL_64, double>(ctx, args, in_tiles);
     case WI_RANDOM_PERMUTATION:
         return WEFT_LAUNCH(each_permuted, ctx, wi_random_grid(args->n), wi_random_threads_each, 0,
                            *args, (unsigned)weft_type_size(args->type));
     default:
         return wi_random_order_few(ctx, args);
     }
+}
+
+weft_status wi_random_block_each(weft_context *ctx, const void *args) {
+    return make_all(ctx, (const wi_random_args *)args, false);
+}
+
+weft_status wi_random_tiles(weft_context *ctx, const void *args) {
+    return make_all(ctx, (const wi_random_args *)args, true);
 }

@@ -31,12 +31,8 @@ struct scan_block {
 
     /* For the copier: the last tile, if incomplete, is left for its totaller to load. */
     __device__ void load(int k, uint64_t tile, wi_barrier *loaded) const {
-        if (!is_whole(tile)) {
-            wi_barrier_arrive(loaded);
-            return;
-        }
-        wi_barrier_arrive_expect(loaded, wi_tile_bytes);
-        wi_bulk_load(slot(k), p.x + tile * wi_tile_elements<T>, wi_tile_bytes, loaded);
+        wi_ring_load(slot(k), p.x + tile * wi_tile_elements<T>, wi_tile_bytes, is_whole(tile),
+                     loaded);
     }
 
     /* This lane's vector of a row of a part of the k-th tile. */

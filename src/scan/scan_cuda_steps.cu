@@ -58,9 +58,10 @@ __global__ void deliver(wi_scan_params<T> p, const T *scanned) {
     if (i >= p.n)
         return;
     const V before = i == 0 ? Op::template identity<V>() : (V)scanned[i - 1];
-    p.y[i] = shifted<Op>(p, p.exclusive ? before : (V)scanned[i]);
+    const V with = (V)scanned[i]; /* read first: y may be `scanned` if there is one element */
+    p.y[i] = shifted<Op>(p, p.exclusive ? before : with);
     if (i == p.n - 1)
-        hand_on<Op>(p, (wi_scan_carry<T>)scanned[i]);
+        hand_on<Op>(p, (wi_scan_carry<T>)with);
 }
 
 /* Step-doubling by one block in shared memory: it reads one of two copies and writes the other. */

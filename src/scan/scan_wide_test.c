@@ -254,6 +254,26 @@ static void every_pair(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* One element, in place: a rung has nothing to do, and still its total is that of the input. */
+static void one_element(weft_context *ctx) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_scan_ladder, rows);
+    rig r = rig_open(ctx, 1);
+    for (size_t k = 0; k < count; k++)
+        for (size_t way = 0; way < WAYS; way++)
+            run_case(&r, &(wide_case){.row = rows[k],
+                                      .from = WEFT_I32,
+                                      .to = WEFT_I32,
+                                      .op = WEFT_XOR,
+                                      .way = way,
+                                      .n = 1,
+                                      .kind = WEFT_EXCLUSIVE,
+                                      .device = ~0u,
+                                      .in_place = true,
+                                      .has_init = true});
+    rig_close(&r);
+}
+
 /* Several strips on a GPU, many blocks of several threads on a cpu. */
 static void long_arrays(weft_context *ctx) {
     const size_t n = test_place_is_gpu(weft_place(ctx)) ? 20000 : 3000017;
@@ -293,8 +313,8 @@ static void typed_calls(weft_context *ctx) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(every_pair),
-                                       TEST_ON_EACH_PLACE(long_arrays),
-                                       TEST_ON_EACH_PLACE(typed_calls)};
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(every_pair), TEST_ON_EACH_PLACE(one_element),
+        TEST_ON_EACH_PLACE(long_arrays), TEST_ON_EACH_PLACE(typed_calls)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "solve/solve_rig.h"
 
 enum {
-    MOST_REFLECTED = 300 /* rows */
+    MOST_REFLECTED = 1000 /* rows */
 };
 
 /* a = (1 - 2 u ut) a for a random unit vector u; or from the right. */

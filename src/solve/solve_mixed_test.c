@@ -2,7 +2,7 @@
 /* Factors of f32 for systems of f64: refinement, GMRES, falling back, and when the library chooses
  * them; and that each call gives the same bits each time. */
 #include "solve/solve_kinds.h"
-#include "solve/solve_rig.h"
+#include "solve/system.h"
 
 enum {
 #ifdef WEFT_EMU
@@ -12,7 +12,8 @@ enum {
     CONDITION_ORDER = 60,
     CONDITION_STEP = 1,
 #endif
-    CHOSEN_ORDER = MOST_REFLECTED /* from where on f32 can pay */
+    CHOSEN_ORDER = MOST_REFLECTED, /* f32 pays, residuals being of f64 */
+    TOO_SMALL = 100
 };
 
 /* Plain refinement, GMRES and falling back each have their range of conditions. */
@@ -62,20 +63,38 @@ static void mixed(weft_context *ctx) {
     assert_string_equal(weft_message(ctx), "");
 }
 
+/* The machine with f32 so fast that f64 alone counts. */
+static wi_machine with_fast_f32(wi_machine m) {
+    m.f64_flops = 1e3;
+    m.f32_flops = m.bytes_per_s = m.cache_bytes_per_s = 1e15;
+    m.launch_s = 0;
+    return m;
+}
+
+static const char *choice(const weft_context *ctx, size_t n, size_t rhs) {
+    const wi_solve_args args = {.type = WEFT_F64, .n = n, .rhs = rhs};
+    return wi_pick(ctx, &wi_solve_ladder, WEFT_F64, &args)->name;
+}
+
+/* Factors of f32 are chosen where those of f64 cost more than the residuals that refine. */
+static void predicted(weft_context *ctx) {
+    const wi_machine before = *wi_machine_of(ctx);
+    ctx->machine = with_fast_f32(before);
+    assert_string_equal(choice(ctx, CHOSEN_ORDER, 1), "mixed");
+    assert_string_equal(choice(ctx, TOO_SMALL, 1), "direct");
+    assert_string_equal(choice(ctx, CHOSEN_ORDER, CHOSEN_ORDER), "direct");
+    ctx->machine = before;
+}
+
 #ifndef WEFT_EMU
-/* The library chooses factors of f32 where they are predicted to be faster, here by a machine with
- * fast f32, and leaves them without GMRES. */
+/* The library takes what it chose, and leaves it without GMRES. */
 static void chosen(weft_context *ctx) {
     test_random random = test_random_at(9);
     const wi_machine before = *wi_machine_of(ctx);
-    wi_machine fast_f32 = before;
-    fast_f32.f64_flops = 1e3;
-    fast_f32.f32_flops = fast_f32.bytes_per_s = fast_f32.cache_bytes_per_s = 1e15;
-    fast_f32.launch_s = 0;
     linear_system s = system_of(WEFT_F64, CHOSEN_ORDER, 1);
     weft_report report = {.size = sizeof report};
     fill_condition(&random, &s, 100);
-    ctx->machine = fast_f32;
+    ctx->machine = with_fast_f32(before);
     assert_int_equal(solve_system(ctx, &s, NULL, &report), WEFT_OK);
     assert_string_equal(report.method, "mixed");
     fill_condition(&random, &s, 1e12);
@@ -140,6 +159,7 @@ static void same_bits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(mixed),
+        TEST_ON_EACH_PLACE(predicted),
 #ifndef WEFT_EMU
         TEST_ON_EACH_PLACE(chosen),
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "climb/data.h"
+#include "climb/dense.h"
 #include "solve_batch/solve_batch.h"
 
 enum {
@@ -48,18 +49,15 @@ static weft_status call(void *problem) {
 
 /* ---- the oracle: is A x = b? ---- */
 
-static double get(const wi_data *data, const void *array, size_t at) {
-    return data->setup.type == WEFT_F64 ? ((const double *)array)[at] : ((const float *)array)[at];
-}
-
 static bool check_system(const wi_data *data, size_t s, char *why, size_t bytes) {
     const double u = data->setup.type == WEFT_F64 ? 0x1p-53 : 0x1p-24;
     for (size_t i = 0; i < ORDER; i++) {
-        const double b = get(data, data->host_x, s * ORDER + i);
+        const double b = wi_dense_get(data->setup.type, data->host_x, s * ORDER + i);
         double sum = -b, size = fabs(b);
         for (size_t j = 0; j < ORDER; j++) {
-            const double y = get(data, data->host_x, (s * ORDER + j) * ORDER + i) *
-                             get(data, data->host_z, s * ORDER + j);
+            const double y =
+                wi_dense_get(data->setup.type, data->host_x, (s * ORDER + j) * ORDER + i) *
+                wi_dense_get(data->setup.type, data->host_z, s * ORDER + j);
             sum += y;
             size += fabs(y);
         }

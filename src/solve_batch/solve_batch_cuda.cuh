@@ -135,30 +135,38 @@ struct wi_batch_system {
 
     /* ---- memory ---- */
 
-    /* A symmetric matrix is whole here; so is L, with L' above. */
-    __device__ const T *element(int j) const {
-        const int low = Shape::spd && j > i ? j : i, high = Shape::spd && j > i ? i : j;
-        return p.transposed ? p.a.at(system, high, (size_t)low) : p.a.at(system, low, (size_t)high);
-    }
-    /* A system that is not there is the unit matrix. */
+    /* Reads row i, from column to column: 64-bit products for each would be a sixth of the kernel.
+     * A symmetric matrix is whole here, and so is L, with L' above: behind the diagonal the row
+     * goes on as a column. A system that is not there is the unit matrix. */
     __device__ void load() {
+        const size_t down = p.transposed ? p.a.column : p.a.row;
+        const size_t across = p.transposed ? p.a.row : p.a.column;
+        const T *left = p.a.at(system, 0, 0) + (size_t)i * down;
+        const T *below = p.a.at(system, 0, 0) + (size_t)i * across;
 #pragma unroll
-        for (int j = 0; j < order; j++)
-            a[j] = there && i < p.n && j < p.n ? *element(j) : (T)(i == j ? 1 : 0);
+        for (int j = 0; j < order; j++) {
+            const T *const element = Shape::spd && j > i ? below : left;
+            a[j] = there && i < p.n && j < p.n ? *element : (T)(i == j ? 1 : 0);
+            left += across;
+            below += down;
+        }
         place = i < p.n ? i : -1;
         info = 0;
         exchange = i;
     }
     /* L of A = L L' has the roots of D more than what was eliminated. */
     __device__ void store() const {
+        T *to = p.a.at(system, place, 0);
 #pragma unroll
-        for (int j = 0; j < order; j++)
+        for (int j = 0; j < order; j++) {
             if (there && place >= 0 && j < p.n && (!Shape::spd || j <= i)) {
                 T kept = a[j];
                 if (Shape::spd)
                     kept = j == i ? board.scale[j] : kept * board.scale[j];
-                *p.a.at(system, place, (size_t)j) = kept;
+                *to = kept;
             }
+            to += p.a.column;
+        }
     }
 
     /* ---- elimination ---- */
@@ -337,30 +345,36 @@ struct wi_batch_system {
 
     /* ---- the tasks ---- */
 
-    __device__ void solve_with_factors() {
-        load();
-        const int other = Shape::spd ? i : origin();
-        solve(p.transposed ? i : other, p.transposed ? other : i, Shape::spd || p.transposed,
-              Shape::spd || !p.transposed);
-    }
-    __device__ void run_task() {
-        if (p.task == WI_BATCH_SUBSTITUTE) {
-            solve_with_factors();
-            return;
-        }
-        load();
+    /* Factors, and stores what was asked for; false: nothing is left to do. */
+    __device__ bool factor() {
         eliminate();
         if (there && i == 0)
             p.info[system] = info;
-        if (p.task == WI_BATCH_SOLVE) {
-            solve(i, place, false, true);
-            return;
-        }
+        if (p.task == WI_BATCH_SOLVE)
+            return true;
         if (Shape::spd)
             find_scale();
         store();
         if (!Shape::spd && there && i < p.n)
             p.pivot[system * (size_t)p.n + (size_t)i] = exchange;
+        return false;
+    }
+    /* The tasks share a copy of the loads. Of a large system they share the substitution too, for
+     * it is most of the kernel; of a small one what A's factors may need besides costs up to a
+     * tenth. */
+    __device__ void run_task() {
+        const bool given = p.task == WI_BATCH_SUBSTITUTE;
+        load();
+        if (!given && !factor())
+            return;
+        if (order <= 16 && !given) {
+            solve(i, place, false, true);
+            return;
+        }
+        const int other = !given ? place : Shape::spd ? i : origin();
+        const bool turned = given && p.transposed;
+        solve(given && !turned ? other : i, given && !turned ? i : other,
+              given && (Shape::spd || turned), !given || Shape::spd || !turned);
     }
 };
 

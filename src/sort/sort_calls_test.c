@@ -14,7 +14,7 @@ enum {
     ARRAYS = 6,
     MOST_VALUE_BYTES = 12,
     /* how many sizes each call is tried at */
-    SEGMENT_SIZES = 9,
+    SEGMENT_SIZES = 10,
     RECORD_SIZES = 7,
     MERGE_SIZES = 11,
     ORDER_SIZES = 11,
@@ -211,9 +211,9 @@ static void run_segments(rig *r, size_t n, size_t segments) {
 }
 
 static bool segments_at(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
-    static const size_t sizes[SEGMENT_SIZES][2] = {{0, 1},        {1, 1},      {1, 5},
-                                                   {64, 10},      {500, 40},   {5000, 300},
-                                                   {20000, 7000}, {100000, 3}, {300000, 1}};
+    static const size_t sizes[SEGMENT_SIZES][2] = {
+        {0, 1},      {1, 1},      {1, 5},        {64, 10},    {500, 40},
+        {3000, 120}, {5000, 300}, {20000, 7000}, {100000, 3}, {300000, 1}};
     rig *const r = rig_of_test;
     (void)n;
     (void)none;

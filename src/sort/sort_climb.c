@@ -219,14 +219,9 @@ static void fill_offsets(void *user, int rank, int team) {
 
 /* x has the elements, y the offsets, z the sorted elements. */
 static weft_status make_segments(const wi_setup *setup, void **problem) {
-    weft_status status = wi_data_make_random(setup, wi_data_bytes(setup), problem);
-    if (status != WEFT_OK)
-        return status;
     const size_t bytes = (segments_of(setup->n) + 1) * sizeof(uint64_t);
-    status = wi_data_add_y(*problem, bytes, fill_offsets);
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    const weft_status status = wi_data_make_random(setup, wi_data_bytes(setup), problem);
+    return status == WEFT_OK ? wi_data_add_y(*problem, bytes, fill_offsets) : status;
 }
 
 static weft_status call_segments(void *problem) {

@@ -8,6 +8,10 @@ static size_t tiles_of(size_t n, size_t tile) {
 
 /* ---- merge sort ---- */
 
+/* Few keys are sorted by a block whose threads have few each: what counts is how long one takes. */
+constexpr int few_items = 8;
+constexpr size_t few = (size_t)wi_merge_threads * few_items;
+
 template <class U, class V>
 static weft_status merge_sort(weft_context *ctx, const wi_sort_args *args) {
     const size_t n = args->n, tile = wi_merge_tile<U, V>;
@@ -37,9 +41,15 @@ static weft_status merge_sort(weft_context *ctx, const wi_sort_args *args) {
         return wi_plain_order<U>{wi_key_map_of<U>(args->type, args->descending), maps_in, maps_out,
                                  args->first_bit, mask};
     };
-    status = wi_merge_sort<wi_plain_order<U>, V>(
-        ctx, {(const U *)args->x, (const V *)args->values, 0}, n, homes, order(true, true),
-        order(true, false), order(false, false), order(false, true));
+    const wi_stretch<U, V> x = {(const U *)args->x, (const V *)args->values, 0};
+    static_assert(few <= wi_merge_tile<U, V> || wi_merge_has_values<V>, "few keys are one tile");
+    if constexpr (!wi_merge_has_values<V>)
+        if (n <= few)
+            return WEFT_LAUNCH((wi_sort_tiles<wi_plain_order<U>, V, wi_merge_threads, few_items>),
+                               ctx, 1, wi_merge_threads, 0, x, n, homes.out, order(true, true));
+    status =
+        wi_merge_sort<wi_plain_order<U>, V>(ctx, x, n, homes, order(true, true), order(true, false),
+                                            order(false, false), order(false, true));
     const weft_status freed = wi_gpu_free(ctx, block);
     return status == WEFT_OK ? freed : status;
 }

@@ -3,77 +3,15 @@
  *
  * The array is divided into windows of half a tile. All short segments that begin in a window fit a
  * tile together: a block sorts them as one, by the start of the segment first and then by key; or,
- * if all are tiny, each thread sorts one segment at a time. At most one segment longer than a
- * window begins in a window; it is cut into chunks, which are sorted and then merged two by two. At
- * most one later chunk of one long segment and the first chunk of the next begin in the same
- * window, so two blocks for each window are enough for all chunks.
+ * if all are tiny, each thread sorts one segment at a time (sort_segments_tiny.cuh). At most one
+ * segment longer than a window begins in a window; it is cut into chunks, which are sorted and then
+ * merged two by two. At most one later chunk of one long segment and the first chunk of the next
+ * begin in the same window, so two blocks for each window are enough for all chunks.
  *
  * Offsets in device memory are checked first. If they are invalid, no segment begins anywhere:
  * nothing is sorted, no address is computed from them, and all elements are copied. */
-#include "sort/sort_merge.cuh"
-
-/* A key combined with the place in the tile where its segment begins, which compares first. */
-template <size_t bytes>
-struct placed_key;
-template <>
-struct placed_key<1> {
-    using type = uint32_t;
-};
-template <>
-struct placed_key<2> {
-    using type = uint32_t;
-};
-template <>
-struct placed_key<4> {
-    using type = uint64_t;
-};
-template <>
-struct placed_key<8> {
-    using type = unsigned __int128;
-};
-template <class U>
-using placed = typename placed_key<sizeof(U)>::type;
-
-template <class P>
-struct placed_order {
-    using Key = P;
-    static constexpr bool is_number = true;
-    __device__ bool less(P a, P b) const {
-        return a < b;
-    }
-    __device__ P last() const {
-        return ~(P)0;
-    }
-};
-
-constexpr size_t tiny_segment = 24; /* what a thread sorts by itself */
-
-template <class U, class V>
-constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
-template <class U, class V>
-constexpr size_t chunk_size = wi_merge_tile<U, V>;
-
-/* The call on the device. starts[w] = the first segment that begins in window w or later. If
- * offsets are invalid it is 0 for all w; if they are valid, not for w = windows, because the first
- * segment begins before. */
-template <class U, class V>
-struct segments {
-    const uint64_t *offsets;
-    size_t count;
-    uint64_t *starts;
-    size_t windows;
-    wi_stretch<U, V> x;
-    wi_sort_out<U, V> out, spare; /* the two arrays between which long segments alternate */
-    wi_key_map<U> map;
-    uint64_t *splits; /* two for each window */
-
-    __device__ size_t length(size_t s) const {
-        return offsets[s + 1] - offsets[s];
-    }
-    __device__ wi_sort_out<U, V> home(int number) const {
-        return number ? spare : out;
-    }
-};
+#include "sort/sort_segments.cuh"
+#include "sort/sort_segments_tiny.cuh"
 
 /* What the blocks that check offsets found: is something wrong? Apart from `segments`, as another
  * layout of it costs the merge 3 % of its time. */
@@ -103,9 +41,11 @@ static __global__ void check_offsets(const uint64_t *offsets, size_t count, size
 }
 
 template <class U, class V>
-__global__ void find_starts(segments<U, V> g, verdicts v) {
+__global__ void find_starts(segments<U, V> g, verdicts v, findings f) {
     const size_t w = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     bool wrong = false;
+    if (w == 0)
+        *f.passes = 0;
     for (unsigned k = threadIdx.x; k < v.blocks; k += finders)
         wrong |= v.of_block[k] != 0;
     wrong = __syncthreads_or(wrong);
@@ -136,74 +76,6 @@ __global__ void copy_if_broken(segments<U, V> g, size_t n) {
 }
 
 /* ---- short segments ---- */
-
-/* The short segments of a window: numbers [s, end), elements [first, first + n) of the array. */
-struct group {
-    size_t s, end, first;
-    int n;
-};
-
-template <class U, class V>
-__device__ group find_group(const segments<U, V> &g, size_t w) {
-    group found = {g.starts[w], g.starts[w + 1], 0, 0};
-    if (found.s < found.end && g.length(found.end - 1) > window<U, V>)
-        found.end--; /* a long segment */
-    if (found.s < found.end) {
-        found.first = g.offsets[found.s];
-        found.n = (int)(g.offsets[found.end] - found.first);
-    }
-    return found;
-}
-
-/* Are all segments of the group tiny? Called by the whole block. */
-template <class U, class V>
-__device__ bool all_tiny(const segments<U, V> &g, const group &of) {
-    bool tiny = true;
-    for (size_t s = of.s + threadIdx.x; s < of.end; s += wi_merge_threads)
-        tiny = tiny && g.length(s) <= tiny_segment;
-    return __syncthreads_and(tiny);
-}
-
-/* Each thread sorts one segment at a time by insertion. Keys are combined with their places in the
- * group, so equal keys keep their order, and values are found at the end. */
-template <class Block, class U, class V>
-__device__ void sort_tiny(const segments<U, V> &g, const group &of, const Block &b) {
-    using P = typename Block::K;
-    constexpr int half = 4 * sizeof(P);
-    P *const keys = b.m.keys;
-    b.bring(keys, of.n, (P)0,
-            [&](int i) { return (P)g.map.key(g.x.keys[of.first + (size_t)i]) << half | (P)i; });
-    for (size_t s = of.s + threadIdx.x; s < of.end; s += wi_merge_threads) {
-        const int begin = (int)(g.offsets[s] - of.first), end = (int)(g.offsets[s + 1] - of.first);
-        for (int i = begin + 1; i < end; i++) {
-            const P key = keys[b.at(i)];
-            int to = i;
-            for (; to > begin && key < keys[b.at(to - 1)]; to--)
-                keys[b.at(to)] = keys[b.at(to - 1)];
-            keys[b.at(to)] = key;
-        }
-    }
-    __syncthreads();
-    b.each(of.n, [&](int i, int place) {
-        g.out.keys[of.first + (size_t)i] = g.map.bits((U)(keys[place] >> half));
-    });
-    if constexpr (wi_merge_has_values<V>) {
-        V value[Block::items];
-#pragma unroll
-        for (int k = 0; k < Block::items; k++) {
-            const int i = k * wi_merge_threads + (int)threadIdx.x;
-            const P place = i < of.n ? keys[b.at(i)] & (((P)1 << half) - 1) : 0;
-            value[k] = g.x.from(of.first).value((int)place);
-        }
-        __syncthreads(); /* the values may be sorted in place */
-#pragma unroll
-        for (int k = 0; k < Block::items; k++) {
-            const int i = k * wi_merge_threads + (int)threadIdx.x;
-            if (i < of.n)
-                g.out.values[of.first + (size_t)i] = value[k];
-        }
-    }
-}
 
 /* A block sorts all segments as one, by merging; keys are combined with the places where their
  * segments begin. */
@@ -253,19 +125,29 @@ __device__ void sort_together(const segments<U, V> &g, const group &of, const Bl
     }
 }
 
+/* Is one of the windows that this block shall look at not done? Called by the whole block. */
+static __device__ bool has_window_left(const findings &f, size_t windows) {
+    const size_t stride = gridDim.x;
+    bool left = false;
+    for (size_t w = blockIdx.x + threadIdx.x * stride; w < windows; w += wi_merge_threads * stride)
+        left |= !f.tiny[w];
+    return __syncthreads_or(left);
+}
+
 template <class U, class V>
-__global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g) {
+__global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g, findings f) {
     using P = placed<U>;
     using block = wi_merge_block<placed_order<P>, V, wi_merge_threads, wi_merge_items<P, V>>;
     WEFT_SHARED(typename block::memory, memory, );
     const block b = {{}, memory};
-    const group of = find_group(g, blockIdx.x);
-    if (of.n == 0)
+    if (!has_window_left(f, g.windows))
         return;
-    if (all_tiny(g, of))
-        sort_tiny(g, of, b);
-    else
-        sort_together(g, of, b);
+    for (size_t w = blockIdx.x; w < g.windows; w += gridDim.x) {
+        if (f.tiny[w])
+            continue;
+        sort_together(g, find_group(g, w), b);
+        __syncthreads();
+    }
 }
 
 /* ---- long segments ---- */
@@ -310,15 +192,20 @@ __device__ wi_plain_order<U> order_of(const segments<U, V> &g, bool maps_in, boo
 }
 
 template <class U, class V>
-__global__ void __launch_bounds__(wi_merge_threads) sort_chunks(segments<U, V> g) {
+__global__ void __launch_bounds__(wi_merge_threads) sort_chunks(segments<U, V> g, findings f) {
     using block = wi_merge_block<wi_plain_order<U>, V, wi_merge_threads, wi_merge_items<U, V>>;
     WEFT_SHARED(typename block::memory, memory, );
-    chunk c;
-    if (!find_chunk(g, blockIdx.x, &c))
+    if (*f.passes == 0)
         return;
-    const wi_sort_out<U, V> to = g.home(c.passes & 1);
-    block{order_of(g, true, c.passes == 0), memory}.sort_tile(
-        g.x.from(c.first), (int)c.n, to.keys_at(c.first), to.values_at(c.first));
+    for (size_t number = blockIdx.x; number < 2 * g.windows; number += gridDim.x) {
+        chunk c;
+        if (!find_chunk(g, number, &c))
+            continue;
+        const wi_sort_out<U, V> to = g.home(c.passes & 1);
+        block{order_of(g, true, c.passes == 0), memory}.sort_tile(
+            g.x.from(c.first), (int)c.n, to.keys_at(c.first), to.values_at(c.first));
+        __syncthreads();
+    }
 }
 
 /* The two runs that a pass merges for a chunk, and where the chunk is in the result. */
@@ -345,10 +232,11 @@ __device__ inline int home_of(const chunk &c, int pass) {
 }
 
 template <class U, class V>
-__global__ void split_chunks(segments<U, V> g, int pass) {
+__global__ void split_chunks(segments<U, V> g, findings f, int pass) {
     const size_t number = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     chunk c;
-    if (number >= 2 * g.windows || !find_chunk(g, number, &c) || pass >= c.passes)
+    if ((unsigned)pass + 1 >= *f.passes || number >= 2 * g.windows || !find_chunk(g, number, &c) ||
+        pass >= c.passes)
         return;
     const merging m = find_merging<U, V>(c, pass);
     const U *const from = g.home(home_of(c, pass)).keys + m.start;
@@ -362,37 +250,57 @@ __device__ size_t chunk_at(size_t place) {
     return 2 * (place / window<U, V>);
 }
 
-template <class U, class V>
-__global__ void __launch_bounds__(wi_merge_threads) merge_chunks(segments<U, V> g, int pass) {
-    using block = wi_merge_block<wi_plain_order<U>, V, wi_merge_threads, wi_merge_items<U, V>>;
-    WEFT_SHARED(typename block::memory, memory, );
-    chunk c;
-    if (!find_chunk(g, blockIdx.x, &c) || pass >= c.passes)
-        return;
+template <class U, class V, class Block>
+__device__ void merge_chunk(const segments<U, V> &g, size_t number, const chunk &c, int pass,
+                            const Block &block) {
     const merging m = find_merging<U, V>(c, pass);
-    const int number = home_of(c, pass);
-    const wi_sort_out<U, V> from = g.home(number), to = g.home(number ^ 1);
+    const int home = home_of(c, pass);
+    const wi_sort_out<U, V> from = g.home(home), to = g.home(home ^ 1);
     const wi_stretch<U, V> runs = wi_stretch<U, V>{from.keys, from.values, 0}.from(m.start);
-    const size_t a = g.splits[blockIdx.x];
+    const size_t a = g.splits[number];
     const size_t a_end =
         m.before + c.n == m.na + m.nb ? m.na : g.splits[chunk_at<U, V>(c.first + c.n)];
-    block{order_of(g, false, pass + 1 == c.passes), memory}.template merge_tile<true>(
-        runs.from(a), (int)(a_end - a), runs.from(m.na + m.before - a), (int)c.n,
-        to.keys_at(c.first), to.values_at(c.first));
+    block.template merge_tile<true>(runs.from(a), (int)(a_end - a), runs.from(m.na + m.before - a),
+                                    (int)c.n, to.keys_at(c.first), to.values_at(c.first));
+}
+
+template <class U, class V>
+__global__ void __launch_bounds__(wi_merge_threads)
+    merge_chunks(segments<U, V> g, findings f, int pass) {
+    using block = wi_merge_block<wi_plain_order<U>, V, wi_merge_threads, wi_merge_items<U, V>>;
+    WEFT_SHARED(typename block::memory, memory, );
+    if ((unsigned)pass + 1 >= *f.passes)
+        return;
+    for (size_t number = blockIdx.x; number < 2 * g.windows; number += gridDim.x) {
+        chunk c;
+        if (!find_chunk(g, number, &c) || pass >= c.passes)
+            continue;
+        merge_chunk(g, number, c, pass, block{order_of(g, false, pass + 1 == c.passes), memory});
+        __syncthreads();
+    }
 }
 
 /* ---- the call ---- */
 
+/* Blocks for so many windows or chunks; each takes several if they are many, so that those with
+ * nothing to do end soon. */
+static unsigned sorting_blocks(size_t many) {
+    constexpr size_t most = 1 << 14;
+    return (unsigned)(many < most ? many : most);
+}
+
 template <class U, class V>
-static weft_status sort_long(weft_context *ctx, const segments<U, V> &g, size_t n) {
-    const unsigned chunks = 2 * (unsigned)g.windows;
-    weft_status status = WEFT_LAUNCH((sort_chunks<U, V>), ctx, chunks, wi_merge_threads, 0, g);
+static weft_status sort_long(weft_context *ctx, const segments<U, V> &g, const findings &f,
+                             size_t n) {
+    const unsigned blocks = sorting_blocks(2 * g.windows);
+    weft_status status = WEFT_LAUNCH((sort_chunks<U, V>), ctx, blocks, wi_merge_threads, 0, g, f);
     const int passes = wi_merge_passes(n, chunk_size<U, V>);
     for (int pass = 0; pass < passes && status == WEFT_OK; pass++) {
         status = WEFT_LAUNCH((split_chunks<U, V>), ctx, finding_blocks(2 * g.windows), finders, 0,
-                             g, pass);
+                             g, f, pass);
         if (status == WEFT_OK)
-            status = WEFT_LAUNCH((merge_chunks<U, V>), ctx, chunks, wi_merge_threads, 0, g, pass);
+            status =
+                WEFT_LAUNCH((merge_chunks<U, V>), ctx, blocks, wi_merge_threads, 0, g, f, pass);
     }
     return status;
 }
@@ -407,6 +315,7 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     size_t bytes = 0;
     const size_t of_block = wi_take(&bytes, checkers * sizeof(uint64_t));
     const size_t starts = wi_take(&bytes, (windows + 1) * sizeof(uint64_t));
+    const size_t tiny = wi_take(&bytes, windows), passes = wi_take(&bytes, sizeof(unsigned));
     const size_t splits = wi_take(&bytes, may_be_long ? 2 * windows * sizeof(uint64_t) : 0);
     const size_t keys = wi_take(&bytes, may_be_long ? n * sizeof(U) : 0);
     const size_t values = wi_take(&bytes, may_be_long ? n * sort->value_bytes : 0);
@@ -430,16 +339,20 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
                               wi_key_map_of<U>(sort->type, sort->descending),
                               (uint64_t *)(memory + splits)};
     const verdicts v = {(uint64_t *)(memory + of_block), checkers};
+    const findings f = {(uint8_t *)(memory + tiny), (unsigned *)(memory + passes)};
     if (checkers > 0)
         status = WEFT_LAUNCH(check_offsets, ctx, checkers, finders, 0, args->offsets,
                              args->segments, n, v);
     if (status == WEFT_OK)
         status =
-            WEFT_LAUNCH((find_starts<U, V>), ctx, finding_blocks(windows + 1), finders, 0, g, v);
+            WEFT_LAUNCH((find_starts<U, V>), ctx, finding_blocks(windows + 1), finders, 0, g, v, f);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((sort_short<U, V>), ctx, (unsigned)windows, wi_merge_threads, 0, g);
+        status = WEFT_LAUNCH((sort_tiny<U, V>), ctx, (unsigned)windows, wi_merge_threads, 0, g, f);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH((sort_short<U, V>), ctx, sorting_blocks(windows), wi_merge_threads, 0,
+                             g, f);
     if (status == WEFT_OK && may_be_long)
-        status = sort_long(ctx, g, n);
+        status = sort_long(ctx, g, f, n);
     if (status == WEFT_OK && checkers > 0)
         status = WEFT_LAUNCH((copy_if_broken<U, V>), ctx, copiers, finders, 0, g, n);
     const weft_status freed = wi_gpu_free(ctx, block);

@@ -291,13 +291,13 @@ static void cut_run(const weft_context *ctx, wi_sort_cut *cut, int k) {
     }
 }
 
-/* Does this rank get as many elements as it has? */
-static weft_status check_share(weft_context *ctx, const wi_sort_cut *cut) {
+weft_status wi_sort_check_share(weft_context *ctx, int runs, const size_t n[],
+                                size_t *const got[]) {
     size_t have = 0, get = 0;
-    for (int k = 0; k < cut->runs; k++) {
-        have += cut->n[k];
+    for (int k = 0; k < runs; k++) {
+        have += n[k];
         for (int r = 0; r < ctx->comm->size; r++)
-            get += cut->got[k][r];
+            get += got[k][r];
     }
     return have == get ? WEFT_OK
                        : wi_fail(ctx, WEFT_EARG, "%s: an array is not in order; sort it first",
@@ -317,7 +317,9 @@ weft_status wi_sort_cut_find(weft_context *ctx, wi_sort_cut *cut) {
     }
     if (status == WEFT_OK)
         status = wi_agree(ctx, 0, cut->status); /* or others would take wrong counts for disorder */
-    return status == WEFT_OK ? wi_agree(ctx, 0, check_share(ctx, cut)) : status;
+    return status == WEFT_OK
+               ? wi_agree(ctx, 0, wi_sort_check_share(ctx, cut->runs, cut->n, cut->got))
+               : status;
 }
 
 weft_status wi_sort_cut_exchange(weft_context *ctx, wi_sort_cut *cut, int k, const void *from,

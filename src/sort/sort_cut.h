@@ -37,6 +37,10 @@ void wi_sort_cut_close(wi_sort_cut *cut);
  * an array is not in order. */
 weft_status wi_sort_cut_find(weft_context *ctx, wi_sort_cut *cut);
 
+/* Does this rank get as many elements, got[k][r] of run k from rank r, as it has, n[k]? WEFT_EARG:
+ * no, and so an array is not in order. */
+weft_status wi_sort_check_share(weft_context *ctx, int runs, const size_t n[], size_t *const got[]);
+
 /* Sends run k's elements of `width` bytes: those of `from` to the ranks, and theirs to `to`. */
 weft_status wi_sort_cut_exchange(weft_context *ctx, wi_sort_cut *cut, int k, const void *from,
                                  void *to, size_t width);

@@ -279,18 +279,21 @@ struct wi_merge_block {
      * tile. All loads of a thread are in flight before the first is needed. */
     template <class T, class F>
     __device__ void bring(T *shared, int n, T filling, F element) const {
+        T own[items];
         if (n == tile) {
-            T own[items];
 #pragma unroll
             for (int k = 0; k < items; k++)
                 own[k] = element(k * threads + (int)threadIdx.x);
-#pragma unroll
-            for (int k = 0; k < items; k++)
-                shared[(int)at((int)threadIdx.x) + k * (threads + threads / items)] = own[k];
         } else {
-            for (int i = (int)threadIdx.x; i < tile; i += threads)
-                shared[at(i)] = i < n ? element(i) : filling;
+#pragma unroll
+            for (int k = 0; k < items; k++) {
+                const int i = k * threads + (int)threadIdx.x;
+                own[k] = i < n ? element(i) : filling;
+            }
         }
+#pragma unroll
+        for (int k = 0; k < items; k++)
+            shared[(int)at((int)threadIdx.x) + k * (threads + threads / items)] = own[k];
         __syncthreads();
     }
 

@@ -6,6 +6,8 @@
  * once. */
 #include "sort/sort_records_cut.h"
 
+#include "sort/sort_cut.h"
+
 #include <string.h>
 
 #include "weft/records.h"
@@ -206,19 +208,6 @@ static bool is_done(const work *w) {
     return true;
 }
 
-/* Does this rank get as many records as it has? */
-static weft_status check_share(weft_context *ctx, const wi_records_cut *cut) {
-    size_t have = 0, get = 0;
-    for (int k = 0; k < cut->runs; k++) {
-        have += cut->n[k];
-        for (int r = 0; r < ctx->comm->size; r++)
-            get += cut->got[k][r];
-    }
-    return have == get ? WEFT_OK
-                       : wi_fail(ctx, WEFT_EARG, "%s: an array is not in order; sort it first",
-                                 ctx->comm->call);
-}
-
 weft_status wi_records_cut_find(weft_context *ctx, wi_records_cut *cut) {
     work w = {.ctx = ctx, .cut = cut, .targets = (size_t)ctx->comm->size - 1};
     weft_status status = wi_agree(ctx, 0, take(&w));
@@ -236,7 +225,9 @@ weft_status wi_records_cut_find(weft_context *ctx, wi_records_cut *cut) {
         }
         status = wi_exchange_counts(ctx, cut->sent[k], cut->got[k]);
     }
-    return status == WEFT_OK ? wi_agree(ctx, 0, check_share(ctx, cut)) : status;
+    return status == WEFT_OK
+               ? wi_agree(ctx, 0, wi_sort_check_share(ctx, cut->runs, cut->n, cut->got))
+               : status;
 }
 
 void wi_records_cut_close(wi_records_cut *cut) {

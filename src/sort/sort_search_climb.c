@@ -101,14 +101,9 @@ static void fill_wanted(void *user, int rank, int team) {
 }
 
 static weft_status make_search(const wi_setup *setup, void **problem) {
-    weft_status status =
+    const weft_status status =
         wi_data_make_filled(setup, setup->n * sizeof(uint64_t), fill_rising, problem);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_data_add_y(*problem, wi_data_bytes(setup), fill_wanted);
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    return status == WEFT_OK ? wi_data_add_y(*problem, wi_data_bytes(setup), fill_wanted) : status;
 }
 
 static weft_status call_search(void *problem) {

@@ -98,7 +98,7 @@ static const wi_row rows[] = {
      .run = wi_sort_segments_threads},
 #ifdef WEFT_CUDA
     {.name = "by_length",
-     .what = "a warp, a block or several passes for a segment, by its length",
+     .what = "a thread, a block or several passes for a segment, by its length",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
      .seconds = wi_no_rival,

@@ -207,8 +207,6 @@ static weft_status check_kind(weft_context *ctx, const weft_sparse *matrix,
                        "%s: options.perturbation is %g; give the share of the largest entry below "
                        "which a pivot is replaced, as 1e-8, or 0 for the default",
                        name, options->perturbation);
-    if (options->kind != WEFT_CHOL_DEFINITE && ctx->kind != WI_CPU)
-        return wi_chol_refuse_d(ctx, name);
     for (size_t j = 0;
          options->kind == WEFT_CHOL_QUASIDEFINITE && options->signs && j < matrix->cols; j++) {
         if (options->signs[j] == 0)

@@ -3,8 +3,9 @@
  * columns differ much in size: T A T is factored instead of A, where T is diagonal and consists of
  * powers of two, so that nothing is rounded. Other matrices are not scaled. */
 #include <math.h>
+#include <string.h>
 
-#include "sparse/chol.h"
+#include "sparse/chol_device.h"
 
 /* If the diagonal is between these, products and quotients of the numbers of A, L, b and x stay in
  * the range of double. */
@@ -31,6 +32,14 @@ static bool is_extreme(const weft_sparse *matrix) {
  * as it is: a power of two. */
 static const int most_apart = 8;
 
+/* ilogb of a number that is not 0; inline for normal ones. */
+static int32_t exponent_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int32_t biased = (int32_t)(bits >> 52 & 0x7FF);
+    return biased > 0 && biased < 0x7FF ? biased - 1023 : ilogb(x);
+}
+
 /* most[j] = the exponent of the largest entry of column j of the scaled matrix; INT32_MIN if it is
  * 0. */
 static void find_exponents(const weft_sparse *matrix, const int32_t *power, int32_t *most) {
@@ -41,7 +50,7 @@ static void find_exponents(const weft_sparse *matrix, const int32_t *power, int3
             const int64_t i = matrix->row[k];
             if (matrix->value[k] == 0)
                 continue;
-            const int32_t size = ilogb(matrix->value[k]) + power[i] + power[j];
+            const int32_t size = exponent_of(matrix->value[k]) + power[i] + power[j];
             most[i] = size > most[i] ? size : most[i];
             most[j] = size > most[j] ? size : most[j];
         }
@@ -102,16 +111,22 @@ weft_status wi_balance_reserve(weft_context *ctx, const char *call, weft_chol *p
     return WEFT_OK;
 }
 
-/* Does the matrix have to be scaled? What finds out for L D Lt borrows the memory of solves. */
-static bool is_to_be_scaled(const weft_chol *plan, const weft_sparse *matrix) {
-    int32_t *const room = (void *)plan->numbers.solve;
+/* The memory of solves, which is free during a factorization. */
+static int32_t *room_of(const weft_context *ctx, const weft_chol *plan) {
+    return ctx->kind == WI_CUDA ? (void *)wi_chol_device_room(plan, 1).y
+                                : (void *)plan->numbers.solve;
+}
+
+/* Does the matrix have to be scaled? What finds out for L D Lt borrows `room`. */
+static bool is_to_be_scaled(const weft_chol *plan, const weft_sparse *matrix, int32_t *room) {
     return wi_chol_has_d(plan) ? is_uneven(matrix, room, room + matrix->cols) : is_extreme(matrix);
 }
 
 weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan,
                             const weft_sparse *matrix) {
     wi_numbers *const numbers = &plan->numbers;
-    if (!is_to_be_scaled(plan, matrix)) {
+    int32_t *const room = room_of(ctx, plan);
+    if (!is_to_be_scaled(plan, matrix, room)) {
         numbers->balance.scaled = false;
         return WEFT_OK;
     }
@@ -122,7 +137,7 @@ weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan
     int32_t *const first = (int32_t *)(numbers->scaled + plan->report.nnz_a);
     int32_t *const power = numbers->balance.power == first ? first + matrix->cols : first;
     if (wi_chol_has_d(plan))
-        wi_equilibrate(matrix, power, (void *)numbers->solve);
+        wi_equilibrate(matrix, power, room);
     for (size_t j = 0; j < matrix->cols && !wi_chol_has_d(plan); j++) {
         const double d = wi_sparse_diagonal(matrix, (int64_t)j);
         power[j] = d > 0 ? -(int32_t)floor(ilogb(d) / 2.0) : 0;

@@ -75,7 +75,8 @@ typedef struct wi_pivots {
     double *d, *e; /* as in wi_dense_pivots */
     int8_t *mark;
     int32_t *swap; /* first column k of the supernode was exchanged with column swap[k], then the
-                      next, and so on; counted in the supernode */
+                      next, and so on; counted in the supernode. Of a factor on a GPU: place k has
+                      column swap[k] of the analysis */
     int8_t *signs; /* that the pivots should have; NULL for INDEFINITE */
     double tiny;
     bool perturb;
@@ -107,6 +108,8 @@ typedef struct wi_numbers {
     double *solve; /* all memory of a solve, for `rhs` right-hand sides */
     void *scratch; /* of the teaching rungs; NULL until one of them has factored */
     size_t scratch_bytes;
+    double *low; /* what x leaves out, where residuals are exact; NULL until they are asked for */
+    size_t low_bytes;
     double *scaled; /* for the values of a matrix that is scaled, and its powers of two */
     size_t scaled_bytes;
     wi_balance balance;
@@ -131,6 +134,7 @@ typedef struct wi_solve_room {
     int64_t front_entries;
     double *krylov; /* for the kinds with D: krylov.c has it */
 } wi_solve_room;
+size_t wi_krylov_entries(const weft_chol *plan);
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
 
 /* Allocates what is not there yet. If it allocates anything, the memory is sized for the context's
@@ -144,6 +148,9 @@ void wi_numbers_note_peak(weft_chol *plan);
 /* Scratch memory of the teaching rungs, at least `bytes`; allocated at its first use. */
 weft_status wi_numbers_scratch(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
                                void **scratch);
+
+/* Memory for `low`, for so many right-hand sides; allocated at its first use. */
+weft_status wi_numbers_low(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs);
 
 /* Fills the maps entry_at, entry, slot and relative; `at` has room for n. WEFT_EARG if an entry of
  * the matrix is not in the pattern of L. */
@@ -159,6 +166,12 @@ weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
 /* The bytes of wi_pivots; 0 for L Lt. And its parts in so many bytes. */
 size_t wi_pivots_bytes(const weft_chol *plan);
 void wi_pivots_place(const weft_chol *plan, void *memory, wi_pivots *pivots);
+
+/* Takes host memory for them; once. */
+weft_status wi_pivots_reserve(weft_context *ctx, const char *call, weft_chol *plan);
+
+/* The column of the analysis that came to place k of a factor. */
+int64_t wi_pivots_column(const weft_chol *plan, int64_t s, int64_t k);
 
 /* The part of supernode s. */
 wi_pivots wi_pivots_of(const weft_chol *plan, int64_t s);
@@ -268,9 +281,6 @@ weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft
                                  const weft_sparse *matrix);
 /* The same, and that the plan is factored. */
 weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan);
-
-/* WEFT_EUNSUPPORTED: this place does not compute L D Lt. */
-weft_status wi_chol_refuse_d(weft_context *ctx, const char *call);
 
 /* ---- the ladder "sparse" ---- */
 

@@ -27,6 +27,48 @@ weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
                              wi_chol_device_view(plan), own->work);
 }
 
+/* No pivot yet, and every column in its place. */
+__global__ void __launch_bounds__(threads) wi_begin_pivots(wi_device_pivots p, int n) {
+    const int k = (int)(blockIdx.x * threads + threadIdx.x);
+    if (k >= n)
+        return;
+    p.d[k] = p.e[k] = 0;
+    p.mark[k] = WI_PIVOT_ONE;
+    if (p.order)
+        p.order[k] = k;
+}
+
+__global__ void __launch_bounds__(threads)
+    wi_settle_pivots(wi_device_pivots p, int32_t *perm, int n) {
+    const int k = (int)(blockIdx.x * threads + threadIdx.x);
+    if (k >= n)
+        return;
+    p.place[p.order[k]] = k;
+    perm[k] = p.perm[p.order[k]];
+}
+
+static weft_status begin_pivots(weft_context *ctx, const weft_chol *plan) {
+    const wi_device_pivots p = wi_chol_device_view(plan).pivots;
+    const size_t n = plan->report.n;
+    weft_status status = WEFT_OK;
+    if (n == 0 || !wi_chol_has_d(plan))
+        return WEFT_OK;
+    if (p.signs)
+        status = wi_gpu_copy(ctx, (int8_t *)p.signs, plan->numbers.pivots.signs, n);
+    return status == WEFT_OK ? WEFT_LAUNCH(wi_begin_pivots, ctx, (unsigned)((n - 1) / threads + 1),
+                                           threads, 0, p, (int)n)
+                             : status;
+}
+
+static weft_status settle_pivots(weft_context *ctx, const weft_chol *plan) {
+    const wi_device_pivots p = wi_chol_device_view(plan).pivots;
+    const size_t n = plan->report.n;
+    return n == 0 || !p.place
+               ? WEFT_OK
+               : WEFT_LAUNCH(wi_settle_pivots, ctx, (unsigned)((n - 1) / threads + 1), threads, 0,
+                             p, wi_chol_device_matrix(plan).perm, (int)n);
+}
+
 weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
     wi_chol_device *const own = args->plan->device;
     const wi_device_chol d = wi_chol_device_view(args->plan);
@@ -40,6 +82,8 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
             ctx,
             cudaMemsetAsync(own->l, 0, (size_t)own->schedule.l * sizeof(double), ctx->gpu->stream),
             "clearing L");
+    if (status == WEFT_OK)
+        status = begin_pivots(ctx, args->plan);
     if (entries == 0 || status != WEFT_OK)
         return status;
     status = wi_chol_device_values(ctx, args->plan, args->matrix);
@@ -55,7 +99,11 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
     const wi_device_chol d = wi_chol_device_view(args->plan);
     unsigned long long failed = 0;
-    weft_status status = wi_gpu_copy(ctx, &failed, d.failed, sizeof failed);
+    weft_status status = settle_pivots(ctx, args->plan);
+    if (status == WEFT_OK)
+        status = wi_gpu_copy(ctx, &failed, d.failed, sizeof failed);
+    if (status == WEFT_OK && wi_chol_has_d(args->plan))
+        status = wi_chol_device_pivots(ctx, args->plan);
     if (status != WEFT_OK || failed == ~0ull)
         return status;
     status = wi_chol_device_diagonal(ctx, args->plan);

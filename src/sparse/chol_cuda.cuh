@@ -87,6 +87,75 @@ struct wi_inversion {
     }
 };
 
+/* Gives the inverse of L, below its diagonal, to store(i, j, x). L is in the first `done` columns
+ * of f, which has 1 on the diagonal and 0 elsewhere after them; it is overwritten. */
+template <int side, class Store>
+__device__ void wi_store_inverse(double (&f)[side][side + 1], double (&product)[side * side / 4],
+                                 int done, Store store) {
+    constexpr int threads = side * wi_cholesky_parts;
+    const wi_inversion<side> inversion = {f, product, threads};
+    inversion.run();
+    for (int e = (int)threadIdx.x; e < side * side; e += threads) {
+        const int j = e % side, i = e / side; /* neighbours are written to one column */
+        if (j < i && i < done)
+            store(i, j, f[j][i]);
+    }
+}
+
+/* As wi_cholesky_block, for L D Lt with known signs: L has 1 on its diagonal. */
+template <int side>
+struct wi_signed_block {
+    static constexpr int parts = wi_cholesky_parts, own = side / parts;
+    double a[own];
+    double (&line)[side]; /* the column that is being taken from the others, times its pivot */
+    double (&corner)[2];  /* its pivot, and the reciprocal of that */
+    const wi_device_pivots &pivots;
+    int first; /* column of L */
+
+    /* The pivot of column j from its diagonal entry, or that replaced; 0 if it may not be. */
+    __device__ double accept(int j, double pivot) const {
+        const double sign = pivots.signs[first + j];
+        const bool is_finite = pivot - pivot == 0;
+        const bool is_good = pivot * sign > pivots.tiny && is_finite;
+        const bool is_replaced = !is_good && pivots.perturb && is_finite;
+        const double used = is_replaced ? copysign(pivots.tiny, sign) : pivot;
+        pivots.d[first + j] = used;
+        pivots.mark[first + j] = (int8_t)(is_replaced ? WI_PIVOT_CHANGED : WI_PIVOT_ONE);
+        return is_good || is_replaced ? used : 0;
+    }
+    /* The first column whose pivot is none, or `order`. */
+    __device__ int run(int order, int row, int part) {
+#pragma unroll
+        for (int j = 0; j < side; j++) {
+            const bool is_owner = part == j % parts;
+            if (j >= order)
+                return j;
+            if (is_owner && row == j) {
+                corner[0] = accept(j, a[j / parts]);
+                corner[1] = wi_reciprocal(corner[0]);
+                a[j / parts] = 1;
+            }
+            if (is_owner && row > j)
+                line[row] = a[j / parts];
+            __syncthreads();
+            const double pivot = corner[0];
+            if (pivot == 0)
+                return j;
+            if (row > j) {
+                const double factor = wi_divisor<double>(pivot, corner[1]).of(line[row]);
+                if (is_owner)
+                    a[j / parts] = factor;
+#pragma unroll
+                for (int c = j / parts; c < own; c++)
+                    if (c * parts + part > j && c * parts + part <= row)
+                        a[c] = wi_fma(-factor, line[c * parts + part], a[c]);
+            }
+            __syncthreads();
+        }
+        return side;
+    }
+};
+
 /* A front, or a square of one, of at most `side` rows, in the registers of 4 * side threads. */
 template <int side>
 struct wi_front_block {
@@ -97,14 +166,26 @@ struct wi_front_block {
     double (&product)[side * side / 4];
     int height, columns;
 
-    /* Eliminates the columns. The result is given to store(i, j, x), i >= j; the inverse of the
-     * columns' square, below its diagonal, to store_inverse(i, j, x). Of a column whose pivot is
-     * none, the diagonal is that pivot; what comes after it does not count, and the inverse is that
-     * of the columns before. Returns how many columns are right. */
+    /* L Lt. The result is given to store(i, j, x), i >= j; the inverse of the columns' square,
+     * below its diagonal, to store_inverse(i, j, x). Of a column whose pivot is none, the diagonal
+     * is that pivot; what comes after it does not count, and the inverse is that of the columns
+     * before. Returns how many columns are right. */
     template <class Store, class StoreInverse>
     __device__ int run(Store store, StoreInverse store_inverse) const {
-        const int row = (int)threadIdx.x % side, part = (int)threadIdx.x / side;
         wi_cholesky_block<double, side> block = {{}, line, corner};
+        return run_in(block, store, store_inverse);
+    }
+    /* The same for L D Lt with known signs, whose failed pivot is in D. Its first column is that of
+     * L. */
+    template <class Store, class StoreInverse>
+    __device__ int run_signed(const wi_device_pivots &pivots, int first, Store store,
+                              StoreInverse store_inverse) const {
+        wi_signed_block<side> block = {{}, line, corner, pivots, first};
+        return run_in(block, store, store_inverse);
+    }
+    template <class Block, class Store, class StoreInverse>
+    __device__ int run_in(Block &block, Store store, StoreInverse store_inverse) const {
+        const int row = (int)threadIdx.x % side, part = (int)threadIdx.x / side;
 #pragma unroll
         for (int c = 0; c < block.own; c++) {
             const int j = c * parts + part;
@@ -121,13 +202,7 @@ struct wi_front_block {
                 f[j][row] = row < done ? block.a[c] : (double)(row == j);
         }
         __syncthreads();
-        const wi_inversion<side> inversion = {f, product, threads};
-        inversion.run();
-        for (int e = (int)threadIdx.x; e < side * side; e += threads) {
-            const int j = e % side, i = e / side; /* neighbours are written to one column */
-            if (j < i && i < done)
-                store_inverse(i, j, f[j][i]);
-        }
+        wi_store_inverse<side>(f, product, done, store_inverse);
         return done;
     }
 };

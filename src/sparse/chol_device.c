@@ -15,10 +15,15 @@ static size_t whole_words(size_t bytes) {
 }
 
 /* The parts of `index`, in bytes from its beginning: after the schedule, for each entry of A its
- * place in L; the word for a failure; and two numbers for each row of a front. */
+ * place in L; the word for a failure; two numbers for each row of a front; and D. If pivots are
+ * interchanged, windows, and three numbers for each column. */
 typedef struct index_parts {
-    size_t place, failed, relative, rows, end;
+    size_t place, failed, relative, rows, pivots, window, column, end;
 } index_parts;
+
+static bool is_interchanged(const weft_chol *plan) {
+    return plan->kind == WEFT_CHOL_INDEFINITE;
+}
 
 static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) {
     const size_t rows = (size_t)plan->symbolic.rows_at[plan->symbolic.supernodes];
@@ -27,7 +32,11 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     at.failed = at.place + plan->report.nnz_a * sizeof(int64_t);
     at.relative = at.failed + sizeof(uint64_t);
     at.rows = at.relative + rows * sizeof(int32_t);
-    at.end = at.rows + rows * sizeof(int32_t);
+    at.pivots = whole_words(at.rows + rows * sizeof(int32_t));
+    at.window = whole_words(at.pivots + wi_pivots_bytes(plan));
+    at.column = at.window +
+                (is_interchanged(plan) ? (size_t)schedule->fronts * sizeof(wi_window_state) : 0);
+    at.end = at.column + (is_interchanged(plan) ? 3 * plan->report.n * sizeof(int32_t) : 0);
     return at;
 }
 
@@ -68,7 +77,7 @@ size_t wi_chol_device_bytes(const weft_chol *plan, const wi_schedule *schedule, 
 }
 
 static size_t host_entries(const weft_chol *plan, int64_t rhs) {
-    return plan->report.n * (4 * (size_t)rhs + 1);
+    return plan->report.n * (4 * (size_t)rhs + 1) + wi_krylov_entries(plan);
 }
 
 size_t wi_chol_device_host_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
@@ -153,7 +162,8 @@ static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, in
     if (!d)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, sizeof *d);
     *d = (wi_chol_device){.device = ctx->device};
-    weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, plan->small, &d->schedule);
+    weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, plan->small,
+                                          is_interchanged(plan), &d->schedule);
     if (status == WEFT_OK)
         status = take(ctx, plan, d);
     if (status == WEFT_OK)
@@ -168,6 +178,12 @@ static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, in
 weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_chol *plan,
                                    int64_t rhs) {
     weft_status status = WEFT_OK;
+    if (wi_chol_has_d(plan))
+        status = wi_pivots_reserve(ctx, call, plan);
+    if (status == WEFT_OK && wi_chol_has_d(plan))
+        status = wi_balance_reserve(ctx, call, plan);
+    if (status != WEFT_OK)
+        return status;
     if (!plan->device)
         status = make(ctx, call, plan, rhs);
     else if (plan->device->rhs < rhs)
@@ -175,6 +191,29 @@ weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_cho
     if (status == WEFT_OK)
         wi_numbers_note_peak(plan);
     return status;
+}
+
+static wi_device_pivots device_pivots(const weft_chol *plan) {
+    const index_parts at = parts_of(plan, &plan->device->schedule);
+    char *const index = plan->device->index;
+    wi_pivots own;
+    if (!wi_chol_has_d(plan))
+        return (wi_device_pivots){.d = NULL};
+    wi_pivots_place(plan, index + at.pivots, &own);
+    wi_device_pivots pivots = {.d = own.d,
+                               .e = own.e,
+                               .mark = own.mark,
+                               .signs = own.signs,
+                               .tiny = plan->numbers.pivots.tiny,
+                               .perturb = plan->numbers.pivots.perturb};
+    if (is_interchanged(plan)) {
+        pivots.order = own.swap;
+        pivots.place = (int32_t *)(index + at.column);
+        pivots.moved = pivots.place + plan->report.n;
+        pivots.perm = pivots.moved + plan->report.n;
+        pivots.window = (wi_window_state *)(index + at.window);
+    }
+    return pivots;
 }
 
 wi_device_chol wi_chol_device_view(const weft_chol *plan) {
@@ -189,7 +228,8 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
                             .rows = (const int32_t *)(d->index + at.rows),
                             .l = d->l,
                             .updates = d->work,
-                            .failed = (unsigned long long *)(d->index + at.failed)};
+                            .failed = (unsigned long long *)(d->index + at.failed),
+                            .pivots = device_pivots(plan)};
 }
 
 const int64_t *wi_chol_device_places(const weft_chol *plan) {
@@ -248,6 +288,9 @@ static weft_status send_matrix(weft_context *ctx, const weft_chol *plan, const w
         if (narrowed[k].count > 0)
             status = wi_gpu_copy(ctx, narrowed[k].to, room, narrowed[k].count * sizeof *room);
     }
+    if (status == WEFT_OK && is_interchanged(plan)) /* the last of them once more */
+        status = wi_gpu_copy(ctx, (int32_t *)wi_chol_device_view(plan).pivots.perm, room,
+                             n * sizeof *room);
     return status;
 }
 
@@ -328,13 +371,14 @@ weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *p
 
 /* ---- right-hand sides and the diagonal ---- */
 
-wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs) {
-    double *const y = plan->device->host;
-    return (wi_solve_room){.y = y, .x = y + plan->symbolic.n * rhs};
-}
-
 static double *host_diagonal(const weft_chol *plan) {
     return plan->device->host + plan->symbolic.n * 4 * plan->device->rhs;
+}
+
+wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs) {
+    double *const y = plan->device->host;
+    return (wi_solve_room){
+        .y = y, .x = y + plan->symbolic.n * rhs, .krylov = host_diagonal(plan) + plan->symbolic.n};
 }
 
 double wi_chol_device_entry(const weft_chol *plan, int64_t column) {
@@ -358,7 +402,7 @@ double *wi_chol_device_host_sides(const weft_chol *plan) {
 
 weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
     wi_chol_device *const d = plan->device;
-    if (d->has_diagonal || ctx->device != d->device)
+    if (d->has_diagonal || ctx->device != d->device || wi_chol_has_d(plan))
         return WEFT_OK;
     weft_status status = wi_chol_device_gather(ctx, plan);
     if (status == WEFT_OK && plan->report.n > 0)
@@ -367,7 +411,25 @@ weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
     return status;
 }
 
-/* Moves y to the device, and x back. */
+weft_status wi_chol_device_pivots(weft_context *ctx, const weft_chol *plan) {
+    const wi_pivots *const to = &plan->numbers.pivots;
+    const size_t bytes = (size_t)((char *)(to->mark + plan->report.n) - (char *)to->d);
+    return plan->report.n > 0 ? wi_gpu_copy(ctx, to->d, wi_chol_device_view(plan).pivots.d, bytes)
+                              : WEFT_OK;
+}
+
+/* The solution in x to the host, in the order of the analysis, if all went well so far. */
+static weft_status fetch_solution(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
+                                  size_t bytes, weft_status status) {
+    const bool moved = is_interchanged(plan);
+    if (status == WEFT_OK && moved)
+        status = wi_chol_interchange(ctx, plan, sides, true);
+    return status == WEFT_OK
+               ? wi_gpu_copy(ctx, plan->device->host, moved ? sides.y : sides.x, bytes)
+               : status;
+}
+
+/* Moves y to the device, and x back. L D Lt is solved with as a whole. */
 weft_status wi_chol_device_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs,
                                       bool up, bool down) {
     const wi_device_sides sides = wi_chol_device_sides_of(plan, rhs);
@@ -376,12 +438,15 @@ weft_status wi_chol_device_substitute(weft_context *ctx, const weft_chol *plan, 
     double *const host = plan->device->host;
     if (bytes == 0)
         return WEFT_OK;
-    weft_status status = wi_gpu_copy(ctx, up ? sides.y : sides.x, host, bytes);
+    const bool moved = is_interchanged(plan);
+    weft_status status = wi_gpu_copy(ctx, up && !moved ? sides.y : sides.x, host, bytes);
+    if (status == WEFT_OK && moved)
+        status = wi_chol_interchange(ctx, plan, sides, false);
     if (status == WEFT_OK && up)
         status = wi_chol_go_up(ctx, plan, sides);
     if (status == WEFT_OK && down)
         status = wi_chol_go_down(ctx, plan, sides, all);
-    return status == WEFT_OK ? wi_gpu_copy(ctx, host, sides.x, bytes) : status;
+    return fetch_solution(ctx, plan, sides, bytes, status);
 }
 
 weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, int64_t s,
@@ -397,5 +462,5 @@ weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, i
     weft_status status = wi_gpu_copy(ctx, sides.x, host, bytes);
     if (status == WEFT_OK)
         status = wi_chol_go_down(ctx, plan, sides, tree);
-    return status == WEFT_OK ? wi_gpu_copy(ctx, host, sides.x, bytes) : status;
+    return fetch_solution(ctx, plan, sides, bytes, status);
 }

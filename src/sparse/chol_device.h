@@ -10,12 +10,35 @@
 extern "C" {
 #endif
 
+/* The window of a front that is being done: columns first ... first + width - 1 of the front, of
+ * which those before `end` have their pivots. */
+typedef struct wi_window_state {
+    int32_t first, width, end;
+    int32_t moved; /* its columns were interchanged */
+} wi_window_state;
+
+/* D on the device, as wi_pivots. The other pointers are NULL if nothing is interchanged. */
+typedef struct wi_device_pivots {
+    double *d, *e;
+    int8_t *mark;
+    const int8_t *signs;
+    int32_t *order, *place; /* place k of a factor has column order[k] of the analysis, and place[]
+                               is the inverse */
+    int32_t *moved; /* of the latest window: what column of it, counted in it, came to its place k;
+                       for each front from its first column on */
+    const int32_t *perm;     /* as in the analysis */
+    wi_window_state *window; /* for each front */
+    double tiny;
+    bool perturb;
+} wi_device_pivots;
+
 /* What kernels need of a factor; all is device memory. */
 typedef struct wi_device_chol {
     const wi_front_record *front;
     const int32_t *child, *list, *relative, *rows;
     double *l, *updates;
     unsigned long long *failed; /* the first column whose pivot is none; all ones: none */
+    wi_device_pivots pivots;
 } wi_device_chol;
 
 /* Right-hand sides on the device, n x rhs, row-major, in the order of L. The forward substitution
@@ -27,7 +50,8 @@ typedef struct wi_device_sides {
 } wi_device_sides;
 
 /* A symmetric matrix on the device: entries of its lower half by rows and by columns, the diagonal
- * only among the latter; values are those of the columns. */
+ * only among the latter; values are those of the columns. Place k of the factor has the caller's
+ * column perm[k]. */
 typedef struct wi_device_matrix {
     int64_t *row_start, *start, *at;
     double *value;
@@ -91,6 +115,8 @@ wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs);
 
 /* Fetches the diagonal of L to the host, unless it is there. */
 weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan);
+/* Fetches D to the host's wi_pivots. */
+weft_status wi_chol_device_pivots(weft_context *ctx, const weft_chol *plan);
 double wi_chol_device_entry(const weft_chol *plan, int64_t column);
 
 /* As wi_chol_substitute, y in host memory. */
@@ -122,7 +148,7 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args);
 /* Waits, and says whether all pivots were good. */
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args);
 
-/* The small fronts of a level, and its large ones. */
+/* The small fronts of a level, and its large ones, of any kind. */
 weft_status wi_chol_small_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level);
 weft_status wi_chol_large_fronts(weft_context *ctx, const weft_chol *plan,
@@ -136,6 +162,10 @@ weft_status wi_chol_alone_fronts(weft_context *ctx, const weft_chol *plan,
 typedef struct wi_subtree {
     int32_t first, last, columns;
 } wi_subtree;
+/* Right-hand sides from the order of the analysis, in x, to that of the factor, in y; or back. */
+weft_status wi_chol_interchange(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
+                                bool back);
+/* x = L \ y, divided by D if there is one. And x = Lt \ x. */
 weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides);
 weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
                             wi_subtree tree);

@@ -19,6 +19,12 @@ weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_
     return refuse(ctx);
 }
 
+weft_status wi_chol_interchange(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
+                                bool back) {
+    (void)plan, (void)sides, (void)back;
+    return refuse(ctx);
+}
+
 weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
     (void)plan;
     return refuse(ctx);

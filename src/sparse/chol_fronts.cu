@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fronts of up to 64 rows, each by one block of threads: assembled in shared memory, eliminated in
  * registers. */
-#include "sparse/chol_cuda.cuh"
+#include "sparse/ldlt_cuda.cuh"
 
 /* f = the columns of the front, in which the entries of A are, and zeros; then the children's
  * updates, one child after the other. */
@@ -26,7 +26,7 @@ __device__ void wi_assemble_small(const wi_device_chol &d, const wi_front_record
     __syncthreads();
 }
 
-template <int side>
+template <int side, bool is_signed>
 __global__ void __launch_bounds__(wi_front_block<side>::threads)
     wi_factor_small(wi_device_chol d, int first) {
     WEFT_SHARED(double, f, [side][side + 1]);
@@ -37,17 +37,49 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     wi_assemble_small<side>(d, r, f);
     const wi_front_block<side> block = {f, line, corner, product, r.height, r.columns};
     double *const panel = d.l + r.panel;
-    const int done = block.run([&](int i, int j, double x) { *wi_front_element(d, r, i, j) = x; },
-                               [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = x; });
+    const auto store = [&](int i, int j, double x) { *wi_front_element(d, r, i, j) = x; };
+    const auto store_inverse = [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = x; };
+    const int done = is_signed ? block.run_signed(d.pivots, r.first, store, store_inverse)
+                               : block.run(store, store_inverse);
     if (done < r.columns && threadIdx.x == 0)
         wi_chol_tell_failed(d, r.first + done);
 }
 
+/* The same where pivots are chosen: all columns of the front are one window. */
+template <int side>
+__global__ void __launch_bounds__(wi_front_block<side>::threads)
+    wi_pivot_small(wi_device_chol d, int first) {
+    constexpr int threads = wi_front_block<side>::threads;
+    WEFT_SHARED(wi_pivot_room<side>, room, );
+    WEFT_SHARED(double, product, [side * side / 4]);
+    const wi_front_record r = d.front[first + (int)blockIdx.x];
+    double *const panel = d.l + r.panel;
+    wi_assemble_small<side>(d, r, room.f);
+    wi_pivot_square<side> square = {room, d.pivots, r.first, r.height, r.columns, r.columns};
+    const int done = square.run(), row = (int)threadIdx.x % side;
+    if (done < r.columns && threadIdx.x == 0)
+        wi_chol_tell_failed(d, r.first + done);
+    if ((int)threadIdx.x < r.columns)
+        d.pivots.order[r.first + (int)threadIdx.x] = r.first + room.order[threadIdx.x];
+    for (int j = (int)threadIdx.x / side; j <= row; j += threads / side) {
+        if (row < r.height)
+            *wi_front_element(d, r, row, j) = room.f[j][row];
+        if (row >= done)
+            room.f[j][row] = row == j;
+    }
+    __syncthreads();
+    wi_store_inverse<side>(room.f, product, done,
+                           [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = x; });
+}
+
 template <int side>
 static weft_status launch(weft_context *ctx, const wi_device_chol &d, int first, int count) {
-    return count == 0 ? WEFT_OK
-                      : WEFT_LAUNCH(wi_factor_small<side>, ctx, (unsigned)count,
-                                    wi_front_block<side>::threads, 0, d, first);
+    if (count == 0)
+        return WEFT_OK;
+    void (*const kernel)(wi_device_chol, int) = d.pivots.order ? wi_pivot_small<side>
+                                                : d.pivots.d   ? wi_factor_small<side, true>
+                                                               : wi_factor_small<side, false>;
+    return WEFT_LAUNCH(kernel, ctx, (unsigned)count, wi_front_block<side>::threads, 0, d, first);
 }
 
 weft_status wi_chol_small_fronts(weft_context *ctx, const weft_chol *plan,

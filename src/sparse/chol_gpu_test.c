@@ -491,34 +491,34 @@ static void cancelled(weft_context *ctx) {
     weft_sparse_destroy(matrix);
 }
 
-/* L D Lt is refused there, with the remedy, before anything is done; and a plan from a cpu place.
- */
-static void not_definite(weft_context *ctx) {
-    static const int64_t one[] = {0, 1, 1}, row[] = {1};
-    static const double value[] = {1};
+/* The same for L D Lt: D and the interchanges are those of the place that factored last. */
+static void places_with_d(weft_context *ctx) {
+    static const int64_t start[] = {0, 1, 2, 3}, row[] = {1, 2, 2};
+    static const double value[] = {4, 2, 1};
     const weft_chol_options options = {.size = sizeof options, .kind = WEFT_CHOL_INDEFINITE};
-    if (!ctx->gpu)
+    if (ctx->kind == WI_CPU)
         return;
     weft_context *const cpu = test_open("cpu:1");
     weft_sparse *matrix;
     weft_chol *plan;
-    double x[2] = {1, 2};
-    assert_int_equal(
-        weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 2, 2, WEFT_I64, one, row, value),
-        WEFT_OK);
-    test_refused(ctx, weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_EUNSUPPORTED,
-                 "weft_chol_analyze", "cpu");
-    assert_null(plan);
-    assert_int_equal(weft_chol_analyze(cpu, matrix, &options, &plan), WEFT_OK);
-    test_refused(ctx, weft_chol_factor(ctx, plan, matrix), WEFT_EUNSUPPORTED, "weft_chol_factor",
-                 "cpu");
-    assert_int_equal(weft_chol_factor(cpu, plan, matrix), WEFT_OK);
-    test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_EUNSUPPORTED,
-                 "weft_chol_solve", "cpu");
-    const size_t needed = report_of(cpu, plan).bytes_needed;
-    assert_true(report_of(ctx, plan).bytes_needed == needed);
-    assert_int_equal(weft_chol_solve(cpu, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_OK);
-    assert_true(x[0] == 2 && x[1] == 1);
+    double x[3] = {4, 10, 7};
+    assert_int_equal(weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 3, 3, WEFT_I64,
+                                            start, row, value),
+                     WEFT_OK);
+    assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_OK);
+    for (int k = 0; k < 4; k++) {
+        weft_context *const own = k % 2 ? cpu : ctx, *const other = k % 2 ? ctx : cpu;
+        double b[3] = {4, 6, 3}; /* of the solution 1, 1, 1 */
+        assert_int_equal(weft_chol_factor(own, plan, matrix), WEFT_OK);
+        test_refused(other, weft_chol_solve(other, plan, matrix, NULL, 1, b, 3, x, 3), WEFT_EARG,
+                     "weft_chol_solve", k % 2 ? "cpu" : "GPU");
+        assert_int_equal(weft_chol_solve(own, plan, matrix, NULL, 1, b, 3, b, 3), WEFT_OK);
+        for (int i = 0; i < 3; i++)
+            assert_true(fabs(b[i] - 1) <= 1e-15);
+        const weft_chol_report report = report_of(own, plan);
+        assert_true(report.positive == 2 && report.negative == 1 && report.pairs == 1);
+        assert_true(fabs(report.logdet - log(16)) <= 1e-14);
+    }
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);
     weft_close(cpu);
@@ -530,7 +530,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(large),     TEST_ON_EACH_PLACE(files),
         TEST_ON_EACH_PLACE(memory),    TEST_ON_EACH_PLACE(places),
         TEST_ON_EACH_PLACE(cancelled), TEST_ON_EACH_PLACE(range),
-        TEST_ON_EACH_PLACE(values),    TEST_ON_EACH_PLACE(not_definite),
+        TEST_ON_EACH_PLACE(values),    TEST_ON_EACH_PLACE(places_with_d),
     };
     return cmocka_run_group_tests_name("chol_gpu", tests, NULL, NULL);
 }

@@ -35,6 +35,23 @@ __device__ static wi_front_record front_of(const wi_device_chol &d, const wi_sid
     return r;
 }
 
+/* The column of the analysis, counted in the front, that came to place `row` of it; and back. */
+__device__ static int column_at(const wi_device_chol &d, const wi_front_record &r, int row) {
+    return d.pivots.order && row < r.columns ? d.pivots.order[r.first + row] - r.first : row;
+}
+__device__ static int place_of(const wi_device_chol &d, const wi_front_record &r, int row) {
+    return d.pivots.place && row < r.columns ? d.pivots.place[r.first + row] - r.first : row;
+}
+
+/* Where in x row `row` of a front is. All rows of the last front of a direction are its own. */
+__device__ static int64_t row_of(const wi_device_chol &d, const wi_sides &s,
+                                 const wi_front_record &r, int row) {
+    if (row < r.columns || r.number == s.tree.last)
+        return r.first + row;
+    const int32_t at = d.rows[r.rows + row];
+    return d.pivots.place ? d.pivots.place[at] : at;
+}
+
 /* Element (i, j), i >= j, of the inverse of the square on the diagonal whose columns begin at
  * `begin`. */
 __device__ static double inverse_at(const double *l, int ld, int begin, int i, int j) {
@@ -87,7 +104,7 @@ __global__ void __launch_bounds__(WI_FRONT_SMALL)
         if (row < c.height - c.columns) {
             double part[R];
             load_sides<R>(s, s.parts, c.part + row, first, part);
-            const int to = d.relative[c.relative + row];
+            const int to = place_of(d, r, d.relative[c.relative + row]);
 #pragma unroll
             for (int q = 0; q < R; q++)
                 v[to][q] += part[q];
@@ -132,7 +149,7 @@ __global__ void __launch_bounds__(WI_FRONT_SMALL)
     const int row = (int)threadIdx.x, first = (int)blockIdx.y * R;
     double sum[R] = {};
     if (r.columns > 0 && row < r.height)
-        load_sides<R>(s, s.x, d.rows[r.rows + row], first, sum);
+        load_sides<R>(s, s.x, row_of(d, s, r, row), first, sum);
 #pragma unroll
     for (int q = 0; q < R; q++)
         v[row][q] = sum[q];
@@ -174,12 +191,13 @@ __global__ void __launch_bounds__(wi_front_threads)
     if (row >= r.height)
         return;
     double *const to = gathered(s, r, row);
+    const int column = column_at(d, r, row);
     double sum = row < r.columns && q < s.rhs ? to[q] : 0;
     for (int k = 0; k < r.children; k++) {
         const wi_front_record c = d.front[d.child[r.child + k]];
         const int32_t *const relative = d.relative + c.relative;
-        const int j = wi_count_up_to(relative, c.height - c.columns, row) - 1;
-        if (j >= 0 && relative[j] == row && q < s.rhs)
+        const int j = wi_count_up_to(relative, c.height - c.columns, column) - 1;
+        if (j >= 0 && relative[j] == column && q < s.rhs)
             sum += s.parts[(c.part + j) * s.rhs + q];
     }
     if (q < s.rhs)
@@ -251,7 +269,7 @@ __global__ void __launch_bounds__(wi_front_threads)
     double sum[R] = {};
     for (int i = r.columns + wi_lane(); i < r.height; i += 32) {
         double x[R];
-        load_sides<R>(s, s.x, d.rows[r.rows + i], first, x);
+        load_sides<R>(s, s.x, row_of(d, s, r, i), first, x);
 #pragma unroll
         for (int q = 0; q < R; q++)
             sum[q] = wi_fma(l[i], x[q], sum[q]);
@@ -330,6 +348,54 @@ __global__ void __launch_bounds__(wi_front_threads)
         if (wi_lane() == 0)
             store_sides<R>(s, s.y, r.first + j, first, own);
     }
+}
+
+/* ---- D, and the order of pivots ---- */
+
+constexpr int flat_threads = 256;
+
+/* x = D^-1 x: a thread for each number; of a pivot of two columns, the first column's does both. */
+__global__ void __launch_bounds__(flat_threads)
+    wi_divide_sides(wi_device_pivots p, wi_sides s, int64_t n) {
+    const int64_t e = (int64_t)blockIdx.x * flat_threads + threadIdx.x, k = e / s.rhs;
+    if (k >= n || p.mark[k] == WI_PIVOT_SECOND)
+        return;
+    if (p.mark[k] == WI_PIVOT_FIRST)
+        wi_dense_divide_pair(p.d[k], p.e[k], p.d[k + 1], &s.x[e], &s.x[e + s.rhs]);
+    else
+        s.x[e] /= p.d[k];
+}
+
+__global__ void __launch_bounds__(flat_threads)
+    wi_interchange_sides(wi_device_pivots p, wi_sides s, int64_t n, bool back) {
+    const int64_t e = (int64_t)blockIdx.x * flat_threads + threadIdx.x, k = e / s.rhs;
+    if (k >= n)
+        return;
+    const int64_t other = p.order[k] * (int64_t)s.rhs + e % s.rhs;
+    if (back)
+        s.y[other] = s.x[e];
+    else
+        s.y[e] = s.x[other];
+}
+
+static unsigned flat_blocks(const weft_chol *plan, const wi_device_sides &sides) {
+    const size_t numbers = plan->report.n * (size_t)sides.rhs;
+    return (unsigned)((numbers + flat_threads - 1) / flat_threads);
+}
+
+static weft_status divide(weft_context *ctx, const weft_chol *plan, const wi_device_sides &sides) {
+    const wi_sides s = {sides.y, sides.x, sides.parts, sides.rhs, {0, INT32_MAX, 0}};
+    return wi_chol_has_d(plan) && plan->report.n > 0
+               ? WEFT_LAUNCH(wi_divide_sides, ctx, flat_blocks(plan, sides), flat_threads, 0,
+                             wi_chol_device_view(plan).pivots, s, plan->symbolic.n)
+               : WEFT_OK;
+}
+
+weft_status wi_chol_interchange(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
+                                bool back) {
+    const wi_sides s = {sides.y, sides.x, sides.parts, sides.rhs, {0, INT32_MAX, 0}};
+    return WEFT_LAUNCH(wi_interchange_sides, ctx, flat_blocks(plan, sides), flat_threads, 0,
+                       wi_chol_device_view(plan).pivots, s, plan->symbolic.n, back);
 }
 
 /* ---- the levels ---- */
@@ -418,8 +484,9 @@ static level_substitution<R> substitution_of(weft_context *ctx, const weft_chol 
 
 weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides) {
     const wi_subtree all = {0, INT32_MAX, 0};
-    return sides.rhs == 1 ? substitution_of<1>(ctx, plan, sides, all).up()
-                          : substitution_of<most>(ctx, plan, sides, all).up();
+    const weft_status status = sides.rhs == 1 ? substitution_of<1>(ctx, plan, sides, all).up()
+                                              : substitution_of<most>(ctx, plan, sides, all).up();
+    return status == WEFT_OK ? divide(ctx, plan, sides) : status;
 }
 
 weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,

@@ -26,6 +26,13 @@
 extern "C" {
 #endif
 
+/* What kernels on a GPU compute as well. */
+#ifdef __CUDACC__
+#    define WI_COUNTED static __host__ __device__ inline
+#else
+#    define WI_COUNTED static inline
+#endif
+
 static inline int64_t wi_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -83,7 +90,7 @@ typedef struct wi_dense_pivots {
 
 /* (*x, *y) = D^-1 (*x, *y) for a pivot of two columns. D is divided by its entry off the diagonal,
  * the largest of the three or close to it, so that nothing overflows. */
-static inline void wi_dense_divide_pair(double d, double e, double next, double *x, double *y) {
+WI_COUNTED void wi_dense_divide_pair(double d, double e, double next, double *x, double *y) {
     const double upper = d / e, lower = next / e, scale = 1 / (upper * lower - 1);
     const double a = *x / e, b = *y / e;
     *x = (lower * a - b) * scale;

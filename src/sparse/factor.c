@@ -32,6 +32,7 @@ static const wi_row rows[] = {
      .what = "a level of the tree by one launch, a front by one block",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
+     .misfit = wi_chol_fits_definite,
      .run = wi_chol_levels},
 #    endif
     {.name = "batched",
@@ -68,16 +69,7 @@ weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_c
                        "%s: plan has memory on GPU %d, and the context is on %s; use one GPU, or "
                        "analyze once for each",
                        call, plan->device->device, ctx->place);
-    if (ctx->kind != WI_CPU && wi_chol_has_d(plan))
-        return wi_chol_refuse_d(ctx, call);
     return WEFT_OK;
-}
-
-weft_status wi_chol_refuse_d(weft_context *ctx, const char *call) {
-    return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                   "%s: place %s factors positive definite matrices only; weft_open a cpu place "
-                   "for WEFT_CHOL_QUASIDEFINITE and WEFT_CHOL_INDEFINITE",
-                   call, ctx->place);
 }
 
 weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft_chol *plan,
@@ -165,13 +157,7 @@ static double pivot_of(const weft_chol *plan, int64_t k) {
 /* The caller's column that came to place k: pivots may have been chosen in another order. */
 static int64_t column_at(const weft_chol *plan, int64_t k) {
     const wi_symbolic *const symbolic = &plan->symbolic;
-    const int64_t first = symbolic->first[supernode_of(symbolic, k)];
-    int64_t at = k - first;
-    for (int64_t step = at; step >= 0 && plan->kind == WEFT_CHOL_INDEFINITE; step--) {
-        const int64_t other = plan->numbers.pivots.swap[first + step];
-        at = at == step ? other : at == other ? step : at;
-    }
-    return symbolic->perm[first + at];
+    return symbolic->perm[wi_pivots_column(plan, supernode_of(symbolic, k), k)];
 }
 
 /* The same in the caller's matrix. */

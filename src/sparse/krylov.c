@@ -3,15 +3,16 @@
  * the factor of a matrix that differs from A in as many directions, and refinement only gains if
  * that difference is small in all of them. GMRES needs about one step for each direction (Saad and
  * Schultz 1986). It works on A (L D Lt)^-1, one right-hand side after the other, and restarts with
- * residuals in twice the precision. All sums are those of one thread, in one order. */
+ * residuals in twice the precision. */
 #include <math.h>
 #include <string.h>
 
+#include "cpu/gmres.h"
 #include "sparse/solve.h"
 
 enum {
-    STEPS = WI_KRYLOV_STEPS,
-    CYCLES = 4
+    CYCLES = 4,
+    EXACT_CYCLES = 10
 };
 
 /* A backward error above this is worth GMRES, and one as small as that ends it. */
@@ -24,31 +25,12 @@ static const double gain = 0.5;
 typedef struct krylov {
     wi_solve_group *g;
     size_t c, n;
-    double *basis;                     /* STEPS + 1 vectors that are orthonormal */
-    double *kept;                      /* the x of before */
-    double h[STEPS][STEPS + 1];        /* column k of the Hessenberg matrix, made triangular */
-    double cosine[STEPS], sine[STEPS]; /* of the rotations that do so */
-    double right[STEPS + 1];           /* the right-hand side, rotated as well */
+    double *basis; /* WI_KRYLOV_STEPS + 1 vectors that are orthonormal */
+    double *spare; /* one more */
 } krylov;
 
-static double dot(size_t n, const double *x, const double *y) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum = fma(x[i], y[i], sum);
-    return sum;
-}
-
-/* Without overflow: x is divided by its largest element first. */
-static double norm(size_t n, const double *x) {
-    const double most = wi_largest(n, x);
-    double sum = 0;
-    for (size_t i = 0; i < n && most > 0; i++)
-        sum = fma(x[i] / most, x[i] / most, sum);
-    return most * sqrt(sum);
-}
-
 /* room.y = (L D Lt)^-1 v, in column c; the other columns are 0. */
-static weft_status precondition(krylov *k, const double *v) {
+static weft_status precondition(const krylov *k, const double *v) {
     const wi_solve_group *const g = k->g;
     memset(g->room.y, 0, k->n * g->rhs * sizeof *v);
     for (size_t i = 0; i < k->n; i++)
@@ -72,108 +54,37 @@ static void multiply(const krylov *k, double *w) {
     }
 }
 
-/* w minus its parts along the vectors 0 ... step; twice, as once leaves rounding errors in it. */
-static void orthogonalize(krylov *k, int step, double *w) {
-    double *const h = k->h[step];
-    for (int i = 0; i <= step + 1; i++)
-        h[i] = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i <= step; i++) {
-            const double *const v = k->basis + (size_t)i * k->n;
-            const double part = dot(k->n, v, w);
-            h[i] += part;
-            for (size_t j = 0; j < k->n; j++)
-                w[j] = fma(-part, v[j], w[j]);
-        }
-    }
-    h[step + 1] = norm(k->n, w);
-}
-
-static void scale(size_t n, double *x, double factor) {
-    for (size_t i = 0; i < n; i++)
-        x[i] /= factor;
-}
-
-static void rotate(double cosine, double sine, double *x, double *y) {
-    const double a = *x, b = *y;
-    *x = cosine * a + sine * b;
-    *y = cosine * b - sine * a;
-}
-
-/* Applies the rotations so far to column `step`, and finds the one that makes its last entry 0. */
-static void make_triangular(krylov *k, int step) {
-    double *const h = k->h[step];
-    for (int i = 0; i < step; i++)
-        rotate(k->cosine[i], k->sine[i], &h[i], &h[i + 1]);
-    const double size = hypot(h[step], h[step + 1]);
-    k->cosine[step] = size > 0 ? h[step] / size : 1;
-    k->sine[step] = size > 0 ? h[step + 1] / size : 0;
-    rotate(k->cosine[step], k->sine[step], &h[step], &h[step + 1]);
-    k->right[step + 1] = 0;
-    rotate(k->cosine[step], k->sine[step], &k->right[step], &k->right[step + 1]);
-}
-
-/* basis[0] = the combination of `steps` vectors that leaves the least residual; false if it is not
- * finite. */
-static bool combine(krylov *k, int steps) {
-    double y[STEPS];
-    for (int i = steps - 1; i >= 0; i--) {
-        double sum = k->right[i];
-        for (int j = i + 1; j < steps; j++)
-            sum = fma(-k->h[j][i], y[j], sum);
-        y[i] = k->h[i][i] != 0 ? sum / k->h[i][i] : 0;
-        if (!isfinite(y[i]))
-            return false;
-    }
-    for (size_t i = 0; i < k->n; i++) {
-        double sum = 0;
-        for (int j = 0; j < steps; j++)
-            sum = fma(y[j], k->basis[(size_t)j * k->n + i], sum);
-        k->basis[i] = sum;
-    }
-    return true;
+static weft_status apply(void *problem, const double *v, double *z, double *w) {
+    const krylov *const k = problem;
+    (void)z;
+    const weft_status status = precondition(k, v);
+    if (status == WEFT_OK)
+        multiply(k, w);
+    return status;
 }
 
 /* One cycle, from the residual in room.y: room.y = a correction of x. *found is false if there is
  * none. */
 static weft_status cycle(krylov *k, bool *found) {
-    wi_solve_group *const g = k->g;
-    weft_status status = WEFT_OK;
-    int step = 0;
+    wi_solve_group *const group = k->g;
+    wi_gmres g = {.n = k->n, .most = WI_KRYLOV_STEPS, .v = k->basis, .apply = apply, .problem = k};
     for (size_t i = 0; i < k->n; i++)
-        k->basis[i] = g->room.y[i * g->rhs + k->c];
-    const double size = norm(k->n, k->basis);
-    *found = size > 0 && isfinite(size);
-    if (!*found)
-        return WEFT_OK;
-    scale(k->n, k->basis, size);
-    k->right[0] = size;
-    while (step < STEPS && fabs(k->right[step]) > small * size) {
-        double *const w = k->basis + (size_t)(step + 1) * k->n;
-        status = precondition(k, w - k->n);
-        if (status != WEFT_OK)
-            return status;
-        multiply(k, w);
-        orthogonalize(k, step, w);
-        const double next = k->h[step][step + 1];
-        make_triangular(k, step);
-        step++;
-        g->krylov_steps++;
-        if (!(next > 0 && isfinite(next)))
-            break;
-        scale(k->n, w, next);
-    }
-    *found = combine(k, step);
-    return *found ? precondition(k, k->basis) : WEFT_OK;
+        k->basis[i] = group->room.y[i * group->rhs + k->c];
+    memset(k->spare, 0, k->n * sizeof *k->spare);
+    const double size = wi_gmres_norm(k->n, k->basis);
+    const weft_status status = wi_gmres_cycle(&g, size, small * size, k->spare);
+    group->krylov_steps += (size_t)g.steps;
+    *found = g.found;
+    return status == WEFT_OK && g.found ? precondition(k, k->spare) : status;
 }
 
-/* x = x + the correction; the x of before is kept. */
+/* x = x + the correction; the x of before is kept in k->spare. */
 static void correct(const krylov *k, double *x) {
     const wi_solve_group *const g = k->g;
     const int64_t *const inverse = g->plan->symbolic.inverse;
-    memcpy(k->kept, x, k->n * sizeof *x);
+    memcpy(k->spare, x, k->n * sizeof *x);
     for (size_t i = 0; i < k->n; i++)
-        x[i] += g->room.y[(size_t)inverse[i] * g->rhs + k->c];
+        wi_solve_add(g, i + k->c * k->n, g->room.y[(size_t)inverse[i] * g->rhs + k->c]);
 }
 
 /* Cycles for column c until its error is small, or no longer becomes smaller. Afterwards the misfit
@@ -182,7 +93,7 @@ static weft_status solve_column(wi_solve_group *g, size_t c) {
     krylov k = {.g = g, .c = c, .n = g->n, .basis = g->room.krylov};
     double *const x = g->room.x + c * g->n;
     weft_status status = WEFT_OK;
-    k.kept = k.basis + (size_t)(STEPS + 1) * k.n;
+    k.spare = k.basis + (size_t)(WI_KRYLOV_STEPS + 1) * k.n;
     for (int run = 0; run < CYCLES && status == WEFT_OK && g->misfit.error[c] > small; run++) {
         const double before = g->misfit.error[c];
         bool found;
@@ -195,13 +106,59 @@ static weft_status solve_column(wi_solve_group *g, size_t c) {
         status = wi_solve_measure(g, false);
         const double after = g->misfit.error[c];
         if (status == WEFT_OK && !(after < before)) {
-            memcpy(x, k.kept, k.n * sizeof *x);
+            memcpy(x, k.spare, k.n * sizeof *x);
             status = wi_solve_measure(g, false);
         }
         if (!(after <= gain * before))
             break;
     }
     return status;
+}
+
+/* Cycles for column c until the correction is as small as it has to be; *done is false if they do
+ * not get there. The first one is taken however large. */
+static weft_status solve_column_exactly(wi_solve_group *g, size_t c, bool *done) {
+    krylov k = {.g = g, .c = c, .n = g->n, .basis = g->room.krylov};
+    double size = (double)INFINITY;
+    bool found = true;
+    weft_status status = WEFT_OK;
+    k.spare = k.basis + (size_t)(WI_KRYLOV_STEPS + 1) * k.n;
+    *done = false;
+    for (int run = 0; run < EXACT_CYCLES && found && !*done && status == WEFT_OK; run++) {
+        status = wi_solve_measure(g, true);
+        *done = g->misfit.most[c] == 0;
+        if (status == WEFT_OK && !*done)
+            status = cycle(&k, &found);
+        if (status != WEFT_OK || *done || !found)
+            break;
+        const double next = wi_solve_largest(g, c) / g->largest[c];
+        found = next <= size / 2 || next <= 2 * wi_solve_finest;
+        if (found)
+            correct(&k, g->room.x + c * g->n);
+        *done = next <= 2 * wi_solve_finest;
+        size = next;
+    }
+    return status;
+}
+
+weft_status wi_solve_krylov_exactly(wi_solve_group *g) {
+    weft_status status = WEFT_OK;
+    for (size_t c = 0; c < g->rhs && status == WEFT_OK; c++) {
+        bool done = false;
+        if (!g->stuck[c])
+            continue;
+        status = solve_column_exactly(g, c, &done);
+        g->stuck[c] = !done;
+        g->stalled -= done;
+    }
+    return status;
+}
+
+bool wi_solve_wants_krylov(const wi_solve_group *g) {
+    bool wanted = false;
+    for (size_t c = 0; c < g->rhs; c++)
+        wanted |= !(g->misfit.error[c] <= large);
+    return wanted;
 }
 
 weft_status wi_solve_krylov(wi_solve_group *g) {

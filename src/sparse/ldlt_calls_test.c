@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* L D Lt: windows on every instruction set, and the calls: no row and one, what is refused,
- * programs compiled before there was a kind, and places that do not compute it. */
+ * programs compiled before there was a kind. */
 #include <math.h>
 #include <stdalign.h>
 #include <stddef.h>
@@ -93,11 +93,9 @@ static void test_windows(void **state) {
 /* ---- the calls ---- */
 
 /* No row, and one row above, below and at 0. */
-static void test_tiny(void **state) {
-    (void)state;
+static void tiny(weft_context *ctx) {
     static const int64_t zero[] = {0};
     static const double values[] = {3, -5, 0, 1e-310, -1e308};
-    weft_context *const ctx = test_open("cpu:1");
     for (int kind = WEFT_CHOL_QUASIDEFINITE; kind <= WEFT_CHOL_INDEFINITE; kind++) {
         const weft_chol_options options = {
             .size = sizeof options, .kind = (weft_chol_kind)kind, .perturbation = 0.125};
@@ -126,7 +124,75 @@ static void test_tiny(void **state) {
             weft_sparse_destroy(one);
         }
     }
-    weft_close(ctx);
+}
+
+/* Columns so different that the matrix is scaled: a solve in place reports the same errors. */
+static void in_place(weft_context *ctx) {
+    static const int64_t row[] = {0, 1, 2, 1, 2}, col[] = {0, 0, 0, 1, 2};
+    static const double value[] = {3e-9, 1e-3, 1, 7, -1e9};
+    double b[3] = {1, 3, 0.7}, x[3];
+    const weft_chol_options options = {.size = sizeof options, .kind = WEFT_CHOL_INDEFINITE};
+    weft_sparse *const matrix = matrix_of(ctx, 3, 5, row, col, value);
+    weft_chol *const plan = test_ldlt_plan(ctx, matrix, &options);
+    test_ldlt_factor(ctx, plan, matrix);
+    assert_true(plan->numbers.balance.scaled);
+    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 3, x, 3), WEFT_OK);
+    const weft_chol_report apart = test_ldlt_report(ctx, plan);
+    assert_true(apart.backward_error <= 1e-15 && apart.normwise_error <= 1e-15);
+    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 3, b, 3), WEFT_OK);
+    const weft_chol_report own = test_ldlt_report(ctx, plan);
+    assert_memory_equal(b, x, sizeof x);
+    assert_true(own.backward_error == apart.backward_error);
+    assert_true(own.normwise_error == apart.normwise_error);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+}
+
+/* Three pivots have other signs than was said, and are replaced by numbers that are far off: then
+ * refinement stalls, and GMRES solves, wherever b and x are. */
+static void by_gmres(weft_context *ctx) {
+    enum {
+        N = 12,
+        SIDES = 2
+    };
+    int64_t row[2 * N], col[2 * N];
+    int8_t signs[N];
+    double value[2 * N], b[N * SIDES], x[N * SIDES];
+    size_t count = 0;
+    for (int64_t j = 0; j < N; j++)
+        for (int64_t i = j; i < N && i <= j + 1; i++) {
+            row[count] = i;
+            col[count] = j;
+            value[count++] = i > j ? 0.5 : j % 4 == 2 ? -2 : 2;
+            signs[j] = 1;
+        }
+    const weft_chol_options options = {.size = sizeof options,
+                                       .kind = WEFT_CHOL_QUASIDEFINITE,
+                                       .signs = signs,
+                                       .perturbation = 0.25};
+    weft_sparse *const matrix = matrix_of(ctx, N, count, row, col, value);
+    weft_chol *const plan = test_ldlt_plan(ctx, matrix, &options);
+    test_ldlt_factor(ctx, plan, matrix);
+    for (size_t k = 0; k < (size_t)N * SIDES; k++)
+        x[k] = 1 + (double)(k % 5);
+    assert_int_equal(weft_sparse_multiply(ctx, matrix, SIDES, x, N, b, N), WEFT_OK);
+    for (int where = 0; where < (ctx->kind == WI_CPU ? 1 : 2); where++) {
+        void *there;
+        double at_host[N * SIDES], found[N * SIDES];
+        assert_int_equal(weft_alloc(ctx, &there, sizeof b), WEFT_OK);
+        double *const at = where ? there : at_host;
+        assert_int_equal(weft_copy(ctx, at, b, sizeof b), WEFT_OK);
+        assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, SIDES, at, N, at, N), WEFT_OK);
+        assert_int_equal(weft_copy(ctx, found, at, sizeof b), WEFT_OK);
+        const weft_chol_report report = test_ldlt_report(ctx, plan);
+        assert_true(report.krylov_steps > 0 && report.stalled == 0);
+        assert_true(report.perturbed == N / 4 && report.backward_error <= 0x1p-44);
+        for (size_t k = 0; k < (size_t)N * SIDES; k++)
+            assert_true(fabs(found[k] - x[k]) <= 1e-12);
+        assert_int_equal(weft_free(ctx, there), WEFT_OK);
+    }
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
 }
 
 static int stop(void *user, double done) {
@@ -134,12 +200,10 @@ static int stop(void *user, double done) {
     return 1;
 }
 
-static void test_refused_calls(void **state) {
-    (void)state;
+static void refused_calls(weft_context *ctx) {
     static const int64_t row[] = {0, 1, 1}, col[] = {0, 0, 1};
     static const double value[] = {0, 1, 0};
     static const int8_t signs[] = {1, 0};
-    weft_context *const ctx = test_open("cpu:2");
     weft_sparse *const matrix = matrix_of(ctx, 2, 3, row, col, value);
     const weft_chol_options wrong[] = {
         {.size = sizeof *wrong, .kind = (weft_chol_kind)7},
@@ -172,9 +236,10 @@ static void test_refused_calls(void **state) {
     test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_ENONFINITE,
                  "weft_chol_solve", "b");
 #if WEFT_LADDER
-    assert_int_equal(weft_use(ctx, "sparse", "up_looking"), WEFT_OK);
+    const char *const definite = ctx->kind == WI_CPU ? "up_looking" : "levels";
+    assert_int_equal(weft_use(ctx, "sparse", definite), WEFT_OK);
     test_refused(ctx, weft_chol_factor(ctx, plan, matrix), WEFT_EUNSUPPORTED, "weft_chol_factor",
-                 "up_looking");
+                 definite);
     assert_int_equal(weft_use(ctx, "sparse", NULL), WEFT_OK);
     x[0] = x[1] = 3; /* the factor of before is still there */
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 2, x, 2), WEFT_OK);
@@ -182,7 +247,6 @@ static void test_refused_calls(void **state) {
 #endif
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);
-    weft_close(ctx);
 }
 
 /* A program that was compiled with the options and the report of before gets what it got. */
@@ -210,10 +274,9 @@ static void test_earlier_structs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_tiny),
-        cmocka_unit_test(test_refused_calls),
-        cmocka_unit_test(test_earlier_structs),
+        cmocka_unit_test(test_windows),    TEST_ON_EACH_PLACE(tiny),
+        TEST_ON_EACH_PLACE(in_place),      TEST_ON_EACH_PLACE(by_gmres),
+        TEST_ON_EACH_PLACE(refused_calls), cmocka_unit_test(test_earlier_structs),
     };
     return cmocka_run_group_tests_name("ldlt_calls", tests, NULL, NULL);
 }

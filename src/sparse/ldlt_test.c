@@ -10,11 +10,13 @@
 enum {
     SYSTEMS = 3000, /* and so on: with the usual budget a quarter of them */
     LARGEST = 40,
-    SIDES = 19,
-    PLACES = 3
+    SIDES = 19
 };
 
-static const char *const places[PLACES] = {"cpu:1", "cpu:2", "cpu:7"};
+/* How many systems for a place: on a GPU there are all numbers of threads at once. */
+static int systems_for(const weft_context *ctx, size_t all) {
+    return (int)test_times(ctx->kind == WI_CPU ? all : all / 6);
+}
 
 /* ---- the oracle ---- */
 
@@ -107,6 +109,11 @@ static void find_order(const weft_chol *plan, int64_t *order, int64_t *place) {
         for (int64_t k = 0; k < columns; k++)
             there[k] = k;
         for (int64_t k = 0; k < columns && plan->kind == WEFT_CHOL_INDEFINITE; k++) {
+            if (plan->on_device) {
+                there[k] = plan->numbers.pivots.swap[first + k] - first;
+                assert_true(there[k] >= 0 && there[k] < columns);
+                continue;
+            }
             const int64_t other = plan->numbers.pivots.swap[first + k], kept = there[k];
             assert_true(other >= k && other < columns);
             there[k] = there[other];
@@ -119,28 +126,32 @@ static void find_order(const weft_chol *plan, int64_t *order, int64_t *place) {
     }
 }
 
-static void fetch_l(const weft_chol *plan, const int64_t *place, test_dense l) {
+static void fetch_l(weft_context *ctx, const weft_chol *plan, const int64_t *place, test_dense l) {
     const wi_symbolic *const symbolic = &plan->symbolic;
+    size_t count, next = 0;
+    double *const numbers = test_ldlt_fetch(ctx, plan, &count);
     memset(l, 0, sizeof(test_dense));
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
         const int64_t first = symbolic->first[s], columns = wi_super_columns(symbolic, s);
         for (int64_t j = 0; j < columns; j++) {
             for (int64_t i = j; i < wi_super_height(symbolic, s); i++)
                 l[i < columns ? first + i : place[symbolic->rows[symbolic->rows_at[s] + i]]]
-                 [first + j] = wi_chol_column(plan, s, j)[i];
+                 [first + j] = numbers[next++];
         }
     }
+    free(numbers);
 }
 
 /* |P T A T Pt - L D Lt| <= c n 2^-53 |L| |D| |Lt|; with pivots replaced, as much more as these were
  * changed by, which is no more than 2^-25 of the largest entry each. */
-static void check_factor(const weft_chol *plan, const test_system *s, const char *what) {
+static void check_factor(weft_context *ctx, const weft_chol *plan, const test_system *s,
+                         const char *what) {
     static test_dense l;
     const wi_pivots *const pivots = &plan->numbers.pivots;
     const int64_t n = s->graph.n;
     int64_t order[TEST_MOST_VERTICES], place[TEST_MOST_VERTICES];
     find_order(plan, order, place);
-    fetch_l(plan, place, l);
+    fetch_l(ctx, plan, place, l);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j <= i; j++) {
             long double sum = 0, size = 0;
@@ -286,32 +297,29 @@ static void check_logdet(const weft_chol_report *report, const test_system *s) {
         fail_msg("log |det A| is %g, not %Lg", report->logdet, want);
 }
 
-static void test_shapes(void **state) {
-    (void)state;
+static void shapes(weft_context *own) {
     static const char *const names[SHAPES] = {"any", "hollow", "quasi", "saddle", "uneven"};
     static const char *const orderings[] = {NULL, "amd", "natural", "rcm"};
     static test_system s;
     test_random r = test_random_at(1);
     size_t clear = 0, replaced = 0, seen = 0;
-    weft_context *ctx_of[PLACES];
-    for (int k = 0; k < PLACES; k++)
-        ctx_of[k] = test_open(places[k]);
-    const int systems = (int)test_times(SYSTEMS);
+    weft_context *const many = own->kind == WI_CPU ? test_open("cpu:7") : NULL;
+    const int systems = systems_for(own, SYSTEMS);
     for (int k = 0; k < systems; k++) {
         const shape kind = (shape)(k % SHAPES);
         if (!test_case_wanted(&r))
             continue;
-        weft_context *const ctx = ctx_of[k < systems * 15 / 16 ? k % 2 : 2];
+        weft_context *const ctx = many && k >= systems * 15 / 16 ? many : own;
         draw(&r, kind, &s);
         const inertia want = inertia_of_system(&s);
         weft_sparse *const matrix = test_system_matrix(ctx, &s, true);
         const weft_chol_options options = {.size = sizeof options,
                                            .kind = WEFT_CHOL_INDEFINITE,
                                            .ordering = orderings[test_below(&r, 4)]};
-        weft_chol *const plan = test_ldlt_plan(ctx, matrix, &options);
+        weft_chol *const plan = test_ldlt_plan_of(ctx, matrix, &options, &r);
         test_ldlt_factor(ctx, plan, matrix);
         const weft_chol_report report = test_ldlt_report(ctx, plan);
-        check_factor(plan, &s, names[kind]);
+        check_factor(ctx, plan, &s, names[kind]);
         assert_int_equal(report.positive + report.negative + report.perturbed, s.graph.n);
         seen++;
         replaced += report.perturbed > 0;
@@ -326,10 +334,10 @@ static void test_shapes(void **state) {
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
     }
-    for (int k = 0; k < PLACES; k++)
-        weft_close(ctx_of[k]);
+    if (many)
+        weft_close(many);
     printf("%zu systems, %zu clearly regular, %zu with pivots replaced\n", seen, clear, replaced);
-    assert_true(systems < 100 || clear > seen / 2);
+    assert_true(seen < 100 || clear > seen / 2);
 }
 
 /* ---- quasi-definite ---- */
@@ -360,14 +368,14 @@ static int64_t named(weft_context *ctx) {
 /* One sign is asked for wrongly: the call names a column, and the direction has dt A d of the sign
  * that is not wanted; with a perturbation the factorization ends. */
 static void check_wrong_sign(weft_context *ctx, const weft_sparse *matrix, const test_system *s,
-                             int8_t *signs, int64_t wrong) {
+                             int8_t *signs, int64_t wrong, test_random *r) {
     const size_t n = (size_t)s->graph.n;
     weft_chol_options options = {
         .size = sizeof options, .kind = WEFT_CHOL_QUASIDEFINITE, .signs = signs};
     double d[TEST_MOST_VERTICES];
     long double left;
     signs[wrong] = (int8_t)-signs[wrong];
-    weft_chol *const told = test_ldlt_plan(ctx, matrix, &options);
+    weft_chol *const told = test_ldlt_plan_of(ctx, matrix, &options, r);
     test_refused(ctx, weft_chol_factor(ctx, told, matrix), WEFT_ENOTSPD, "weft_chol_factor",
                  "sign");
     const int64_t column = named(ctx);
@@ -378,7 +386,7 @@ static void check_wrong_sign(weft_context *ctx, const weft_sparse *matrix, const
         fail_msg("dt A d does not show the wrong sign");
     assert_int_equal(test_ldlt_report(ctx, told).positive, 0);
     options.perturbation = 0.25; /* more, and numbers grow less */
-    weft_chol *const changed = test_ldlt_plan(ctx, matrix, &options);
+    weft_chol *const changed = test_ldlt_plan_of(ctx, matrix, &options, r);
     test_ldlt_factor(ctx, changed, matrix);
     const weft_chol_report report = test_ldlt_report(ctx, changed);
     assert_true(report.perturbed >= 1);
@@ -388,13 +396,11 @@ static void check_wrong_sign(weft_context *ctx, const weft_sparse *matrix, const
     signs[wrong] = (int8_t)-signs[wrong];
 }
 
-static void test_quasidefinite(void **state) {
-    (void)state;
+static void quasidefinite(weft_context *ctx) {
     static const char *const orderings[] = {NULL, "amd", "natural", "rcm", "dissect"};
     static test_system s;
     test_random r = test_random_at(2);
-    weft_context *const ctx = test_open("cpu:2");
-    const int systems = (int)test_times(1000);
+    const int systems = systems_for(ctx, 1000);
     for (int k = 0; k < systems; k++) {
         int8_t signs[TEST_MOST_VERTICES];
         draw(&r, QUASI, &s);
@@ -407,20 +413,19 @@ static void test_quasidefinite(void **state) {
                                            .kind = WEFT_CHOL_QUASIDEFINITE,
                                            .signs = k % 2 ? signs : NULL,
                                            .ordering = orderings[test_below(&r, 5)]};
-        weft_chol *const plan = test_ldlt_plan(ctx, matrix, &options);
+        weft_chol *const plan = test_ldlt_plan_of(ctx, matrix, &options, &r);
         test_ldlt_factor(ctx, plan, matrix);
-        check_factor(plan, &s, "quasi-definite");
+        check_factor(ctx, plan, &s, "quasi-definite");
         const weft_chol_report report = test_ldlt_report(ctx, plan);
         check_inertia(&report, &(inertia){border, (size_t)n - border, 1}, "quasi-definite");
         assert_int_equal(report.pairs, 0);
         check_logdet(&report, &s);
         check_solve(ctx, plan, matrix, &r, &s, "quasi-definite");
         if (n > 0 && k % 4 == 0)
-            check_wrong_sign(ctx, matrix, &s, signs, (int64_t)test_below(&r, (uint64_t)n));
+            check_wrong_sign(ctx, matrix, &s, signs, (int64_t)test_below(&r, (uint64_t)n), &r);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
     }
-    weft_close(ctx);
 }
 
 /* ---- singular ---- */
@@ -438,12 +443,10 @@ static void double_column(test_system *s, int64_t from, int64_t to) {
             s->graph.edge[i][j] = i != j && s->a[i][j] != 0;
 }
 
-static void test_singular(void **state) {
-    (void)state;
+static void singular(weft_context *ctx) {
     static test_system s;
     test_random r = test_random_at(3);
-    weft_context *const ctx = test_open("cpu:1");
-    const int systems = (int)test_times(1000);
+    const int systems = systems_for(ctx, 1000);
     size_t found = 0, seen = 0;
     for (int k = 0; k < systems; k++) {
         do
@@ -458,22 +461,22 @@ static void test_singular(void **state) {
         const weft_chol_options told = {
             .size = sizeof told, .kind = WEFT_CHOL_INDEFINITE, .perturbation = -1};
         const weft_chol_options changed = {.size = sizeof changed, .kind = WEFT_CHOL_INDEFINITE};
-        weft_chol *const strict = test_ldlt_plan(ctx, matrix, &told);
-        weft_chol *const plan = test_ldlt_plan(ctx, matrix, &changed);
+        weft_chol *const strict = test_ldlt_plan_of(ctx, matrix, &told, &r);
+        weft_chol *const plan = test_ldlt_plan_of(ctx, matrix, &changed, &r);
         double d[TEST_MOST_VERTICES];
         long double left;
         test_ldlt_factor(ctx, plan, matrix);
         assert_true(test_ldlt_report(ctx, plan).perturbed >= 1);
-        check_factor(plan, &s, "singular");
+        check_factor(ctx, plan, &s, "singular");
         seen++;
         if (weft_chol_factor(ctx, strict, matrix) == WEFT_ESINGULAR) {
-            const bool singular = strstr(weft_message(ctx), "is singular") != NULL;
-            found += singular;
+            const bool is_told = strstr(weft_message(ctx), "is singular") != NULL;
+            found += is_told;
             const int64_t column = named(ctx);
             assert_int_equal(weft_chol_direction(ctx, strict, d), WEFT_OK);
             assert_true(d[column] == 1);
             const long double form = form_of(&s, d, &left);
-            if (!(fabsl(form) <= 1e-9L) || (singular && !(left <= 1e-9L)))
+            if (!(fabsl(form) <= 1e-9L) || (is_told && !(left <= 1e-9L)))
                 fail_msg("A d is %Lg of |A| |d|, and dt A d %Lg: %s", left, form,
                          weft_message(ctx));
         }
@@ -483,14 +486,13 @@ static void test_singular(void **state) {
     }
     printf("%zu of %zu told to be singular\n", found, seen);
     assert_true(found >= seen * 9 / 10);
-    weft_close(ctx);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_quasidefinite),
-        cmocka_unit_test(test_singular),
+        TEST_ON_EACH_PLACE(shapes),
+        TEST_ON_EACH_PLACE(quasidefinite),
+        TEST_ON_EACH_PLACE(singular),
     };
     return cmocka_run_group_tests_name("ldlt", tests, NULL, NULL);
 }

@@ -79,15 +79,19 @@ static size_t solve_entries(const weft_chol *plan, const wi_cut *cut, int64_t rh
     const wi_symbolic *const symbolic = &plan->symbolic;
     return (size_t)(2 * rounded(symbolic->n * rhs) +
                     rounded(wi_stack_entries(&cut->part, cut->threads) * rhs) +
-                    rounded(symbolic->largest_front * rhs) * cut->threads +
-                    (wi_chol_has_d(plan) ? WI_KRYLOV_VECTORS * symbolic->n : 0));
+                    rounded(symbolic->largest_front * rhs) * cut->threads) +
+           wi_krylov_entries(plan);
+}
+
+size_t wi_krylov_entries(const weft_chol *plan) {
+    return wi_chol_has_d(plan) ? WI_KRYLOV_VECTORS * (size_t)plan->symbolic.n : 0;
 }
 
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     return index_bytes(plan, cut) + symbolic->factor_bytes +
            (work_entries(plan, cut) + solve_entries(plan, cut, rhs)) * sizeof(double) +
-           wi_pivots_bytes(plan) + plan->numbers.scratch_bytes +
+           wi_pivots_bytes(plan) + plan->numbers.scratch_bytes + plan->numbers.low_bytes +
            (wi_chol_has_d(plan) ? wi_balance_bytes(plan) : plan->numbers.scaled_bytes);
 }
 
@@ -135,14 +139,9 @@ static weft_status take_work(weft_context *ctx, const char *call, weft_chol *pla
         take(ctx, call, work_entries(plan, cut) * sizeof(double), "updates and workspace");
     if (!numbers->stack)
         return WEFT_ENOMEM;
-    if (wi_chol_has_d(plan)) {
-        void *const memory = take(ctx, call, wi_pivots_bytes(plan), "pivots");
-        if (!memory)
-            return WEFT_ENOMEM;
-        wi_pivots_place(plan, memory, &numbers->pivots);
-        if (wi_balance_reserve(ctx, call, plan) != WEFT_OK)
-            return WEFT_ENOMEM;
-    }
+    if (wi_chol_has_d(plan) && (wi_pivots_reserve(ctx, call, plan) != WEFT_OK ||
+                                wi_balance_reserve(ctx, call, plan) != WEFT_OK))
+        return WEFT_ENOMEM;
     numbers->rooms = numbers->stack + rounded(wi_stack_entries(&cut->update, cut->threads));
     numbers->room_entries = room_entries(plan, cut, false);
     return WEFT_OK;
@@ -164,7 +163,8 @@ void wi_numbers_note_peak(weft_chol *plan) {
     const wi_numbers *const numbers = &plan->numbers;
     size_t held = plan->report.analysis_bytes + wi_chol_device_held(plan);
     held += numbers->panel ? wi_numbers_bytes(plan, &numbers->cut, numbers->rhs)
-                           : numbers->scratch_bytes + numbers->scaled_bytes;
+                           : numbers->scratch_bytes + numbers->low_bytes + numbers->scaled_bytes +
+                                 (numbers->pivots.d ? wi_pivots_bytes(plan) : 0);
     if (held > plan->report.bytes_peak)
         plan->report.bytes_peak = held;
 }
@@ -181,6 +181,17 @@ static weft_status check_fronts(weft_context *ctx, const char *call, const wi_sy
     return WEFT_OK;
 }
 
+/* What a factor on the host has and one on a GPU has not. */
+static void drop_factor(wi_numbers *numbers) {
+    wi_host_free(numbers->panel);
+    wi_host_free(numbers->l);
+    wi_host_free(numbers->stack);
+    wi_host_free(numbers->solve);
+    numbers->panel = NULL;
+    numbers->l = numbers->stack = numbers->solve = NULL;
+    numbers->rhs = 0;
+}
+
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
     wi_numbers *const numbers = &plan->numbers;
     const bool first = !numbers->panel;
@@ -195,7 +206,7 @@ weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *p
         status = take_solve(ctx, call, plan, rhs);
     if (status != WEFT_OK) {
         if (first)
-            wi_numbers_free(numbers);
+            drop_factor(numbers);
         return status;
     }
     wi_numbers_note_peak(plan);
@@ -219,14 +230,27 @@ weft_status wi_numbers_scratch(weft_context *ctx, const char *call, weft_chol *p
 }
 
 void wi_numbers_free(wi_numbers *numbers) {
-    wi_host_free(numbers->panel);
-    wi_host_free(numbers->l);
-    wi_host_free(numbers->stack);
+    drop_factor(numbers);
     wi_host_free(numbers->pivots.d);
-    wi_host_free(numbers->solve);
     wi_host_free(numbers->scratch);
+    wi_host_free(numbers->low);
     wi_host_free(numbers->scaled);
     *numbers = (wi_numbers){.rhs = 0};
+}
+
+weft_status wi_numbers_low(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
+    wi_numbers *const numbers = &plan->numbers;
+    const size_t bytes = (size_t)(plan->symbolic.n * rhs) * sizeof *numbers->low;
+    if (bytes > numbers->low_bytes) {
+        void *const larger = take(ctx, call, bytes, "the second half of x");
+        if (!larger)
+            return WEFT_ENOMEM;
+        wi_host_free(numbers->low);
+        numbers->low = larger;
+        numbers->low_bytes = bytes;
+        wi_numbers_note_peak(plan);
+    }
+    return WEFT_OK;
 }
 
 /* ---- maps ---- */

@@ -24,6 +24,33 @@ void wi_pivots_place(const weft_chol *plan, void *memory, wi_pivots *pivots) {
     pivots->signs = plan->kind == WEFT_CHOL_QUASIDEFINITE ? pivots->mark + n : NULL;
 }
 
+weft_status wi_pivots_reserve(weft_context *ctx, const char *call, weft_chol *plan) {
+    const size_t bytes = wi_pivots_bytes(plan);
+    if (plan->numbers.pivots.d)
+        return WEFT_OK;
+    void *const memory = wi_host_alloc(bytes + 1);
+    if (!memory)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, pivots; free some", call,
+                       bytes);
+    wi_pivots_place(plan, memory, &plan->numbers.pivots);
+    return WEFT_OK;
+}
+
+int64_t wi_pivots_column(const weft_chol *plan, int64_t s, int64_t k) {
+    const int32_t *const swap = plan->numbers.pivots.swap;
+    const int64_t first = plan->symbolic.first[s];
+    int64_t at = k - first;
+    if (plan->kind != WEFT_CHOL_INDEFINITE)
+        return k;
+    if (plan->on_device)
+        return swap[k];
+    for (int64_t step = at; step >= 0; step--) {
+        const int64_t other = swap[first + step];
+        at = at == step ? other : at == other ? step : at;
+    }
+    return first + at;
+}
+
 wi_pivots wi_pivots_of(const weft_chol *plan, int64_t s) {
     const int64_t first = plan->symbolic.first[s];
     wi_pivots pivots = plan->numbers.pivots;

@@ -3,7 +3,7 @@
  * precision of double, so each step reduces the error by a factor of about cond(A) 2^-53, down to
  * the last bits of x. The backward error is at 2^-53 after the first step and shows no further
  * progress, but the sizes of the corrections do (Demmel, Hida, Kahan, Li, Mukherjee and Riedy
- * 2006). */
+ * 2006). With exact residuals x is the sum of two numbers until the end. */
 #include <math.h>
 
 #include "sparse/solve.h"
@@ -20,7 +20,7 @@ static void correct(const wi_solve_pass *p, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) {
         const double *const y = g->room.y + (size_t)inverse[i] * g->rhs;
         for (size_t r = 0; r < g->rhs; r++)
-            g->room.x[i + r * g->n] += p->active[r] ? y[r] : 0;
+            wi_solve_add(g, i + r * g->n, p->active[r] ? y[r] : 0);
     }
 }
 
@@ -69,11 +69,11 @@ typedef struct progress {
 
 /* Is a correction of this size to be added, and another one to be computed? If it is more than half
  * of the one before, the factor is too far from the matrix, and the correction is as wrong as x. */
-static void judge(progress *p, double size) {
-    const bool last = size <= 2 * unit;
+static void judge(progress *p, double size, double wanted) {
+    const bool last = size <= 2 * wanted;
     p->taken = last || size <= p->size / 2;
     const double left = p->taken ? size / p->size * size : size;
-    p->active = p->taken && !last && !(left <= unit * margin);
+    p->active = p->taken && !last && !(left <= wanted * margin);
     p->size = size;
     p->left = left <= 1 ? fmax(left, unit) : 1;
 }
@@ -84,7 +84,7 @@ static void judge_all(wi_solve_group *g, progress *state, const double *sizes) {
         const bool asked = state[r].active;
         state[r].taken = false;
         if (asked)
-            judge(&state[r], sizes[r] / g->largest[r]);
+            judge(&state[r], sizes[r] / g->largest[r], g->low ? wi_solve_finest : unit);
         g->stuck[r] = g->stuck[r] || (asked && !state[r].taken);
         g->stalled += asked && !state[r].taken;
     }
@@ -118,7 +118,11 @@ weft_status wi_solve_refine(wi_solve_group *g, int most) {
         if (status == WEFT_OK)
             status = wi_solve_measure(g, step + 1 < most && count_active(g, state) > 0);
     }
-    for (size_t r = 0; r < g->rhs; r++)
+    for (size_t r = 0; r < g->rhs; r++) {
+        const bool is_short = g->low && state[r].active && !g->stuck[r]; /* it took all steps */
+        g->stuck[r] = g->stuck[r] || is_short;
+        g->stalled += is_short;
         g->left = fmax(g->left, state[r].left);
+    }
     return status;
 }

@@ -13,15 +13,18 @@ static weft_status find_device_bytes(weft_context *ctx, const char *call, const 
     const bool known = plan->device && plan->device->index;
     const int64_t rhs = known ? plan->device->rhs : 1;
     if (!known) {
-        const weft_status status =
-            wi_schedule_make(ctx, call, &plan->symbolic, plan->small, &schedule);
+        const weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, plan->small,
+                                                    plan->kind == WEFT_CHOL_INDEFINITE, &schedule);
         if (status != WEFT_OK)
             return status;
     }
     const wi_schedule *const used = known ? &plan->device->schedule : &schedule;
     report->device_bytes_needed = wi_chol_device_bytes(plan, used, rhs);
-    report->bytes_needed = plan->report.analysis_bytes + report->device_bytes_needed +
-                           wi_chol_device_host_bytes(plan, used, rhs) + plan->numbers.scaled_bytes;
+    report->bytes_needed =
+        plan->report.analysis_bytes + report->device_bytes_needed +
+        wi_chol_device_host_bytes(plan, used, rhs) + wi_pivots_bytes(plan) +
+        plan->numbers.low_bytes +
+        (wi_chol_has_d(plan) ? wi_balance_bytes(plan) : plan->numbers.scaled_bytes);
     wi_schedule_free(&schedule);
     return WEFT_OK;
 }
@@ -50,7 +53,7 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
     weft_chol_report whole = plan->report;
     weft_status status = WEFT_OK;
     whole.size = report->size;
-    if (ctx->kind == WI_CPU || wi_chol_has_d(plan))
+    if (ctx->kind == WI_CPU)
         whole.bytes_needed = bytes_needed(ctx, plan);
     else
         status = find_device_bytes(ctx, call, plan, &whole);

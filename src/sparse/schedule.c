@@ -9,6 +9,7 @@ typedef struct making {
     const wi_symbolic *symbolic;
     wi_schedule *out;
     int small;
+    bool interchanged;
     int32_t *depth, *order, *other, *slot, *count;
     int32_t levels, most_panels;
 } making;
@@ -75,6 +76,11 @@ static void sort_fronts(making *m) {
         m->slot[m->order[k]] = (int32_t)k;
 }
 
+/* The steps of a front with so many panels: one a panel, and one a window. */
+static int32_t steps_of(const making *m, int32_t panels) {
+    return panels + (m->interchanged ? wi_windows_of_front(panels * WI_PANEL) : 0);
+}
+
 /* Steps and sums: those of a level are as many as its first large front has panels. */
 static void count_lists(making *m) {
     wi_schedule *const out = m->out;
@@ -84,13 +90,14 @@ static void count_lists(making *m) {
         if (class_of(m, s) < WI_CLASSES)
             continue;
         const int32_t panels = panels_of(m->symbolic, s);
-        out->lists += 2 + 2 * (int64_t)panels;
+        out->lists += 2 + 2 * (int64_t)steps_of(m, panels);
         if (panels > most[m->depth[s]])
             most[m->depth[s]] = panels;
     }
     for (int32_t k = 0; k < m->levels; k++) {
-        out->steps += most[k];
-        out->lists += 2 + 2 * (int64_t)most[k];
+        const int32_t steps = steps_of(m, most[k]);
+        out->steps += steps;
+        out->lists += 2 + 2 * (int64_t)steps;
     }
 }
 
@@ -173,6 +180,32 @@ static int32_t blocks_of_tiles(const wi_front_record *r, int32_t p) {
     return wi_panel_tiles(r->height, wi_panel_scope_of(r->height, r->columns, p));
 }
 
+static int32_t blocks_below_window(const wi_front_record *r, int32_t p) {
+    return wi_window_blocks(r->height, r->columns, p);
+}
+
+static int32_t tiles_of_window(const wi_front_record *r, int32_t p) {
+    return wi_window_tiles(r->height, r->columns, p);
+}
+
+/* The windows of a level, after its panels. */
+static void list_windows(making *m, wi_chol_level *level, int64_t *step, int64_t *next) {
+    wi_schedule *const out = m->out;
+    const int32_t large = level->first + level->small[0] + level->small[1];
+    level->window = *step;
+    level->windows =
+        level->large && m->interchanged ? wi_windows_of_front(out->front[large].columns) : 0;
+    int32_t active = level->large;
+    for (int32_t p = 0; p < level->windows; p++) {
+        while (wi_windows_of_front(out->front[large + active - 1].columns) <= p)
+            active--;
+        wi_chol_step *const now = &out->step[(*step)++];
+        now->active = active;
+        now->rows_at = add_sums(out, next, large, active, blocks_below_window, p);
+        now->tiles_at = add_sums(out, next, large, active, tiles_of_window, p);
+    }
+}
+
 static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *next) {
     wi_schedule *const out = m->out;
     const int32_t large = level->first + level->small[0] + level->small[1];
@@ -189,6 +222,7 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
         now->rows_at = add_sums(out, next, large, active, blocks_of_rows, p);
         now->tiles_at = add_sums(out, next, large, active, blocks_of_tiles, p);
     }
+    list_windows(m, level, step, next);
 }
 
 static void fill(making *m) {
@@ -226,7 +260,7 @@ static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
 }
 
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                             int small, wi_schedule *schedule) {
+                             int small, bool interchanged, wi_schedule *schedule) {
     const size_t n = (size_t)symbolic->supernodes;
     const size_t counters = n + (size_t)symbolic->n / WI_PANEL + WI_CLASSES + 2;
     const size_t bytes = (4 * n + counters) * sizeof(int32_t);
@@ -236,7 +270,8 @@ weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbo
                        "%s: a GPU counts columns with 32 bits, and the matrix has %lld; factor on "
                        "a cpu place",
                        call, (long long)symbolic->n);
-    making m = {.symbolic = symbolic, .out = schedule, .small = small};
+    making m = {
+        .symbolic = symbolic, .out = schedule, .small = small, .interchanged = interchanged};
     m.depth = wi_host_alloc(bytes);
     if (!m.depth)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, a schedule; free some", call,

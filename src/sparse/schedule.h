@@ -8,6 +8,7 @@
 #ifndef WI_SPARSE_SCHEDULE_H
 #define WI_SPARSE_SCHEDULE_H
 
+#include "sparse/dense.h"
 #include "sparse/symbolic.h"
 
 #ifdef __cplusplus
@@ -56,6 +57,8 @@ typedef struct wi_chol_level {
     int64_t heights_at, columns_at; /* sums over the large fronts, of blocks of 8 */
     int64_t step;                   /* the first of */
     int32_t steps;
+    int64_t window; /* and, if pivots are interchanged, that of the first window, of */
+    int32_t windows;
 } wi_chol_level;
 
 typedef struct wi_schedule {
@@ -78,18 +81,13 @@ static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
            wi_schedule_device_bytes(s);
 }
 
-/* Makes a schedule in which fronts of up to `small` rows are done by one block each. */
+/* Makes a schedule in which fronts of up to `small` rows are done by one block each; with windows
+ * if pivots are `interchanged`. */
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                             int small, wi_schedule *schedule);
+                             int small, bool interchanged, wi_schedule *schedule);
 void wi_schedule_free(wi_schedule *schedule);
 
 /* ---- what the kernels and the schedule count alike ---- */
-
-#ifdef __CUDACC__
-#    define WI_COUNTED static __host__ __device__ inline
-#else
-#    define WI_COUNTED static inline
-#endif
 
 WI_COUNTED int32_t wi_pieces(int32_t n, int32_t size) {
     return (n + size - 1) / size;
@@ -134,6 +132,71 @@ WI_COUNTED int32_t wi_panel_blocks(int32_t height, int32_t columns, int32_t p) {
     const int32_t next = (p + 1) * WI_PANEL, end = next < columns ? next : columns;
     const int32_t blocks = wi_pieces(height - end, WI_FRONT_ROWS);
     return blocks > 0 ? blocks : 1;
+}
+
+/* Windows, where pivots are interchanged (INDEFINITE). A window is a run of up to WI_PANEL columns
+ * inside a block of WI_OUTER panels. Columns without a pivot stay for the next window, so where it
+ * begins is only known on the device. A block of several panels has one window more than panels,
+ * and window w has to end where all columns that are left fit the windows after it. */
+
+/* The windows of a block of `columns` columns, and of a front. */
+WI_COUNTED int32_t wi_windows_of_block(int32_t columns) {
+    const int32_t panels = wi_pieces(columns, WI_PANEL);
+    return panels > 1 ? panels + 1 : panels;
+}
+WI_COUNTED int32_t wi_windows_of_front(int32_t columns) {
+    const int32_t block = WI_OUTER * WI_PANEL;
+    return columns / block * (WI_OUTER + 1) + wi_windows_of_block(columns % block);
+}
+
+/* Window p of a front: number `number` of the block that begins at column `block`; it begins at
+ * column `least` or later, and ends at `least_end` or later. The columns of the block end before
+ * `end`. */
+typedef struct wi_window_place {
+    int32_t block, number, end, least, least_end;
+} wi_window_place;
+
+WI_COUNTED wi_window_place wi_window_place_of(int32_t columns, int32_t p) {
+    const int32_t block = p / (WI_OUTER + 1) * WI_OUTER * WI_PANEL, left = columns - block;
+    const int32_t size = left < WI_OUTER * WI_PANEL ? left : WI_OUTER * WI_PANEL;
+    const int32_t number = p % (WI_OUTER + 1);
+    const int32_t after = (wi_windows_of_block(size) - number) * WI_PANEL;
+    wi_window_place place;
+    place.block = block;
+    place.number = number;
+    place.end = block + size;
+    place.least = size > after ? place.end - after : block;
+    place.least_end = size > after - WI_PANEL ? place.end - after + WI_PANEL : block;
+    return place;
+}
+
+/* What the columns first ... end - 1 of a window change, as wi_panel_scope. */
+WI_COUNTED wi_panel_scope wi_window_scope_of(int32_t height, wi_window_place place, int32_t first,
+                                             int32_t end) {
+    wi_panel_scope scope;
+    scope.from = end == place.end ? place.block : first;
+    scope.begin = end;
+    scope.end = end == place.end ? height : place.end;
+    return scope;
+}
+
+/* The most blocks for the rows below window p, and the most tiles, wherever it begins and ends. */
+WI_COUNTED int32_t wi_window_blocks(int32_t height, int32_t columns, int32_t p) {
+    const wi_window_place place = wi_window_place_of(columns, p);
+    const int32_t full = place.least + WI_PANEL, below = full < place.end ? full : place.end;
+    const int32_t blocks = wi_pieces(height - below, WI_FRONT_ROWS);
+    return blocks > 0 ? blocks : 1;
+}
+WI_COUNTED int32_t wi_window_tiles(int32_t height, int32_t columns, int32_t p) {
+    const wi_window_place place = wi_window_place_of(columns, p);
+    const bool may_be_last = place.block + (place.number + 1) * WI_PANEL >= place.end;
+    const wi_panel_scope outer = wi_window_scope_of(height, place, place.block, place.end);
+    wi_panel_scope inner = outer;
+    inner.begin = place.least_end;
+    inner.end = place.end;
+    const int32_t within = wi_panel_tiles(height, inner);
+    const int32_t beyond = may_be_last ? wi_panel_tiles(height, outer) : 0;
+    return within > beyond ? within : beyond;
 }
 
 #ifdef __cplusplus

@@ -83,7 +83,7 @@ weft_status wi_solve_measure(wi_solve_group *g, bool keep) {
                                    .ldx = g->n,
                                    .b = g->b,
                                    .ldb = g->ldb,
-                                   .r = keep ? g->room.y : NULL,
+                                   .r = keep && !g->low ? g->room.y : NULL,
                                    .place = g->plan->symbolic.inverse,
                                    .extended = true,
                                    .threads = wi_chol_team(g->ctx, g->plan),
@@ -95,6 +95,8 @@ weft_status wi_solve_measure(wi_solve_group *g, bool keep) {
     for (size_t r = 0; r < g->rhs; r++)
         g->largest[r] = wi_largest(g->n, g->room.x + r * g->n);
     wi_sparse_residual(g->ctx, &args);
+    if (keep && g->low)
+        wi_solve_exact_residual(g);
     return WEFT_OK;
 }
 
@@ -112,25 +114,73 @@ static weft_status hand_out(wi_solve_group *g) {
     if (g->on_device)
         return wi_solve_device_hand_out(g);
     if (g->shifted)
-        return wi_solve_hand_out(g);
-    wi_solve_rows(&(wi_solve_pass){.g = g}, copy_out);
+        wi_solve_hand_out(g);
+    else
+        wi_solve_rows(&(wi_solve_pass){.g = g}, copy_out);
     return WEFT_OK;
+}
+
+static weft_status round_and_hand_out(wi_solve_group *g) {
+    const weft_status status = g->shifted ? wi_solve_round(g) : WEFT_OK;
+    return status == WEFT_OK ? hand_out(g) : status;
+}
+
+/* GMRES, where it is needed; right-hand sides on a GPU are moved to the host for it. */
+static weft_status try_krylov(wi_solve_group *g) {
+    if (!g->on_device)
+        return wi_solve_krylov(g);
+    if (!wi_solve_wants_krylov(g))
+        return WEFT_OK;
+    wi_solve_group at_host = *g;
+    double *const b = wi_chol_device_host_sides(g->plan);
+    double *const x = wi_chol_device_sides_of(g->plan, (int64_t)g->rhs).solution;
+    const size_t bytes = g->n * g->rhs * sizeof *x;
+    at_host.on_device = false;
+    at_host.room = wi_solve_room_of(g->plan, (int64_t)g->rhs);
+    at_host.b = b;
+    at_host.ldb = g->n;
+    weft_status status = wi_gpu_copy(g->ctx, at_host.room.x, x, bytes);
+    for (size_t r = 0; r < g->rhs && status == WEFT_OK; r++)
+        status = wi_gpu_copy(g->ctx, b + r * g->n, g->b + r * g->ldb, g->n * sizeof *b);
+    if (status == WEFT_OK)
+        status = wi_solve_krylov(&at_host);
+    if (status == WEFT_OK)
+        status = wi_gpu_copy(g->ctx, x, at_host.room.x, bytes);
+    at_host.on_device = true;
+    at_host.b = g->b;
+    at_host.ldb = g->ldb;
+    *g = at_host;
+    return status;
+}
+
+/* What is left to do for x + low; then room.x is the sum, rounded. */
+static weft_status settle_exactly(wi_solve_group *g) {
+    const weft_status status = wi_chol_has_d(g->plan) ? wi_solve_krylov_exactly(g) : WEFT_OK;
+    g->low = NULL;
+    return status == WEFT_OK ? wi_solve_measure(g, false) : status;
 }
 
 /* After x is there for the first time. */
 static weft_status improve(wi_solve_group *g, int refine) {
     if (g->part != WEFT_CHOL_A || (g->shifted && !isfinite(wi_largest(g->n * g->rhs, g->room.x))))
-        return hand_out(g);
+        return round_and_hand_out(g);
+    if (g->exact) {
+        g->low = g->plan->numbers.low;
+        memset(g->low, 0, g->n * g->rhs * sizeof *g->low);
+    }
     weft_status status = wi_solve_measure(g, refine > 0);
     if (status == WEFT_OK)
         status = wi_solve_refine(g, refine);
-    if (status == WEFT_OK && refine > 0 && wi_chol_has_d(g->plan))
-        status = wi_solve_krylov(g);
-    if (status == WEFT_OK)
-        status = hand_out(g);
-    if (status == WEFT_OK)
-        g->normwise = g->shifted ? wi_solve_normwise(g) : normwise(g);
-    return status;
+    if (status == WEFT_OK && g->low)
+        status = settle_exactly(g);
+    if (status == WEFT_OK && refine > 0 && wi_chol_has_d(g->plan) && !g->exact)
+        status = try_krylov(g);
+    if (status == WEFT_OK && g->shifted)
+        status = wi_solve_round(g);
+    if (status != WEFT_OK)
+        return status;
+    g->normwise = g->shifted ? wi_solve_normwise(g) : normwise(g); /* while b is still there */
+    return hand_out(g);
 }
 
 static weft_status solve_group(wi_solve_group *g, int refine) {
@@ -165,6 +215,8 @@ static weft_status solve_by_host(wi_solve_group *g, int refine) {
 
 static weft_status solve_on_device(wi_solve_group *g, int refine) {
     bool plain;
+    if (g->exact)
+        return solve_by_host(g, refine);
     g->on_device = true;
     const weft_status status = wi_solve_device_plainly(g, &plain);
     if (status != WEFT_OK)
@@ -190,16 +242,20 @@ static weft_status check_options(weft_context *ctx, const weft_chol_solve_option
     if (options->refine < 0)
         return wi_fail(ctx, WEFT_EARG, "%s: options.refine is %d; pass 0 or a number of steps",
                        name, options->refine);
+    if (options->exact != 0 && options->exact != 1)
+        return wi_fail(ctx, WEFT_EARG, "%s: options.exact is %d; pass 0, or 1 for exact residuals",
+                       name, options->exact);
     return WEFT_OK;
 }
 
 /* How many steps of refinement, if the caller did not say: pivots that are small, or were replaced,
  * make the numbers of L large, and with them the rounding errors. */
-static int default_steps(const weft_chol *plan) {
+static int default_steps(const weft_chol *plan, bool exact) {
     enum {
-        MOST_STEPS = 10
+        MOST_STEPS = 10,
+        MOST_EXACT_STEPS = 40
     };
-    return wi_chol_has_d(plan) ? MOST_STEPS : 0;
+    return exact ? MOST_EXACT_STEPS : wi_chol_has_d(plan) ? MOST_STEPS : 0;
 }
 
 static weft_status check_part(weft_context *ctx, const weft_chol *plan, weft_chol_part part) {
@@ -310,12 +366,15 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
         status = wi_chol_check_factor(ctx, name, plan);
     if (status != WEFT_OK)
         return status;
-    const int refine = chosen.refine > 0 ? chosen.refine : default_steps(plan);
+    const bool exact = chosen.exact && chosen.part == WEFT_CHOL_A;
+    const int refine = chosen.refine > 0 ? chosen.refine : default_steps(plan, exact);
     const double begin = wi_now();
     const size_t rows = (size_t)plan->symbolic.n, most = n < WI_CHOL_RHS ? n : WI_CHOL_RHS;
     status = check_arrays(ctx, rows, n, b, ldb, x, ldx);
     if (status == WEFT_OK)
         status = wi_numbers_reserve(ctx, name, plan, (int64_t)most);
+    if (status == WEFT_OK && exact)
+        status = wi_numbers_low(ctx, name, plan, (int64_t)most);
     if (status != WEFT_OK)
         return status;
     weft_sparse scaled;
@@ -332,6 +391,7 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
                             .given = matrix,
                             .matrix = held,
                             .part = chosen.part,
+                            .exact = exact,
                             .n = rows,
                             .rhs = n - j < most ? n - j : most,
                             .ldb = ldb,

@@ -34,6 +34,8 @@ typedef struct wi_solve_group {
     wi_misfit misfit;
     double normwise;       /* |b - A x| / (|A| |x| + |b|), the largest over the columns */
     double left;           /* the estimated error of x after refinement */
+    bool exact;            /* residuals are correctly rounded, */
+    double *low;           /* and while x is refined it is room.x + low; n x rhs, or NULL */
     bool on_device;        /* its right-hand sides are: instead of `room` what chol_device.h says */
     size_t steps, stalled; /* steps of refinement; and the columns for which it stalled */
     bool stuck[WI_CHOL_RHS]; /* which columns those are */
@@ -55,14 +57,42 @@ void wi_solve_rows(const wi_solve_pass *p,
 /* y = A \ b, or the system of another part, in the order of L and shifted by g->shift. */
 weft_status wi_solve_plainly(wi_solve_group *g);
 
-/* Computes the misfit of room.x and, if `keep`, y = P (b - A x). */
+/* Computes the misfit of room.x and, if `keep`, y = P (b - A x); if there is g->low, the exact
+ * y = P (b - A (x + low)), rounded. */
 weft_status wi_solve_measure(wi_solve_group *g, bool keep);
+
+/* That y, and the largest |y| of each column in g->misfit.most. solve_exact_rows.c */
+void wi_solve_exact_residual(wi_solve_group *g);
+/* The largest |y| of column c; NaN if one is. */
+double wi_solve_largest(const wi_solve_group *g, size_t c);
 
 /* Improves x in at most `most` steps, after wi_solve_measure(g, true), and computes its misfit. */
 weft_status wi_solve_refine(wi_solve_group *g, int most);
 
+/* With exact residuals, x + low is refined until corrections are this small beside x: then the many
+ * smaller elements are right to their last bits, too. */
+static const double wi_solve_finest = 0x1p-93;
+
+/* x + low += d, element `at`; x is the sum, rounded. Without low, x += d. */
+static inline void wi_solve_add(const wi_solve_group *g, size_t at, double d) {
+    double *const x = &g->room.x[at];
+    const double sum = *x + d, part = sum - *x, lost = (*x - (sum - part)) + (d - part);
+    if (!g->low) {
+        *x = sum;
+        return;
+    }
+    const double rest = lost + g->low[at];
+    *x = sum + rest;
+    g->low[at] = rest - (*x - sum);
+}
+
 /* For L D Lt: GMRES for the columns whose backward error is still large. krylov.c */
 weft_status wi_solve_krylov(wi_solve_group *g);
+/* The same with exact residuals: for the columns of which refinement has stalled, down to
+ * wi_solve_finest. */
+weft_status wi_solve_krylov_exactly(wi_solve_group *g);
+/* Is there such a column? */
+bool wi_solve_wants_krylov(const wi_solve_group *g);
 
 /* ---- solve_range.c ---- */
 
@@ -72,9 +102,12 @@ weft_status wi_solve_in_range(wi_solve_group *g);
 /* Shifts x so that the largest element of each column is of the order of 1. */
 void wi_solve_shift_x(wi_solve_group *g);
 
-/* For a shifted system: x as the caller gets it, or WEFT_ENONFINITE if it does not fit a double.
- * Where digits are lost in x, they are removed from room.x too. */
-weft_status wi_solve_hand_out(wi_solve_group *g);
+/* For a shifted system: WEFT_ENONFINITE if x as the caller gets it does not fit a double. Where
+ * digits are lost in x, they are removed from room.x. */
+weft_status wi_solve_round(wi_solve_group *g);
+
+/* After that: x as the caller gets it, which may overwrite b. */
+void wi_solve_hand_out(wi_solve_group *g);
 
 /* Its normwise error, in which T does not cancel out. */
 double wi_solve_normwise(wi_solve_group *g);

@@ -70,7 +70,7 @@ static int power_of(const wi_solve_group *g, size_t i, size_t r) {
     return g->shift[r] + (g->part == WEFT_CHOL_L ? 0 : wi_chol_power(g->plan, at));
 }
 
-weft_status wi_solve_hand_out(wi_solve_group *g) {
+weft_status wi_solve_round(wi_solve_group *g) {
     for (size_t r = 0; r < g->rhs; r++) {
         for (size_t i = 0; i < g->n; i++) {
             if (!isfinite(ldexp(g->room.x[i + r * g->n], power_of(g, i, r))))
@@ -84,12 +84,17 @@ weft_status wi_solve_hand_out(wi_solve_group *g) {
         for (size_t i = 0; i < g->n; i++) {
             double *const x = &g->room.x[i + r * g->n];
             const int power = power_of(g, i, r);
-            const double out = ldexp(*x, power);
-            g->out[i + r * g->ldx] = out;
-            *x = ldexp(out, -power);
+            *x = ldexp(ldexp(*x, power), -power);
         }
     }
     return WEFT_OK;
+}
+
+void wi_solve_hand_out(wi_solve_group *g) {
+    for (size_t r = 0; r < g->rhs; r++) {
+        for (size_t i = 0; i < g->n; i++)
+            g->out[i + r * g->ldx] = ldexp(g->room.x[i + r * g->n], power_of(g, i, r));
+    }
 }
 
 /* The infinity norm of A; long double, here and below, for its larger range of exponents. */

@@ -256,12 +256,38 @@ static void outlier(weft_context *ctx) {
     assert_true(is_right(WEFT_F64, &s, &right));
 }
 
+/* Bytes that rise or fall over more turns of a thread than its sums stay open for: each turn has
+ * new extremes, also after one of the type's ends was met. */
+static void bytes_in_order(weft_context *ctx) {
+    enum {
+        N = 1100003
+    };
+    rig r = rig_open(ctx, N);
+#ifdef WEFT_EMU
+    wi_summary_blocks = 1;
+#endif
+    for (unsigned k = 0; k < 4 && test_size_wanted(N); k++) {
+        const summary_case c = {.type = k & 1 ? WEFT_I8 : WEFT_U8,
+                                .n = N,
+                                .device = ctx->kind == WI_CUDA ? DEVICE_X : 0};
+        for (size_t i = 0; i < N; i++) {
+            const size_t rising = i * 256 / N;
+            ((unsigned char *)r.source)[i] =
+                (unsigned char)((k & 2 ? 255 - rising : rising) + (k & 1 ? 128 : 0));
+        }
+        check(&r, &c);
+    }
+#ifdef WEFT_EMU
+    wi_summary_blocks = SIZE_MAX;
+#endif
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(small),
-        TEST_ON_EACH_PLACE(large),
-        cmocka_unit_test(same_bits),
-        TEST_ON_EACH_PLACE(outlier),
+        TEST_ON_EACH_PLACE(small),          TEST_ON_EACH_PLACE(large),
+        cmocka_unit_test(same_bits),        TEST_ON_EACH_PLACE(outlier),
+        TEST_ON_EACH_PLACE(bytes_in_order),
     };
     return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
 }

@@ -32,6 +32,14 @@ dist_part dist_deal(test_random *r, dist_shape shape, size_t n);
  * two shapes that are drawn. All ranks answer alike. */
 bool dist_wanted(test_random *r, size_t n);
 
+/* Calls body for every size and shape that is wanted, with the types in turn. */
+typedef void dist_case(test_random *r, dist_shape shape, size_t n, weft_type type);
+void dist_for_each(uint64_t stream, const size_t sizes[], size_t count, dist_case *body);
+
+/* Checks the total of the runs of all ranks, and fetches how many this one has: *own. Returns how
+ * many the ranks before have. */
+size_t dist_runs_before(const uint64_t *count, uint64_t wanted, uint64_t *own);
+
 /* A number from 0 to bound - 1 that all ranks draw alike. */
 size_t dist_draw(test_random *r, size_t bound);
 

@@ -13,15 +13,8 @@ enum {
 
 static const size_t sizes[] = {0, 1, 2, 5, 64, 257, MOST};
 
-/* Calls body(r, shape, n, type) for every size and shape, with each type at least once. */
-static void for_each(uint64_t stream,
-                     void (*body)(test_random *r, dist_shape shape, size_t n, weft_type type)) {
-    test_random r = test_random_at(stream);
-    int type = 0;
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k]))
-                body(&r, (dist_shape)shape, sizes[k], (weft_type)(type++ % WEFT_TYPE_COUNT));
+static void for_each(uint64_t stream, dist_case *body) {
+    dist_for_each(stream, sizes, sizeof sizes / sizeof *sizes, body);
 }
 
 /* ---- map ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* group over ranks: segments and runs that cross ranks are joined. Integers, minima, maxima and
  * positions have the bits of one place; the sums of these floats are exact. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,53 @@ static void segments_case(test_random *r, dist_shape shape, size_t n, weft_type 
     free(x), free(y), free(z), free(offsets);
 }
 
+/* ---- exact ---- */
+
+static const weft_op exact_ops[] = {WEFT_SUM, WEFT_NRM1, WEFT_NRM2};
+static const weft_type floats[] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
+
+/* Numbers far apart, some of which are taken away again far behind, so that a sum that is rounded
+ * on its way differs; the type becomes a float. */
+static char *draw_floats(test_random *r, weft_type *type, size_t n) {
+    *type = test_is_float(*type) ? *type : floats[dist_draw(r, 4)];
+    const int most = *type == WEFT_F16 ? 7 : 60;
+    char *const x = malloc(n * 8 + 1);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++) {
+        const double before = i > 0 ? test_load(*type, x, dist_draw(r, i)).f : 0;
+        const double next = ldexp(test_unit(r), (int)dist_draw(r, 2 * (size_t)most + 1) - most);
+        test_store(*type, x, i, (test_value){.f = dist_draw(r, 3) ? next : -before});
+    }
+    return x;
+}
+
+static void exact_segments_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    uint64_t *offsets;
+    weft_type offset_type;
+    const size_t segments = draw_offsets(r, n, &offsets);
+    char *const x = draw_floats(r, &type, n), *const y = malloc((segments + 1) * 8);
+    assert_non_null(y);
+    const size_t size = test_size_of(type);
+    const dist_part part = dist_deal(r, shape, n);
+    const dist_part own = dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), segments);
+    dist_array dx = dist_take(r, x + part.first * size, part.n * size);
+    dist_array d_offsets = take_offsets(r, offsets, own, &offset_type);
+    for (int k = 0; k < 3; k++) {
+        const weft_type result = floats[dist_draw(r, 4)];
+        const size_t width = test_size_of(result);
+        dist_array dy = dist_take(r, NULL, own.n * width);
+        dist_ok(dist_one, weft_exact_reduce_segments(dist_one, exact_ops[k], type, n, x, segments,
+                                                     WEFT_U64, offsets, result, y));
+        dist_ok(dist_ctx,
+                weft_exact_reduce_segments(dist_ctx, exact_ops[k], type, part.n, dx.p, own.n,
+                                           offset_type, d_offsets.p, result, dy.p));
+        dist_expect(&dy, y + own.first * width, own.n * width, "weft_exact_reduce_segments");
+        dist_give(&dy);
+    }
+    dist_give(&dx), dist_give(&d_offsets);
+    free(x), free(y), free(offsets);
+}
+
 /* Offsets that do not go on from rank to rank, and that fall on one. */
 static void test_refusals(void) {
     const int32_t x[2] = {1, 2};
@@ -122,19 +170,14 @@ static void test_refusals(void) {
 }
 
 /* All types in turn; on a slow place one. */
-static void for_each(uint64_t stream,
-                     void (*body)(test_random *r, dist_shape shape, size_t n, weft_type type)) {
-    test_random r = test_random_at(stream);
-    int type = 0;
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k]))
-                body(&r, (dist_shape)shape, sizes[k], (weft_type)(type++ % WEFT_TYPE_COUNT));
+static void for_each(uint64_t stream, dist_case *body) {
+    dist_for_each(stream, sizes, sizeof sizes / sizeof *sizes, body);
 }
 
 void dist_test_group(void **state) {
     (void)state;
     for_each(35, segments_case);
+    for_each(38, exact_segments_case);
     test_refusals();
 }
 
@@ -187,18 +230,6 @@ static void end_table(table *t) {
     }
 }
 
-/* Where this rank's runs are among all; they follow those of the ranks before. */
-static size_t runs_before(const uint64_t *count, uint64_t wanted, uint64_t *own) {
-    uint64_t before, all;
-    assert_int_equal(*count, wanted);
-    dist_ok(dist_ctx, weft_own_count(dist_ctx, count, own));
-    if (dist_on_gpus())
-        return 0;
-    dist_ok(dist_ctx, wi_all_counts(dist_ctx, *own, &before, &all));
-    assert_int_equal(all, wanted);
-    return (size_t)before;
-}
-
 static void by_key_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
     static const size_t widths[] = {1, 2, 3, 4, 8, 12};
     const size_t width = widths[dist_draw(r, 6)], size = test_size_of(type);
@@ -214,7 +245,7 @@ static void by_key_case(test_random *r, dist_shape shape, size_t n, weft_type ty
     dist_ok(dist_one, weft_reduce_by_key(dist_one, n, width, keys, keys_out, 2, t.one, &wanted));
     dist_ok(dist_ctx,
             weft_reduce_by_key(dist_ctx, part.n, width, dk.p, dk_out.p, 2, t.own, &count));
-    size_t at = runs_before(&count, wanted, &own);
+    size_t at = dist_runs_before(&count, wanted, &own);
     dist_expect(&dk_out, keys_out + at * width, own * width, "keys_out");
     for (int c = 0; c < 2; c++)
         dist_expect(&t.dy[c], t.y[c] + at * t.width[c], own * t.width[c],
@@ -228,11 +259,50 @@ static void by_key_case(test_random *r, dist_shape shape, size_t n, weft_type ty
     dist_array dc = dist_take(r, NULL, 8);
     dist_ok(dist_ctx, weft_reduce_by_key(dist_ctx, part.n, width, dk.p, dk.p, 0, NULL, dc.p));
     dist_ok(dist_ctx, weft_copy(dist_ctx, &count, dc.p, 8));
-    at = runs_before(&count, wanted, &own);
+    at = dist_runs_before(&count, wanted, &own);
     dist_expect(&dk, keys_out + at * width, own * width, "keys in place");
     end_table(&t);
     dist_give(&dk), dist_give(&dk_out), dist_give(&dx), dist_give(&dc);
     free(keys), free(keys_out), free(x), free(z);
+}
+
+static void exact_by_key_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    const size_t width = 1 + dist_draw(r, 4);
+    char *const keys = draw_keys(r, n, width), *const keys_out = malloc(n * width + 1);
+    char *const x = draw_floats(r, &type, n);
+    assert_non_null(keys_out);
+    const size_t size = test_size_of(type);
+    const dist_part part = dist_deal(r, shape, n);
+    dist_array dk = dist_take(r, keys + part.first * width, part.n * width);
+    dist_array dk_out = dist_take(r, NULL, part.n * width);
+    dist_array dx = dist_take(r, x + part.first * size, part.n * size);
+    uint64_t wanted = 0, count = 0, own;
+    weft_exact_column one[2], mine[2];
+    dist_array dy[2];
+    char *y[2];
+    for (int c = 0; c < 2; c++) {
+        const weft_op op = exact_ops[dist_draw(r, 3)];
+        const weft_type result = floats[dist_draw(r, 4)];
+        y[c] = malloc(n * 8 + 1);
+        assert_non_null(y[c]);
+        dy[c] = dist_take(r, NULL, part.n * test_size_of(result));
+        one[c] = (weft_exact_column){op, type, x, result, y[c]};
+        mine[c] = (weft_exact_column){op, type, dx.p, result, dy[c].p};
+    }
+    dist_ok(dist_one,
+            weft_exact_reduce_by_key(dist_one, n, width, keys, keys_out, 2, one, &wanted));
+    dist_ok(dist_ctx,
+            weft_exact_reduce_by_key(dist_ctx, part.n, width, dk.p, dk_out.p, 2, mine, &count));
+    const size_t at = dist_runs_before(&count, wanted, &own);
+    dist_expect(&dk_out, keys_out + at * width, own * width, "keys_out of exact sums");
+    for (int c = 0; c < 2; c++) {
+        const size_t of_one = test_size_of(one[c].result_type);
+        dist_expect(&dy[c], y[c] + at * of_one, own * of_one, "weft_exact_reduce_by_key");
+        dist_give(&dy[c]);
+        free(y[c]);
+    }
+    dist_give(&dk), dist_give(&dk_out), dist_give(&dx);
+    free(keys), free(keys_out), free(x);
 }
 
 /* Sums of parts are not rounded before they are joined: 2^24 and halves of other ranks. */
@@ -252,5 +322,6 @@ static void test_rounding(void) {
 void dist_test_by_key(void **state) {
     (void)state;
     for_each(36, by_key_case);
+    for_each(39, exact_by_key_case);
     test_rounding();
 }

@@ -28,18 +28,6 @@ static char *draw_records(test_random *r, size_t n, size_t values) {
     return x;
 }
 
-/* The total of all ranks, and where this rank's runs are among all. */
-static size_t runs_before(const uint64_t *count, uint64_t wanted, uint64_t *own) {
-    uint64_t before, all;
-    assert_int_equal(*count, wanted);
-    dist_ok(dist_ctx, weft_own_count(dist_ctx, count, own));
-    if (dist_on_gpus())
-        return 0;
-    dist_ok(dist_ctx, wi_all_counts(dist_ctx, *own, &before, &all));
-    assert_int_equal(all, wanted);
-    return (size_t)before;
-}
-
 static void runs_case(test_random *r, dist_shape shape, size_t n, size_t values) {
     char *const x = draw_records(r, n, values), *const out = malloc(n * RECORD + 1);
     uint32_t *const lengths = malloc(n * 4 + 1);
@@ -52,14 +40,14 @@ static void runs_case(test_random *r, dist_shape shape, size_t n, size_t values)
                                               lengths, &wanted));
     dist_ok(dist_ctx, weft_run_length_records(dist_ctx, part.n, RECORD, dx.p, d_out.p, fields,
                                               FIELDS, WEFT_U32, dl.p, &count));
-    size_t at = runs_before(&count, wanted, &own);
+    size_t at = dist_runs_before(&count, wanted, &own);
     dist_expect(&d_out, out + at * RECORD, own * RECORD, "weft_run_length_records");
     dist_expect(&dl, lengths + at, own * 4, "lengths");
     dist_give(&d_out);
     d_out = dist_take(r, NULL, part.n * RECORD);
     dist_ok(dist_ctx,
             weft_unique_records(dist_ctx, part.n, RECORD, dx.p, d_out.p, fields, FIELDS, &count));
-    at = runs_before(&count, wanted, &own);
+    at = dist_runs_before(&count, wanted, &own);
     dist_expect(&d_out, out + at * RECORD, own * RECORD, "weft_unique_records");
     dist_give(&dx), dist_give(&d_out), dist_give(&dl);
     free(x), free(out), free(lengths);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/dist.h"
 #include "core/core.h"
 #include "dist.h"
 
@@ -31,6 +32,26 @@ static bool has_gpu(void) {
 bool dist_wanted(test_random *r, size_t n) {
     const bool slow = has_gpu();
     return !slow || (n <= SLOW_MOST && dist_draw(r, DIST_SHAPES) < 2);
+}
+
+void dist_for_each(uint64_t stream, const size_t sizes[], size_t count, dist_case *body) {
+    test_random r = test_random_at(stream);
+    int type = 0;
+    for (size_t k = 0; k < count; k++)
+        for (int shape = 0; shape < DIST_SHAPES; shape++)
+            if (dist_wanted(&r, sizes[k]))
+                body(&r, (dist_shape)shape, sizes[k], (weft_type)(type++ % WEFT_TYPE_COUNT));
+}
+
+size_t dist_runs_before(const uint64_t *count, uint64_t wanted, uint64_t *own) {
+    uint64_t before, all;
+    assert_int_equal(*count, wanted);
+    dist_ok(dist_ctx, weft_own_count(dist_ctx, count, own));
+    if (dist_on_gpus())
+        return 0;
+    dist_ok(dist_ctx, wi_all_counts(dist_ctx, *own, &before, &all));
+    assert_int_equal(all, wanted);
+    return (size_t)before;
 }
 
 dist_part dist_deal(test_random *r, dist_shape shape, size_t n) {

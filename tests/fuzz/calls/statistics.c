@@ -149,8 +149,10 @@ static moments moments_of(const fuzz *f, const void *x) {
         }
         s->count++;
         sum += v;
-        m.infinite = m.infinite || isinf(v);
-        m.largest = fmaxl(m.largest, fabsl(v));
+        if (isinf(v))
+            m.infinite = true;
+        else
+            m.largest = fmaxl(m.largest, fabsl(v));
     }
     m.mean = sum / (long double)s->count;
     for (size_t i = 0; i < f->n; i++) {
@@ -180,11 +182,11 @@ static bool is_summary(const moments *m, const weft_statistics *got) {
         return false;
     if (want->count == 0)
         return isnan(got->mean) && isnan(got->variance);
+    if (m->largest > 0x1p500L)
+        return true;
     if (m->infinite)
         return (isnan(m->mean) ? isnan(got->mean) : got->mean == (double)m->mean) &&
                isnan(got->variance);
-    if (m->largest > 0x1p500L)
-        return true;
     const long double deviation = sqrtl(m->variance), oracle = m->largest * 0x1p-50L;
     return near(got->mean, m->mean, deviation * 0x1p-30L + oracle + 0x1p-1074L) &&
            near(got->variance, m->variance,

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The climb of layers, with the plainest of them: z = max(x, 0). */
+#include "climb/data.h"
+#include "nn/layers.h"
+#include "weft/nn.h"
+
+static weft_status make(const wi_setup *setup, void **problem) {
+    return wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
+}
+
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const s = &data->setup;
+    return weft_activation_forward(s->ctx, WEFT_RELU, s->type, s->n, data->x, data->z);
+}
+
+static void expected(const wi_data *data, size_t first, size_t count, int64_t *k) {
+    wi_data_draw(data, 0, first, count, k);
+    for (size_t i = 0; i < count; i++)
+        k[i] = k[i] > 0 ? k[i] : 0;
+}
+
+static bool check(void *problem, char *why, size_t bytes) {
+    return wi_data_try(problem, call, why, bytes) && wi_data_compare(problem, expected, why, bytes);
+}
+
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = 2.0 * (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_COPY};
+}
+
+const wi_climb wi_layers_climb = {
+    .ladder = &wi_layers_ladder,
+    .example = "ReLU",
+    .type = WEFT_F32,
+    .make = make,
+    .call = call,
+    .check = check,
+    .describe = describe,
+    .drop = wi_data_drop,
+};

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Large fronts of a level, all together: assembly, and what a panel or a window of columns changes,
+ * which is cut into tiles that tensor cores multiply. */
+#include "cuda/async.cuh"
+#include "cuda/tensor_f64.cuh"
+#include "sparse/chol_panels.cuh"
+
+/* ---- assembly ---- */
+
+/* Adds column `column` of the parent's front from a child's update, if it has it. */
+__device__ static void add_column(const wi_device_chol &d, const wi_front_record &c, int column,
+                                  double *to) {
+    const int rows = c.height - c.columns;
+    const int32_t *const relative = d.relative + c.relative;
+    const int j = wi_count_up_to(relative, rows, column) - 1;
+    if (j < 0 || relative[j] != column)
+        return;
+    const double *const update = d.updates + c.update + (int64_t)j * c.ld_update;
+    for (int i = j + wi_lane(); i < rows; i += 32)
+        to[relative[i]] += update[i];
+}
+
+/* A warp does a column: what is in L already, or zeros, and the columns of its children in turn. */
+__global__ void __launch_bounds__(wi_front_threads)
+    wi_assemble_large(wi_device_chol d, wi_front_batch b) {
+    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
+    const wi_front_record r = d.front[b.first + share.front];
+    const int column = share.block * wi_front_warps + (int)threadIdx.x / 32;
+    if (column >= r.height)
+        return;
+    double *const to = wi_front_element(d, r, column, column) - column;
+    if (column >= r.columns)
+        for (int i = column + wi_lane(); i < r.height; i += 32)
+            to[i] = 0;
+    for (int k = 0; k < r.children; k++) {
+        __syncwarp();
+        add_column(d, d.front[d.child[r.child + k]], column, to);
+    }
+}
+
+weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
+                                   const wi_chol_level *level) {
+    const wi_device_chol d = wi_chol_device_view(plan);
+    const int32_t *const list = plan->device->schedule.list;
+    const wi_front_batch all = {wi_first_large(level), level->large, d.list + level->heights_at, 0};
+    return WEFT_LAUNCH(wi_assemble_large, ctx, (unsigned)list[level->heights_at + level->large],
+                       wi_front_threads, 0, d, all);
+}
+
+/* ---- tiles ---- */
+
+constexpr int tile = WI_FRONT_TILE, depth = 16; /* columns of L that arrive together */
+constexpr int slots = 4;                        /* of which so many are on their way or in use */
+constexpr int tile_warps = 4, tile_threads = 32 * tile_warps;
+constexpr int stride = tile + 4; /* lanes of a fragment are in different banks */
+
+/* How the columns of L are multiplied by D before they meet its rows. */
+enum wi_tile_kind {
+    WI_TILES_PLAIN, /* L Lt: not at all */
+    WI_TILES_SCALED,
+    WI_TILES_PAIRED /* pivots may be of two columns: one more column on both sides is there */
+};
+
+/* Some columns of L in shared memory: element (i, k) at [k][i]. */
+template <int count>
+struct wi_tile_rows {
+    double at[count][stride];
+};
+template <int kind>
+struct wi_tile_slot {
+    static constexpr int halo = kind == WI_TILES_PAIRED;
+    wi_tile_rows<depth> rows;
+    wi_tile_rows<depth + 2 * halo> columns;
+    double d[depth], e[depth + 2]; /* e[k] of the column before column k */
+
+    /* right[n][q] = element (t + 4 q, column + 8 n + g) of D Lt. */
+    __device__ void multiply(int column, double (&right)[4][4]) const {
+        const int g = wi_lane() / 4, t = wi_lane() % 4;
+#pragma unroll
+        for (int q = 0; q < 4; q++) {
+            const int k = t + 4 * q;
+            const double own = d[k], after = halo ? e[k + 1] : 0, before = halo ? e[k] : 0;
+            const double *const other = columns.at[after != 0 ? k + 2 * halo : k];
+            const double factor = after != 0 ? after : before;
+#pragma unroll
+            for (int n = 0; n < 4; n++) {
+                const double x = own * columns.at[k + halo][column + 8 * n + g];
+                right[n][q] = halo ? wi_fma(factor, other[column + 8 * n + g], x) : x;
+            }
+        }
+    }
+};
+template <>
+struct wi_tile_slot<WI_TILES_PLAIN> {
+    static constexpr int halo = 0;
+    wi_tile_rows<depth> rows, columns;
+
+    __device__ void multiply(int column, double (&right)[4][4]) const {
+        const int g = wi_lane() / 4, t = wi_lane() % 4;
+#pragma unroll
+        for (int n = 0; n < 4; n++)
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+                right[n][q] = columns.at[t + 4 * q][column + 8 * n + g];
+    }
+};
+
+/* Which columns there are: from `begin` on and before `end`. */
+struct wi_tile_columns {
+    int begin, end;
+};
+
+/* Rows first ... of columns from ... of a front's panel; zeros beyond `rows` and the columns. */
+template <int columns>
+__device__ static void fetch_rows(const double *l, int ld, int first, int rows, int from,
+                                  wi_tile_columns all, wi_tile_rows<columns> *to) {
+    constexpr int pairs = tile / 2;
+    const int pair = (int)threadIdx.x % pairs, left = rows - first - 2 * pair;
+    const int count = left < 0 ? 0 : left > 2 ? 2 : left;
+    for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads / pairs) {
+        const bool is_there = from + k >= all.begin && from + k < all.end && count > 0;
+        const double *const p = is_there ? l + first + 2 * pair + (int64_t)(from + k) * ld : l;
+        wi_async_copy<16>(&to->at[k][2 * pair], p, is_there ? count * (int)sizeof(double) : 0);
+    }
+}
+
+/* The part of D for the columns from ... */
+template <int kind>
+__device__ static void fetch_pivots(const wi_device_pivots &p, int first, int from,
+                                    wi_tile_columns all, wi_tile_slot<kind> *to) {
+    const int k = (int)threadIdx.x;
+    const auto fetch = [&](double *shared, const double *d, int column) {
+        const bool is_there = column >= all.begin && column < all.end;
+        wi_async_copy<8>(shared, is_there ? d + first + column : d, is_there ? 8 : 0);
+    };
+    if (k < depth)
+        fetch(&to->d[k], p.d, from + k);
+    if (kind == WI_TILES_PAIRED && k <= depth)
+        fetch(&to->e[k], p.e, from + k - 1);
+}
+
+/* The sums of a warp, 32 x 32 of a tile. */
+struct wi_tile_sums {
+    double at[2][4][4] = {};
+
+    template <int kind>
+    __device__ void add(const wi_tile_slot<kind> &slot, int row, int column) {
+        const int g = wi_lane() / 4, t = wi_lane() % 4;
+        double left[2][8], right[4][4];
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int q = 0; q < 8; q++)
+                left[m][q] = slot.rows.at[t + 4 * (q / 2)][row + 16 * m + g + 8 * (q % 2)];
+        slot.multiply(column, right);
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int n = 0; n < 4; n++)
+                wi_multiply_f64(at[m][n], left[m], right[n]);
+    }
+};
+
+/* The tile's first row and column, counted in tiles from where the update begins. */
+struct wi_tile_place {
+    int row, column;
+};
+__device__ static wi_tile_place place_of(int number, int down) {
+    int column = 0;
+    while (number >= down - column)
+        number -= down - column++;
+    return {column + number, column};
+}
+
+/* What a front's panel or window changes, and the first row in which that was not done when pivots
+ * were chosen; false if nothing is to be done for this block. */
+struct wi_tile_scope {
+    wi_panel_scope panel;
+    int row;
+};
+template <int kind>
+__device__ static bool find_scope(const wi_device_chol &d, const wi_front_record &r, int number,
+                                  int panel, int block, wi_tile_scope *scope) {
+    if (kind != WI_TILES_PAIRED) {
+        *scope = {wi_panel_scope_of(r.height, r.columns, panel), 0};
+        return true;
+    }
+    const wi_window_state w = d.pivots.window[number];
+    const wi_window_place place = wi_window_place_of(r.columns, panel);
+    *scope = {wi_window_scope_of(r.height, place, w.first, w.end), w.first + w.width};
+    return w.width > 0 && block < wi_panel_tiles(r.height, scope->panel);
+}
+
+/* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )' */
+template <int kind>
+__global__ void __launch_bounds__(tile_threads)
+    wi_update_tiles(wi_device_chol d, wi_front_batch b) {
+    WEFT_DYNAMIC_SHARED(memory);
+    wi_tile_slot<kind> *const slot = (wi_tile_slot<kind> *)memory;
+    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
+    const wi_front_record r = d.front[b.first + share.front];
+    wi_tile_scope all;
+    if (!find_scope<kind>(d, r, b.first + share.front, b.panel, share.block, &all))
+        return;
+    const wi_panel_scope scope = all.panel;
+    const int from = wi_panel_tiles_from(scope);
+    const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
+    const int row = from + place.row * tile, column = from + place.column * tile;
+    const int warp = (int)threadIdx.x / 32, below = warp % 2 * 32, right = warp / 2 * 32;
+    const int steps = wi_pieces(scope.begin - scope.from, depth);
+    const wi_tile_columns columns = {scope.from, scope.begin};
+    const double *const l = d.l + r.panel;
+    const auto fetch = [&](int step) {
+        const int k = scope.from + step * depth;
+        wi_tile_slot<kind> *const to = &slot[step % slots];
+        if (step < steps) {
+            fetch_rows(l, r.ld, row, r.height, k, columns, &to->rows);
+            fetch_rows(l, r.ld, column, scope.end, k - to->halo, columns, &to->columns);
+            if constexpr (kind != WI_TILES_PLAIN)
+                fetch_pivots(d.pivots, r.first, k, columns, to);
+        }
+        wi_async_commit();
+    };
+    wi_tile_sums sums;
+    for (int step = 0; step < slots - 1; step++)
+        fetch(step);
+    for (int step = 0; step < steps; step++) {
+        wi_async_wait<slots - 2>();
+        __syncthreads();
+        fetch(step + slots - 1);
+        sums.add(slot[step % slots], below, right);
+    }
+    const int g = wi_lane() / 4, t = wi_lane() % 4;
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int n = 0; n < 4; n++)
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                const int i = row + below + 16 * m + g + 8 * (q / 2);
+                const int j = column + right + 8 * n + 2 * t + q % 2;
+                if (j >= scope.begin && i >= j && i >= all.row && i < r.height && j < scope.end)
+                    *wi_front_element(d, r, i, j) -= sums.at[m][n][q];
+            }
+}
+
+template <int kind>
+static weft_status update(weft_context *ctx, const wi_device_chol &d, wi_front_batch b,
+                          unsigned tiles) {
+    return WEFT_LAUNCH(wi_update_tiles<kind>, ctx, tiles, tile_threads,
+                       slots * sizeof(wi_tile_slot<kind>), d, b);
+}
+
+weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
+                                 unsigned tiles) {
+    const wi_device_chol d = wi_chol_device_view(plan);
+    if (tiles == 0)
+        return WEFT_OK;
+    switch (plan->kind) {
+    case WEFT_CHOL_QUASIDEFINITE:
+        return update<WI_TILES_SCALED>(ctx, d, b, tiles);
+    case WEFT_CHOL_INDEFINITE:
+        return update<WI_TILES_PAIRED>(ctx, d, b, tiles);
+    default:
+        return update<WI_TILES_PLAIN>(ctx, d, b, tiles);
+    }
+}

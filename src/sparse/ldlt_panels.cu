@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Large fronts of a level, all together, for L D Lt with pivots that are chosen: window after
+ * window of up to 64 columns. Of each a block of threads chooses the pivots in the square; then the
+ * rows below follow, and tiles are updated. */
+#include "sparse/chol_panels.cuh"
+#include "sparse/ldlt_cuda.cuh"
+
+constexpr int side = WI_PANEL;
+constexpr int square_threads = wi_pivot_square<side>::threads;
+
+/* Where window b.panel of a front begins, and where it has to end at least; *must of its columns
+ * need a pivot. All threads of a block call it. */
+__device__ static wi_window_state begin_window(const wi_device_chol &d, const wi_front_record &r,
+                                               int number, int p, int *must) {
+    const wi_window_place place = wi_window_place_of(r.columns, p);
+    const int before = place.number == 0 ? place.block : d.pivots.window[number].end;
+    const int left = place.end - before, needed = place.least_end - before;
+    __syncthreads();
+    *must = needed > 0 ? needed : 0;
+    return {before, left < side ? left : side, before, 0};
+}
+
+/* The order of a window's columns, composed with what it was; true in all threads if it changed. */
+__device__ static bool note_order(const wi_device_pivots &p, const wi_front_record &r,
+                                  const wi_window_state &w, const int *order) {
+    const int me = (int)threadIdx.x, at = r.first + w.first;
+    int column = 0;
+    bool moved = false;
+    if (me < w.width) {
+        moved = order[me] != me;
+        column = p.order[at + order[me]];
+        p.moved[r.first + me] = order[me];
+    }
+    moved = __syncthreads_or(moved);
+    if (me < w.width)
+        p.order[at + me] = column;
+    return moved;
+}
+
+/* The square of every front's window. */
+__global__ void __launch_bounds__(square_threads)
+    wi_pivot_squares(wi_device_chol d, wi_front_batch b) {
+    WEFT_SHARED(wi_pivot_room<side>, room, );
+    const int number = b.first + (int)blockIdx.x, row = (int)threadIdx.x % side;
+    const wi_front_record r = d.front[number];
+    int must;
+    wi_window_state w = begin_window(d, r, number, b.panel, &must);
+    double *const l = d.l + r.panel + (int64_t)w.first * (r.ld + 1);
+    for (int j = (int)threadIdx.x / side; j < side; j += square_threads / side)
+        room.f[j][row] = row >= j && row < w.width ? l[row + (int64_t)j * r.ld] : 0;
+    __syncthreads();
+    const wi_pivot_square<side> square = {room,    d.pivots, r.first + w.first,
+                                          w.width, w.width,  must};
+    const int done = square.run();
+    for (int j = (int)threadIdx.x / side; j <= row && row < w.width; j += square_threads / side)
+        l[row + (int64_t)j * r.ld] = room.f[j][row];
+    if (room.failed && threadIdx.x == 0)
+        wi_chol_tell_failed(d, r.first + w.first + done);
+    w.moved = note_order(d.pivots, r, w, room.order);
+    w.end = w.first + (room.failed ? w.width : done);
+    if (threadIdx.x == 0)
+        d.pivots.window[number] = w;
+}
+
+/* ---- the rows below ---- */
+
+/* Interchanges the window's rows in the columns before it, which the blocks of a front share. */
+__device__ static void move_left(const wi_front_record &r, const wi_window_state &w,
+                                 const int *order, int block, int blocks, double *panel) {
+    constexpr int warps = WI_FRONT_ROWS / 32;
+    const int me = wi_lane(), second = me + 32;
+    const int stride = blocks * warps;
+    for (int j = block * warps + (int)threadIdx.x / 32; j < w.first; j += stride) {
+        double *const column = panel + w.first + (int64_t)j * r.ld;
+        const double a = me < w.width ? column[order[me]] : 0;
+        const double b = second < w.width ? column[order[second]] : 0;
+        __syncwarp();
+        if (me < w.width)
+            column[me] = a;
+        if (second < w.width)
+            column[second] = b;
+    }
+}
+
+/* A window's L and D in shared memory. */
+struct wi_window_room {
+    double l[side][side]; /* element (i, j) at [j][i], zeros beyond the columns that are done */
+    double d[side], e[side], reciprocal[side];
+    int order[side];
+    int8_t mark[side];
+};
+
+__device__ static void load_window(const wi_device_pivots &p, const wi_front_record &r,
+                                   const wi_window_state &w, const double *panel,
+                                   wi_window_room &room) {
+    const int me = (int)threadIdx.x, done = w.end - w.first, at = r.first + w.first + me;
+    const double *const l = panel + (int64_t)w.first * (r.ld + 1);
+    for (int e = me; e < side * side; e += WI_FRONT_ROWS) {
+        const int i = e % side, j = e / side;
+        room.l[j][i] = i >= j && i < done ? l[i + (int64_t)j * r.ld] : 0;
+    }
+    if (me < side) {
+        room.d[me] = me < done ? p.d[at] : 1;
+        room.e[me] = me < done ? p.e[at] : 0;
+        room.mark[me] = me < done ? p.mark[at] : (int8_t)WI_PIVOT_ONE;
+        room.reciprocal[me] = wi_reciprocal(room.d[me]);
+        room.order[me] = w.moved && me < w.width ? p.moved[r.first + me] : me;
+    }
+    __syncthreads();
+}
+
+/* x = D^-1 x in the columns that are done. */
+__device__ static void divide_row(const wi_window_room &room, int done, double (&x)[side]) {
+#pragma unroll
+    for (int j = 0; j < side; j++) {
+        if (j >= done)
+            break;
+        if (room.mark[j] == WI_PIVOT_FIRST && j + 1 < side)
+            wi_dense_divide_pair(room.d[j], room.e[j], room.d[(j + 1) % side], &x[j],
+                                 &x[(j + 1) % side]);
+        else if (room.mark[j] != WI_PIVOT_SECOND)
+            x[j] = wi_divisor<double>(room.d[j], room.reciprocal[j]).of(x[j]);
+    }
+}
+
+/* L(rows below, window) = A(rows below, window) / L(window, window)' / D, a row for each thread;
+ * columns without a pivot are interchanged alone. */
+__global__ void __launch_bounds__(WI_FRONT_ROWS)
+    wi_divide_below(wi_device_chol d, wi_front_batch b) {
+    WEFT_SHARED(wi_window_room, room, );
+    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
+    const int number = b.first + share.front;
+    const wi_front_record r = d.front[number];
+    const wi_window_state w = d.pivots.window[number];
+    if (w.width == 0)
+        return;
+    double *const panel = d.l + r.panel;
+    load_window(d.pivots, r, w, panel, room);
+    if (w.moved)
+        move_left(r, w, room.order, share.block, b.sums[share.front + 1] - b.sums[share.front],
+                  panel);
+    const int row = w.first + w.width + share.block * WI_FRONT_ROWS + (int)threadIdx.x;
+    const int done = w.end - w.first;
+    if (row >= r.height)
+        return;
+    double *const to = panel + row + (int64_t)w.first * r.ld;
+    double x[side];
+#pragma unroll
+    for (int j = 0; j < side; j++)
+        x[j] = j < w.width ? to[(int64_t)room.order[j] * r.ld] : 0;
+#pragma unroll
+    for (int j = 0; j < side; j++) {
+        if (j >= done)
+            break;
+#pragma unroll
+        for (int k = j + 1; k < side; k++)
+            x[k] = wi_fma(-x[j], room.l[j][k], x[k]);
+    }
+    divide_row(room, done, x);
+#pragma unroll
+    for (int j = 0; j < side; j++)
+        if (j < w.width)
+            to[(int64_t)j * r.ld] = x[j];
+}
+
+/* ---- inverses, when L is there ---- */
+
+/* The inverse of each square of 64 columns, above its diagonal. The launch has a block for every 8
+ * columns. */
+__global__ void __launch_bounds__(square_threads)
+    wi_invert_squares(wi_device_chol d, wi_front_batch b) {
+    constexpr int blocks = side / WI_FRONT_COLUMNS;
+    WEFT_SHARED(double, f, [side][side + 1]);
+    WEFT_SHARED(double, product, [side * side / 4]);
+    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
+    if (share.block % blocks != 0)
+        return;
+    const wi_front_record r = d.front[b.first + share.front];
+    const int p = share.block / blocks, width = wi_panel_width(r, p);
+    double *const l = d.l + r.panel + (int64_t)p * side * (r.ld + 1);
+    for (int e = (int)threadIdx.x; e < side * side; e += square_threads) {
+        const int i = e % side, j = e / side;
+        f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : i == j;
+    }
+    __syncthreads();
+    wi_store_inverse<side>(f, product, width,
+                           [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = x; });
+}
+
+/* ---- all windows of a level ---- */
+
+static weft_status do_window(weft_context *ctx, const weft_chol *plan, const wi_chol_step *step,
+                             wi_front_batch b) {
+    const wi_device_chol d = wi_chol_device_view(plan);
+    const int32_t *const list = plan->device->schedule.list;
+    b.sums = d.list + step->rows_at;
+    weft_status status =
+        WEFT_LAUNCH(wi_pivot_squares, ctx, (unsigned)step->active, square_threads, 0, d, b);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(wi_divide_below, ctx, (unsigned)list[step->rows_at + step->active],
+                             WI_FRONT_ROWS, 0, d, b);
+    b.sums = d.list + step->tiles_at;
+    return status == WEFT_OK
+               ? wi_chol_update_tiles(ctx, plan, b, (unsigned)list[step->tiles_at + step->active])
+               : status;
+}
+
+weft_status wi_ldlt_large_fronts(weft_context *ctx, const weft_chol *plan,
+                                 const wi_chol_level *level) {
+    const wi_device_chol d = wi_chol_device_view(plan);
+    const wi_schedule *const schedule = &plan->device->schedule;
+    const wi_chol_step *const step = schedule->step + level->window;
+    const int first = wi_first_large(level);
+    weft_status status = wi_chol_assemble_large(ctx, plan, level);
+    for (int p = 0; p < level->windows && status == WEFT_OK; p++)
+        status = do_window(ctx, plan, &step[p], {first, step[p].active, NULL, p});
+    const wi_front_batch all = {first, level->large, d.list + level->columns_at, 0};
+    return status == WEFT_OK
+               ? WEFT_LAUNCH(wi_invert_squares, ctx,
+                             (unsigned)schedule->list[level->columns_at + level->large],
+                             square_threads, 0, d, all)
+               : status;
+}
