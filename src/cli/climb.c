@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/machine.h"
+#include "cli/climb_show.h"
 #include "cli/rates.h"
 #include "cli/roofs.h"
 #include "cli/session.h"
-#include "cli/table.h"
 #include "cli/text.h"
 
 /* Lists the ladders, and the word for the roofs, the hardware's limits. */
@@ -31,291 +30,11 @@ static const wi_option k_option = {
 static const wi_option count_option = {
     .name = "count", .value = "COUNT", .help = "number of products; of gemm_batch"};
 
-enum {
-    INDENT = 4,
-    COUNT_COLUMNS = 8 /* of each extent of a size */
-};
-
-enum {
-    RUNG,
-    N,
-    TIME,
-    FIRST_RATE, /* the rate and its share of the roof; for a ladder with merits, those */
-    BELOW = FIRST_RATE + WI_MERITS,
-    FIRST,
-    ERROR, /* only of climbs that find it */
-    COLUMNS
-};
-
-/* A ladder while its rungs are measured one after the other. */
-typedef struct climber {
-    const wi_arguments *args;
-    const wi_meter *meter;
-    wi_pool *pool;
-    size_t n;
-    wi_facts first; /* of a small problem, before any rung has run */
-    wi_rung *rungs; /* measured so far; there is room for the whole ladder */
-    size_t count;
-    double times_below, times_first; /* speedup of the latest rung over the one below it and over
-                                        the first; 0: not known */
-    bool wrong;
-    wi_column columns[COLUMNS];
-    size_t column_count;
-    bool says_what; /* is there room beside the columns for what each rung changes? */
-} climber;
-
-static bool wants_json(const climber *c) {
-    return wi_given(c->args, &wi_json_option);
-}
-
-static weft_context *context_of(const climber *c) {
-    return c->pool->setup.ctx;
-}
-
-/* The first rung that was measured, or the last one before number `before`; NULL if none was. */
-static const wi_rung *measured(const climber *c, size_t before, bool first) {
-    for (size_t k = 0; k < before; k++) {
-        const wi_rung *const rung = &c->rungs[first ? k : before - 1 - k];
-        if (rung->seconds > 0)
-            return rung;
-    }
-    return NULL;
-}
-
-static bool shows_error(const climber *c) {
-    return c->pool->climb->error && wi_type_is_float(c->pool->setup.type);
-}
-
-/* Chooses which columns the table shows: as many as fit the terminal. */
-static void lay_out(climber *c) {
-    const wi_climb *const climb = c->pool->climb;
-    int name = (int)strlen("rung"), extents = 1;
-    size_t what = strlen("what it changes");
-    for (size_t k = 0; k < climb->ladder->count; k++) {
-        const wi_row *const row = &climb->ladder->rows[k];
-        const int length = (int)strlen(row->name);
-        if (!wi_row_serves(row, context_of(c)))
-            continue;
-        name = length > name ? length : name;
-        what = strlen(row->what) > what ? strlen(row->what) : what;
-    }
-    c->columns[RUNG] = (wi_column){.title = "rung", .width = -name};
-    while (extents < WI_EXTENTS && c->first.size.extent[extents] > 0)
-        extents++;
-    c->columns[N] = (wi_column){
-        .title = extents > 1 ? "size" : "n", .width = COUNT_COLUMNS * extents, .rank = 2};
-    c->columns[TIME] = (wi_column){.title = "time", .width = 8};
-    c->columns[FIRST_RATE] = (wi_column){.title = "rate", .width = 9, .rank = 1};
-    c->columns[FIRST_RATE + 1] = (wi_column){.title = "roof", .width = 6, .rank = 3};
-    for (size_t k = 0; climb->merits && k < WI_MERITS; k++) /* the last one matters most */
-        c->columns[FIRST_RATE + k] = (wi_column){
-            .title = climb->merits->of[k].title, .width = 7, .rank = k + 1 < WI_MERITS ? 3 : 1};
-    c->columns[BELOW] = (wi_column){.title = "x below", .width = 7, .rank = 4};
-    c->columns[FIRST] = (wi_column){.title = "x first", .width = 7, .rank = 5};
-    c->columns[ERROR] = (wi_column){.title = "error", .width = 7, .rank = 2};
-    c->column_count = shows_error(c) ? COLUMNS : ERROR;
-    wi_table_fit(c->columns, c->column_count);
-    const size_t room = wi_screen_columns(stdout);
-    c->says_what = !room || wi_table_width(c->columns, c->column_count) + 2 + what <= room;
-}
-
-/* Prints below the title what the columns mean. */
-static void print_meaning(const climber *c) {
-    const wi_climb *const climb = c->pool->climb;
-    const wi_roof_row *const roof = &wi_roof_rows[c->first.roof];
-    if (climb->merits)
-        wi_print_line(stdout, INDENT, "%s\nx below, x first: how many times fewer %s at the same n",
-                      climb->merits->meaning, climb->merits->of[WI_MERITS - 1].title);
-    else
-        wi_print_line(stdout, INDENT,
-                      "roof: %s, measured beside each rung\n"
-                      "x below, x first: how many times faster at the same n",
-                      roof->meaning);
-    if (!climb->merits && roof->unit != WI_UNIT_BYTES)
-        wi_print_line(stdout, INDENT,
-                      "rate: the additions and multiplications the call cannot do "
-                      "without, over its time");
-    if (shows_error(c))
-        wi_print_line(stdout, INDENT,
-                      "error: of the sum of numbers that must be rounded, in units in the last "
-                      "place, against the exact sum");
-    wi_print_line(stdout, INDENT, "Every result is checked in full before it is timed.\n");
-}
-
-/* The extents that the climb has, of those asked for, and their letters. */
-static wi_size asked_for(const wi_climb *climb, const wi_setup *setup, const char **letters) {
-    const size_t *const x = setup->extent;
-    if (climb->usual_side) {
-        *letters = "m x n x k x count";
-        return (wi_size){{x[0], x[1], x[2], x[3]}};
-    }
-    if (climb->lacks & WI_LACKS_M) {
-        *letters = "n x k";
-        return (wi_size){{x[1], x[2]}};
-    }
-    *letters = climb->lacks & WI_LACKS_K ? "m x n" : "m x n x k";
-    return (wi_size){{x[0], x[1], climb->lacks & WI_LACKS_K ? 0 : x[2]}};
-}
-
-static void print_heading(const climber *c) {
-    const wi_climb *const climb = c->pool->climb;
-    const wi_setup *const setup = &c->pool->setup;
-    char title[WI_NAME_BYTES], n[WI_SIZE_BYTES], bytes[WI_FIELD_BYTES], size[64] = "";
-    const char *letters = "n";
-    wi_size asked = wi_size_of(c->n);
-    if (climb->has_extents)
-        asked = asked_for(climb, setup, &letters);
-    wi_place_title(setup->ctx, title, sizeof title);
-    if (!climb->merits && !climb->has_extents && wi_roof_rows[c->first.roof].unit == WI_UNIT_BYTES)
-        snprintf(size, sizeof size, " (%s an array)",
-                 wi_format_bytes((double)(c->n * weft_type_size(setup->type)), bytes));
-    wi_print_line(stdout, INDENT, "%s%s%s: %s, %s, %s = %s%s", wi_style_on(stdout, WI_BOLD),
-                  climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
-                  weft_type_name(setup->type), letters, wi_format_size(&asked, n), size);
-    wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(setup->ctx), title);
-    print_meaning(c);
-    fputs(wi_style_on(stdout, WI_DIM), stdout);
-    wi_table_print(c->columns, c->column_count, NULL);
-    printf("%s%s\n", c->says_what ? "  what it changes" : "", wi_style_on(stdout, WI_PLAIN));
-    fflush(stdout);
-}
-
-static void print_timed(const climber *c, size_t index) {
-    const wi_rung *const rung = &c->rungs[index];
-    const wi_climb *const climb = c->pool->climb;
-    char size[WI_SIZE_BYTES], time[WI_FIELD_BYTES], rate[WI_MERITS][WI_FIELD_BYTES],
-        below[WI_FIELD_BYTES], first[WI_FIELD_BYTES], mark[WI_SIZE_BYTES + 2],
-        error[WI_FIELD_BYTES];
-    snprintf(error, sizeof error, "%.3g", rung->error);
-    snprintf(mark, sizeof mark, "%s%s", wi_format_size(&rung->facts.size, size),
-             rung->limit == WI_LIMIT_NONE ? "" : "*");
-    if (climb->merits) {
-        for (size_t k = 0; k < WI_MERITS; k++)
-            wi_format_amount(rung->merit[k], rate[k]);
-    } else {
-        wi_format_roof(rung->facts.roof, wi_rung_rate(rung), rate[0]);
-        wi_format_share(wi_rung_rate(rung) / rung->roof, rate[1]);
-    }
-    const char *const cells[COLUMNS] = {
-        [RUNG] = rung->row->name,
-        [N] = mark,
-        [TIME] = wi_format_seconds(rung->seconds, time),
-        [FIRST_RATE] = rate[0],
-        [FIRST_RATE + 1] = rate[1],
-        [BELOW] = wi_format_times(c->times_below, below),
-        [FIRST] = wi_format_times(c->times_first, first),
-        [ERROR] = error,
-    };
-    wi_table_print(c->columns, c->column_count, cells);
-    if (c->says_what)
-        printf("  %s\n", rung->row->what);
-    else
-        wi_print_line(stdout, INDENT, "\n%*s%s", INDENT, "", rung->row->what);
-}
-
-static void print_rung(const climber *c, size_t index) {
-    const wi_rung *const rung = &c->rungs[index];
-    const int width = c->columns[RUNG].width;
-    char n[WI_FIELD_BYTES];
-    if (rung->n == 0)
-        wi_print_line(stdout, INDENT, "%*s %8s  cannot do this call (see below)", width,
-                      rung->row->name, "-");
-    else if (!rung->ok)
-        wi_print_line(stdout, INDENT, "%*s %8s  %sWRONG:%s %s", width, rung->row->name,
-                      wi_format_count(rung->n, n), wi_style_on(stdout, WI_RED),
-                      wi_style_on(stdout, WI_PLAIN), rung->why);
-    else
-        print_timed(c, index);
-    fflush(stdout);
-}
-
-/* Why a rung did not run on all n elements; NULL if it did. */
-static const char *limit_text(const wi_rung *rung) {
-    switch (rung->limit) {
-    case WI_LIMIT_SLOW:
-        return "one call with more would take over half a second";
-    case WI_LIMIT_MEMORY:
-    case WI_LIMIT_MISFIT:
-        return rung->why;
-    case WI_LIMIT_NONE:
-        break;
-    }
-    return NULL;
-}
-
-/* Prints the range in which a roof was measured beside the rungs that are compared with it; false
- * if no rung is. A roof other than the heading's is named. */
-static bool print_roof_range(const climber *c, wi_roof roof, const char *gap) {
-    double least = 0, most = 0;
-    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
-    for (size_t k = 0; k < c->count; k++) {
-        const double measured_roof = c->rungs[k].roof;
-        if (!(measured_roof > 0) || c->rungs[k].facts.roof != roof)
-            continue;
-        least = least > 0 && least < measured_roof ? least : measured_roof;
-        most = measured_roof > most ? measured_roof : most;
-    }
-    if (!(most > 0))
-        return false;
-    const char *const name = roof == c->first.roof ? "" : wi_roof_rows[roof].meaning;
-    wi_print_line(stdout, INDENT, "%sroof%s%s: %s to %s", gap, *name ? " of " : "", name,
-                  wi_format_roof(roof, least, a), wi_format_roof(roof, most, b));
-    return true;
-}
-
-static void print_footnotes(const climber *c) {
-    const char *gap = "\n"; /* before the first line */
-    for (int roof = 0; roof < WI_ROOFS; roof++)
-        gap = print_roof_range(c, (wi_roof)roof, gap) ? "" : gap;
-    for (size_t k = 0; k < c->count; k++) {
-        const wi_rung *const rung = &c->rungs[k];
-        const char *const text = rung->ok || rung->n == 0 ? limit_text(rung) : NULL;
-        if (text) {
-            wi_print_line(stdout, INDENT, "%s* %s: %s", gap, rung->row->name, text);
-            gap = "";
-        }
-    }
-}
-
-static void json_rung(const climber *c, size_t index) {
-    const wi_rung *const rung = &c->rungs[index];
-    const wi_climb *const climb = c->pool->climb;
-    const wi_setup *const setup = &c->pool->setup;
-    const bool timed = rung->seconds > 0, is_first = !measured(c, index, true);
-    wi_json json;
-    wi_json_open(&json);
-    wi_json_string(&json, "op", climb->ladder->op);
-    wi_json_string(&json, "variant", rung->row->name);
-    wi_json_string(&json, "what", rung->row->what);
-    wi_json_string(&json, "example", climb->example);
-    wi_json_string(&json, "place", weft_place(setup->ctx));
-    wi_json_bool(&json, "host_data", c->first.on_host || setup->ctx->kind == WI_CPU);
-    wi_json_string(&json, "type", weft_type_name(setup->type));
-    wi_json_count(&json, "n", rung->n);
-    wi_json_count(&json, "n_asked", c->n);
-    wi_json_count(&json, "seed", setup->seed);
-    wi_json_rung(&json, climb, rung);
-    if (shows_error(c))
-        wi_json_known(&json, "error_ulps", timed, rung->error);
-    if (!climb->merits) {
-        wi_json_number(&json, "roof_share", timed ? wi_rung_rate(rung) / rung->roof : 0);
-        wi_json_known(&json, "speedup_below", is_first || c->times_below > 0,
-                      is_first ? 1 : c->times_below);
-        wi_json_known(&json, "speedup_first", is_first || c->times_first > 0,
-                      is_first ? 1 : c->times_first);
-    }
-    if (rung->n > 0)
-        wi_json_bool(&json, "ok", rung->ok);
-    else
-        wi_json_null(&json, "ok"); /* it did not run */
-    wi_json_string(&json, "note", rung->n > 0 && !rung->ok ? rung->why : limit_text(rung));
-    wi_json_close(&json);
-}
-
 /* Runs one rung, and compares its time with earlier ones. The result is in c->rungs[c->count]. */
-static weft_status measure_rung(climber *c, const wi_row *row) {
-    const wi_rung *const below = measured(c, c->count, false), *const first =
-                                                                   measured(c, c->count, true);
+static weft_status measure_rung(wi_climber *c, const wi_row *row) {
+    const wi_rung *const below = wi_climb_measured(c, c->count, false), *const first =
+                                                                            wi_climb_measured(
+                                                                                c, c->count, true);
     wi_rung *const rung = &c->rungs[c->count];
     char count[WI_FIELD_BYTES];
     c->times_below = c->times_first = 0;
@@ -333,7 +52,7 @@ static weft_status measure_rung(climber *c, const wi_row *row) {
 }
 
 /* Runs one rung and reports it. */
-static weft_status climb_rung(climber *c, const wi_row *row) {
+static weft_status climb_rung(wi_climber *c, const wi_row *row) {
     const size_t index = c->count;
     const weft_status status = measure_rung(c, row);
     if (status != WEFT_OK)
@@ -341,29 +60,24 @@ static weft_status climb_rung(climber *c, const wi_row *row) {
     c->count++;
     if (c->rungs[index].n > 0 && !c->rungs[index].ok)
         c->wrong = true;
-    if (wants_json(c))
-        json_rung(c, index);
-    else
-        print_rung(c, index);
+    wi_climb_show_rung(c, index);
     return WEFT_OK;
 }
 
 /* Runs a ladder: all rungs of the place, or the one of --variant. */
-static weft_status climb_ladder(climber *c) {
+static weft_status climb_ladder(wi_climber *c) {
     const wi_ladder *const ladder = c->pool->climb->ladder;
     const char *const only = wi_value(c->args, &wi_variant_option);
     weft_status status = wi_pool_describe(c->pool, c->n, &c->first);
-    if (status == WEFT_OK && !wants_json(c)) {
-        lay_out(c);
-        print_heading(c);
-    }
+    if (status == WEFT_OK)
+        wi_climb_show_heading(c);
     for (size_t k = 0; k < ladder->count && status == WEFT_OK; k++) {
         const wi_row *const row = &ladder->rows[k];
-        if (wi_row_serves(row, context_of(c)) && (!only || strcmp(only, row->name) == 0))
+        if (wi_row_serves(row, c->pool->setup.ctx) && (!only || strcmp(only, row->name) == 0))
             status = climb_rung(c, row);
     }
-    if (status == WEFT_OK && !wants_json(c))
-        print_footnotes(c);
+    if (status == WEFT_OK)
+        wi_climb_show_footnotes(c);
     return status;
 }
 
@@ -402,7 +116,7 @@ static wi_exit climb_one(const wi_arguments *args, const wi_climb *climb, weft_c
     wi_pool pool = {.climb = climb, .setup = {.ctx = ctx, .seed = args->seed, .type = climb->type}};
     if (wi_given(args, &wi_type_option))
         pool.setup.type = args->type;
-    climber c = {.args = args, .meter = meter, .pool = &pool, .n = args->n};
+    wi_climber c = {.args = args, .meter = meter, .pool = &pool, .n = args->n};
     if (!wi_given(args, &wi_n_option))
         c.n = wi_usual_n(climb, ctx, pool.setup.type);
     if (!take_extents(args, climb, &c.n, pool.setup.extent))
