@@ -14,7 +14,7 @@
  * of a part is an f64, go by one fold; others by two. Loops are short: the code of all roles
  * together is meant to stay in the instruction cache. */
 #include "cuda/ring.cuh"
-#include "exact/exact_scan_span.cuh"
+#include "exact/exact_scan_lanes.cuh"
 
 struct exact_lanes_shape {
     static constexpr int slots = 6, preparers = 1, preparer_warps = wi_tile_warps, totallers = 2,
@@ -46,252 +46,6 @@ struct exact_lanes_sum : wi_exact_span_sum {
 };
 template <>
 inline constexpr bool wi_in_any_order<exact_lanes_sum> = true;
-
-/* A part in its slot. Vector v of lane l is number 8 l + v of the part, and lies at 8 l + (v ^ l):
- * then neither those who read rows nor those who read their neighbours meet in a bank. */
-template <class T>
-struct exact_lanes_part {
-    static constexpr int count = wi_part_rows; /* vectors of a lane, and rows */
-    wi_vector<T> *memory;
-
-    __device__ wi_vector<T> &own(int v) const {
-        return memory[wi_lane() * count + (v ^ (wi_lane() % count))];
-    }
-    __device__ wi_vector<T> &of_row(int r) const {
-        const int at = r * 32 + wi_lane();
-        return memory[at ^ (at / count % count)];
-    }
-    /* Some vectors of the lane's own as numbers. */
-    template <int elements>
-    __device__ void take(int v, double (&x)[elements]) const {
-        constexpr int width = wi_vector<T>::count;
-#pragma unroll
-        for (int k = 0; k < elements / width; k++) {
-            const wi_vector<T> vector = own(v + k);
-#pragma unroll
-            for (int e = 0; e < width; e++)
-                x[k * width + e] = (double)wi_load(vector.at[e]);
-        }
-    }
-};
-
-/* Elements of a lane that go through each step side by side. */
-template <class T>
-constexpr int exact_lanes_width = wi_rows_at_once<T> *wi_vector<T>::count;
-
-/* How a part is scanned. */
-enum {
-    LANES_STOP, /* not at all: it is left to `wide`, with all that follows */
-    LANES_HARD, /* by four folds, or digit by digit */
-    LANES_ONE,  /* fold */
-    LANES_TWO   /* folds */
-};
-
-/* How a part can be added up; LANES_HARD is neither of the quick ways. */
-template <class T>
-__device__ inline int lanes_way(const wi_part_range &range) {
-    constexpr int log = sizeof(T) == 4 ? 10 : 9; /* of its elements */
-    static_assert(wi_part_bytes / sizeof(T) == (size_t)1 << log, "see above");
-    if (sizeof(T) < 8 && range.above + log - range.least <= 53)
-        return LANES_ONE;
-    const int top = wi_window_top(2, WI_NO_EXPONENT, range.above);
-    return wi_window_fits(2, top, range.least) ? LANES_TWO : LANES_HARD;
-}
-
-/* The lane's own elements added up, if every sum of them is an f64. */
-template <class T>
-__device__ inline double lane_sum(const exact_lanes_part<T> &part) {
-    constexpr int width = exact_lanes_width<T>;
-    double sum = 0;
-#pragma unroll 1
-    for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<T>) {
-        double element[width];
-        part.take(v, element);
-        sum += wi_exact_tree(element);
-    }
-    return sum;
-}
-
-/* The sum of the lane's own elements by two folds. */
-template <class T>
-__device__ inline void lane_sum(const exact_lanes_part<T> &part, int top, double (&sum)[2]) {
-    constexpr int width = exact_lanes_width<T>;
-    const wi_exact_anchors<2> anchors(top);
-    sum[0] = sum[1] = 0;
-#pragma unroll 1
-    for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<T>) {
-        double element[width], fold[2][width];
-        part.take(v, element);
-        anchors.split(element, fold);
-        sum[0] += wi_exact_tree(fold[0]);
-        sum[1] += wi_exact_tree(fold[1]);
-    }
-}
-
-/* The sum of a part that two folds cannot add up. */
-template <class T>
-__device__ __attribute__((noinline)) wi_exact_span lanes_by_four(exact_lanes_part<T> part,
-                                                                 wi_part_range range, int unit) {
-    const int top = wi_window_top(WI_FOLD_MOST, WI_NO_EXPONENT, range.above);
-    wi_exact_span span = wi_exact_span_of(0);
-    wi_exact_part<T> x;
-    double sum[WI_FOLD_MOST];
-    if (!wi_window_fits(WI_FOLD_MOST, top, range.least))
-        return wi_exact_span_of(wi_span_misfit);
-#pragma unroll
-    for (int v = 0; v < wi_part_rows; v++)
-        x.row[v] = part.own(v);
-    wi_exact_total<WI_FOLD_MOST>(x, top, sum);
-    bool fits = true;
-#pragma unroll 1
-    for (int k = 0; k < WI_FOLD_MOST; k++)
-        fits = wi_add_to_span(&span, unit, sum[k]) && fits;
-    return fits ? span : wi_exact_span_of(wi_span_misfit);
-}
-
-/* Is every element of a part -0.0? Nothing is added then. */
-template <class T>
-__device__ inline bool lanes_add_nothing(const exact_lanes_part<T> &part) {
-    bool other = false;
-#pragma unroll 1
-    for (int v = 0; v < wi_part_rows; v++) {
-        double element[wi_vector<T>::count];
-        part.take(v, element);
-#pragma unroll
-        for (int e = 0; e < wi_vector<T>::count; e++)
-            other |= wi_bit_cast<uint64_t>(element[e]) != (uint64_t)1 << 63;
-    }
-    return !__any_sync(wi_all_lanes, other);
-}
-
-/* The upper word of a magnitude; of powers of two it is all there is. */
-__device__ inline uint32_t upper_word(double x) {
-    return (uint32_t)(wi_bit_cast<uint64_t>(x) >> 32) & 0x7fffffffu;
-}
-
-/* Prefixes in two folds, rounded to T. *least becomes the least upper word there was, if it is
- * less. f32 are rounded from f64, whose own rounding shows where it ends half way between two f32,
- * or among small ones: there and for narrower types it is to odd. */
-template <class T, int count>
-__device__ inline void round_lane(const double (&high)[count], const double (&low)[count],
-                                  T (&out)[count], uint32_t *least) {
-    double sum[count];
-    bool again = sizeof(T) == 2;
-    uint32_t here = UINT32_MAX;
-#pragma unroll
-    for (int e = 0; e < count; e++) {
-        sum[e] = high[e] + low[e];
-        here = upper_word(sum[e]) < here ? upper_word(sum[e]) : here;
-        if constexpr (sizeof(T) == 4)
-            again |= ((uint32_t)wi_bit_cast<uint64_t>(sum[e]) & 0x1fffffffu) == 0x10000000u;
-    }
-    if constexpr (sizeof(T) < 8) {
-        if (again || here < upper_word(0x1p-125)) {
-#pragma unroll
-            for (int e = 0; e < count; e++)
-                sum[e] = wi_add_to_odd(high[e], low[e]);
-        }
-    }
-#pragma unroll
-    for (int e = 0; e < count; e++)
-        out[e] = wi_exact_narrow<T>(sum[e]);
-    *least = here < *least ? here : *least;
-}
-
-/* Puts outputs in the place of the lane's elements from vector v on. */
-template <class T, int count>
-__device__ inline void put_lane(const exact_lanes_part<T> &part, int v, const T (&out)[count]) {
-    constexpr int width = wi_vector<T>::count;
-#pragma unroll
-    for (int k = 0; k < count / width; k++) {
-        wi_vector<T> to;
-#pragma unroll
-        for (int e = 0; e < width; e++)
-            to.at[e] = out[k * width + e];
-        part.own(v + k) = to;
-    }
-}
-
-/* The sums before each of some elements, or with it; *sum goes on. */
-template <bool exclusive, int count>
-__device__ inline void run_along(double (&x)[count], double *sum) {
-#pragma unroll
-    for (int e = 0; e < count; e++) {
-        const double before = *sum;
-        *sum += x[e];
-        x[e] = exclusive ? before : *sum;
-    }
-}
-
-/* Scans the lane's own elements by two folds from `sum` on: the outputs take their place. Gives the
- * least upper word of an output. */
-template <bool exclusive, class T>
-__device__ inline uint32_t scan_by_two(const exact_lanes_part<T> &part, int top, double (&sum)[2]) {
-    constexpr int width = exact_lanes_width<T>;
-    const wi_exact_anchors<2> anchors(top);
-    uint32_t least = UINT32_MAX;
-#pragma unroll 1
-    for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<T>) {
-        double element[width], fold[2][width];
-        T out[width];
-        part.take(v, element);
-        anchors.split(element, fold);
-        run_along<exclusive>(fold[0], &sum[0]);
-        run_along<exclusive>(fold[1], &sum[1]);
-        round_lane<T>(fold[0], fold[1], out, &least);
-        put_lane(part, v, out);
-    }
-    return least;
-}
-
-/* high + low + x, rounded to odd. */
-__device__ inline double three_to_odd(double high, double low, double x) {
-    const double sum = high + x, of_x = sum - high;
-    const double error = (high - (sum - of_x)) + (x - of_x);
-    return wi_add_to_odd(sum, wi_add_to_odd(error, low));
-}
-
-/* The same by one fold. What comes before is rounded to f64, once, and each output to f64 again:
- * that is less than 17 of its last places away from the exact sum, if it is not much less than what
- * comes before. So it rounds to the right f32 unless it is as near to the middle between two;
- * there, where sums cancel, and among small ones, the exact sum decides. */
-template <bool exclusive>
-__device__ inline uint32_t scan_by_one(const exact_lanes_part<float> &part,
-                                       const wi_exact_in_folds<2> &start, double sum) {
-    constexpr int width = exact_lanes_width<float>;
-    constexpr uint32_t near = 64, middle = 0x10000000u, sixteenth = 4u << 20;
-    const double base = start.fold[0] + start.fold[1];
-    const uint32_t of_base = upper_word(base) > sixteenth ? upper_word(base) - sixteenth : 0;
-    const uint32_t small = of_base > upper_word(0x1p-125) ? of_base : upper_word(0x1p-125);
-    uint32_t least = UINT32_MAX;
-#pragma unroll 1
-    for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<float>) {
-        double element[width], prefix[width];
-        float out[width];
-        uint32_t here = UINT32_MAX;
-        bool again = false;
-        part.take(v, element);
-        run_along<exclusive>(element, &sum);
-#pragma unroll
-        for (int e = 0; e < width; e++) {
-            prefix[e] = base + element[e];
-            here = upper_word(prefix[e]) < here ? upper_word(prefix[e]) : here;
-            const uint32_t low = (uint32_t)wi_bit_cast<uint64_t>(prefix[e]); /* 29 bits go */
-            again |= (low << 3) - ((middle - near) << 3) <= (2 * near) << 3;
-        }
-        if (again || here < small) {
-#pragma unroll
-            for (int e = 0; e < width; e++)
-                prefix[e] = three_to_odd(start.fold[0], start.fold[1], element[e]);
-        }
-#pragma unroll
-        for (int e = 0; e < width; e++)
-            out[e] = (float)prefix[e];
-        put_lane(part, v, out);
-        least = here < least ? here : least;
-    }
-    return least;
-}
 
 /* A span in the window that a part below 2^above needs; by one lane. */
 __device__ inline wi_exact_in_folds<2> lanes_folds_of(const wi_exact_span &span, int unit,
@@ -339,7 +93,7 @@ struct exact_lanes_block {
     __device__ unsigned char *slot(int k) const {
         return memory + (size_t)(k % slots) * wi_tile_bytes;
     }
-    __device__ exact_lanes_part<T> part_of(int k, int part) const {
+    __device__ wi_lanes_part<T> part_of(int k, int part) const {
         return {(wi_vector<T> *)(slot(k) + (size_t)part * wi_part_bytes)};
     }
     __device__ double (&before(int k, int part) const)[2][32] {
@@ -357,7 +111,7 @@ struct exact_lanes_block {
 
     /* Measures a part that lies as it is in the array, and puts its vectors in their places. */
     __device__ wi_part_range arrange(int k, uint64_t tile, int part) const {
-        const exact_lanes_part<T> p = part_of(k, part);
+        const wi_lanes_part<T> p = part_of(k, part);
         wi_exact_part<T> x;
         if (!is_whole(tile)) {
 #pragma unroll 1
@@ -386,17 +140,17 @@ struct exact_lanes_block {
 
     /* The sum of a part, and of what comes before each lane. */
     __device__ wi_part_sum add_up(int k, int part, const wi_part_range &range, int way) const {
-        const exact_lanes_part<T> p = part_of(k, part);
+        const wi_lanes_part<T> p = part_of(k, part);
         wi_part_sum sum = {{0, 0}, wi_exact_span_of(0)};
-        if (way == LANES_ONE) {
-            sum.fold[0] = add_lanes(k, part, 0, lane_sum(p));
+        if (way == WI_LANES_ONE) {
+            sum.fold[0] = add_lanes(k, part, 0, wi_lane_sum(p));
         } else {
-            lane_sum(p, wi_window_top(2, WI_NO_EXPONENT, range.above), sum.fold);
+            wi_lane_sum(p, wi_window_top(2, WI_NO_EXPONENT, range.above), sum.fold);
 #pragma unroll
             for (int f = 0; f < 2; f++)
                 sum.fold[f] = add_lanes(k, part, f, sum.fold[f]);
         }
-        if (range.above == WI_NO_EXPONENT && lanes_add_nothing(p))
+        if (range.above == WI_NO_EXPONENT && wi_lanes_add_nothing(p))
             sum.span = wi_exact_span_of(wi_span_nothing);
         return sum;
     }
@@ -404,12 +158,12 @@ struct exact_lanes_block {
     /* For the preparer. */
     __device__ void prepare(int k, uint64_t tile, int part) const {
         const wi_part_range range = arrange(k, tile, part);
-        const int way = lanes_way<T>(range);
+        const int way = wi_lanes_way<T>(range);
         wi_part_sum sum = {{0, 0}, wi_exact_span_of(wi_span_misfit)};
-        if (wi_part_is_in_span(range, unit) && way != LANES_HARD)
+        if (wi_part_is_in_span(range, unit) && way != WI_LANES_HARD)
             sum = add_up(k, part, range, way);
         else if (wi_part_is_in_span(range, unit))
-            sum.span = lanes_by_four(part_of(k, part), range, unit);
+            sum.span = wi_lanes_by_four(part_of(k, part), range, unit);
         if (wi_lane() == 0) {
             exact_lanes_note &note = notes[k % slots];
             note.range[part] = range;
@@ -438,9 +192,9 @@ struct exact_lanes_block {
                             wi_exact_in_folds<2> *start) const {
         const wi_part_range &range = note.range[part];
         if (!note.fits || wi_exact_is_misfit(carry))
-            return LANES_STOP;
-        if (note.way[part] == LANES_HARD || wi_exact_is_nothing(carry))
-            return LANES_HARD;
+            return WI_LANES_STOP;
+        if (note.way[part] == WI_LANES_HARD || wi_exact_is_nothing(carry))
+            return WI_LANES_HARD;
         const wi_exact_in_folds<2> found = lanes_folds_of(carry, unit, range.above);
         const int of_part = wi_window_top(2, WI_NO_EXPONENT, range.above);
         const bool fits =
@@ -449,7 +203,7 @@ struct exact_lanes_block {
                 : wi_window_fits(2, found.top, range.least) && found.top - of_part <= WI_FOLD_GAP;
         if (fits)
             *start = found;
-        return fits ? note.way[part] : LANES_HARD;
+        return fits ? note.way[part] : WI_LANES_HARD;
     }
 
     /* For the looker: each lane has a part. */
@@ -463,29 +217,29 @@ struct exact_lanes_block {
     /* The outputs of a part, in its slot; false, in all lanes, if they may be wrong. */
     __device__ bool scan_in_slot(int k, int part, int way) const {
         const wi_exact_in_folds<2> start = notes[k % slots].start[part];
-        const exact_lanes_part<T> p = part_of(k, part);
+        const wi_lanes_part<T> p = part_of(k, part);
         const double lane_0 = before(k, part)[0][wi_lane()];
         uint32_t least = 0;
         if constexpr (sizeof(T) == 4) {
-            if (way == LANES_ONE)
-                least = b.a.exclusive ? scan_by_one<true>(p, start, lane_0)
-                                      : scan_by_one<false>(p, start, lane_0);
+            if (way == WI_LANES_ONE)
+                least = b.a.exclusive ? wi_scan_by_one<true>(p, start, lane_0)
+                                      : wi_scan_by_one<false>(p, start, lane_0);
         }
-        if (way == LANES_TWO) {
+        if (way == WI_LANES_TWO) {
             const double anchor = wi_fold_anchor(wi_fold_unit(start.top, 0));
             const double lane_1 = before(k, part)[1][wi_lane()], upper = (lane_0 + anchor) - anchor;
             double sum[2] = {start.fold[0] + upper, start.fold[1] + ((lane_0 - upper) + lane_1)};
-            least = b.a.exclusive ? scan_by_two<true>(p, start.top, sum)
-                                  : scan_by_two<false>(p, start.top, sum);
+            least = b.a.exclusive ? wi_scan_by_two<true>(p, start.top, sum)
+                                  : wi_scan_by_two<false>(p, start.top, sum);
         }
         const int unit_1 = wi_fold_unit(start.top, 1);
-        const bool near = start.more && least < upper_word(wi_exact_power(unit_1 + 53));
+        const bool near = start.more && least < wi_upper_word(wi_exact_power(unit_1 + 53));
         return !__any_sync(wi_all_lanes, near);
     }
 
     /* Writes a part's outputs from its slot, which is free then. */
     __device__ void write(int k, uint64_t tile, int part) const {
-        const exact_lanes_part<T> p = part_of(k, part);
+        const wi_lanes_part<T> p = part_of(k, part);
         wi_exact_part<T> y;
         __syncwarp();
 #pragma unroll
@@ -509,11 +263,11 @@ struct exact_lanes_block {
         const wi_exact_span &carry = ring.carries(k)[part];
         const wi_part_range range = notes[k % slots].range[part];
         const int way = notes[k % slots].way[part];
-        if (way == LANES_STOP) {
+        if (way == WI_LANES_STOP) {
             stop(k, tile, part, carry);
             return;
         }
-        if (way != LANES_HARD && scan_in_slot(k, part, way)) {
+        if (way != WI_LANES_HARD && scan_in_slot(k, part, way)) {
             write(k, tile, part);
             return;
         }
