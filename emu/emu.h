@@ -98,8 +98,6 @@ constexpr int by_engine = 4;
  */
 void check_access(const void *p, size_t bytes, int kind, bool ordered, Where where,
                   const char *what);
-/* Checks alone that these bytes lie in one live allocation or variable. */
-void check_bounds(const void *p, size_t bytes, int kind, Where where);
 /* Copies bytes that may be uninitialized, together with whether they are. */
 void move_bytes(void *to, const void *from, size_t bytes);
 

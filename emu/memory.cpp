@@ -151,9 +151,7 @@ static Piece nearest(const void *p, int kind, Where where) {
     return near;
 }
 
-void emu::check_bounds(const void *p, size_t bytes, int kind, Where where) {
-    if (offset_of(p) >= arena_bytes)
-        return;
+static void check_bounds(const void *p, size_t bytes, int kind, Where where) {
     const Piece near = nearest(p, kind, where);
     const size_t at = offset_of(p) - offset_of(near.begin);
     if (at + bytes > near.bytes)

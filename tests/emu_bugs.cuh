@@ -18,6 +18,7 @@ extern "C" {
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cuda/async.cuh"
 #include "cuda/bulk.cuh"
 #include "cuda/cluster.cuh"
 #include "cuda/device_launch.cuh"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Planted bugs with fences and pools, for emu_bugs_test.cu, which explains how they are marked. */
+/* Planted bugs with fences, asynchronous copies and pools, for emu_bugs_test.cu, which explains how
+ * they are marked. */
 #ifndef EMU_BUGS_FENCES_CUH
 #define EMU_BUGS_FENCES_CUH
 
@@ -112,6 +113,24 @@ void run_unseen() {
     finish();
 }
 
+/* ---- an asynchronous copy of 16 bytes where 12 are left ---- */
+
+template <bool wrong>
+__global__ void chunk(const int *in) {
+    WEFT_SHARED(int4, tile, );
+    if (wrong)
+        wi_async_copy<16>(&tile, in); /* caught: chunk */
+    else
+        wi_async_copy_first((int *)&tile, in, 3);
+    wi_async_wait<0>();
+}
+
+template <bool wrong>
+void run_chunk() {
+    LAUNCH(chunk<wrong>, 1, 1, nullptr, zeroed_ints(3));
+    finish();
+}
+
 /* ---- memory of a pool that is never freed ---- */
 
 template <bool wrong>
@@ -133,6 +152,7 @@ const Bug fence_bugs[] = {
     BUG(reload, "fence.proxy.async"),
     BUG(overtaken, "fence.proxy.async"),
     BUG(unseen, "fence.proxy.async"),
+    BUG(chunk, "out of bounds"),
     BUG(leak, "never freed"),
 };
 

@@ -84,17 +84,17 @@ struct cholesky_step {
     /* Starts a copy of the tile; of one on the diagonal the lower triangle, and zeros. */
     __device__ void fetch(T *to, unsigned row, unsigned column) const {
         const int rows = p.rows(row);
-        each<solvers>(
-            (int)threadIdx.x, to, p.tile(row, column), [&](int i, int j, T *own, const T *from) {
-                const bool there = i < rows && (row != column || i >= j);
-                wi_async_copy<(int)sizeof(T)>(own, there ? from : p.a, there ? (int)sizeof(T) : 0);
-            });
+        each<solvers>((int)threadIdx.x, to, p.tile(row, column),
+                      [&](int i, int j, T *own, const T *from) {
+                          const bool there = i < rows && (row != column || i >= j);
+                          wi_async_copy<(int)sizeof(T)>(own, there ? from : p.a, there);
+                      });
     }
     __device__ void fetch_diagonal() const {
         constexpr int width = wi_vector<T>::count, packs = side / width;
         for (int e = (int)threadIdx.x; e < packs * side; e += threads)
             wi_async_copy<16>(m.factor.tile + e % packs * width + e / packs * wi_tile_pitch,
-                              p.in + e * width, 16);
+                              p.in + e * width);
     }
     /* f(x, place, row, column) of each of a lane's sums of a warp's strip of a tile. */
     template <class F>

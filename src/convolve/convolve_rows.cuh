@@ -130,7 +130,7 @@ struct wi_strip_loader {
         for (int at = (int)threadIdx.x % wi_strip_lanes; at < Shape::length; at += wi_strip_lanes) {
             const int source = is_there ? stands_for(first - Shape::margin + at) : -1;
             if constexpr (sizeof(In) == 4)
-                wi_async_copy<4>(ring + at, source < 0 ? line : line + source, source < 0 ? 0 : 4);
+                wi_async_copy<4>(ring + at, source < 0 ? line : line + source, source >= 0);
             else
                 ring[at] = source < 0 ? (In)0 : line[source];
         }
@@ -139,7 +139,7 @@ struct wi_strip_loader {
     __device__ void copy_beyond(const In *line, In *ring) {
         if constexpr (sizeof(In) == 4) {
             if (to >= 0)
-                wi_async_copy<4>(ring + to, from < 0 ? line : line + from, from < 0 ? 0 : 4);
+                wi_async_copy<4>(ring + to, from < 0 ? line : line + from, from >= 0);
         } else if (to >= 0) {
             late = from < 0 ? (In)0 : line[from];
             late_to = ring + to;
@@ -148,15 +148,15 @@ struct wi_strip_loader {
 
     /* The whole chunks of a row, of which a strip beyond the border lacks some. */
     template <bool is_whole>
-    __device__ void copy_chunks(const In *line, int valid, In *ring) const {
+    __device__ void copy_chunks(const In *line, bool there, In *ring) const {
         constexpr int copies = Shape::length / Shape::chunk;
         const int lane = (int)threadIdx.x % wi_strip_lanes;
 #pragma unroll
         for (int k = 0; k < copies; k += wi_strip_lanes) {
             const int at = (k + lane) * Shape::chunk, e = first - Shape::margin + at;
             if ((k + wi_strip_lanes <= copies || lane < copies - k) &&
-                (is_whole || valid == 0 || (e >= 0 && e + Shape::chunk <= p.elements)))
-                wi_async_copy<wi_strip_chunk>(ring + at, valid ? line + e : x, valid);
+                (is_whole || !there || (e >= 0 && e + Shape::chunk <= p.elements)))
+                wi_async_copy<wi_strip_chunk>(ring + at, there ? line + e : x, there);
         }
     }
 
@@ -168,7 +168,7 @@ struct wi_strip_loader {
             copy_elements(line, there >= 0, ring);
             return;
         }
-        copy_chunks<false>(line, there < 0 ? 0 : wi_strip_chunk, ring);
+        copy_chunks<false>(line, there >= 0, ring);
         if (!is_inside && there >= 0)
             copy_beyond(line, ring);
     }
@@ -176,7 +176,7 @@ struct wi_strip_loader {
     /* A row of the strip, on its way to the ring. */
     __device__ void copy(int row, In *ring) {
         if (is_inside && row >= 0 && row < p.m.height)
-            copy_chunks<true>(x + (size_t)row * p.m.ldx, wi_strip_chunk, ring);
+            copy_chunks<true>(x + (size_t)row * p.m.ldx, true, ring);
         else
             copy_edge(row, ring);
     }

@@ -10,8 +10,8 @@
 
 #ifdef WEFT_EMU
 template <int bytes, bool whole_lines = false>
-inline void wi_async_copy(void *shared, const void *global, int valid) {
-    emu_async_copy(shared, global, bytes, (size_t)valid);
+inline void wi_async_copy(void *shared, const void *global, bool there) {
+    emu_async_copy(shared, global, bytes, there ? bytes : 0);
 }
 template <int bytes>
 inline void wi_async_copy(void *shared, const void *global) {
@@ -25,13 +25,15 @@ inline void wi_async_wait() {
     emu_async_wait(pending);
 }
 #else
-/* Copies the first `valid` bytes, a whole number of elements, and makes the others zero. Of
- * `global` nothing else is read; it may be any address if valid is 0. With `whole_lines` the
- * second-level cache takes in the 128 bytes around: for a matrix whose lines are read on later. */
+/* Copies if `there`; else makes the bytes zero and reads nothing, so that `global` may be any
+ * address. (A copy of some bytes reads the others too, and takes more instructions.) With
+ * `whole_lines` the second-level cache takes in the 128 bytes around: for a matrix whose lines are
+ * read on later. */
 template <int bytes, bool whole_lines = false>
-__device__ inline void wi_async_copy(void *shared, const void *global, int valid) {
+__device__ inline void wi_async_copy(void *shared, const void *global, bool there) {
     static_assert(bytes == 4 || bytes == 8 || bytes == 16, "what one copy may bring");
     const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+    const int valid = there ? bytes : 0;
     if constexpr (bytes == 16 && whole_lines)
         asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to),
                      "l"(global), "r"(valid)
@@ -70,5 +72,19 @@ __device__ inline void wi_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 #endif
+
+/* For the end of an array: the first `there` elements of a chunk of 16 bytes, and zeros for the
+ * others. What lies beyond them is not read. Words of 4 bytes that are not whole come at once. */
+template <class T>
+__device__ inline void wi_async_copy_first(T *shared, const T *global, int there) {
+    constexpr int chunk = 16 / (int)sizeof(T), each = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1;
+#pragma unroll 1
+    for (int e = 0; e < chunk; e += each)
+        if (e >= there || e + each <= there)
+            wi_async_copy<each *(int)sizeof(T)>(shared + e, global + e, e < there);
+        else
+            for (int k = e; k < e + each; k++)
+                shared[k] = k < there ? global[k] : T{};
+}
 
 #endif

@@ -127,7 +127,7 @@ struct wi_expr_worker {
     __device__ static void move_run(wi_expr_group<T, run> *to, const T *from) {
         using Run = wi_expr_group<T, run>;
         if constexpr (sizeof(Run) >= 4)
-            wi_async_copy<(int)sizeof(Run)>(to, from, (int)sizeof(Run));
+            wi_async_copy<(int)sizeof(Run)>(to, from);
         else
             *to = *(const Run *)from;
     }

@@ -118,22 +118,31 @@ struct wi_gemm_batch_block {
         return left < (size_t)most ? (int)left : most;
     }
 
-    /* Starts the copies of a thread's pieces, from lines that begin at multiples of 16 bytes. */
+    /* Does the matrix end within the thread's pieces? */
+    template <class Slab>
+    __device__ static bool is_cut(const wi_gemm_batch_part &part) {
+        const int place = (int)threadIdx.x % shares<Slab>::across * wide;
+        const int there = left_of(part.extent_along, part.first_along + (size_t)place, wide);
+        return there > 0 && there < wide;
+    }
+
+    /* Starts the copies of a thread's pieces, whole ones, from lines that begin at multiples of 16
+     * bytes. */
     template <class Slab>
     __device__ static void copy_lines(T *slab, const T *from, const wi_gemm_batch_part &part) {
         using Share = shares<Slab>;
         constexpr int step = Share::at_once / Share::across;
         const int piece = (int)threadIdx.x % Share::at_once;
         const int line = piece / Share::across, place = piece % Share::across * wide;
-        const int there = left_of(part.extent_along, part.first_along + (size_t)place, wide);
+        const bool there = part.first_along + (size_t)place < part.extent_along;
         const int lines = left_of(part.extent_line, part.first_line, Slab::lines);
         const T *source =
             from + part.first_along + (size_t)place + (part.first_line + (size_t)line) * part.ld;
         T *const to = slab + line * Slab::stride + place;
 #pragma unroll 4
         for (int turn = 0; turn < Share::turns; turn++) {
-            const int bytes = (line + turn * step < lines ? there : 0) * (int)sizeof(T);
-            wi_async_copy<16, true>(to + turn * step * Slab::stride, source, bytes);
+            wi_async_copy<16, true>(to + turn * step * Slab::stride, source,
+                                    there && line + turn * step < lines);
             source += (size_t)step * part.ld;
         }
     }
@@ -157,7 +166,7 @@ struct wi_gemm_batch_block {
 #pragma unroll
             for (int e = 0; e < wide; e++)
                 wi_async_copy<width>(slab + line * Slab::stride + place + e,
-                                     source + (size_t)e * along_step, e < there ? width : 0);
+                                     source + (size_t)e * along_step, e < there);
         }
     }
 
@@ -177,7 +186,7 @@ struct wi_gemm_batch_block {
             const wi_gemm_batch_part part = part_of(t);
             const T *const from = (const T *)place.at(t.index);
             T *const slab = slabs + slot * product;
-            if (!part.turned && part.ld % wide == 0 && wi_is_aligned(from))
+            if (!part.turned && part.ld % wide == 0 && wi_is_aligned(from) && !is_cut<Slab>(part))
                 copy_lines<Slab>(slab, from, part);
             else
                 copy_elements<Slab>(slab, from, part);

@@ -43,8 +43,8 @@ struct wi_gemm_slab {
 
 /* The part of an operand's tiles that a thread copies: the same few chunks of each tile, of 16
  * bytes where lines stay lines. Lines of the matrix begin at multiples of 16 bytes, unless chunks
- * are elements. */
-template <class T, class Slab, int threads, bool by_elements>
+ * are elements; with `whole_chunks` they are also as long, as far as they are gone through. */
+template <class T, class Slab, int threads, bool by_elements, bool whole_chunks = false>
 struct wi_gemm_loader {
     static constexpr int chunk = Slab::turned || by_elements ? 1 : 16 / (int)sizeof(T);
     static constexpr int chunks = Slab::length / chunk; /* in a line */
@@ -65,18 +65,31 @@ struct wi_gemm_loader {
                              : matrix + first + (size_t)place + (size_t)line * ld;
     }
 
+    /* Of a chunk of which only some elements are there, in each of the first `lines`. */
+    __device__ void load_ends(T *slab, const T *source, int lines, int there) const {
+#pragma unroll 1
+        for (int l = line; l < Slab::lines; l += step) {
+            wi_async_copy_first(slab + Slab::at_line(l, place), source, l < lines ? there : 0);
+            source += (size_t)step * ld;
+        }
+    }
+
     /* Starts the copy of the tile whose k begins at p, of which `left` are there. */
     __device__ void load(T *slab, size_t p, int left) const {
         const T *source = from + (Slab::along_k ? p : p * ld);
         const int in_line = (Slab::along_k ? left : extent_left) - place;
         const int lines = Slab::along_k ? extent_left : left;
-        const int most = in_line < 0 ? 0 : in_line < chunk ? in_line : chunk;
+        if constexpr (chunk > 1 && !whole_chunks)
+            if (in_line > 0 && in_line < chunk) {
+                load_ends(slab, source, lines, in_line);
+                return;
+            }
 #pragma unroll
         for (int turn = 0; turn < turns; turn++) {
             const int l = line + turn * step;
             if (Slab::lines % step == 0 || l < Slab::lines)
                 wi_async_copy<chunk *(int)sizeof(T)>(slab + Slab::at_line(l, place), source,
-                                                     (l < lines ? most : 0) * (int)sizeof(T));
+                                                     in_line >= chunk && l < lines);
             source += (size_t)step * ld;
         }
     }

@@ -229,8 +229,7 @@ struct wi_triangle_panel {
             const int row = block * side + i;
             const bool there = row < p.order && first + (size_t)j < p.count;
             const T *const from = p.x + row * p.x_row + (ptrdiff_t)(first + (size_t)j) * p.x_column;
-            wi_async_copy<(int)sizeof(T)>(x + row * x_stride + j, there ? from : p.x,
-                                          there ? (int)sizeof(T) : 0);
+            wi_async_copy<(int)sizeof(T)>(x + row * x_stride + j, there ? from : p.x, there);
         });
     }
     __device__ void store_x(int block) const {
@@ -248,14 +247,13 @@ struct wi_triangle_panel {
             const int row = r * side + i;
             const bool there = row < p.order;
             const T *const from = p.t + row * p.t_row + (s * side + k) * p.t_column;
-            wi_async_copy<(int)sizeof(T)>(t + i + k * t_stride, there ? from : p.t,
-                                          there ? (int)sizeof(T) : 0);
+            wi_async_copy<(int)sizeof(T)>(t + i + k * t_stride, there ? from : p.t, there);
         });
     }
     __device__ void load_diagonal(T *t, int r) const {
         const T *const from = p.diagonal + r * wi_triangle_block;
         each<side / width, side>(true, [&](int i, int k) {
-            wi_async_copy<16>(t + i * width + k * t_stride, from + i * width + k * side, 16);
+            wi_async_copy<16>(t + i * width + k * t_stride, from + i * width + k * side);
         });
     }
 

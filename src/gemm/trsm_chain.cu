@@ -137,7 +137,7 @@ struct chain_rows {
 #pragma unroll 2
         for (int e = (int)threadIdx.x; e < packs * side; e += chain_threads) {
             const int u = e % packs * Shape::width, v = e / packs;
-            wi_async_copy<16>(to + u + v * Shape::stride, from + u + (size_t)v * p.lda, 16);
+            wi_async_copy<16>(to + u + v * Shape::stride, from + u + (size_t)v * p.lda);
         }
     }
     /* Element by element; of the last block there may be fewer rows. */
@@ -147,8 +147,7 @@ struct chain_rows {
             const int u = e % side, v = e / side;
             const bool there = row_at(row, Shape::by_rows ? v : u) < p.order;
             wi_async_copy<(int)sizeof(T)>(to + u + v * Shape::stride,
-                                          there ? from + u + (size_t)v * p.lda : p.t,
-                                          there ? (int)sizeof(T) : 0);
+                                          there ? from + u + (size_t)v * p.lda : p.t, there);
         }
     }
     /* The inverse lies by columns of T. */
@@ -157,8 +156,8 @@ struct chain_rows {
 #pragma unroll 2
         for (int e = (int)threadIdx.x; e < (int)wi_triangle_block; e += chain_threads)
             wi_async_copy<(int)sizeof(T)>(to + e % side + e / side * Shape::stride,
-                                          from + (p.backwards ? (int)wi_triangle_block - 1 - e : e),
-                                          (int)sizeof(T));
+                                          from +
+                                              (p.backwards ? (int)wi_triangle_block - 1 - e : e));
     }
     /* Starts the copy that the row's step needs; the last step is for the diagonal. */
     __device__ void fetch(size_t step) const {

@@ -289,7 +289,7 @@ __device__ inline void wi_conv_gather(const wi_conv_grid &g, T *to, const T *fro
                                       int column, wi_conv_tap tap, bool valid) {
     const bool inside = valid & ((unsigned)(row + (tap.place >> 16)) < (unsigned)g.from_height) &
                         ((unsigned)(column + (short)tap.place) < (unsigned)g.from_width);
-    wi_async_copy<sizeof(T)>(to, from + tap.offset, inside ? (int)sizeof(T) : 0);
+    wi_async_copy<sizeof(T)>(to, from + tap.offset, inside);
 }
 
 template <class Tile, class T>
@@ -305,7 +305,7 @@ __device__ inline void wi_conv_load_weights(const wi_conv_product_of<T> &p, cons
         wi_async_copy<16>(to + k * Tile::row_pitch + row,
                           p.factor + (size_t)b.group * p.factor_group +
                               (size_t)(term + k) * p.pitch + (size_t)(b.row + row),
-                          valid ? 16 : 0);
+                          valid);
     }
 }
 
@@ -428,8 +428,7 @@ static __global__ void __launch_bounds__(Tile::threads, Tile::least_blocks)
 #pragma unroll
         for (int i = 0; i < Tile::rows / apart; i++)
             wi_async_copy<sizeof(T)>(stage + k * Tile::row_pitch + line + i * apart,
-                                     y + (size_t)(i * apart) * s.c,
-                                     i * apart < rows_left ? (int)sizeof(T) : 0);
+                                     y + (size_t)(i * apart) * s.c, i * apart < rows_left);
         T *const to = stage + wi_conv_depth * Tile::row_pitch + k * Tile::column_pitch + line;
 #pragma unroll
         for (int i = 0; i < count; i++)

@@ -92,7 +92,7 @@ __device__ inline void wi_conv_fetch(const wi_conv_view &v, void *to, const T *f
                                      bool valid) {
     const bool inside = valid & ((unsigned)(pixel.row + tap.row) < (unsigned)v.height) &
                         ((unsigned)(pixel.column + tap.column) < (unsigned)v.width_from);
-    wi_async_copy<16>(to, from + (pixel.at + tap.at), inside ? 16 : 0);
+    wi_async_copy<16>(to, from + (pixel.at + tap.at), inside);
 }
 
 /* Which tile of which slice a block of a product makes, and its terms. */

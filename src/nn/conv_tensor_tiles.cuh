@@ -90,7 +90,7 @@ static __global__ void __launch_bounds__(wi_conv_tensor_block<Shape, Taps>::thre
     const typename Block::Gatherer gatherer(p.view, p.gathered + (size_t)b.group * p.gathered_group,
                                             (wi_conv_spot *)memory, Taps ? b.column : b.row,
                                             Taps ? p.columns : p.rows, b.end);
-    const wi_gemm_loader<T, typename Block::Plain, Block::threads, false> plain(
+    const wi_gemm_loader<T, typename Block::Plain, Block::threads, false, true> plain(
         p.plain + (size_t)b.group * p.plain_group, p.plain_pitch, (size_t)(Taps ? b.row : b.column),
         (size_t)(Taps ? p.plain_length : p.columns));
     typename Block::Product::Sums sums;

@@ -116,12 +116,21 @@ __device__ static void fetch_rows(const double *l, int ld, int first, int rows, 
                                   wi_tile_columns all, wi_tile_rows<columns> *to) {
     constexpr int pairs = tile / 2;
     const int pair = (int)threadIdx.x % pairs, left = rows - first - 2 * pair;
-    const int count = left < 0 ? 0 : left > 2 ? 2 : left;
-    for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads / pairs) {
-        const bool is_there = from + k >= all.begin && from + k < all.end && count > 0;
-        const double *const p = is_there ? l + first + 2 * pair + (int64_t)(from + k) * ld : l;
-        wi_async_copy<16>(&to->at[k][2 * pair], p, is_there ? count * (int)sizeof(double) : 0);
-    }
+    const auto each = [&](const auto &fetch) {
+        for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads / pairs) {
+            const bool is_there = from + k >= all.begin && from + k < all.end && left > 0;
+            fetch(&to->at[k][2 * pair],
+                  is_there ? l + first + 2 * pair + (int64_t)(from + k) * ld : l, is_there);
+        }
+    };
+    if (left == 1)
+        each([](double *shared, const double *p, bool is_there) {
+            wi_async_copy_first(shared, p, is_there);
+        });
+    else
+        each([](double *shared, const double *p, bool is_there) {
+            wi_async_copy<16>(shared, p, is_there);
+        });
 }
 
 /* The part of D for the columns from ... */
@@ -131,7 +140,7 @@ __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int fr
     const int k = (int)threadIdx.x;
     const auto fetch = [&](double *shared, const double *d, int column) {
         const bool is_there = column >= all.begin && column < all.end;
-        wi_async_copy<8>(shared, is_there ? d + first + column : d, is_there ? 8 : 0);
+        wi_async_copy<8>(shared, is_there ? d + first + column : d, is_there);
     };
     if (k < depth)
         fetch(&to->d[k], p.d, from + k);

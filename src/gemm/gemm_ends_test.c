@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrices whose lines begin at multiples of 16 bytes, are not whole chunks of 16 bytes, and end
+ * where their memory ends: who copies by chunks must not read beyond. Every row of the ladders of
+ * gemm, syrk and gemm_batch, in all layouts; place emu and compute-sanitizer see such a read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gemm/gemm_batch.h"
+#include "gemm/gemm_cases.h"
+#include "gemm/syrk.h"
+
+enum {
+    STORED = 8, /* ways to store the matrices */
+    PRODUCTS = 3
+};
+
+typedef struct call call;
+
+/* What the three calls differ in. */
+typedef struct operation {
+    const wi_ladder *ladder;
+    size_t count; /* of products, one behind the other */
+    weft_status (*run)(weft_context *ctx, const call *c, void *const at[]);
+} operation;
+
+struct call {
+    const operation *op;
+    product p;
+    size_t stride[ARRAYS]; /* from a product's matrix to the next one's */
+};
+
+static weft_status run_gemm(weft_context *ctx, const call *c, void *const at[]) {
+    return call_gemm(ctx, &c->p, at[A], at[B], at[C]);
+}
+
+static weft_status run_syrk(weft_context *ctx, const call *c, void *const at[]) {
+    const product *const p = &c->p;
+    return weft_syrk(ctx, p->how & ~(unsigned)WEFT_TRANSPOSE_B, p->types.type, p->n, p->k, 1, at[A],
+                     p->ld[A], 1, at[C], p->ld[C]);
+}
+
+static weft_status run_batch(weft_context *ctx, const call *c, void *const at[]) {
+    const product *const p = &c->p;
+    return weft_gemm_batch_strided(ctx, p->how, p->types.type, p->types.out, p->m, p->n, p->k, 1,
+                                   at[A], p->ld[A], c->stride[A], at[B], p->ld[B], c->stride[B], 1,
+                                   at[C], p->ld[C], c->stride[C], c->op->count);
+}
+
+static size_t all_bytes(const call *c, int array) {
+    const size_t before = (c->op->count - 1) * c->stride[array];
+    return before * test_size_of(type_of(&c->p, array)) + bytes_of(&c->p, array);
+}
+
+static void lay_out(call *c) {
+    for (int k = 0; k < ARRAYS; k++) {
+        const size_t chunk = 16 / test_size_of(type_of(&c->p, k));
+        size_t lines, length;
+        stored_as(&c->p, k, &lines, &length);
+        assert_true(length % chunk != 0);
+        c->p.ld[k] = (length + chunk - 1) / chunk * chunk;
+        c->stride[k] = lines * c->p.ld[k];
+    }
+}
+
+/* C as it should be comes from a cpu: of small whole numbers, so that all orders of additions give
+ * the same. */
+static void run_case(weft_context *ctx, weft_context *cpu, const call *c) {
+    void *host[ARRAYS], *at[ARRAYS];
+    test_random random = test_random_at(12);
+    for (int k = 0; k < ARRAYS; k++) {
+        const weft_type type = type_of(&c->p, k);
+        const size_t bytes = all_bytes(c, k);
+        host[k] = malloc(bytes);
+        assert_non_null(host[k]);
+        test_fill(&random, TEST_SMALL, type, bytes / test_size_of(type), host[k]);
+        assert_int_equal(weft_alloc(ctx, &at[k], bytes), WEFT_OK);
+        assert_int_equal(weft_copy(ctx, at[k], host[k], bytes), WEFT_OK);
+    }
+    const wi_row *const row = c->p.row;
+    test_use(ctx, c->op->ladder->op, row);
+    const weft_status status = c->op->run(ctx, c, at);
+    if (status != WEFT_EUNSUPPORTED) { /* not every row can do every call */
+        unsigned char *const got = malloc(all_bytes(c, C));
+        assert_non_null(got);
+        assert_int_equal(status, WEFT_OK);
+        assert_int_equal(c->op->run(cpu, c, host), WEFT_OK);
+        assert_int_equal(weft_copy(ctx, got, at[C], all_bytes(c, C)), WEFT_OK);
+        if (memcmp(got, host[C], all_bytes(c, C)) != 0)
+            fail_msg("%s by %s of %s, how %#x: C is wrong", c->op->ladder->op, row->name,
+                     test_type_name(c->p.types.type), c->p.how);
+        free(got);
+    }
+    for (int k = 0; k < ARRAYS; k++) {
+        assert_int_equal(weft_free(ctx, at[k]), WEFT_OK);
+        free(host[k]);
+    }
+}
+
+static void each_row(weft_context *ctx, const operation *op) {
+    weft_context *const cpu = test_open("cpu:1");
+    for (size_t r = 0; r < op->ladder->count; r++) {
+        const wi_row *const row = &op->ladder->rows[r];
+        for (int t = 0; wi_row_serves(row, ctx) && t < PAIRS; t++)
+            for (unsigned how = 0; how < STORED; how++) {
+                if (!(row->types & WI_TYPE(pairs[t].type)))
+                    continue;
+                call c = {.op = op,
+                          .p = {.row = row,
+                                .types = pairs[t],
+                                .how = how,
+                                .m = op->ladder == &wi_syrk_ladder ? 21 : 37,
+                                .n = 21,
+                                .k = 27,
+                                .alpha = 1,
+                                .beta = 1}};
+                lay_out(&c);
+                run_case(ctx, cpu, &c);
+            }
+    }
+    weft_close(cpu);
+}
+
+static void gemm(weft_context *ctx) {
+    each_row(ctx, &(operation){&wi_gemm_ladder, 1, run_gemm});
+}
+static void syrk(weft_context *ctx) {
+    each_row(ctx, &(operation){&wi_syrk_ladder, 1, run_syrk});
+}
+static void gemm_batch(weft_context *ctx) {
+    each_row(ctx, &(operation){&wi_gemm_batch_ladder, PRODUCTS, run_batch});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(gemm), TEST_ON_EACH_PLACE(syrk),
+                                       TEST_ON_EACH_PLACE(gemm_batch)};
+    return cmocka_run_group_tests_name("gemm_ends", tests, NULL, NULL);
+}
