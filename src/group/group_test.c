@@ -198,34 +198,45 @@ static void many_tiles(weft_context *ctx) {
 #endif
 }
 
-/* The same bits with any number of threads, wherever they cut a segment. */
+/* The same bits with any number of threads, wherever they cut a segment, and correct ones. */
 static void threads_do_not_matter(void **state) {
     enum {
-        N = 1 << 19
+        N = 1 << 19,
+        SEGMENTS = 1000
     };
+    static const weft_op tried[] = {WEFT_SUM, WEFT_MIN, WEFT_MAX, WEFT_ARGMIN, WEFT_NRMINF};
+    static const char *const places[] = {"cpu:1", "cpu:3"};
     (void)state;
     if (!test_size_wanted(N))
         return;
     test_random random = test_random_at(22);
     double *const x = malloc(N * sizeof *x);
-    uint64_t *const offsets = malloc(2000 * sizeof *offsets);
-    double y[2][2000];
+    uint64_t *const offsets = malloc((SEGMENTS + 1) * sizeof *offsets);
+    double y[2][SEGMENTS];
     assert_true(x && offsets);
     test_fill(&random, TEST_ANY, WEFT_F64, N, x);
     offsets[0] = 0;
-    for (size_t s = 1; s < 1000; s++)
+    for (size_t s = 1; s < SEGMENTS; s++)
         offsets[s] = s < 500 ? s * 10 : 5000 + (s - 500) * 40;
-    offsets[1000] = N;
-    static const char *const places[] = {"cpu:1", "cpu:3"};
-    for (int k = 0; k < 2; k++) {
-        weft_context *const ctx = test_open(places[k]);
-        test_use(ctx, "group", test_row_named(&wi_group_ladder, "threads"));
-        assert_int_equal(
-            weft_reduce_segments(ctx, WEFT_SUM, WEFT_F64, N, x, 1000, WEFT_U64, offsets, y[k]),
-            WEFT_OK);
-        weft_close(ctx);
+    offsets[SEGMENTS] = N;
+    for (size_t o = 0; o < sizeof tried / sizeof *tried; o++) {
+        for (int k = 0; k < 2; k++) {
+            weft_context *const ctx = test_open(places[k]);
+            test_use(ctx, "group", test_row_named(&wi_group_ladder, "threads"));
+            assert_int_equal(weft_reduce_segments(ctx, tried[o], WEFT_F64, N, x, SEGMENTS, WEFT_U64,
+                                                  offsets, y[k]),
+                             WEFT_OK);
+            weft_close(ctx);
+        }
+        assert_memory_equal(y[0], y[1], sizeof y[0]);
+        const weft_type type = tried[o] == WEFT_ARGMIN ? WEFT_U64 : WEFT_F64;
+        const group_result right = group_reduced(tried[o], WEFT_F64, x, offsets[SEGMENTS - 1], N);
+        const test_value got = test_load(type, y[0], SEGMENTS - 1);
+        if (!group_is_right(type, &right, got))
+            fail_msg("%s of %d elements is %s, should be %s", test_op_name(tried[o]),
+                     (int)(N - offsets[SEGMENTS - 1]), test_text(type, got),
+                     test_text(type, right.value));
     }
-    assert_memory_equal(y[0], y[1], 1000 * sizeof **y);
     free(offsets);
     free(x);
 }
