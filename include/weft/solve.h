@@ -51,8 +51,8 @@ typedef struct weft_solve_options {
      * (report->stalled is 0, and condition_estimate below some 2^50), x is the exact solution,
      * rounded; but an element that is half way between two numbers, within 2^-90 of the largest
      * one (of f32, within 2^-53 of itself), may be the wrong one of the two. A step takes longer
-     * than with residuals in twice the precision. WEFT_EUNSUPPORTED over ranks, and for a matrix
-     * that would be streamed. */
+     * than with residuals in twice the precision. Over ranks, and with a matrix that is streamed,
+     * x is the same. */
     int exact;
 } weft_solve_options;
 

@@ -104,6 +104,11 @@ weft_status wi_local(weft_context *ctx, weft_status status) {
 weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const uint64_t **all) {
     wi_comm *const comm = ctx->comm;
     *all = comm->words;
+    if (n > WI_COMM_WORDS)
+        return wi_fail(ctx, WEFT_EARG,
+                       "wi_all_words: %zu words of each rank, and there is room for %d; send them "
+                       "in several messages",
+                       n, (int)WI_COMM_WORDS);
     return comm->calls->all_gather(ctx, own, comm->words, n, WEFT_U64);
 }
 

@@ -57,7 +57,8 @@ weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *
  * name of the public call. */
 weft_status wi_local(weft_context *ctx, weft_status status);
 
-/* all[r * n + k] = own[k] of rank r; n <= WI_COMM_WORDS. Valid until the next such step. */
+/* all[r * n + k] = own[k] of rank r; n <= WI_COMM_WORDS, else WEFT_EARG and nothing is sent. Valid
+ * until the next such step. */
 weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const uint64_t **all);
 
 /* *before = the sum of n over the ranks before this one, *total = over all ranks. */

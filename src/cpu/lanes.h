@@ -103,26 +103,31 @@ WI_INLINE wi_lanes wi_lanes_between(int64_t first, int64_t end) {
 #endif
 }
 
-WI_INLINE wi_doubles wi_load_lanes(const double *p, wi_lanes lanes) {
+/* 8 bytes at any address, of any type. */
+typedef double wi_double_there __attribute__((aligned(1), may_alias));
+
+WI_INLINE wi_doubles wi_load_lanes(const void *p, wi_lanes lanes) {
 #if defined(__AVX512F__)
     return (wi_doubles)_mm512_maskz_loadu_pd(lanes, p);
 #elif defined(__AVX2__)
-    return (wi_doubles)_mm256_maskload_pd(p, (__m256i)lanes);
+    return (wi_doubles)_mm256_maskload_pd((const double *)p, (__m256i)lanes);
 #else
-    return (wi_doubles){lanes[0] ? p[0] : 0, lanes[1] ? p[1] : 0};
+    const wi_double_there *const from = p;
+    return (wi_doubles){lanes[0] ? from[0] : 0, lanes[1] ? from[1] : 0};
 #endif
 }
 
-WI_INLINE void wi_store_lanes(double *p, wi_lanes lanes, wi_doubles v) {
+WI_INLINE void wi_store_lanes(void *p, wi_lanes lanes, wi_doubles v) {
 #if defined(__AVX512F__)
     _mm512_mask_storeu_pd(p, lanes, (__m512d)v);
 #elif defined(__AVX2__)
-    _mm256_maskstore_pd(p, (__m256i)lanes, (__m256d)v);
+    _mm256_maskstore_pd((double *)p, (__m256i)lanes, (__m256d)v);
 #else
+    wi_double_there *const to = p;
     if (lanes[0])
-        p[0] = v[0];
+        to[0] = v[0];
     if (lanes[1])
-        p[1] = v[1];
+        to[1] = v[1];
 #endif
 }
 

@@ -147,6 +147,13 @@ WI_EXACT_INLINE void wi_deep_add_product(wi_deep_cascade *c, double x, double y)
         c->lost = (double)INFINITY;
 }
 
+/* Adds the sum of other terms. */
+WI_EXACT_INLINE void wi_deep_merge(wi_deep_cascade *c, const wi_deep_cascade *other) {
+    for (int k = 0; k < WI_DEEP_SUMS; k++)
+        wi_deep_add(c, k, other->sum[k]);
+    c->lost += other->lost;
+}
+
 /* As wi_cascade_round. */
 WI_EXACT_INLINE bool wi_deep_round(const wi_deep_cascade *c, weft_type type, uint64_t *bits) {
     wi_cascade flat = {0, 0, c->lost};

@@ -3,12 +3,16 @@
  * is alone is cut, so that it becomes lines next to each other. */
 #include "fft/fft_cpu.h"
 
+#include <string.h>
+
 #include "cpu/team.h"
 #include "fft/fft_simd.h"
 #include "fft/fft_tables.h"
 
 enum {
     MOST_RADIX = 10,  /* 11 and 13 if n needs them; larger ones have more numbers than registers */
+    WIDE_BYTES = 64,  /* of vectors of which there are 32 registers: */
+    WIDE_RADIX = 16,  /* 16 numbers just fit, which pays if it saves a stage */
     MOST_NEAR = 1024, /* numbers of a line whose vectors fit half of a second-level cache */
     MOST_DIRECT = 4096,    /* not cut if there are lines for several vectors */
     LEAST_CUT = 64,        /* a shorter line is not worth cutting */
@@ -26,10 +30,20 @@ static size_t lanes_of(weft_type type) {
 
 /* ---- tables ---- */
 
+static size_t radices_of(size_t n, unsigned *radix) {
+    unsigned wide[WI_FFT_MOST_CPU_STAGES];
+    const size_t stages = wi_fft_radices(n, MOST_RADIX, radix);
+    const size_t fewer =
+        simd_of()->bytes < WIDE_BYTES ? stages : wi_fft_radices(n, WIDE_RADIX, wide);
+    if (fewer < stages)
+        memcpy(radix, wide, fewer * sizeof *radix);
+    return fewer;
+}
+
 static weft_status work_of(weft_context *ctx, const wi_fft_lines *l, wi_fft_work *work) {
     wi_fft_table_key key = {.kind = WI_FFT_STAGES_OF, .type = l->type, .n = l->n};
     *work = (wi_fft_work){.lines = l};
-    work->stages = wi_fft_radices(l->n, MOST_RADIX, work->radix);
+    work->stages = radices_of(l->n, work->radix);
     for (size_t k = 0; k < work->stages; k++)
         key.radix[k] = (unsigned char)work->radix[k];
     weft_status status = wi_fft_table(ctx, &key, &work->twiddles);

@@ -165,13 +165,7 @@ static weft_status solve(weft_context *ctx, request *r, const void *b, size_t ld
                        "%s: it looks at its result as it goes, and cannot be captured; solve "
                        "before the capture",
                        g->call);
-    const bool streams = wants_streaming(ctx, r);
-    if (streams && g->options.exact)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: options.exact is 1, but A does not fit %s together with its factors; "
-                       "pass 0, or solve on place cpu",
-                       g->call, weft_place(ctx));
-    if (streams)
+    if (wants_streaming(ctx, r))
         call.count = A;
     return wi_call_run(ctx, &call, run, r);
 }

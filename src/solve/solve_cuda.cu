@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "solve/solve_cuda.cuh"
+#include "solve/solve_exact.h"
 
 constexpr int threads = 256;
 constexpr int side = 32, high = 8; /* of a tile, and of a block of threads */
@@ -377,6 +378,7 @@ const wi_system_place wi_system_on_cuda = {rows_range,
                                            copy,
                                            wi_system_multiply_cuda,
                                            wi_system_room_bytes_cuda,
+                                           wi_system_wide_cuda,
                                            peaks,
                                            columns_most,
                                            misfit,

@@ -13,7 +13,7 @@ enum {
     A,
     B,
     X,
-    GROUP = WI_SYSTEM_GROUP
+    EXACT_GROUP = 16 /* right-hand sides at a time with exact residuals, which take memory */
 };
 
 static size_t least(size_t a, size_t b) {
@@ -45,8 +45,23 @@ wi_product wi_ranks_product(const wi_ranks *s, size_t count) {
                         .room = s->room};
 }
 
+/* What exact residuals take, of `numbers` elements in a group. */
+static void take_exact(wi_ranks *s, size_t numbers) {
+    const size_t size = (size_t)s->ctx->comm->size, wide = WI_RANKS_WIDE * WI_EXACT_WORDS;
+    s->place_low = take(s, numbers * sizeof *s->place_low, false);
+    s->place_sums = take(s, numbers * sizeof *s->place_sums, false);
+    s->place_which = take(s, WI_RANKS_WIDE * sizeof *s->place_which, false);
+    s->place_words = take(s, wide * sizeof *s->place_words, false);
+    s->z_low = take(s, numbers * sizeof *s->z_low, true);
+    s->sums = take(s, (1 + size) * numbers * sizeof *s->sums, true);
+    s->all_sums = s->sums ? s->sums + numbers : NULL;
+    s->untold = take(s, numbers * sizeof *s->untold, true);
+    s->words = take(s, 2 * wide * sizeof *s->words, true);
+}
+
 static void take_all(wi_ranks *s) {
-    const size_t n = s->n, size = (size_t)s->ctx->comm->size, group = least(GROUP, s->all_rhs);
+    const size_t n = s->n, size = (size_t)s->ctx->comm->size;
+    const size_t group = least(s->most_group, s->all_rhs);
     const size_t block = n * (group > 0 ? group : 1) * sizeof(double);
     const wi_product p = wi_ranks_product(s, group > 0 ? group : 1);
     s->f = take(s, n * s->own * weft_type_size(s->type), false);
@@ -62,6 +77,8 @@ static void take_all(wi_ranks *s) {
     s->row_most = take(s, n * sizeof *s->row_most, true);
     s->gathered = take(s, 2 * size * block, true);
     s->own_b = take(s, 2 * n * s->rhs * sizeof *s->own_b, true);
+    if (s->exact)
+        take_exact(s, block / sizeof(double));
     if (s->status != WEFT_OK)
         return;
     const size_t numbers = block / sizeof(double);
@@ -88,6 +105,15 @@ static void give_all(wi_ranks *s) {
 
 weft_status wi_ranks_move(wi_ranks *s, void *to, const void *from, size_t bytes) {
     return wi_local(s->ctx, weft_copy(s->child, to, from, bytes));
+}
+
+weft_status wi_ranks_put_rows(wi_ranks *s, double *place, const double *z) {
+    const size_t rows = s->args->transposed ? s->n : s->own;
+    const size_t from = s->args->transposed ? 0 : s->first;
+    weft_status status = WEFT_OK;
+    for (size_t k = 0; k < s->group && status == WEFT_OK; k++)
+        status = wi_ranks_move(s, place + k * rows, z + k * s->n + from, rows * sizeof *z);
+    return status;
 }
 
 weft_status wi_ranks_combine(wi_ranks *s, double *x, size_t n, bool largest, weft_status status) {
@@ -267,8 +293,8 @@ static weft_status solve_entered(wi_ranks *s) {
     begin = wi_now();
     if (status == WEFT_OK)
         status = measure_matrix(s);
-    for (size_t k = 0; k < s->all_rhs && status == WEFT_OK; k += GROUP) {
-        s->group = least(GROUP, s->all_rhs - k);
+    for (size_t k = 0; k < s->all_rhs && status == WEFT_OK; k += s->most_group) {
+        s->group = least(s->most_group, s->all_rhs - k);
         status = wi_ranks_solve_group(s, k);
     }
     if (status == WEFT_OK)
@@ -338,6 +364,7 @@ static void begin_report(wi_ranks *s) {
                                .factor_type = s->type,
                                .method = "ranks",
                                .column = SIZE_MAX,
+                               .exact = s->exact,
                                .ranks = (size_t)s->ctx->comm->size};
 }
 
@@ -354,6 +381,8 @@ weft_status wi_solve_ranks(weft_context *ctx, const void *args) {
                   .place = &wi_system_on_cpu,
                   .report = solve->report,
                   .call = solve->call,
+                  .exact = solve->options.exact,
+                  .most_group = solve->options.exact ? EXACT_GROUP : WI_SYSTEM_GROUP,
                   .type = solve->type,
                   .own = solve->n,
                   .rhs = solve->rhs};

@@ -55,16 +55,37 @@ static void add_row_wide(const wi_product *p, const wi_grid *g, size_t i, size_t
     }
 }
 
-static uint64_t row_wide(const wi_product *p, size_t i, size_t column) {
-    int64_t word[WI_EXACT_WORDS] = {0};
-    wi_exact_add_f64(word, p->c ? p->c[i + column * p->g.rows] : 0);
+/* Adds -G (x + low). */
+static void add_wide(const wi_product *p, size_t i, size_t column, int64_t *word) {
     add_row_wide(p, &p->g, i, column, word);
     if (p->symmetric) {
         const wi_grid mirrored = wi_grid_mirrored(&p->g);
         add_row_wide(p, &mirrored, i, column, word);
     }
+}
+
+static uint64_t row_wide(const wi_product *p, size_t i, size_t column) {
+    int64_t word[WI_EXACT_WORDS] = {0};
+    wi_exact_add_f64(word, p->c ? p->c[i + column * p->g.rows] : 0);
+    add_wide(p, i, column, word);
     wi_exact_carry(word);
     return wi_exact_round(word, WEFT_F64, false);
+}
+
+static void share_wide(void *user, int rank, int size) {
+    const wi_wide_args *const args = user;
+    const size_t rows = args->p->g.rows, end = wi_team_share(args->count, rank + 1, size);
+    for (size_t k = wi_team_share(args->count, rank, size); k < end; k++) {
+        int64_t *const word = args->words + k * WI_EXACT_WORDS;
+        memset(word, 0, WI_EXACT_WORDS * sizeof *word);
+        add_wide(args->p, args->which[k] % rows, args->which[k] / rows, word);
+    }
+}
+
+weft_status wi_system_wide_cpu(weft_context *ctx, const wi_wide_args *args) {
+    const size_t bytes = args->count * args->p->g.columns * weft_type_size(args->p->g.type);
+    wi_team_run(ctx, wi_team_size(ctx, args->count, bytes), share_wide, (void *)(uintptr_t)args);
+    return WEFT_OK;
 }
 
 /* ---- strips ---- */
@@ -85,6 +106,10 @@ static void finish_strip(const strip *s) {
                                        all->lost[i]};
             const size_t row = s->first + i, column = s->column + r;
             uint64_t bits;
+            if (s->p->sums) {
+                s->p->sums[row + column * s->p->g.rows] = c;
+                continue;
+            }
             if (!wi_deep_round(&c, WEFT_F64, &bits))
                 bits = row_wide(s->p, row, column);
             memcpy(&s->p->r[row + column * s->p->g.rows], &bits, sizeof bits);

@@ -13,6 +13,9 @@ extern "C" {
 /* p->r = c - G (x + low), each element rounded once. */
 void wi_system_exact_cpu(weft_context *ctx, const wi_product *p);
 weft_status wi_system_exact_cuda(weft_context *ctx, const wi_product *p);
+/* Rows that cascades do not tell, of parts of a matrix. */
+weft_status wi_system_wide_cpu(weft_context *ctx, const wi_wide_args *args);
+weft_status wi_system_wide_cuda(weft_context *ctx, const wi_wide_args *args);
 
 enum {
     WI_SOLVE_EXACT_ROWS = 64 /* worked on together */

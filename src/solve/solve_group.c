@@ -7,8 +7,12 @@
 
 enum {
     GROUP = WI_SYSTEM_GROUP,
-    USUAL_STEPS = 10
+    USUAL_STEPS = 10,
+    USUAL_EXACT_STEPS = 40
 };
+
+/* With exact residuals z + z_low is refined to this times the unit of x, as on one place. */
+static const double finer = 0x1p-40;
 
 /* to = `count` columns of n elements on all ranks; this rank has `own` of them, and rank r
  * s->counts[r] elements. */
@@ -94,14 +98,10 @@ static weft_status substitute(wi_ranks *s) {
 
 /* r and low of own columns: -A z, and what its rounding has lost, as r - (r + A z) is that. */
 static weft_status multiply_own(wi_ranks *s) {
-    const size_t n = s->n, count = s->group, rows = s->args->transposed ? n : s->own;
-    const size_t from = s->args->transposed ? 0 : s->first;
-    const size_t out = s->args->transposed ? s->own : n;
+    const size_t count = s->group, out = s->args->transposed ? s->own : s->n;
     wi_product p = wi_ranks_product(s, count);
     double *const host = s->low;
-    weft_status status = WEFT_OK;
-    for (size_t k = 0; k < count && status == WEFT_OK; k++)
-        status = wi_ranks_move(s, s->place_x + k * rows, s->z + k * n + from, rows * sizeof *s->z);
+    weft_status status = wi_ranks_put_rows(s, s->place_x, s->z);
     if (status == WEFT_OK)
         status = wi_local(s->ctx, s->place->multiply(s->child, &p));
     if (status == WEFT_OK)
@@ -142,6 +142,8 @@ static weft_status add_up(wi_ranks *s, size_t n) {
 static weft_status residual(wi_ranks *s) {
     const size_t numbers = s->n * s->group;
     weft_status status = WEFT_OK;
+    if (s->exact)
+        return wi_ranks_exact_residual(s);
     memset(s->r, 0, numbers * sizeof *s->r);
     memset(s->low, 0, numbers * sizeof *s->low);
     memset(s->size, 0, numbers * sizeof *s->size);
@@ -155,6 +157,11 @@ static double unit_of(const wi_ranks *s) {
     return s->type == WEFT_F64 ? 0x1p-53 : 0x1p-24;
 }
 
+/* The unit to which a solution is refined. */
+static double aim_of(const wi_ranks *s) {
+    return s->exact ? finer * unit_of(s) : unit_of(s);
+}
+
 /* A right-hand side on its way. */
 typedef struct progress {
     bool active, stalled;
@@ -162,24 +169,33 @@ typedef struct progress {
     double left; /* what is expected to remain */
 } progress;
 
+/* Adds a correction to element e of the solution. */
+static void add_to_element(wi_ranks *s, size_t e, double d) {
+    if (s->exact)
+        wi_add_to_pair(d, false, &s->z[e], &s->z_low[e]);
+    else
+        s->z[e] = s->type == WEFT_F64 ? s->z[e] + d : (double)(float)(s->z[e] + d);
+}
+
 /* Takes the corrections in r that are less than half of those before; any? */
 static bool correct(wi_ranks *s, progress *column) {
     const size_t n = s->n;
+    const double aim = aim_of(s);
     bool any = false;
     for (size_t j = 0; j < s->group; j++) {
         progress *const p = &column[j];
-        double *const z = s->z + j * n, *const d = s->r + j * n;
-        const double size = largest_of(d, n) / largest_of(z, n);
+        const double *const d = s->r + j * n;
+        const double size = largest_of(d, n) / largest_of(s->z + j * n, n);
         if (!p->active)
             continue;
-        const bool last = size <= 2 * unit_of(s), taken = last || size <= p->size / 2;
+        const bool last = size <= 2 * aim, taken = last || size <= p->size / 2;
         p->stalled = !taken;
         const double left = taken ? size / p->size * size : size;
-        p->active = taken && !last && !(left <= unit_of(s) * 0x1p-10);
+        p->active = taken && !last && !(left <= aim * 0x1p-10);
         p->left = fmax(fmin(left, 1), unit_of(s));
         p->size = size;
         for (size_t i = 0; i < n && taken; i++)
-            z[i] = s->type == WEFT_F64 ? z[i] + d[i] : (double)(float)(z[i] + d[i]);
+            add_to_element(s, i + j * n, d[i]);
         any = any || taken;
     }
     return any;
@@ -224,8 +240,18 @@ static void keep_own(wi_ranks *s, size_t k) {
     }
 }
 
+/* z becomes what the type holds of z + z_low, and its residual is computed. */
+static weft_status settle(wi_ranks *s) {
+    const size_t numbers = s->n * s->group;
+    for (size_t e = 0; e < numbers; e++)
+        s->z[e] = s->type == WEFT_F64 ? s->z[e] : (double)(float)s->z[e];
+    memset(s->z_low, 0, numbers * sizeof *s->z_low);
+    return residual(s);
+}
+
 weft_status wi_ranks_solve_group(wi_ranks *s, size_t k) {
-    const int given = s->args->solve.options.refine, most = given == 0 ? USUAL_STEPS : given;
+    const int usual = s->exact ? USUAL_EXACT_STEPS : USUAL_STEPS;
+    const int given = s->args->solve.options.refine, most = given == 0 ? usual : given;
     progress column[GROUP] = {0};
     bool any = true;
     weft_status status = gather_group(s, k);
@@ -234,13 +260,15 @@ weft_status wi_ranks_solve_group(wi_ranks *s, size_t k) {
     memcpy(s->r, s->c, s->n * s->group * sizeof *s->r);
     status = substitute(s);
     memcpy(s->z, s->r, s->n * s->group * sizeof *s->z);
+    if (s->exact)
+        memset(s->z_low, 0, s->n * s->group * sizeof *s->z_low);
     if (status == WEFT_OK)
         status = check_solution(s);
     if (status == WEFT_OK)
         status = residual(s);
     for (size_t j = 0; j < s->group; j++) {
-        const bool exact = largest_of(s->r + j * s->n, s->n) == 0;
-        column[j] = (progress){.active = !exact && most > 0, .size = 1};
+        const bool solved = largest_of(s->r + j * s->n, s->n) == 0;
+        column[j] = (progress){.active = !solved && most > 0, .size = 1};
     }
     for (int step = 0; step < most && any && status == WEFT_OK; step++) {
         status = substitute(s);
@@ -249,6 +277,8 @@ weft_status wi_ranks_solve_group(wi_ranks *s, size_t k) {
         if (status == WEFT_OK)
             status = residual(s);
     }
+    if (status == WEFT_OK && s->exact)
+        status = settle(s);
     if (status == WEFT_OK)
         judge(s, column);
     keep_own(s, k);

@@ -231,8 +231,6 @@ static const char *fits_mixed(const weft_context *ctx, const void *args) {
 static const char *fits_ranks(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
     (void)ctx;
-    if (g->options.exact)
-        return "has no exact residuals; pass 0 in options.exact";
     return wi_is_reduced(&g->options)
                ? "factors in the matrix's type; pass WEFT_PRECISION_FULL in options.precision"
                : NULL;

@@ -3,10 +3,12 @@
 #ifndef WI_SOLVE_RANKS_H
 #define WI_SOLVE_RANKS_H
 
+#include "exact/exact_cascade.h"
 #include "solve/solve_dist.h"
 
 enum {
-    WI_RANKS_BLOCKS = 20 /* of memory */
+    WI_RANKS_BLOCKS = 32, /* of memory */
+    WI_RANKS_WIDE = 64    /* elements that are added up as wide integers at a time */
 };
 
 typedef struct wi_ranks {
@@ -33,8 +35,19 @@ typedef struct wi_ranks {
     char *d;               /* corrections, of the type */
     double *own_b, *own_x; /* right-hand sides and solutions that this rank passes */
     double norm;
+    size_t most_group; /* right-hand sides worked on together */
+    /* Residuals are correctly rounded, and z + z_low is the solution: */
+    bool exact;
+    double *z_low;
+    wi_deep_cascade *sums, *all_sums; /* of elements of r: this rank's, and those of all ranks */
+    uint64_t *untold;                 /* numbers of elements that these do not tell */
+    int64_t *words;                   /* wide integers of some of them, twice */
     /* On the place: */
     double *place_x, *place_c, *place_r, *place_size;
+    double *place_low; /* if exact */
+    wi_deep_cascade *place_sums;
+    uint64_t *place_which;
+    int64_t *place_words;
     int32_t *no_shift;
     void *room;
     struct {
@@ -52,8 +65,12 @@ weft_status wi_ranks_move(wi_ranks *s, void *to, const void *from, size_t bytes)
 weft_status wi_ranks_combine(wi_ranks *s, double *x, size_t n, bool largest, weft_status status);
 /* The product of own columns of op(A) with `count` vectors at place_x. */
 wi_product wi_ranks_product(const wi_ranks *s, size_t count);
+/* Rows of z, n x group, that own columns of op(A) meet, to memory of the place. */
+weft_status wi_ranks_put_rows(wi_ranks *s, double *place, const double *z);
 /* What it has found goes to whole vectors: if op(A) is transposed, to this rank's rows of them. */
 weft_status wi_ranks_spread(wi_ranks *s, const double *place, size_t count, double *whole);
+/* r = c - op(A) (z + z_low), each element rounded once, and size = |op(A)| |z|. */
+weft_status wi_ranks_exact_residual(wi_ranks *s);
 /* Solves for s->group right-hand sides, from number k of all on, and reports how well. */
 weft_status wi_ranks_solve_group(wi_ranks *s, size_t k);
 

@@ -276,8 +276,13 @@ static weft_status copy_vectors(weft_context *ctx, double *to, size_t to_line, c
 static weft_status multiply_panel(weft_context *ctx, const wi_product *p, const wi_grid *rows,
                                   size_t first, const product_room *room) {
     const size_t n = p->g.rows, m = rows->rows;
-    const wi_product panel = {*rows,   false,      p->count, p->x, p->c ? room->c : NULL,
-                              room->r, room->size, false,    NULL, room->within};
+    wi_product panel = *p;
+    panel.g = *rows;
+    panel.symmetric = false;
+    panel.c = p->c ? room->c : NULL;
+    panel.r = room->r;
+    panel.size = room->size;
+    panel.room = room->within;
     weft_status status = WEFT_OK;
     if (p->c)
         status = copy_vectors(ctx, room->c, m, p->c + first, n, m, p->count);

@@ -135,6 +135,34 @@ static void alike(weft_context *ctx) {
     }
 }
 
+/* With exact residuals x is the exact solution, rounded, wherever the matrix is. */
+static void exact(weft_context *ctx) {
+    const weft_solve_options options = {.size = sizeof options, .exact = 1};
+    test_random random = test_random_at(5);
+    for (int k = 0; k < 4; k++) {
+        linear_system s = draw(&random, 33, 2, k % 2);
+        const size_t bytes = s.n * s.rhs * sizeof *s.x;
+        weft_report one = {.size = sizeof one}, other = one;
+        double *const x = malloc(bytes);
+        assert_non_null(x);
+        if (k > 1)
+            scale_badly(&random, &s);
+        round_system(&s);
+        assert_int_equal(solve_system(ctx, &s, &options, &one), WEFT_OK);
+        memcpy(x, s.x, bytes);
+        lower_memory(&s, k == 2 ? FACTORS_FIT : ALL_BEYOND);
+        assert_int_equal(solve_system(ctx, &s, &options, &other), WEFT_OK);
+        restore_memory();
+        check_placement(ctx, &s, &other, k == 2 ? FACTORS_FIT : ALL_BEYOND, "exact");
+        assert_true(one.stalled == 0 && other.stalled == 0 && other.exact == 1);
+        for (size_t e = 0; e < s.n * s.rhs; e++)
+            if (!(s.x[e] == x[e]))
+                fail_msg("system %d: x[%zu] is %a, and %a where A fits", k, e, s.x[e], x[e]);
+        free(x);
+        free_system(&s);
+    }
+}
+
 /* ---- refused ---- */
 
 /* A column that is twice another; a diagonal element that is too small. */
@@ -217,7 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(systems),     TEST_ON_EACH_PLACE(alike),
         TEST_ON_EACH_PLACE(not_regular), TEST_ON_EACH_PLACE(not_finite),
-        TEST_ON_EACH_PLACE(falls_back),
+        TEST_ON_EACH_PLACE(falls_back),  TEST_ON_EACH_PLACE(exact),
     };
     return cmocka_run_group_tests_name("solve_streamed", tests, NULL, NULL);
 }

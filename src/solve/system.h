@@ -61,7 +61,17 @@ typedef struct wi_product {
     bool exact;        /* each r is the exact value, rounded once, of c - G (x + low) */
     const double *low; /* NULL: 0 */
     void *room;        /* of room_bytes for the same g, symmetric and count */
+    /* Of parts of a matrix, if `exact`: a cascade for each element in place of r; NULL: r. */
+    struct wi_deep_cascade *sums;
 } wi_product;
+
+/* Elements which[0 ... count - 1] of -G (x + low), as the words of wide integers. */
+typedef struct wi_wide_args {
+    const wi_product *p;
+    size_t count;
+    const uint64_t *which;
+    int64_t *words; /* WI_EXACT_WORDS of each, not carried */
+} wi_wide_args;
 
 /* The worst of each column of a block n x count. */
 typedef struct wi_misfit_args {
@@ -95,6 +105,7 @@ typedef struct wi_system_place {
     weft_status (*copy)(weft_context *ctx, const wi_grid *g, weft_type type, void *to, size_t ld);
     weft_status (*multiply)(weft_context *ctx, const wi_product *p);
     size_t (*room_bytes)(const wi_product *p);
+    weft_status (*wide)(weft_context *ctx, const wi_wide_args *args);
     /* power[j] = the largest exponent in column j of a grid, which may exceed that of a double. */
     weft_status (*peaks)(weft_context *ctx, const wi_grid *g, int32_t *power);
     /* most[j] = the largest |element| of a column of n elements of a type. */

@@ -115,6 +115,7 @@ void dist_test_first(void **state);
 void dist_test_choice(void **state);
 void dist_test_places(void **state);
 void dist_test_solve(void **state);
+void dist_test_solve_exact(void **state);
 
 /* Is dist_ctx such a place? Then there is one rank, which passes whole arrays. */
 bool dist_on_gpus(void);

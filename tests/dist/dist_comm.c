@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/comm.h"
+#include "comm/dist.h"
 #include "core/gpu.h"
 #include "dist.h"
 
@@ -176,6 +176,21 @@ static void test_messages(const wi_comm_table *calls) {
         expect_u32(i, value(last, i));
 }
 
+/* As many words as there is room for come from all ranks; one more is refused before any is sent.
+ */
+static void test_words(void) {
+    uint64_t own[WI_COMM_WORDS + 1];
+    const uint64_t *all;
+    for (size_t i = 0; i <= WI_COMM_WORDS; i++)
+        own[i] = value(dist_rank, i);
+    dist_ok(dist_ctx, wi_all_words(dist_ctx, own, WI_COMM_WORDS, &all));
+    for (int r = 0; r < dist_ranks; r++)
+        for (size_t i = 0; i < WI_COMM_WORDS; i++)
+            assert_int_equal(all[(size_t)r * WI_COMM_WORDS + i], value(r, i));
+    test_refused(dist_ctx, wi_all_words(dist_ctx, own, WI_COMM_WORDS + 1, &all), WEFT_EARG,
+                 "wi_all_words", "9 words of each rank, and there is room for 8");
+}
+
 static void place_array(array *a, bool device) {
     a->device = NULL;
     if (device)
@@ -200,6 +215,7 @@ void dist_test_comm(void **state) {
     wi_comm *const comm = dist_ctx->comm;
     const size_t piece = comm->piece, pieces[] = {piece, 1, 7};
     const bool direct = comm->takes_device;
+    test_words();
     assert_true(dist_ranks <= MOST_RANKS);
     assert_string_equal(comm->calls->name, dist_ranks > 1 ? "mpi" : "self");
     assert_true(strlen(weft_comm(dist_ctx)) > 0);

@@ -254,6 +254,67 @@ static void system_case(test_random *r, const factor_case *f, size_t rhs, bool t
     free(a), free(b), free(x);
 }
 
+/* ---- exact residuals ---- */
+
+/* Of a row one number is near 1, and the others have any size down to 2^-range: sums of three
+ * numbers do not tell their residuals. */
+static double *spread_matrix(test_random *r, size_t n, int range) {
+    double *const a = random_matrix(r, n, n);
+    for (size_t e = 0; e < n * n; e++)
+        a[e] = e % n == e / n ? 1 + a[e] / 4 : ldexp(a[e], -8 - (int)dist_draw(r, (size_t)range));
+    return a;
+}
+
+/* x is the exact solution, rounded, so it has the bits of one place. */
+static void rounded_case(test_random *r, const factor_case *f, size_t rhs, bool transposed,
+                         bool spread) {
+    const size_t n = f->n;
+    double *const a =
+        spread ? spread_matrix(r, n, f->type == WEFT_F64 ? 400 : 60) : random_matrix(r, n, n);
+    double *const b = random_matrix(r, n, rhs), *const wanted = random_matrix(r, n, rhs);
+    const unsigned how = transposed ? WEFT_TRANSPOSE_A : 0;
+    const weft_solve_options options = {.size = sizeof options, .exact = 1};
+    const piece pa = choose_piece(r, f->type, false, n, dist_deal(r, f->shape, n));
+    const piece pb = choose_piece(r, f->type, false, n, dist_deal(r, DIST_UNEVEN, rhs));
+    const piece all = {f->type, false, n, n, {0, n}}, sides = {f->type, false, n, n, {0, rhs}};
+    unsigned char *const one_a = packed(&all, a), *const one_b = packed(&sides, b);
+    dist_array da = take_piece(r, &pa, a), db = take_piece(r, &pb, b);
+    weft_report report = {.size = sizeof report};
+    dist_ok(dist_one, weft_solve(dist_one, how, f->type, n, rhs, one_a, n, one_b, n, one_b, n,
+                                 &options, &report));
+    copy_piece(&sides, wanted, one_b, true);
+    assert_int_equal(report.stalled, 0);
+    dist_ok(dist_ctx, weft_solve(dist_ctx, how, f->type, pa.part.n, pb.part.n, da.p, pa.ld, db.p,
+                                 pb.ld, db.p, pb.ld, &options, &report));
+    assert_string_equal(report.variant, "ranks");
+    assert_true(report.exact == 1 && report.stalled == 0);
+    if (!(report.backward_error <= 2 * (f->type == WEFT_F64 ? DBL_EPSILON : (double)FLT_EPSILON)))
+        fail_msg("n %zu: backward error %g", n, report.backward_error);
+    double *const x = gather(&db, &pb, rhs);
+    for (size_t e = 0; e < n * rhs; e++)
+        if (!(x[e] == wanted[e]))
+            fail_msg("n %zu, %s%s%s: x[%zu] is %a, and %a on one place", n, weft_type_name(f->type),
+                     transposed ? ", transposed" : "", spread ? ", spread" : "", e, x[e],
+                     wanted[e]);
+    dist_give(&da), dist_give(&db);
+    free(a), free(b), free(x), free(wanted), free(one_a), free(one_b);
+}
+
+void dist_test_solve_exact(void **state) {
+    (void)state;
+    static const size_t cases[][2] = {{1, 1}, {6, 0}, {5, 20}, {33, 2}, {70, 3}};
+    test_random r = test_random_at(83);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int shape = 0; shape < DIST_SHAPES; shape++) {
+            const size_t n = cases[k][0];
+            const factor_case f = {n, n, dist_draw(&r, 4) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
+            if (is_wanted(&r, n))
+                rounded_case(&r, &f, cases[k][1], dist_draw(&r, 3) == 0, dist_draw(&r, 2));
+        }
+}
+
+/* ---- refusals ---- */
+
 /* What is refused is refused on all ranks, and the report has the column. */
 static void refused_system(test_random *r, bool nan) {
     const size_t n = 20, column = 7;
