@@ -436,7 +436,8 @@ static weft_status begin_broadcast(weft_context *ctx, void *data, size_t n, weft
     return status;
 }
 
-/* Blocks that take several pieces are exchanged at once. */
+/* Blocks that take several pieces are exchanged at once. If the copy of what stays here fails, the
+ * others still get theirs. */
 static weft_status begin_exchange(weft_context *ctx, const void *from, const size_t sent[],
                                   void *to, const size_t got[], weft_type type) {
     wi_mpi *const m = state_of(ctx);
@@ -448,10 +449,10 @@ static weft_status begin_exchange(weft_context *ctx, const void *from, const siz
     const weft_status status = begin(ctx);
     if (status != WEFT_OK)
         return status;
-    copy_own(ctx, from, sent, false, to, got, type);
+    const weft_status own = copy_own(ctx, from, sent, false, to, got, type);
     const int count = begin_pieces(ctx, from, sent, false, to, got, type, 0, &error);
     m->under_way_count = count < 0 ? 0 : count;
-    return count < 0 ? mpi_failed(ctx, error) : WEFT_OK;
+    return count < 0 ? mpi_failed(ctx, error) : own;
 }
 
 static weft_status poll_behind(weft_context *ctx, bool wait, bool *over) {

@@ -10,10 +10,13 @@
 
 enum {
     COPY_ALIGNMENT = 256, /* the smallest alignment of device memory */
-    SMALL_BYTES = COPY_ALIGNMENT
+    SMALL_BYTES = COPY_ALIGNMENT,
+    NESTED = 3 /* calls inside of one another that have scratch memory each */
 };
 
-static const char small_copies; /* its address is the key of the scratch memory that holds them */
+/* Addresses are the keys of the scratch memory that holds them. A call that is made by another one,
+ * on the same GPU, may not use that one's. */
+static const char small_copies[NESTED];
 
 /* A call while it runs: where its arrays are. */
 typedef struct visit {
@@ -24,7 +27,9 @@ typedef struct visit {
     void *copy[WI_CALL_ARRAYS]; /* its copy on the device, or NULL */
     bool owned[WI_CALL_ARRAYS]; /* the copy must be freed */
     size_t parts;               /* run so far */
-    bool uncut;                 /* more arrays than staging can cut: all are copied whole */
+    unsigned depth;             /* in calls of the GPU that have small copies */
+    bool has_small;
+    bool uncut; /* more arrays than staging can cut: all are copied whole */
 } visit;
 
 static size_t dense_bytes(const wi_array *a) {
@@ -70,11 +75,15 @@ static int owner_of(const visit *v, int k) {
 /* Small copies are in scratch memory that the context keeps, so that the call allocates nothing. */
 static weft_status take_small(weft_context *ctx, visit *v, int k) {
     void *scratch;
-    const weft_status status =
-        wi_gpu_scratch(ctx, &small_copies, (size_t)WI_CALL_ARRAYS * SMALL_BYTES, &scratch);
-    if (status == WEFT_OK)
-        v->copy[k] = (char *)scratch + k * SMALL_BYTES;
-    return status;
+    const weft_status status = wi_gpu_scratch(ctx, &small_copies[v->depth],
+                                              (size_t)WI_CALL_ARRAYS * SMALL_BYTES, &scratch);
+    if (status != WEFT_OK)
+        return status;
+    v->copy[k] = (char *)scratch + k * SMALL_BYTES;
+    if (!v->has_small)
+        wi_gpu_nest(ctx, 1);
+    v->has_small = true;
+    return WEFT_OK;
 }
 
 static weft_status take_copy(weft_context *ctx, visit *v, int k) {
@@ -84,7 +93,7 @@ static weft_status take_copy(weft_context *ctx, visit *v, int k) {
         v->copy[k] = (void *)(uintptr_t)((k + 1) * COPY_ALIGNMENT); /* never dereferenced */
         return WEFT_OK;
     }
-    if (bytes <= SMALL_BYTES)
+    if (bytes <= SMALL_BYTES && v->depth < NESTED)
         return take_small(ctx, v, k);
     const weft_status status = wi_gpu_alloc(ctx, &v->copy[k], bytes);
     v->owned[k] = status == WEFT_OK;
@@ -147,6 +156,8 @@ static weft_status close_copies(weft_context *ctx, visit *v, weft_status status)
         const weft_status freed = v->owned[k] ? wi_gpu_free(ctx, v->copy[k]) : WEFT_OK;
         status = status == WEFT_OK ? freed : status;
     }
+    if (v->has_small)
+        wi_gpu_nest(ctx, -1);
     return status;
 }
 
@@ -269,7 +280,7 @@ static weft_status run_on_neighbours(weft_context *ctx, wi_call *call, wi_part_r
                        "%s: %s is host memory, which cannot take part in a stream capture; pass "
                        "device memory",
                        call->name, call->array[first].name);
-    visit v = {.call = call, .run = run, .user = user};
+    visit v = {.call = call, .run = run, .user = user, .depth = wi_gpu_nest(ctx, 0)};
     memcpy(v.host, host, (size_t)call->count * sizeof *host);
     v.uncut = count_streamed(&v) > WI_MAX_OPERANDS;
     return run_mirrored(ctx, &v);

@@ -210,11 +210,52 @@ static void partly_written(weft_context *ctx) {
         assert_int_equal(y[i], TEST_POISON);
 }
 
+/* Calls that are made by calls, on small host arrays of their own: nobody's copies are another's.
+ */
+enum {
+    DEEPEST = 5
+};
+
+static weft_status nest(weft_context *ctx, unsigned depth);
+
+static weft_status inside(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    const unsigned depth = *(const unsigned *)user;
+    uint8_t x[8];
+    (void)call;
+    weft_status status = nest(ctx, depth + 1);
+    if (status == WEFT_OK)
+        status = weft_copy(ctx, x, part->p[0], sizeof x);
+    for (size_t i = 0; i < sizeof x; i++)
+        x[i]++;
+    return status == WEFT_OK ? weft_copy(ctx, part->p[1], x, sizeof x) : status;
+}
+
+static weft_status nest(weft_context *ctx, unsigned depth) {
+    uint8_t x[8], y[8];
+    memset(x, (int)(10 * depth), sizeof x);
+    memset(y, TEST_POISON, sizeof y);
+    wi_call call = pair(wi_elements("x", x, sizeof x, WEFT_U8, WI_IN | WI_WHOLE),
+                        wi_elements("y", y, sizeof y, WEFT_U8, WI_OUT | WI_WHOLE));
+    if (depth > DEEPEST)
+        return WEFT_OK;
+    weft_status status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK)
+        status = wi_call_run(ctx, &call, inside, &depth);
+    for (size_t i = 0; i < sizeof y; i++)
+        assert_int_equal(y[i], 10 * depth + 1);
+    return status;
+}
+
+static void nested(weft_context *ctx) {
+    for (int turn = 0; turn < 2; turn++)
+        assert_int_equal(nest(ctx, 0), WEFT_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrays),      cmocka_unit_test(test_pairs),
         TEST_ON_EACH_PLACE(matrices),       TEST_ON_EACH_PLACE(sharing),
-        TEST_ON_EACH_PLACE(partly_written),
+        TEST_ON_EACH_PLACE(partly_written), TEST_ON_EACH_PLACE(nested),
     };
     return cmocka_run_group_tests_name("call", tests, NULL, NULL);
 }

@@ -44,6 +44,11 @@ weft_status wi_gpu_release(weft_context *ctx);
  * outgrown are kept until the context closes, so that a captured graph stays valid. */
 weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p);
 
+/* Adds `change` to the number of calls that hold scratch memory for small copies of their arrays,
+ * one inside of another, on all contexts of this GPU that share their memory; returns what it was.
+ */
+unsigned wi_gpu_nest(weft_context *ctx, int change);
+
 /* Device memory with a copy of `bytes` bytes of host memory, for a table that is kept until the
  * context closes; does not become part of a graph that is captured. wi_gpu_drop_table, before the
  * context closes, waits for the stream and frees it. */
@@ -146,6 +151,7 @@ struct wi_gpu {
     void *outgrown[WI_SCRATCH_BLOCKS *
                    WI_SCRATCH_GROWTHS]; /* blocks that were replaced by larger ones */
     size_t outgrown_count;
+    unsigned nested;    /* wi_gpu_nest */
     struct wi_reserve { /* the memory of wi_gpu_reserve; p is NULL without */
         char *p;
         size_t bytes, used;

@@ -261,6 +261,12 @@ weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, voi
     return status;
 }
 
+unsigned wi_gpu_nest(weft_context *ctx, int change) {
+    const unsigned before = ctx->gpu->nested;
+    ctx->gpu->nested = before + (unsigned)change;
+    return before;
+}
+
 weft_status wi_gpu_keep_table(weft_context *ctx, void **p, const void *from, size_t bytes) {
     return take_filled(ctx, from, bytes, p);
 }

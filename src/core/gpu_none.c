@@ -62,6 +62,12 @@ weft_status wi_gpu_free(weft_context *ctx, void *p) {
     return refuse(ctx);
 }
 
+unsigned wi_gpu_nest(weft_context *ctx, int change) {
+    (void)ctx;
+    (void)change;
+    return 0;
+}
+
 weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p) {
     (void)key;
     (void)bytes;
