@@ -112,6 +112,13 @@ test_refusals() {
     expect 2 'option --ordering: .*a.npy is a dense matrix' "$@" "$a" --ordering amd
     expect 2 'option --repeat: .*a.npy is a dense matrix' "$@" "$a" --repeat 2
     expect 2 'option --spd: .*one.mtx is a sparse matrix' "$@" "$folder/one.mtx" --spd
+    expect 0 'in f32' "$weft" solve "$folder/one.mtx" --precision mixed
+    expect 0 '"factor_type": "f32"' "$weft" solve "$folder/one.mtx" --precision mixed --json
+    expect 0 '"factor_type": "f64"' "$weft" solve "$folder/one.mtx" --json
+    printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '2 2 3' '1 1 1' '2 1 0.999999999' \
+        '2 2 1' >"$folder/near.mtx"
+    expect 0 'in f64 because f32 was not enough' "$weft" solve "$folder/near.mtx" --precision mixed
+    expect 1 'options.precision is 3' "$@" "$folder/one.mtx" --precision tf32
     expect 0 'backward 0 by components' "$weft" solve "$folder/one.mtx" --exact
     expect 2 'option --variant: ' "$@" "$a" --variant up_looking
     expect 1 'none.npy|No such file' "$@" "$folder/missing.npy"
