@@ -112,6 +112,18 @@ test_refusals() {
     expect 2 'option --ordering: .*a.npy is a dense matrix' "$@" "$a" --ordering amd
     expect 2 'option --repeat: .*a.npy is a dense matrix' "$@" "$a" --repeat 2
     expect 2 'option --spd: .*one.mtx is a sparse matrix' "$@" "$folder/one.mtx" --spd
+    expect 0 'in f32' "$weft" solve "$folder/one.mtx" --precision mixed
+    expect 0 '"factor_type": "f32"' "$weft" solve "$folder/one.mtx" --precision mixed --json
+    expect 0 '"factor_type": "f64"' "$weft" solve "$folder/one.mtx" --json
+    { # ones, and a little on the diagonal that f32 does not see
+        printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '20 20 210'
+        for ((j = 1; j <= 20; j++)); do
+            printf '%s\n' "$j $j 1.000000001"
+            for ((i = j + 1; i <= 20; i++)); do printf '%s\n' "$i $j 1"; done
+        done
+    } >"$folder/near.mtx"
+    expect 0 'in f64 because f32 was not enough' "$weft" solve "$folder/near.mtx" --precision mixed
+    expect 1 'options.precision is 3' "$@" "$folder/one.mtx" --precision tf32
     expect 0 'backward 0 by components' "$weft" solve "$folder/one.mtx" --exact
     expect 2 'option --variant: ' "$@" "$a" --variant up_looking
     expect 1 'none.npy|No such file' "$@" "$folder/missing.npy"

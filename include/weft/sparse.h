@@ -3,7 +3,7 @@
 #ifndef WEFT_SPARSE_H
 #define WEFT_SPARSE_H
 
-#include "weft/core.h"
+#include "weft/solve.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -199,6 +199,15 @@ typedef struct weft_chol_options {
      * weft_chol_factor refuses the matrix and names the column. NaN, and 1 or more, are WEFT_EARG.
      */
     double perturbation;
+    /* In which type L is computed and kept. FULL: f64. MIXED: f32, which is half the memory; the
+     * panels and products are of f32, pivots, D, right-hand sides and x of f64. Every solution is
+     * refined until it is as accurate as with FULL, by up to 10 steps or as many as are asked for,
+     * where these do not converge with GMRES (each cycle one step more); where that fails too, and
+     * where the factorization fails in f32, A is factored in f64 after all, the plan does so from
+     * then on, and report->fell_back says so. So weft_chol_factor and weft_chol_solve then take
+     * memory: that of FULL in place of what L had. AUTO, the default, is FULL; others are
+     * WEFT_EUNSUPPORTED. */
+    weft_precision precision;
 } weft_chol_options;
 
 /* Facts about a factorization. Set `size` to sizeof(weft_chol_report). */
@@ -258,6 +267,8 @@ typedef struct weft_chol_report {
     size_t pairs;     /* pivots of two columns: one eigenvalue above 0 and one below each */
     /* Steps of GMRES in the latest weft_chol_solve, over all right-hand sides. */
     size_t krylov_steps;
+    weft_type factor_type; /* of L: WEFT_F64; with precision MIXED WEFT_F32, unless it fell back */
+    int fell_back;         /* 1: precision MIXED was tried, and f32 was not accurate enough */
 } weft_chol_report;
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before

@@ -20,21 +20,22 @@ static PyObject *capsule_of(weft_chol *plan) {
 }
 
 /* chol_analyze(context, matrix, ordering or None, permutation or None, seconds, kind, signs or
- * None, perturbation) */
+ * None, perturbation, precision) */
 static PyObject *analyze(PyObject *module, PyObject *args) {
     (void)module;
     wp_context *c;
     PyObject *capsule, *given[2];
-    int kind;
+    int kind, precision;
     weft_chol_options options = {.size = sizeof options};
     wp_array a[2];
-    if (!PyArg_ParseTuple(args, "O&OzOdiOd:chol_analyze", wp_take_context, &c, &capsule,
+    if (!PyArg_ParseTuple(args, "O&OzOdiOdi:chol_analyze", wp_take_context, &c, &capsule,
                           &options.ordering, &given[0], &options.ordering_seconds, &kind, &given[1],
-                          &options.perturbation) ||
+                          &options.perturbation, &precision) ||
         !wp_take_all(given, "aa", a, c))
         return NULL;
     options.permutation = a[0].p;
     options.kind = (weft_chol_kind)kind;
+    options.precision = (weft_precision)precision;
     options.signs = a[1].p;
     weft_chol *plan = NULL;
     weft_status status = WEFT_EARG;
@@ -124,7 +125,7 @@ static PyObject *report(PyObject *module, PyObject *args) {
         return NULL;
     return Py_BuildValue(
         "{s:n,s:n,s:n,s:d,s:s,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:n,s:d,s:n,s:n,s:n,s:n,"
-        "s:n,s:n}",
+        "s:n,s:n,s:s,s:O}",
         "n", (Py_ssize_t)r.n, "nnz_a", (Py_ssize_t)r.nnz_a, "nnz_l", (Py_ssize_t)r.nnz_l, "flops",
         r.flops, "ordering", r.ordering, "supernodes", (Py_ssize_t)r.supernodes, "tree_height",
         (Py_ssize_t)r.tree_height, "largest_front", (Py_ssize_t)r.largest_front, "bytes_needed",
@@ -134,7 +135,9 @@ static PyObject *report(PyObject *module, PyObject *args) {
         "refinements", (Py_ssize_t)r.refinements, "forward_estimate", r.forward_estimate, "stalled",
         (Py_ssize_t)r.stalled, "krylov_steps", (Py_ssize_t)r.krylov_steps, "positive",
         (Py_ssize_t)r.positive, "negative", (Py_ssize_t)r.negative, "perturbed",
-        (Py_ssize_t)r.perturbed, "pairs", (Py_ssize_t)r.pairs);
+        (Py_ssize_t)r.perturbed, "pairs", (Py_ssize_t)r.pairs, "factor_type",
+        r.factor_type == WEFT_F32 ? "float32" : "float64", "fell_back",
+        r.fell_back ? Py_True : Py_False);
 }
 
 /* chol_condition(context, plan, matrix): an estimate of the condition number */

@@ -232,6 +232,21 @@ def test_sparse(rng, tmp_path):
         weft.sparse.read(tmp_path / "nothing.mtx")
 
 
+def test_sparse_mixed(rng):
+    sparse = pytest.importorskip("scipy.sparse")
+    a = laplace(7).tocsc()
+    b = rng.normal(size=(49, 2))
+    for factor in weft.sparse.cholesky(a, precision="mixed"), weft.sparse.ldlt(a, precision="mixed"):
+        x = factor.solve(b)
+        assert np.abs(a @ x - b).max() < 1e-14 * np.abs(x).max()
+        assert factor.report["factor_type"] == "float32" and not factor.report["fell_back"]
+    hard = sparse.csc_matrix(np.ones((20, 20)) + 1e-9 * np.eye(20))
+    factor = weft.sparse.cholesky(hard, precision="mixed")
+    assert factor.report["factor_type"] == "float64" and factor.report["fell_back"]
+    with pytest.raises(ValueError):
+        weft.sparse.cholesky(a, precision="half")
+
+
 def test_sparse_ldlt(rng):
     sparse = pytest.importorskip("scipy.sparse")
     h = laplace(9)

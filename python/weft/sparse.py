@@ -12,6 +12,7 @@ from ._context import current
 _STORAGES = {"general": 0, "lower": 1, "upper": 2, "full": 3}
 _FORMS = {"csc": 0, "csr": 1}
 _PARTS = {"A": 0, "L": 1, "Lt": 2}
+_PRECISIONS = {"full": 1, "mixed": 2}
 _KINDS = {"definite": 0, "quasidefinite": 1, "indefinite": 2}
 
 
@@ -195,22 +196,45 @@ class _Bar:
             self.bar.close()
 
 
-def cholesky(a, *, ordering=None, permutation=None, storage="full", progress=None, seconds=0.0):
+def cholesky(
+    a,
+    *,
+    ordering=None,
+    permutation=None,
+    storage="full",
+    progress=None,
+    seconds=0.0,
+    precision="full",
+):
     """Factors a symmetric positive definite matrix of scipy.sparse; see Factor.
 
     ordering: "natural", "given" (by `permutation`), "rcm", "md", "mmd", "amd", "nd", "dissect" or
     "best" (what None means). progress: a function of the fraction done, which may raise an exception
-    to stop; or True: a bar of tqdm, where it is installed.
+    to stop; or True: a bar of tqdm, where it is installed. precision: "mixed" computes L in float32,
+    in half the memory, and refines every solution to float64; where that does not serve, it falls
+    back to float64, and `report["fell_back"]` says so.
     """
-    return _factored(Matrix.of(a, storage), (0, None, 0.0), progress, ordering, permutation, seconds)
+    return _factored(
+        Matrix.of(a, storage), (0, None, 0.0), progress, ordering, permutation, seconds, precision
+    )
 
 
-def _factored(matrix, pivots, progress=None, ordering=None, permutation=None, seconds=0.0):
+def _factored(
+    matrix,
+    pivots,
+    progress=None,
+    ordering=None,
+    permutation=None,
+    seconds=0.0,
+    precision="full",
+):
+    if precision not in _PRECISIONS:
+        raise ValueError('precision is "full" or "mixed"')
     if permutation is not None:
         permutation = np.ascontiguousarray(permutation, np.int64)
         ordering = ordering or "given"
     plan = _core.chol_analyze(
-        current(), matrix._handle, ordering, permutation, seconds, *pivots
+        current(), matrix._handle, ordering, permutation, seconds, *pivots, _PRECISIONS[precision]
     )
     return Factor(matrix, plan).factor(progress=progress)
 

@@ -52,6 +52,7 @@ def cholesky(
     storage: str = "full",
     progress: _Progress = None,
     seconds: float = 0.0,
+    precision: str = "full",
 ) -> Factor: ...
 def ldlt(
     a: Any,

@@ -35,6 +35,7 @@ typedef struct solving {
     weft_sparse *matrix;
     weft_chol *plan;
     weft_chol_kind kind;
+    weft_precision precision;
     wi_rhs b, x;
     wi_rhs rounding; /* for b = A 1: first the rounding error of b, then A \ that error */
     size_t repeats;
@@ -76,11 +77,12 @@ static int show_progress(void *user, double done) {
     return 0;
 }
 
-static wi_exit check_options(const wi_arguments *args, size_t *repeats, weft_chol_kind *kind) {
+static wi_exit check_options(solving *s) {
+    const wi_arguments *const args = s->args;
     const char *const repeat = wi_value(args, &repeat_option), *const rhs =
                                                                    wi_value(args, &wi_rhs_option);
-    *repeats = 1;
-    if (repeat && (!wi_read_count(repeat, repeats) || *repeats == 0))
+    s->repeats = 1;
+    if (repeat && (!wi_read_count(repeat, &s->repeats) || s->repeats == 0))
         return wi_usage(args->command, "option --repeat: \"%s\" is not a count from 1; write 5",
                         repeat);
     if (rhs && strcmp(rhs, "-") == 0 && strcmp(args->operand[0], "-") == 0)
@@ -98,14 +100,17 @@ static wi_exit check_options(const wi_arguments *args, size_t *repeats, weft_cho
     }
     wi_exit result = wi_check_meaning(args);
     if (result == WI_EXIT_OK)
-        result = wi_check_kind(args, kind);
+        result = wi_check_kind(args, &s->kind);
+    if (result == WI_EXIT_OK)
+        result = wi_check_precision(args, &s->precision);
     return result == WI_EXIT_OK ? wi_check_ordering(args) : result;
 }
 
 static wi_exit prepare(solving *s) {
     const weft_chol_options options = {.size = sizeof options,
                                        .ordering = wi_value(s->args, &wi_ordering_option),
-                                       .kind = s->kind};
+                                       .kind = s->kind,
+                                       .precision = s->precision};
     const size_t n = weft_sparse_rows(s->matrix);
     weft_chol_report report = {.size = sizeof report};
     wi_exit result = wi_given(s->args, &wi_rhs_option)
@@ -216,6 +221,8 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_count(&json, "refinements", report->refinements);
     wi_json_count(&json, "stalled", report->stalled);
     wi_json_count(&json, "krylov_steps", report->krylov_steps);
+    wi_json_string(&json, "factor_type", weft_type_name(report->factor_type));
+    wi_json_count(&json, "fell_back", (size_t)report->fell_back);
     wi_json_count(&json, "positive", report->positive);
     wi_json_count(&json, "negative", report->negative);
     wi_json_count(&json, "perturbed", report->perturbed);
@@ -261,9 +268,11 @@ static void print_report(const solving *s, const weft_chol_report *report) {
                   wi_format_bytes((double)most_resident(), b));
     wi_print_line(to, WI_BEHIND_LABEL, "analyze   %s",
                   wi_format_seconds(report->analyze_seconds, a));
-    wi_print_line(to, WI_BEHIND_LABEL, "factor    %s, %.3g flops, %.3g GF/s, by %s on %s",
+    wi_print_line(to, WI_BEHIND_LABEL, "factor    %s, %.3g flops, %.3g GF/s, by %s on %s, in %s%s",
                   wi_format_seconds(report->factor_seconds, a), report->flops, gflops(report),
-                  weft_used(s->ctx, "sparse"), weft_place(s->ctx));
+                  weft_used(s->ctx, "sparse"), weft_place(s->ctx),
+                  weft_type_name(report->factor_type),
+                  report->fell_back ? " because f32 was not enough" : "");
     print_pivots(s, to, report);
     if (report->krylov_steps > 0)
         snprintf(krylov, sizeof krylov, ", %zu of GMRES", report->krylov_steps);
@@ -313,7 +322,7 @@ static wi_exit check_storage(const wi_arguments *args, bool dense) {
     static const wi_option *const of_sparse[] = {&wi_kind_option, &wi_ordering_option,
                                                  &wi_half_option, &wi_symmetry_tolerance_option,
                                                  &repeat_option,  NULL};
-    static const wi_option *const of_dense[] = {&wi_spd_option, &wi_precision_option, NULL};
+    static const wi_option *const of_dense[] = {&wi_spd_option, NULL};
     for (const wi_option *const *at = dense ? of_sparse : of_dense; *at; at++)
         if (wi_given(args, *at))
             return wi_usage(args->command, "option --%s: %s is a %s; leave it out", (*at)->name,
@@ -326,7 +335,7 @@ static wi_exit check_storage(const wi_arguments *args, bool dense) {
 static wi_exit execute(const wi_arguments *args) {
     solving s = {.args = args};
     bool dense = false;
-    wi_exit result = check_options(args, &s.repeats, &s.kind);
+    wi_exit result = check_options(&s);
     if (result == WI_EXIT_OK)
         result = wi_is_dense(args, &dense);
     if (result == WI_EXIT_OK)
@@ -371,7 +380,8 @@ const wi_command wi_solve_command = {
         "how accurate X is. Without --rhs B is A times a column of ones. A dense matrix, "
         ".npy of f64 or f32 in either order, is solved by elimination with row pivoting "
         "or, with --spd, by Cholesky factorization, and always refined; --precision mixed "
-        "factors f64 in f32; --exact refines with exact residuals, those of sparse matrices "
+        "factors f64 in f32, sparse matrices too; --exact refines with exact residuals, those of "
+        "sparse matrices "
         "too, so that X is the exact solution, rounded; --variant takes direct or mixed there. On "
         "place gpus large dense "
         "matrices are factored by all GPUs; on place mpi, without --spd, by all ranks, each of "

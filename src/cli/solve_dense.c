@@ -10,7 +10,6 @@
 #include "cli/ranks.h"
 #include "cli/rhs.h"
 #include "cli/text.h"
-#include "weft/solve.h"
 
 static const char *const precisions[] = {"auto", "full", "mixed", "tf32", "bf16", "f16"};
 
@@ -28,7 +27,7 @@ const wi_option wi_spd_option = {.name = "spd", .help = "A.npy is symmetric posi
 const wi_option wi_precision_option = {
     .name = "precision",
     .value = "HOW",
-    .help = "of A.npy's factors: auto, full, mixed, tf32, bf16 or f16; default auto",
+    .help = "of the factors: auto, full or mixed; of A.npy's also tf32, bf16 or f16; default auto",
     .list = list_precisions};
 
 const wi_option wi_exact_solution_option = {
@@ -63,18 +62,22 @@ wi_exit wi_is_dense(const wi_arguments *args, bool *dense) {
     return WI_EXIT_OK;
 }
 
-static wi_exit read_options(dense_solving *d) {
-    const char *const precision = wi_value(d->args, &wi_precision_option);
-    d->options = (weft_solve_options){.size = sizeof d->options,
-                                      .exact = wi_given(d->args, &wi_exact_solution_option)};
-    for (int k = 0; precision && k < PRECISIONS; k++) {
-        if (strcmp(precision, precisions[k]) == 0) {
-            d->options.precision = (weft_precision)k;
+wi_exit wi_check_precision(const wi_arguments *args, weft_precision *precision) {
+    const char *const asked = wi_value(args, &wi_precision_option);
+    *precision = WEFT_PRECISION_AUTO;
+    for (int k = 0; asked && k < PRECISIONS; k++) {
+        if (strcmp(asked, precisions[k]) == 0) {
+            *precision = (weft_precision)k;
             return WI_EXIT_OK;
         }
     }
-    return precision ? wi_usage_word(d->args->command, "precision", precision, list_precisions)
-                     : WI_EXIT_OK;
+    return asked ? wi_usage_word(args->command, "precision", asked, list_precisions) : WI_EXIT_OK;
+}
+
+static wi_exit read_options(dense_solving *d) {
+    d->options = (weft_solve_options){.size = sizeof d->options,
+                                      .exact = wi_given(d->args, &wi_exact_solution_option)};
+    return wi_check_precision(d->args, &d->options.precision);
 }
 
 /* ---- files ---- */

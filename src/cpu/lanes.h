@@ -59,6 +59,19 @@ WI_INLINE wi_floats wi_plus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
 #endif
 }
 
+/* c - a b, rounded once. */
+WI_INLINE wi_floats wi_minus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
+#if defined(__AVX512F__)
+    return (wi_floats)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+    return (wi_floats)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    for (int k = 0; k < WI_VECTOR_BYTES / 4; k++)
+        c[k] = fmaf(-a[k], b[k], c[k]);
+    return c;
+#endif
+}
+
 /* A vector at any address. Loads and stores through memcpy use integer types, and GCC 12 then moves
  * sums from vector registers to memory. */
 typedef double wi_doubles_there
@@ -70,6 +83,16 @@ WI_INLINE wi_doubles wi_load(const double *p) {
 
 WI_INLINE void wi_store(double *p, wi_doubles v) {
     *(wi_doubles_there *)p = v;
+}
+
+typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), aligned(4), may_alias));
+
+WI_INLINE wi_floats wi_load_f32(const float *p) {
+    return *(const wi_floats_there *)p;
+}
+
+WI_INLINE void wi_store_f32(float *p, wi_floats v) {
+    *(wi_floats_there *)p = v;
 }
 
 /* Unlike the C library's, has no branch for negative x. */
@@ -128,6 +151,51 @@ WI_INLINE void wi_store_lanes(void *p, wi_lanes lanes, wi_doubles v) {
         to[0] = v[0];
     if (lanes[1])
         to[1] = v[1];
+#endif
+}
+
+/* The same for f32. */
+#if defined(__AVX512F__)
+typedef __mmask16 wi_lanes_f32;
+#else
+typedef int32_t wi_lanes_f32 __attribute__((vector_size(WI_VECTOR_BYTES)));
+#endif
+
+WI_INLINE wi_lanes_f32 wi_lanes_between_f32(int64_t first, int64_t end) {
+#if defined(__AVX512F__)
+    return (wi_lanes_f32)(((1u << end) - 1) & ~((1u << first) - 1));
+#elif defined(__AVX2__)
+    const wi_lanes_f32 lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    return (lane >= (int32_t)first) & (lane < (int32_t)end);
+#else
+    const wi_lanes_f32 lane = {0, 1, 2, 3};
+    return (lane >= (int32_t)first) & (lane < (int32_t)end);
+#endif
+}
+
+WI_INLINE wi_floats wi_load_lanes_f32(const float *p, wi_lanes_f32 lanes) {
+#if defined(__AVX512F__)
+    return (wi_floats)_mm512_maskz_loadu_ps(lanes, p);
+#elif defined(__AVX2__)
+    return (wi_floats)_mm256_maskload_ps(p, (__m256i)lanes);
+#else
+    wi_floats v = {0};
+    for (int k = 0; k < WI_VECTOR_BYTES / 4; k++)
+        v[k] = lanes[k] ? p[k] : 0;
+    return v;
+#endif
+}
+
+WI_INLINE void wi_store_lanes_f32(float *p, wi_lanes_f32 lanes, wi_floats v) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_ps(p, lanes, (__m512)v);
+#elif defined(__AVX2__)
+    _mm256_maskstore_ps(p, (__m256i)lanes, (__m256)v);
+#else
+    for (int k = 0; k < WI_VECTOR_BYTES / 4; k++) {
+        if (lanes[k])
+            p[k] = v[k];
+    }
 #endif
 }
 

@@ -202,6 +202,11 @@ static weft_status check_kind(weft_context *ctx, const weft_sparse *matrix,
                        "%s: options.kind is %d; it is WEFT_CHOL_DEFINITE, WEFT_CHOL_QUASIDEFINITE "
                        "or WEFT_CHOL_INDEFINITE",
                        name, (int)options->kind);
+    if ((unsigned)options->precision > WEFT_PRECISION_MIXED)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: options.precision is %d; sparse matrices are factored in "
+                       "WEFT_PRECISION_FULL or WEFT_PRECISION_MIXED",
+                       name, (int)options->precision);
     if (!(options->perturbation < 1))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: options.perturbation is %g; give the share of the largest entry below "
@@ -235,6 +240,8 @@ static weft_status keep_kind(weft_context *ctx, const weft_sparse *matrix,
     weft_status status = WEFT_OK;
     plan->kind = options->kind;
     plan->perturbation = options->perturbation;
+    plan->precision = options->precision;
+    plan->narrow = options->precision == WEFT_PRECISION_MIXED;
     if (options->kind != WEFT_CHOL_QUASIDEFINITE || !options->signs || n == 0)
         return WEFT_OK;
     status = wi_chol_take_signs(ctx, name, plan, n);

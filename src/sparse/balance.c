@@ -7,23 +7,25 @@
 
 #include "sparse/chol_device.h"
 
-/* If the diagonal is between these, products and quotients of the numbers of A, L, b and x stay in
- * the range of double. */
-static const double least_diagonal = 0x1p-200, most_diagonal = 0x1p200;
+/* If the diagonal is between this and its reciprocal, products and quotients of the numbers of A,
+ * L, b and x stay in the range of double. */
+static const double most_diagonal = 0x1p200;
 
-/* Is a number on the diagonal outside the range? Only the diagonal is read: in a positive definite
- * matrix no entry is larger than the largest on the diagonal. */
-static bool is_extreme(const weft_sparse *matrix) {
-    double least = most_diagonal, most = 0;
-    if (wi_within((size_t)matrix->start[matrix->cols], matrix->value, least_diagonal,
-                  most_diagonal))
+/* The same for an L of floats. */
+static const double most_narrow = 0x1p40;
+
+/* Is a number on the diagonal outside of 1 / limit ... limit? Only the diagonal is read: in a
+ * positive definite matrix no entry is larger than the largest on the diagonal. */
+static bool is_extreme(const weft_sparse *matrix, double limit) {
+    double least = limit, most = 0;
+    if (wi_within((size_t)matrix->start[matrix->cols], matrix->value, 1 / limit, limit))
         return false;
     for (size_t j = 0; j < matrix->cols; j++) {
         const double d = wi_sparse_diagonal(matrix, (int64_t)j);
         least = d > 0 && d < least ? d : least;
         most = d > most ? d : most;
     }
-    return least < least_diagonal || most > most_diagonal;
+    return least < 1 / limit || most > limit;
 }
 
 /* ---- scaling so that the largest entries of all columns are near 1 ---- */
@@ -78,7 +80,7 @@ void wi_equilibrate(const weft_sparse *matrix, int32_t *power, int32_t *most) {
 }
 
 /* Do the largest entries of the columns differ much, or is one near the limits? */
-static bool is_uneven(const weft_sparse *matrix, int32_t *power, int32_t *most) {
+static bool is_uneven(const weft_sparse *matrix, double limit, int32_t *power, int32_t *most) {
     int32_t low = INT32_MAX, high = INT32_MIN;
     for (size_t j = 0; j < matrix->cols; j++)
         power[j] = 0;
@@ -87,8 +89,7 @@ static bool is_uneven(const weft_sparse *matrix, int32_t *power, int32_t *most) 
         low = most[j] != INT32_MIN && most[j] < low ? most[j] : low;
         high = most[j] > high ? most[j] : high;
     }
-    return low <= high &&
-           (high - low > most_apart || low < ilogb(least_diagonal) || high > ilogb(most_diagonal));
+    return low <= high && (high - low > most_apart || low < -ilogb(limit) || high > ilogb(limit));
 }
 
 /* ---- the plan's matrix ---- */
@@ -119,7 +120,9 @@ static int32_t *room_of(const weft_context *ctx, const weft_chol *plan) {
 
 /* Does the matrix have to be scaled? What finds out for L D Lt borrows `room`. */
 static bool is_to_be_scaled(const weft_chol *plan, const weft_sparse *matrix, int32_t *room) {
-    return wi_chol_has_d(plan) ? is_uneven(matrix, room, room + matrix->cols) : is_extreme(matrix);
+    const double limit = plan->narrow ? most_narrow : most_diagonal;
+    return wi_chol_has_d(plan) ? is_uneven(matrix, limit, room, room + matrix->cols)
+                               : is_extreme(matrix, limit);
 }
 
 weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan,

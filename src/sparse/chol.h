@@ -85,7 +85,7 @@ typedef struct wi_pivots {
 /* ---- memory for the values: numbers.c ---- */
 
 /* L is stored by supernodes: supernode s has a panel of height x columns, in blocks of columns
- * (wi_block_column), that begins at l + panel[s]. Row r of the panel is row
+ * (wi_block_column_at), that begins at l + panel[s]. Row r of the panel is row
  * symbolic.rows[rows_at[s] + r] of L; entries above the diagonal are undefined. */
 typedef struct wi_numbers {
     wi_cut cut;
@@ -100,10 +100,10 @@ typedef struct wi_numbers {
     wi_stack_offset *update, *part; /* for each supernode; `part` is not used if cut.alone */
     wi_task *tasks;
     int64_t *tops;
-    double *l;
-    double *stack; /* the memory described by cut.update */
-    double *rooms; /* for packed rows: room_entries for each thread during tasks, later all of it
-                      for the tops */
+    void *l;     /* these three of floats if the plan is `narrow`, else of doubles */
+    void *stack; /* the memory described by cut.update */
+    void *rooms; /* for packed rows: room_entries for each thread during tasks, later all of it for
+                    the tops */
     int64_t room_entries;
     double *solve; /* all memory of a solve, for `rhs` right-hand sides */
     void *scratch; /* of the teaching rungs; NULL until one of them has factored */
@@ -132,7 +132,7 @@ typedef struct wi_solve_room {
     double *stack; /* parts as in cut.part, each times rhs */
     double *front; /* front_entries for each thread */
     int64_t front_entries;
-    double *krylov; /* for the kinds with D: krylov.c has it */
+    double *krylov; /* if the plan may need GMRES: krylov.c has it */
 } wi_solve_room;
 size_t wi_krylov_entries(const weft_chol *plan);
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
@@ -141,6 +141,9 @@ wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
  * threads. */
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs);
 void wi_numbers_free(wi_numbers *numbers);
+
+/* From now on L is of doubles: gives back what is sized for floats, and takes it anew. */
+weft_status wi_numbers_widen(weft_context *ctx, const char *call, weft_chol *plan);
 
 /* Updates the report's peak of the memory held. */
 void wi_numbers_note_peak(weft_chol *plan);
@@ -222,8 +225,11 @@ typedef enum wi_chol_state {
 
 struct weft_chol {
     weft_chol_kind kind;
-    double perturbation; /* as in weft_chol_options */
-    uint64_t *negative;  /* a bit for each column of the caller: signs; NULL: none given */
+    weft_precision precision; /* AUTO, FULL or MIXED, as in weft_chol_options */
+    bool narrow;              /* L, where it is or will be, is of floats */
+    double condition;         /* of the matrix as factored, for L of floats; 0: not known yet */
+    double perturbation;      /* as in weft_chol_options */
+    uint64_t *negative;       /* a bit for each column of the caller: signs; NULL: none given */
     wi_symbolic symbolic;
     uint64_t fingerprint; /* of the pattern that was analyzed */
     weft_chol_report report;
@@ -239,10 +245,27 @@ struct weft_chol {
     double told; /* the share of work done when progress was last reported */
 };
 
-/* Column j of the panel of supernode s; its row i, i >= j, is at [i]. */
+/* Where column j of the panel of supernode s is in L; its row i, i >= j, comes i numbers later. */
+static inline int64_t wi_chol_column_at(const weft_chol *plan, int64_t s, int64_t j) {
+    return plan->numbers.panel[s] + wi_block_column_at(wi_super_height(&plan->symbolic, s), j);
+}
+
+/* That column, of a factor of doubles, and of one of floats. */
 static inline double *wi_chol_column(const weft_chol *plan, int64_t s, int64_t j) {
-    return wi_block_column(plan->numbers.l + plan->numbers.panel[s],
-                           wi_super_height(&plan->symbolic, s), j);
+    return (double *)plan->numbers.l + wi_chol_column_at(plan, s, j);
+}
+static inline float *wi_chol_narrow_column(const weft_chol *plan, int64_t s, int64_t j) {
+    return (float *)plan->numbers.l + wi_chol_column_at(plan, s, j);
+}
+
+/* The bytes of a number of L. */
+static inline size_t wi_chol_number(const weft_chol *plan) {
+    return plan->narrow ? sizeof(float) : sizeof(double);
+}
+
+/* The bytes of L. */
+static inline size_t wi_chol_factor_bytes(const weft_chol *plan) {
+    return plan->symbolic.factor_bytes / sizeof(double) * wi_chol_number(plan);
 }
 
 /* The power of two by which row and column i of the caller's matrix are scaled. */
@@ -297,7 +320,7 @@ typedef struct wi_chol_args {
 
 extern const wi_ladder wi_sparse_ladder;
 
-/* The misfit of rungs that compute L Lt alone. */
+/* The misfit of rungs that compute L Lt of doubles alone. */
 const char *wi_chol_fits_definite(const weft_context *ctx, const void *args);
 
 weft_status wi_chol_up_looking(weft_context *ctx, const void *args);
@@ -323,6 +346,10 @@ void wi_chol_load_panel(const weft_chol *plan, const weft_sparse *matrix, int64_
 
 /* ---- after the factorization ---- */
 
+/* L of doubles in place of one of floats that did not serve, for this plan from now on. */
+weft_status wi_chol_fall_back(weft_context *ctx, const char *call, weft_chol *plan,
+                              const weft_sparse *matrix);
+
 /* y = L \ y if `up`, then y = Lt \ y if `down`. y is wi_solve_room_of(plan, rhs).y: n x rhs,
  * row-major, in the order of the columns of L. Fails only on a GPU. */
 weft_status wi_chol_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
@@ -331,6 +358,9 @@ weft_status wi_chol_substitute(weft_context *ctx, const weft_chol *plan, int64_t
 /* y = d of weft_chol_direction, in the order of the columns of L, for column k of supernode s that
  * failed. Fails only on a GPU. */
 weft_status wi_chol_direction(weft_context *ctx, const weft_chol *plan, int64_t s, int64_t k);
+
+/* plan->condition, an estimate, from the matrix as factored. */
+weft_status wi_chol_size_up(weft_context *ctx, weft_chol *plan, const weft_sparse *held);
 
 /* log(det A); of a factor on a GPU its diagonal must be on the host. */
 double wi_chol_logdet(const weft_chol *plan);

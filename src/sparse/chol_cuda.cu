@@ -5,26 +5,29 @@
 constexpr int threads = 256;
 
 /* L = the entries of A in their places. */
+template <class real>
 __global__ void __launch_bounds__(threads)
-    wi_scatter_entries(const double *value, const int64_t *place, size_t count, double *l) {
+    wi_scatter_entries(const double *value, const int64_t *place, size_t count, real *l) {
     const size_t k = (size_t)blockIdx.x * threads + threadIdx.x;
     if (k < count)
-        l[place[k]] = value[k];
+        l[place[k]] = (real)value[k];
 }
 
 /* The diagonal of L, a front for each block. */
+template <class real>
 __global__ void __launch_bounds__(threads) wi_gather_diagonal(wi_device_chol d, double *diagonal) {
     const wi_front_record r = d.front[blockIdx.x];
     for (int j = (int)threadIdx.x; j < r.columns; j += threads)
-        diagonal[r.first + j] = d.l[r.panel + (int64_t)j * (r.ld + 1)];
+        diagonal[r.first + j] = wi_front_panel<real>(d, r)[(int64_t)j * (r.ld + 1)];
 }
 
 weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
     const wi_chol_device *const own = plan->device;
     return own->schedule.fronts == 0
                ? WEFT_OK
-               : WEFT_LAUNCH(wi_gather_diagonal, ctx, (unsigned)own->schedule.fronts, threads, 0,
-                             wi_chol_device_view(plan), own->work);
+               : WEFT_LAUNCH(plan->narrow ? wi_gather_diagonal<float> : wi_gather_diagonal<double>,
+                             ctx, (unsigned)own->schedule.fronts, threads, 0,
+                             wi_chol_device_view(plan), (double *)own->work);
 }
 
 /* No pivot yet, and every column in its place. */
@@ -69,6 +72,15 @@ static weft_status settle_pivots(weft_context *ctx, const weft_chol *plan) {
                              p, wi_chol_device_matrix(plan).perm, (int)n);
 }
 
+/* L = the entries of A, of which there is one. */
+template <class real>
+static weft_status scatter(weft_context *ctx, const weft_chol *plan) {
+    const size_t entries = plan->report.nnz_a;
+    return WEFT_LAUNCH(wi_scatter_entries<real>, ctx, (unsigned)((entries - 1) / threads + 1),
+                       threads, 0, (const double *)wi_chol_device_matrix(plan).value,
+                       wi_chol_device_places(plan), entries, (real *)plan->device->l);
+}
+
 weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
     wi_chol_device *const own = args->plan->device;
     const wi_device_chol d = wi_chol_device_view(args->plan);
@@ -78,10 +90,11 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
         wi_cuda(ctx, cudaMemsetAsync(d.failed, 0xff, sizeof *d.failed, ctx->gpu->stream),
                 "clearing a word");
     if (status == WEFT_OK)
-        status = wi_cuda(
-            ctx,
-            cudaMemsetAsync(own->l, 0, (size_t)own->schedule.l * sizeof(double), ctx->gpu->stream),
-            "clearing L");
+        status =
+            wi_cuda(ctx,
+                    cudaMemsetAsync(own->l, 0, (size_t)own->schedule.l * wi_chol_number(args->plan),
+                                    ctx->gpu->stream),
+                    "clearing L");
     if (status == WEFT_OK)
         status = begin_pivots(ctx, args->plan);
     if (entries == 0 || status != WEFT_OK)
@@ -89,11 +102,9 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
     status = wi_chol_device_values(ctx, args->plan, args->matrix);
     if (status == WEFT_OK && !args->plan->numbers.balance.scaled)
         own->version = args->matrix->version;
-    return status == WEFT_OK
-               ? WEFT_LAUNCH(wi_scatter_entries, ctx, (unsigned)((entries - 1) / threads + 1),
-                             threads, 0, (const double *)wi_chol_device_matrix(args->plan).value,
-                             wi_chol_device_places(args->plan), entries, own->l)
-               : status;
+    if (status != WEFT_OK)
+        return status;
+    return args->plan->narrow ? scatter<float>(ctx, args->plan) : scatter<double>(ctx, args->plan);
 }
 
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {

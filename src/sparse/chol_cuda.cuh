@@ -34,12 +34,23 @@ __device__ inline wi_front_share wi_share_of(const int32_t *sums, int fronts, in
     return {front, block - sums[front]};
 }
 
+/* The columns of a front in L, and its update; `real` is the type of L's numbers. */
+template <class real>
+__device__ inline real *wi_front_panel(const wi_device_chol &d, const wi_front_record &r) {
+    return (real *)d.l + r.panel;
+}
+template <class real>
+__device__ inline real *wi_front_update(const wi_device_chol &d, const wi_front_record &r) {
+    return (real *)d.updates + r.update;
+}
+
 /* Element (i, j) of a front, i >= j. */
-__device__ inline double *wi_front_element(const wi_device_chol &d, const wi_front_record &r, int i,
-                                           int j) {
-    return j < r.columns
-               ? d.l + r.panel + i + (int64_t)j * r.ld
-               : d.updates + r.update + (i - r.columns) + (int64_t)(j - r.columns) * r.ld_update;
+template <class real>
+__device__ inline real *wi_front_element(const wi_device_chol &d, const wi_front_record &r, int i,
+                                         int j) {
+    return j < r.columns ? wi_front_panel<real>(d, r) + i + (int64_t)j * r.ld
+                         : wi_front_update<real>(d, r) + (i - r.columns) +
+                               (int64_t)(j - r.columns) * r.ld_update;
 }
 
 /* Records that the pivot of a column is no finite number above 0: the first of all counts. */

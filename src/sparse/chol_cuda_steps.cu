@@ -12,7 +12,7 @@ struct wi_front_alone {
     const wi_front_record &r;
 
     __device__ double *at(int i, int j) const {
-        return wi_front_element(d, r, i, j);
+        return wi_front_element<double>(d, r, i, j);
     }
     /* Calls work(i, j) for all elements with i >= j >= first. */
     template <class Work>
@@ -31,7 +31,7 @@ struct wi_front_alone {
             const wi_front_record c = d.front[d.child[r.child + k]];
             const int32_t *const to = d.relative + c.relative;
             each(c.height - c.columns, 0, [&](int i, int j) {
-                *at(to[i], to[j]) += d.updates[c.update + i + (int64_t)j * c.ld_update];
+                *at(to[i], to[j]) += wi_front_update<double>(d, c)[i + (int64_t)j * c.ld_update];
             });
         }
     }
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(threads) wi_factor_alone(wi_device_chol d, int
     front.assemble();
     for (int begin = 0; begin < r.columns; begin += side) {
         const int width = r.columns - begin < side ? r.columns - begin : side;
-        double *const l = d.l + r.panel + (int64_t)begin * (r.ld + 1);
+        double *const l = wi_front_panel<double>(d, r) + (int64_t)begin * (r.ld + 1);
         for (int e = (int)threadIdx.x; e < side * side; e += threads) {
             const int i = e % side, j = e / side;
             f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : 0;

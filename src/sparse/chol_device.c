@@ -60,10 +60,15 @@ static matrix_parts matrix_parts_of(const weft_chol *plan) {
     return at;
 }
 
-/* `work` holds the updates, and after them the diagonal of L. */
-static size_t work_entries(const weft_chol *plan, const wi_schedule *schedule) {
-    const size_t updates = (size_t)schedule->updates;
-    return updates > plan->report.n ? updates : plan->report.n;
+static size_t factor_bytes(const weft_chol *plan, const wi_schedule *schedule) {
+    return (size_t)schedule->l * wi_chol_number(plan);
+}
+
+/* `work` holds the updates, and after them the diagonal of L, of doubles. */
+static size_t work_bytes(const weft_chol *plan, const wi_schedule *schedule) {
+    const size_t updates = whole_words((size_t)schedule->updates * wi_chol_number(plan));
+    const size_t diagonal = plan->report.n * sizeof(double);
+    return updates > diagonal ? updates : diagonal;
 }
 
 static size_t side_entries(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
@@ -71,9 +76,8 @@ static size_t side_entries(const weft_chol *plan, const wi_schedule *schedule, i
 }
 
 size_t wi_chol_device_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
-    const size_t doubles =
-        (size_t)schedule->l + work_entries(plan, schedule) + side_entries(plan, schedule, rhs);
-    return parts_of(plan, schedule).end + matrix_parts_of(plan).end + doubles * sizeof(double);
+    return parts_of(plan, schedule).end + matrix_parts_of(plan).end + factor_bytes(plan, schedule) +
+           work_bytes(plan, schedule) + side_entries(plan, schedule, rhs) * sizeof(double);
 }
 
 static size_t host_entries(const weft_chol *plan, int64_t rhs) {
@@ -94,11 +98,16 @@ size_t wi_chol_device_held(const weft_chol *plan) {
 
 /* ---- memory ---- */
 
+static void drop_work(wi_chol_device *d) {
+    wi_gpu_drop(d->l);
+    wi_gpu_drop(d->work);
+    d->l = d->work = NULL;
+}
+
 static void drop(wi_chol_device *d) {
     wi_gpu_drop(d->index);
     wi_gpu_drop(d->matrix);
-    wi_gpu_drop(d->l);
-    wi_gpu_drop(d->work);
+    drop_work(d);
     wi_gpu_drop(d->sides);
     wi_schedule_free(&d->schedule);
     wi_host_free(d->host);
@@ -109,6 +118,11 @@ void wi_chol_device_free(weft_chol *plan) {
     if (plan->device)
         drop(plan->device);
     plan->device = NULL;
+}
+
+void wi_chol_device_drop_work(weft_chol *plan) {
+    if (plan->device)
+        drop_work(plan->device);
 }
 
 static weft_status take_sides(weft_context *ctx, const char *call, const weft_chol *plan,
@@ -134,9 +148,23 @@ static weft_status take_sides(weft_context *ctx, const char *call, const weft_ch
     return WEFT_OK;
 }
 
+static weft_status take_work(weft_context *ctx, const weft_chol *plan, wi_chol_device *d) {
+    void *l, *work;
+    weft_status status = wi_gpu_keep(ctx, &l, factor_bytes(plan, &d->schedule));
+    if (status != WEFT_OK)
+        return status;
+    d->l = l;
+    status = wi_gpu_keep(ctx, &work, work_bytes(plan, &d->schedule));
+    if (status == WEFT_OK)
+        d->work = work;
+    else
+        drop_work(d);
+    return status;
+}
+
 static weft_status take(weft_context *ctx, const weft_chol *plan, wi_chol_device *d) {
     const wi_schedule *const schedule = &d->schedule;
-    void *index, *matrix, *l, *work;
+    void *index, *matrix;
     weft_status status = wi_gpu_keep(ctx, &index, parts_of(plan, schedule).end);
     if (status != WEFT_OK)
         return status;
@@ -145,14 +173,9 @@ static weft_status take(weft_context *ctx, const weft_chol *plan, wi_chol_device
     if (status != WEFT_OK)
         return status;
     d->matrix = matrix;
-    status = wi_gpu_keep(ctx, &l, (size_t)schedule->l * sizeof(double));
+    status = take_work(ctx, plan, d);
     if (status != WEFT_OK)
         return status;
-    d->l = l;
-    status = wi_gpu_keep(ctx, &work, work_entries(plan, schedule) * sizeof(double));
-    if (status != WEFT_OK)
-        return status;
-    d->work = work;
     const size_t bytes = wi_schedule_device_bytes(schedule);
     return bytes > 0 ? wi_gpu_copy(ctx, d->index, schedule->front, bytes) : WEFT_OK;
 }
@@ -188,6 +211,8 @@ weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_cho
         status = make(ctx, call, plan, rhs);
     else if (plan->device->rhs < rhs)
         status = take_sides(ctx, call, plan, plan->device, rhs);
+    if (status == WEFT_OK && !plan->device->work)
+        status = take_work(ctx, plan, plan->device);
     if (status == WEFT_OK)
         wi_numbers_note_peak(plan);
     return status;

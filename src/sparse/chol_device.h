@@ -36,7 +36,7 @@ typedef struct wi_device_pivots {
 typedef struct wi_device_chol {
     const wi_front_record *front;
     const int32_t *child, *list, *relative, *rows;
-    double *l, *updates;
+    void *l, *updates;          /* of floats if the plan is `narrow`, else of doubles */
     unsigned long long *failed; /* the first column whose pivot is none; all ones: none */
     wi_device_pivots pivots;
 } wi_device_chol;
@@ -74,9 +74,10 @@ enum {
 typedef struct wi_chol_device {
     int device; /* the GPU's number */
     wi_schedule schedule;
-    char *index;  /* device memory: the copy of the schedule, then the maps */
-    char *matrix; /* A by rows */
-    double *l, *work, *sides;
+    char *index;    /* device memory: the copy of the schedule, then the maps */
+    char *matrix;   /* A by rows */
+    void *l, *work; /* of floats or doubles; NULL until they are taken anew */
+    double *sides;
     double *host; /* host memory: right-hand sides y, x, b and the caller's x, and n numbers of the
                      diagonal of L */
     uint64_t version;  /* of the values of A that are there; 0: unknown */
@@ -96,6 +97,10 @@ size_t wi_chol_device_held(const weft_chol *plan);
 weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_chol *plan,
                                    int64_t rhs);
 void wi_chol_device_free(weft_chol *plan);
+
+/* Gives back L and the memory for updates; wi_chol_device_reserve takes them for the type that the
+ * plan then has. */
+void wi_chol_device_drop_work(weft_chol *plan);
 
 /* Puts the maps of the entries of A on the device, unless they are there. Takes host memory for a
  * while. */

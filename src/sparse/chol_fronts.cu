@@ -5,19 +5,19 @@
 
 /* f = the columns of the front, in which the entries of A are, and zeros; then the children's
  * updates, one child after the other. */
-template <int side>
+template <class real, int side>
 __device__ void wi_assemble_small(const wi_device_chol &d, const wi_front_record &r,
                                   double (&f)[side][side + 1]) {
     constexpr int threads = wi_front_block<side>::threads, across = threads / side;
     const int row = (int)threadIdx.x % side, column = (int)threadIdx.x / side;
     for (int j = column; j < side; j += across)
         f[j][row] =
-            j < r.columns && row >= j && row < r.height ? *wi_front_element(d, r, row, j) : 0;
+            j < r.columns && row >= j && row < r.height ? *wi_front_element<real>(d, r, row, j) : 0;
     for (int k = 0; k < r.children; k++) {
         const wi_front_record c = d.front[d.child[r.child + k]];
         const int rows = c.height - c.columns;
         const int32_t *const to = d.relative + c.relative;
-        const double *const update = d.updates + c.update;
+        const real *const update = wi_front_update<real>(d, c);
         __syncthreads();
         for (int j = column; j < rows; j += across)
             if (row >= j && row < rows)
@@ -26,7 +26,7 @@ __device__ void wi_assemble_small(const wi_device_chol &d, const wi_front_record
     __syncthreads();
 }
 
-template <int side, bool is_signed>
+template <class real, int side, bool is_signed>
 __global__ void __launch_bounds__(wi_front_block<side>::threads)
     wi_factor_small(wi_device_chol d, int first) {
     WEFT_SHARED(double, f, [side][side + 1]);
@@ -34,11 +34,15 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     WEFT_SHARED(double, corner, [2]);
     WEFT_SHARED(double, product, [side * side / 4]);
     const wi_front_record r = d.front[first + (int)blockIdx.x];
-    wi_assemble_small<side>(d, r, f);
+    wi_assemble_small<real>(d, r, f);
     const wi_front_block<side> block = {f, line, corner, product, r.height, r.columns};
-    double *const panel = d.l + r.panel;
-    const auto store = [&](int i, int j, double x) { *wi_front_element(d, r, i, j) = x; };
-    const auto store_inverse = [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = x; };
+    real *const panel = wi_front_panel<real>(d, r);
+    const auto store = [&](int i, int j, double x) {
+        *wi_front_element<real>(d, r, i, j) = (real)x;
+    };
+    const auto store_inverse = [&](int i, int j, double x) {
+        panel[j + (int64_t)i * r.ld] = (real)x;
+    };
     const int done = is_signed ? block.run_signed(d.pivots, r.first, store, store_inverse)
                                : block.run(store, store_inverse);
     if (done < r.columns && threadIdx.x == 0)
@@ -46,15 +50,15 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
 }
 
 /* The same where pivots are chosen: all columns of the front are one window. */
-template <int side>
+template <class real, int side>
 __global__ void __launch_bounds__(wi_front_block<side>::threads)
     wi_pivot_small(wi_device_chol d, int first) {
     constexpr int threads = wi_front_block<side>::threads;
     WEFT_SHARED(wi_pivot_room<side>, room, );
     WEFT_SHARED(double, product, [side * side / 4]);
     const wi_front_record r = d.front[first + (int)blockIdx.x];
-    double *const panel = d.l + r.panel;
-    wi_assemble_small<side>(d, r, room.f);
+    real *const panel = wi_front_panel<real>(d, r);
+    wi_assemble_small<real>(d, r, room.f);
     wi_pivot_square<side> square = {room, d.pivots, r.first, r.height, r.columns, r.columns};
     const int done = square.run(), row = (int)threadIdx.x % side;
     if (done < r.columns && threadIdx.x == 0)
@@ -63,30 +67,37 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
         d.pivots.order[r.first + (int)threadIdx.x] = r.first + room.order[threadIdx.x];
     for (int j = (int)threadIdx.x / side; j <= row; j += threads / side) {
         if (row < r.height)
-            *wi_front_element(d, r, row, j) = room.f[j][row];
+            *wi_front_element<real>(d, r, row, j) = (real)room.f[j][row];
         if (row >= done)
             room.f[j][row] = row == j;
     }
     __syncthreads();
     wi_store_inverse<side>(room.f, product, done,
-                           [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = x; });
+                           [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = (real)x; });
 }
 
-template <int side>
+template <class real, int side>
 static weft_status launch(weft_context *ctx, const wi_device_chol &d, int first, int count) {
     if (count == 0)
         return WEFT_OK;
-    void (*const kernel)(wi_device_chol, int) = d.pivots.order ? wi_pivot_small<side>
-                                                : d.pivots.d   ? wi_factor_small<side, true>
-                                                               : wi_factor_small<side, false>;
+    void (*const kernel)(wi_device_chol, int) = d.pivots.order ? wi_pivot_small<real, side>
+                                                : d.pivots.d   ? wi_factor_small<real, side, true>
+                                                               : wi_factor_small<real, side, false>;
     return WEFT_LAUNCH(kernel, ctx, (unsigned)count, wi_front_block<side>::threads, 0, d, first);
+}
+
+template <class real>
+static weft_status small_fronts(weft_context *ctx, const weft_chol *plan,
+                                const wi_chol_level *level) {
+    const wi_device_chol d = wi_chol_device_view(plan);
+    const int second = level->first + level->small[0];
+    const weft_status status = launch<real, WI_FRONT_TINY>(ctx, d, level->first, level->small[0]);
+    return status == WEFT_OK ? launch<real, WI_FRONT_SMALL>(ctx, d, second, level->small[1])
+                             : status;
 }
 
 weft_status wi_chol_small_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level) {
-    const wi_device_chol d = wi_chol_device_view(plan);
-    const weft_status status = launch<WI_FRONT_TINY>(ctx, d, level->first, level->small[0]);
-    return status == WEFT_OK
-               ? launch<WI_FRONT_SMALL>(ctx, d, level->first + level->small[0], level->small[1])
-               : status;
+    return plan->narrow ? small_fronts<float>(ctx, plan, level)
+                        : small_fronts<double>(ctx, plan, level);
 }

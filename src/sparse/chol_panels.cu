@@ -7,7 +7,7 @@ constexpr int side = WI_PANEL;
 
 /* ---- a panel: its square, the rows below, what is right of it ---- */
 
-template <bool is_signed>
+template <class real, bool is_signed>
 __global__ void __launch_bounds__(wi_front_block<side>::threads)
     wi_factor_squares(wi_device_chol d, wi_front_batch b) {
     WEFT_SHARED(double, f, [side][side + 1]);
@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     WEFT_SHARED(double, product, [side * side / 4]);
     const wi_front_record r = d.front[b.first + (int)blockIdx.x];
     const int width = wi_panel_width(r, b.panel);
-    double *const l = d.l + r.panel + (int64_t)b.panel * side * (r.ld + 1);
+    real *const l = wi_front_panel<real>(d, r) + (int64_t)b.panel * side * (r.ld + 1);
     for (int e = (int)threadIdx.x; e < side * side; e += wi_front_block<side>::threads) {
         const int i = e % side, j = e / side;
         f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : 0;
@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     __syncthreads();
     const wi_front_block<side> block = {f, line, corner, product, width, width};
     const int first = r.first + b.panel * side;
-    const auto store = [&](int i, int j, double x) { l[i + (int64_t)j * r.ld] = x; };
-    const auto store_inverse = [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = x; };
+    const auto store = [&](int i, int j, double x) { l[i + (int64_t)j * r.ld] = (real)x; };
+    const auto store_inverse = [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = (real)x; };
     const int done = is_signed ? block.run_signed(d.pivots, first, store, store_inverse)
                                : block.run(store, store_inverse);
     if (done < width && threadIdx.x == 0)
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
 }
 
 /* L(rows below, panel) = A(rows below, panel) / L(panel, panel)' / D, a row for each thread. */
-template <bool is_signed>
+template <class real, bool is_signed>
 __global__ void __launch_bounds__(WI_FRONT_ROWS)
     wi_solve_below(wi_device_chol d, wi_front_batch b) {
     WEFT_SHARED(double, l, [side][side]);
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
     const wi_front_record r = d.front[b.first + share.front];
     const int width = wi_panel_width(r, b.panel), begin = b.panel * side;
     const int row = begin + width + share.block * WI_FRONT_ROWS + (int)threadIdx.x;
-    double *const panel = d.l + r.panel + (int64_t)begin * r.ld;
+    real *const panel = wi_front_panel<real>(d, r) + (int64_t)begin * r.ld;
     for (int e = (int)threadIdx.x; e < side * side; e += WI_FRONT_ROWS) {
         const int i = e % side, j = e / side;
         l[j][i] = i >= j && i < width ? panel[begin + i + (int64_t)j * r.ld] : 0;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
         if (!is_signed)
             x[j] *= reciprocal[j];
         panel[row + (int64_t)j * r.ld] =
-            is_signed ? wi_divisor<double>(pivot[j], reciprocal[j]).of(x[j]) : x[j];
+            (real)(is_signed ? wi_divisor<double>(pivot[j], reciprocal[j]).of(x[j]) : x[j]);
 #pragma unroll
         for (int k = j + 1; k < side; k++)
             x[k] = wi_fma(-x[j], l[j][k], x[k]);
@@ -77,30 +77,38 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
 
 /* ---- all panels of a level ---- */
 
-weft_status wi_chol_large_fronts(weft_context *ctx, const weft_chol *plan,
-                                 const wi_chol_level *level) {
+template <class real>
+static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
+                                const wi_chol_level *level) {
     const wi_device_chol d = wi_chol_device_view(plan);
     const wi_schedule *const schedule = &plan->device->schedule;
     const int32_t *const list = schedule->list;
-    if (level->large == 0)
-        return WEFT_OK;
-    if (plan->kind == WEFT_CHOL_INDEFINITE)
-        return wi_ldlt_large_fronts(ctx, plan, level);
     const bool is_signed = wi_chol_has_d(plan);
     weft_status status = wi_chol_assemble_large(ctx, plan, level);
     for (int p = 0; p < level->steps && status == WEFT_OK; p++) {
         const wi_chol_step *const step = &schedule->step[level->step + p];
         wi_front_batch b = {wi_first_large(level), step->active, d.list + step->rows_at, p};
-        status = WEFT_LAUNCH(is_signed ? wi_factor_squares<true> : wi_factor_squares<false>, ctx,
-                             (unsigned)step->active, wi_front_block<side>::threads, 0, d, b);
+        status = WEFT_LAUNCH(
+            (is_signed ? wi_factor_squares<real, true> : wi_factor_squares<real, false>), ctx,
+            (unsigned)step->active, wi_front_block<side>::threads, 0, d, b);
         if (status == WEFT_OK)
-            status =
-                WEFT_LAUNCH(is_signed ? wi_solve_below<true> : wi_solve_below<false>, ctx,
-                            (unsigned)list[step->rows_at + step->active], WI_FRONT_ROWS, 0, d, b);
+            status = WEFT_LAUNCH(
+                (is_signed ? wi_solve_below<real, true> : wi_solve_below<real, false>), ctx,
+                (unsigned)list[step->rows_at + step->active], WI_FRONT_ROWS, 0, d, b);
         b.sums = d.list + step->tiles_at;
         if (status == WEFT_OK)
             status =
                 wi_chol_update_tiles(ctx, plan, b, (unsigned)list[step->tiles_at + step->active]);
     }
     return status;
+}
+
+weft_status wi_chol_large_fronts(weft_context *ctx, const weft_chol *plan,
+                                 const wi_chol_level *level) {
+    if (level->large == 0)
+        return WEFT_OK;
+    if (plan->kind == WEFT_CHOL_INDEFINITE)
+        return wi_ldlt_large_fronts(ctx, plan, level);
+    return plan->narrow ? large_fronts<float>(ctx, plan, level)
+                        : large_fronts<double>(ctx, plan, level);
 }

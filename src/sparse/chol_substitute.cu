@@ -54,8 +54,9 @@ __device__ static int64_t row_of(const wi_device_chol &d, const wi_sides &s,
 
 /* Element (i, j), i >= j, of the inverse of the square on the diagonal whose columns begin at
  * `begin`. */
-__device__ static double inverse_at(const double *l, int ld, int begin, int i, int j) {
-    return i == j ? wi_reciprocal(l[begin + i + (int64_t)(begin + i) * ld])
+template <class real>
+__device__ static double inverse_at(const real *l, int ld, int begin, int i, int j) {
+    return i == j ? wi_reciprocal((double)l[begin + i + (int64_t)(begin + i) * ld])
                   : l[begin + j + (int64_t)(begin + i) * ld];
 }
 
@@ -84,13 +85,13 @@ __device__ static double *gathered(const wi_sides &s, const wi_front_record &r, 
 
 /* ---- small fronts: a block each, a thread for each row ---- */
 
-template <int R>
+template <class real, int R>
 __global__ void __launch_bounds__(WI_FRONT_SMALL)
     wi_forward_small(wi_device_chol d, wi_sides s, int number) {
     WEFT_SHARED(double, v, [WI_FRONT_SMALL][R]);
     WEFT_SHARED(double, x, [WI_FRONT_SMALL][R]);
     const wi_front_record r = d.front[number + (int)blockIdx.x];
-    const double *const l = d.l + r.panel;
+    const real *const l = wi_front_panel<real>(d, r);
     const int row = (int)threadIdx.x, first = (int)blockIdx.y * R;
     double sum[R] = {};
     if (row < r.columns)
@@ -140,12 +141,12 @@ __global__ void __launch_bounds__(WI_FRONT_SMALL)
     store_sides<R>(s, s.parts, r.part + row - r.columns, first, sum);
 }
 
-template <int R>
+template <class real, int R>
 __global__ void __launch_bounds__(WI_FRONT_SMALL)
     wi_backward_small(wi_device_chol d, wi_sides s, int number) {
     WEFT_SHARED(double, v, [WI_FRONT_SMALL][R]);
     const wi_front_record r = front_of(d, s, number + (int)blockIdx.x);
-    const double *const l = d.l + r.panel;
+    const real *const l = wi_front_panel<real>(d, r);
     const int row = (int)threadIdx.x, first = (int)blockIdx.y * R;
     double sum[R] = {};
     if (r.columns > 0 && row < r.height)
@@ -206,7 +207,7 @@ __global__ void __launch_bounds__(wi_front_threads)
 
 /* x(panel) = L(panel, panel) \ y(panel), which every block of the front finds for itself; then
  * y(rows below) -= L(rows below, panel) x(panel), a row for each thread. */
-template <int R>
+template <class real, int R>
 __global__ void __launch_bounds__(WI_FRONT_ROWS)
     wi_forward_panel(wi_device_chol d, wi_sides s, wi_sides_batch b) {
     WEFT_SHARED(double, v, [side][R]);
@@ -215,7 +216,7 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
     const wi_front_record r = d.front[b.first + share.front];
     const int begin = b.panel * side, me = (int)threadIdx.x, first = (int)blockIdx.y * R;
     const int width = r.columns - begin < side ? r.columns - begin : side;
-    const double *const l = d.l + r.panel;
+    const real *const l = wi_front_panel<real>(d, r);
     double sum[R] = {};
     if (me < width)
         load_sides<R>(s, s.y, r.first + begin + me, first, sum);
@@ -256,7 +257,7 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
 
 /* y(columns) = x(columns) - L(below, columns)' x(below): a warp for each column, a lane for every
  * 32nd row. */
-template <int R>
+template <class real, int R>
 __global__ void __launch_bounds__(wi_front_threads)
     wi_backward_below(wi_device_chol d, wi_sides s, wi_sides_batch b) {
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
@@ -265,14 +266,14 @@ __global__ void __launch_bounds__(wi_front_threads)
     const int first = (int)blockIdx.y * R;
     if (column >= r.columns)
         return;
-    const double *const l = d.l + r.panel + (int64_t)column * r.ld;
+    const real *const l = wi_front_panel<real>(d, r) + (int64_t)column * r.ld;
     double sum[R] = {};
     for (int i = r.columns + wi_lane(); i < r.height; i += 32) {
         double x[R];
         load_sides<R>(s, s.x, row_of(d, s, r, i), first, x);
 #pragma unroll
         for (int q = 0; q < R; q++)
-            sum[q] = wi_fma(l[i], x[q], sum[q]);
+            sum[q] = wi_fma((double)l[i], x[q], sum[q]);
     }
     double own[R];
     load_sides<R>(s, s.x, r.first + column, first, own);
@@ -288,7 +289,7 @@ __global__ void __launch_bounds__(wi_front_threads)
 
 /* x(panel) = L(panel, panel)' \ y(panel), which every block of the front finds for itself; then
  * y(columns before) -= L(panel, columns before)' x(panel), a column for each warp. */
-template <int R>
+template <class real, int R>
 __global__ void __launch_bounds__(wi_front_threads)
     wi_backward_panel(wi_device_chol d, wi_sides s, wi_sides_batch b) {
     WEFT_SHARED(double, v, [side][R]);
@@ -297,7 +298,7 @@ __global__ void __launch_bounds__(wi_front_threads)
     const int begin = b.panel * side, me = (int)threadIdx.x, first = (int)blockIdx.y * R;
     const int left = r.columns - begin, width = left < side ? left : side;
     const int block = (int)blockIdx.x % b.across;
-    const double *const l = d.l + r.panel;
+    const real *const l = wi_front_panel<real>(d, r);
     double sum[R] = {};
     if (width <= 0)
         return;
@@ -326,7 +327,7 @@ __global__ void __launch_bounds__(wi_front_threads)
     __syncthreads();
     const int stride = b.across * wi_front_warps;
     for (int j = block * wi_front_warps + me / 32; j < begin; j += stride) {
-        const double *const column = l + begin + (int64_t)j * r.ld;
+        const real *const column = l + begin + (int64_t)j * r.ld;
 #pragma unroll
         for (int q = 0; q < R; q++)
             sum[q] = 0;
@@ -401,7 +402,7 @@ weft_status wi_chol_interchange(weft_context *ctx, const weft_chol *plan, wi_dev
 /* ---- the levels ---- */
 
 /* One substitution, by kernels with sums for R right-hand sides. */
-template <int R>
+template <class real, int R>
 struct level_substitution {
     weft_context *ctx;
     const wi_schedule *schedule;
@@ -425,20 +426,20 @@ struct level_substitution {
         for (int p = 0; p < level->steps && status == WEFT_OK; p++) {
             const wi_chol_step *const step = &schedule->step[level->step + p];
             const dim3 blocks((unsigned)list[step->rows_at + step->active], chunks());
-            status = WEFT_LAUNCH(wi_forward_panel<R>, ctx, blocks, WI_FRONT_ROWS, 0, d, s,
+            status = WEFT_LAUNCH((wi_forward_panel<real, R>), ctx, blocks, WI_FRONT_ROWS, 0, d, s,
                                  batch(level, step->active, step->rows_at, p));
         }
         return status;
     }
     weft_status backward_large(const wi_chol_level *level) const {
         const dim3 below((unsigned)schedule->list[level->columns_at + level->large], chunks());
-        weft_status status = WEFT_LAUNCH(wi_backward_below<R>, ctx, below, wi_front_threads, 0, d,
-                                         s, batch(level, level->large, level->columns_at, 0));
+        weft_status status = WEFT_LAUNCH((wi_backward_below<real, R>), ctx, below, wi_front_threads,
+                                         0, d, s, batch(level, level->large, level->columns_at, 0));
         for (int p = level->steps - 1; p >= 0 && status == WEFT_OK; p--) {
             const int active = schedule->step[level->step + p].active;
             wi_sides_batch b = batch(level, active, level->columns_at, p);
             b.across = p > 0 ? wi_pieces(p * side, wi_front_warps * columns_each) : 1;
-            status = WEFT_LAUNCH(wi_backward_panel<R>, ctx,
+            status = WEFT_LAUNCH((wi_backward_panel<real, R>), ctx,
                                  dim3((unsigned)b.across * (unsigned)active, chunks()),
                                  wi_front_threads, 0, d, s, b);
         }
@@ -455,7 +456,7 @@ struct level_substitution {
         weft_status status = WEFT_OK;
         for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
             const wi_chol_level *const level = &schedule->level[k];
-            status = small(level, wi_forward_small<R>);
+            status = small(level, wi_forward_small<real, R>);
             if (status == WEFT_OK && level->large > 0)
                 status = forward_large(level);
         }
@@ -465,7 +466,7 @@ struct level_substitution {
         weft_status status = WEFT_OK;
         for (int64_t k = schedule->levels - 1; k >= 0 && status == WEFT_OK; k--) {
             const wi_chol_level *const level = &schedule->level[k];
-            status = small(level, wi_backward_small<R>);
+            status = small(level, wi_backward_small<real, R>);
             if (status == WEFT_OK && level->large > 0)
                 status = backward_large(level);
         }
@@ -473,24 +474,28 @@ struct level_substitution {
     }
 };
 
-template <int R>
-static level_substitution<R> substitution_of(weft_context *ctx, const weft_chol *plan,
-                                             wi_device_sides sides, wi_subtree tree) {
-    return {ctx,
-            &plan->device->schedule,
-            wi_chol_device_view(plan),
-            {sides.y, sides.x, sides.parts, sides.rhs, tree}};
+/* Calls way(substitution) with the one for the plan's L and these right-hand sides. */
+template <class real, class Way>
+static weft_status substitute(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
+                              wi_subtree tree, Way way) {
+    const wi_schedule *const schedule = &plan->device->schedule;
+    const wi_device_chol d = wi_chol_device_view(plan);
+    const wi_sides s = {sides.y, sides.x, sides.parts, sides.rhs, tree};
+    return sides.rhs == 1 ? way(level_substitution<real, 1>{ctx, schedule, d, s})
+                          : way(level_substitution<real, most>{ctx, schedule, d, s});
 }
 
 weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides) {
     const wi_subtree all = {0, INT32_MAX, 0};
-    const weft_status status = sides.rhs == 1 ? substitution_of<1>(ctx, plan, sides, all).up()
-                                              : substitution_of<most>(ctx, plan, sides, all).up();
+    const auto up = [](const auto &levels) { return levels.up(); };
+    const weft_status status = plan->narrow ? substitute<float>(ctx, plan, sides, all, up)
+                                            : substitute<double>(ctx, plan, sides, all, up);
     return status == WEFT_OK ? divide(ctx, plan, sides) : status;
 }
 
 weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
                             wi_subtree tree) {
-    return sides.rhs == 1 ? substitution_of<1>(ctx, plan, sides, tree).down()
-                          : substitution_of<most>(ctx, plan, sides, tree).down();
+    const auto down = [](const auto &levels) { return levels.down(); };
+    return plan->narrow ? substitute<float>(ctx, plan, sides, tree, down)
+                        : substitute<double>(ctx, plan, sides, tree, down);
 }

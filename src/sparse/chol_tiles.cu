@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Large fronts of a level, all together: assembly, and what a panel or a window of columns changes,
- * which is cut into tiles that tensor cores multiply. */
+ * which is cut into tiles: of doubles tensor cores multiply them, of floats threads do. */
 #include "cuda/async.cuh"
 #include "cuda/tensor_f64.cuh"
 #include "sparse/chol_panels.cuh"
@@ -8,19 +8,21 @@
 /* ---- assembly ---- */
 
 /* Adds column `column` of the parent's front from a child's update, if it has it. */
+template <class real>
 __device__ static void add_column(const wi_device_chol &d, const wi_front_record &c, int column,
-                                  double *to) {
+                                  real *to) {
     const int rows = c.height - c.columns;
     const int32_t *const relative = d.relative + c.relative;
     const int j = wi_count_up_to(relative, rows, column) - 1;
     if (j < 0 || relative[j] != column)
         return;
-    const double *const update = d.updates + c.update + (int64_t)j * c.ld_update;
+    const real *const update = wi_front_update<real>(d, c) + (int64_t)j * c.ld_update;
     for (int i = j + wi_lane(); i < rows; i += 32)
         to[relative[i]] += update[i];
 }
 
 /* A warp does a column: what is in L already, or zeros, and the columns of its children in turn. */
+template <class real>
 __global__ void __launch_bounds__(wi_front_threads)
     wi_assemble_large(wi_device_chol d, wi_front_batch b) {
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
@@ -28,7 +30,7 @@ __global__ void __launch_bounds__(wi_front_threads)
     const int column = share.block * wi_front_warps + (int)threadIdx.x / 32;
     if (column >= r.height)
         return;
-    double *const to = wi_front_element(d, r, column, column) - column;
+    real *const to = wi_front_element<real>(d, r, column, column) - column;
     if (column >= r.columns)
         for (int i = column + wi_lane(); i < r.height; i += 32)
             to[i] = 0;
@@ -43,8 +45,9 @@ weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
     const wi_device_chol d = wi_chol_device_view(plan);
     const int32_t *const list = plan->device->schedule.list;
     const wi_front_batch all = {wi_first_large(level), level->large, d.list + level->heights_at, 0};
-    return WEFT_LAUNCH(wi_assemble_large, ctx, (unsigned)list[level->heights_at + level->large],
-                       wi_front_threads, 0, d, all);
+    return WEFT_LAUNCH(plan->narrow ? wi_assemble_large<float> : wi_assemble_large<double>, ctx,
+                       (unsigned)list[level->heights_at + level->large], wi_front_threads, 0, d,
+                       all);
 }
 
 /* ---- tiles ---- */
@@ -62,17 +65,25 @@ enum wi_tile_kind {
 };
 
 /* Some columns of L in shared memory: element (i, k) at [k][i]. */
-template <int count>
+template <class real, int count>
 struct wi_tile_rows {
-    double at[count][stride];
+    real at[count][stride];
 };
-template <int kind>
+template <class real, int kind>
 struct wi_tile_slot {
     static constexpr int halo = kind == WI_TILES_PAIRED;
-    wi_tile_rows<depth> rows;
-    wi_tile_rows<depth + 2 * halo> columns;
+    wi_tile_rows<real, depth> rows;
+    wi_tile_rows<real, depth + 2 * halo> columns;
     double d[depth], e[depth + 2]; /* e[k] of the column before column k */
 
+    /* Element (column, k) of D Lt, of floats. */
+    __device__ float right(int k, int column) const {
+        const float own = (float)d[k] * columns.at[k + halo][column];
+        const float after = halo ? (float)e[k + 1] : 0, before = halo ? (float)e[k] : 0;
+        if (after != 0)
+            return wi_fma(after, columns.at[k + 2 * halo][column], own);
+        return before != 0 ? wi_fma(before, columns.at[k][column], own) : own;
+    }
     /* right[n][q] = element (t + 4 q, column + 8 n + g) of D Lt. */
     __device__ void multiply(int column, double (&right)[4][4]) const {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
@@ -90,11 +101,14 @@ struct wi_tile_slot {
         }
     }
 };
-template <>
-struct wi_tile_slot<WI_TILES_PLAIN> {
+template <class real>
+struct wi_tile_slot<real, WI_TILES_PLAIN> {
     static constexpr int halo = 0;
-    wi_tile_rows<depth> rows, columns;
+    wi_tile_rows<real, depth> rows, columns;
 
+    __device__ float right(int k, int column) const {
+        return columns.at[k][column];
+    }
     __device__ void multiply(int column, double (&right)[4][4]) const {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
 #pragma unroll
@@ -111,11 +125,12 @@ struct wi_tile_columns {
 };
 
 /* Rows first ... of columns from ... of a front's panel; zeros beyond `rows` and the columns. */
-template <int columns>
-__device__ static void fetch_rows(const double *l, int ld, int first, int rows, int from,
-                                  wi_tile_columns all, wi_tile_rows<columns> *to) {
+template <class real, int columns>
+__device__ static void fetch_rows(const real *l, int ld, int first, int rows, int from,
+                                  wi_tile_columns all, wi_tile_rows<real, columns> *to) {
     constexpr int pairs = tile / 2;
     const int pair = (int)threadIdx.x % pairs, left = rows - first - 2 * pair;
+    constexpr int bytes = 2 * (int)sizeof(real);
     const auto each = [&](const auto &fetch) {
         for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads / pairs) {
             const bool is_there = from + k >= all.begin && from + k < all.end && left > 0;
@@ -124,19 +139,19 @@ __device__ static void fetch_rows(const double *l, int ld, int first, int rows, 
         }
     };
     if (left == 1)
-        each([](double *shared, const double *p, bool is_there) {
-            wi_async_copy_first(shared, p, is_there);
+        each([](real *shared, const real *p, bool is_there) {
+            wi_async_copy_first<bytes>(shared, p, is_there);
         });
     else
-        each([](double *shared, const double *p, bool is_there) {
-            wi_async_copy<16>(shared, p, is_there);
+        each([](real *shared, const real *p, bool is_there) {
+            wi_async_copy<bytes>(shared, p, is_there);
         });
 }
 
 /* The part of D for the columns from ... */
-template <int kind>
+template <class real, int kind>
 __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int from,
-                                    wi_tile_columns all, wi_tile_slot<kind> *to) {
+                                    wi_tile_columns all, wi_tile_slot<real, kind> *to) {
     const int k = (int)threadIdx.x;
     const auto fetch = [&](double *shared, const double *d, int column) {
         const bool is_there = column >= all.begin && column < all.end;
@@ -148,13 +163,20 @@ __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int fr
         fetch(&to->e[k], p.e, from + k - 1);
 }
 
-/* The sums of a warp, 32 x 32 of a tile. */
-struct wi_tile_sums {
+/* The sums of a thread: `add` adds the products of some columns, and `give` calls give(i, j, sum)
+ * for each, i and j counted in the tile. */
+template <class real>
+struct wi_tile_sums;
+
+/* A warp has 32 x 32 of a tile. */
+template <>
+struct wi_tile_sums<double> {
     double at[2][4][4] = {};
 
     template <int kind>
-    __device__ void add(const wi_tile_slot<kind> &slot, int row, int column) {
-        const int g = wi_lane() / 4, t = wi_lane() % 4;
+    __device__ void add(const wi_tile_slot<double, kind> &slot) {
+        const int g = wi_lane() / 4, t = wi_lane() % 4, warp = (int)threadIdx.x / 32;
+        const int row = warp % 2 * 32, column = warp / 2 * 32;
         double left[2][8], right[4][4];
 #pragma unroll
         for (int m = 0; m < 2; m++)
@@ -167,6 +189,54 @@ struct wi_tile_sums {
 #pragma unroll
             for (int n = 0; n < 4; n++)
                 wi_multiply_f64(at[m][n], left[m], right[n]);
+    }
+    template <class Give>
+    __device__ void each(Give give) const {
+        const int g = wi_lane() / 4, t = wi_lane() % 4, warp = (int)threadIdx.x / 32;
+        const int below = warp % 2 * 32, right = warp / 2 * 32;
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int n = 0; n < 4; n++)
+#pragma unroll
+                for (int q = 0; q < 4; q++)
+                    give(below + 16 * m + g + 8 * (q / 2), right + 8 * n + 2 * t + q % 2,
+                         at[m][n][q]);
+    }
+};
+
+/* A thread has every 16th row and every 8th column of a tile. */
+template <>
+struct wi_tile_sums<float> {
+    static constexpr int down = 16, across = tile_threads / down;
+    float at[tile / down][tile / across] = {};
+
+    template <int kind>
+    __device__ void add(const wi_tile_slot<float, kind> &slot) {
+        const int row = (int)threadIdx.x % down, column = (int)threadIdx.x / down;
+#pragma unroll
+        for (int k = 0; k < depth; k++) {
+            float left[tile / down];
+#pragma unroll
+            for (int m = 0; m < tile / down; m++)
+                left[m] = slot.rows.at[k][row + m * down];
+#pragma unroll
+            for (int n = 0; n < tile / across; n++) {
+                const float right = slot.right(k, column + n * across);
+#pragma unroll
+                for (int m = 0; m < tile / down; m++)
+                    at[m][n] = wi_fma(left[m], right, at[m][n]);
+            }
+        }
+    }
+    template <class Give>
+    __device__ void each(Give give) const {
+        const int row = (int)threadIdx.x % down, column = (int)threadIdx.x / down;
+#pragma unroll
+        for (int m = 0; m < tile / down; m++)
+#pragma unroll
+            for (int n = 0; n < tile / across; n++)
+                give(row + m * down, column + n * across, at[m][n]);
     }
 };
 
@@ -201,11 +271,11 @@ __device__ static bool find_scope(const wi_device_chol &d, const wi_front_record
 }
 
 /* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )' */
-template <int kind>
+template <class real, int kind>
 __global__ void __launch_bounds__(tile_threads)
     wi_update_tiles(wi_device_chol d, wi_front_batch b) {
     WEFT_DYNAMIC_SHARED(memory);
-    wi_tile_slot<kind> *const slot = (wi_tile_slot<kind> *)memory;
+    wi_tile_slot<real, kind> *const slot = (wi_tile_slot<real, kind> *)memory;
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
     const wi_front_record r = d.front[b.first + share.front];
     wi_tile_scope all;
@@ -215,13 +285,12 @@ __global__ void __launch_bounds__(tile_threads)
     const int from = wi_panel_tiles_from(scope);
     const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
     const int row = from + place.row * tile, column = from + place.column * tile;
-    const int warp = (int)threadIdx.x / 32, below = warp % 2 * 32, right = warp / 2 * 32;
     const int steps = wi_pieces(scope.begin - scope.from, depth);
     const wi_tile_columns columns = {scope.from, scope.begin};
-    const double *const l = d.l + r.panel;
+    const real *const l = wi_front_panel<real>(d, r);
     const auto fetch = [&](int step) {
         const int k = scope.from + step * depth;
-        wi_tile_slot<kind> *const to = &slot[step % slots];
+        wi_tile_slot<real, kind> *const to = &slot[step % slots];
         if (step < steps) {
             fetch_rows(l, r.ld, row, r.height, k, columns, &to->rows);
             fetch_rows(l, r.ld, column, scope.end, k - to->halo, columns, &to->columns);
@@ -230,47 +299,46 @@ __global__ void __launch_bounds__(tile_threads)
         }
         wi_async_commit();
     };
-    wi_tile_sums sums;
+    wi_tile_sums<real> sums;
     for (int step = 0; step < slots - 1; step++)
         fetch(step);
     for (int step = 0; step < steps; step++) {
         wi_async_wait<slots - 2>();
         __syncthreads();
         fetch(step + slots - 1);
-        sums.add(slot[step % slots], below, right);
+        sums.add(slot[step % slots]);
     }
-    const int g = wi_lane() / 4, t = wi_lane() % 4;
-#pragma unroll
-    for (int m = 0; m < 2; m++)
-#pragma unroll
-        for (int n = 0; n < 4; n++)
-#pragma unroll
-            for (int q = 0; q < 4; q++) {
-                const int i = row + below + 16 * m + g + 8 * (q / 2);
-                const int j = column + right + 8 * n + 2 * t + q % 2;
-                if (j >= scope.begin && i >= j && i >= all.row && i < r.height && j < scope.end)
-                    *wi_front_element(d, r, i, j) -= sums.at[m][n][q];
-            }
+    sums.each([&](int below, int right, real sum) {
+        const int i = row + below, j = column + right;
+        if (j >= scope.begin && i >= j && i >= all.row && i < r.height && j < scope.end)
+            *wi_front_element<real>(d, r, i, j) -= sum;
+    });
 }
 
-template <int kind>
-static weft_status update(weft_context *ctx, const wi_device_chol &d, wi_front_batch b,
+template <class real, int kind>
+static weft_status update(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
                           unsigned tiles) {
-    return WEFT_LAUNCH(wi_update_tiles<kind>, ctx, tiles, tile_threads,
-                       slots * sizeof(wi_tile_slot<kind>), d, b);
+    return WEFT_LAUNCH((wi_update_tiles<real, kind>), ctx, tiles, tile_threads,
+                       slots * sizeof(wi_tile_slot<real, kind>), wi_chol_device_view(plan), b);
+}
+
+template <class real>
+static weft_status update_any(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
+                              unsigned tiles) {
+    switch (plan->kind) {
+    case WEFT_CHOL_QUASIDEFINITE:
+        return update<real, WI_TILES_SCALED>(ctx, plan, b, tiles);
+    case WEFT_CHOL_INDEFINITE:
+        return update<real, WI_TILES_PAIRED>(ctx, plan, b, tiles);
+    default:
+        return update<real, WI_TILES_PLAIN>(ctx, plan, b, tiles);
+    }
 }
 
 weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
                                  unsigned tiles) {
-    const wi_device_chol d = wi_chol_device_view(plan);
     if (tiles == 0)
         return WEFT_OK;
-    switch (plan->kind) {
-    case WEFT_CHOL_QUASIDEFINITE:
-        return update<WI_TILES_SCALED>(ctx, d, b, tiles);
-    case WEFT_CHOL_INDEFINITE:
-        return update<WI_TILES_PAIRED>(ctx, d, b, tiles);
-    default:
-        return update<WI_TILES_PLAIN>(ctx, d, b, tiles);
-    }
+    return plan->narrow ? update_any<float>(ctx, plan, b, tiles)
+                        : update_any<double>(ctx, plan, b, tiles);
 }

@@ -22,38 +22,9 @@ void wi_dense_update(int64_t row, int64_t m, int64_t column, int64_t n, int64_t 
 
 /* ---- L D Lt ---- */
 
-void wi_dense_pack(int64_t n, const double *l, int64_t ldl, double *packed) {
-    const int64_t group = simd()->group;
-    for (int64_t i = 0; i < n; i++) {
-        double *const row = packed + i / group * group * n + i % group;
-        for (int64_t j = 0; j < n; j++)
-            row[j * group] = j <= i ? l[i + j * ldl] : 0;
-    }
-}
-
-void wi_dense_divide(int64_t begin, int64_t end, int64_t n, const wi_dense_pivots *pivots,
-                     const double *packed, double *across, double *a, int64_t lda) {
-    const int64_t group = simd()->group;
-    for (int64_t i = begin, below; i < end; i = below) {
-        const double *const from = packed + i * n;
-        double *const to = across + i * n;
-        below = wi_least(i + group, end);
-        for (int64_t k = 0; k < n; k++) {
-            const bool pair = pivots->mark[k] == WI_PIVOT_FIRST;
-            for (int64_t r = 0; r < below - i; r++) {
-                double x = from[k * group + r], y = pair ? from[(k + 1) * group + r] : 0;
-                if (pair)
-                    wi_dense_divide_pair(pivots->d[k], pivots->e[k], pivots->d[k + 1], &x, &y);
-                else
-                    x /= pivots->d[k];
-                a[i + r + k * lda] = to[k * group + r] = x;
-                if (pair)
-                    a[i + r + (k + 1) * lda] = to[(k + 1) * group + r] = y;
-            }
-            k += pair;
-        }
-    }
-}
+#define NAME(f) wi_dense_##f
+typedef double real;
+#include "sparse/dense_pack.inc"
 
 void wi_dense_divide_sides(int64_t n, int64_t count, const wi_dense_pivots *pivots, double *x,
                            int64_t ldx) {

@@ -43,8 +43,9 @@ static inline int64_t wi_least(int64_t a, int64_t b) {
 
 enum {
     WI_DENSE_GROUP = 24, /* rows may be divided at multiples of this, which every instruction set's
-                            group divides */
-    WI_DENSE_APART = 8   /* columns whose products an elimination subtracts one by one */
+                            group divides; */
+    WI_DENSE_NARROW_GROUP = 48, /* those of floats at multiples of this */
+    WI_DENSE_APART = 8          /* columns whose products an elimination subtracts one by one */
 };
 
 /* Doubles that n columns of m packed rows take. They begin at a multiple of 64 bytes. */
@@ -132,6 +133,33 @@ void wi_dense_subtract_transposed(int64_t m, int64_t n, int64_t count, const dou
  * its own rows, from the last to the first, are chains of fma. */
 void wi_dense_backward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
                        int64_t ldx);
+
+/* ---- the same for a factor of floats. All chains are as above, in float; solves widen L, which
+ * rounds nothing, and work in double. Rows of wi_dense_narrow_subtract_transposed are summed 64 at
+ * a time. ---- */
+
+static inline int64_t wi_dense_narrow_packed(int64_t m, int64_t n) {
+    return (m + WI_DENSE_NARROW_GROUP - 1) / WI_DENSE_NARROW_GROUP * WI_DENSE_NARROW_GROUP * n;
+}
+int64_t wi_dense_narrow_eliminate(int64_t begin, int64_t end, int64_t n, float *a, int64_t lda,
+                                  float *packed);
+void wi_dense_narrow_update(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
+                            const float *packed, const float *across, float *c, int64_t ldc);
+void wi_dense_narrow_pack(int64_t n, const double *l, int64_t ldl, float *packed);
+void wi_dense_narrow_divide(int64_t begin, int64_t end, int64_t n, const wi_dense_pivots *pivots,
+                            const float *packed, float *across, float *a, int64_t lda);
+void wi_dense_narrow_forward(int64_t n, int64_t count, const float *l, int64_t ldl, double *x,
+                             int64_t ldx);
+void wi_dense_narrow_subtract(int64_t m, int64_t n, int64_t count, const float *a, int64_t lda,
+                              const double *x, int64_t ldx, double *y, int64_t ldy);
+void wi_dense_narrow_subtract_transposed(int64_t m, int64_t n, int64_t count, const float *a,
+                                         int64_t lda, const double *y, int64_t ldy, double *x,
+                                         int64_t ldx);
+void wi_dense_narrow_backward(int64_t n, int64_t count, const float *l, int64_t ldl, double *x,
+                              int64_t ldx);
+
+/* `to` = A, m x n. */
+void wi_dense_widen(int64_t m, int64_t n, const float *a, int64_t lda, double *to, int64_t ldt);
 
 #ifdef __cplusplus
 }

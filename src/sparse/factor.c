@@ -52,7 +52,9 @@ static const wi_row rows[] = {
 const char *wi_chol_fits_definite(const weft_context *ctx, const void *args) {
     const wi_chol_args *const call = args;
     (void)ctx;
-    return wi_chol_has_d(call->plan) ? "computes L Lt of positive definite matrices only" : NULL;
+    return wi_chol_has_d(call->plan) ? "computes L Lt of positive definite matrices only"
+           : call->plan->narrow      ? "computes factors of f64 only"
+                                     : NULL;
 }
 
 const wi_ladder wi_sparse_ladder = {"sparse", rows, sizeof rows / sizeof rows[0]};
@@ -146,7 +148,7 @@ static double diagonal(const weft_chol *plan, int64_t s, int64_t k) {
     if (plan->on_device)
         return wi_chol_device_entry(plan, k);
     const int64_t j = k - plan->symbolic.first[s];
-    return wi_chol_column(plan, s, j)[j];
+    return plan->narrow ? wi_chol_narrow_column(plan, s, j)[j] : wi_chol_column(plan, s, j)[j];
 }
 
 /* The pivot at which column k failed, in the matrix as factored (scaled or not). */
@@ -319,10 +321,39 @@ static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
     plan->state = WI_CHOL_EMPTY;
     plan->on_device = ctx->kind == WI_CUDA;
     plan->told = 0;
+    plan->condition = 0;
     wi_pivots_begin(plan, args.matrix);
     const weft_status ran = wi_run(ctx, &wi_sparse_ladder, call, WI_NO_TYPE, &args);
-    return ran == (wi_chol_has_d(plan) ? WEFT_ESINGULAR : WEFT_ENOTSPD) ? tell_singular(ctx, &args)
-                                                                        : ran;
+    const bool may_be_singular = ran == (wi_chol_has_d(plan) ? WEFT_ESINGULAR : WEFT_ENOTSPD);
+    return may_be_singular && !plan->narrow ? tell_singular(ctx, &args) : ran;
+}
+
+/* After a factorization that has begun. */
+static void settle(weft_chol *plan, weft_status status) {
+    if (status == WEFT_OK) {
+        plan->state = WI_CHOL_FACTORED;
+        wi_pivots_count(plan);
+        return;
+    }
+    plan->report.factor_seconds = 0;
+    plan->report.positive = plan->report.negative = 0;
+    plan->report.perturbed = plan->report.pairs = 0;
+}
+
+weft_status wi_chol_fall_back(weft_context *ctx, const char *call, weft_chol *plan,
+                              const weft_sparse *matrix) {
+    plan->report.fell_back = 1;
+    plan->state = WI_CHOL_EMPTY;
+    weft_status status = wi_numbers_widen(ctx, call, plan);
+    if (status == WEFT_OK)
+        status = run(ctx, call, plan, matrix);
+    settle(plan, status);
+    return status;
+}
+
+/* Is this what floats alone may have led to? */
+static bool is_of_precision(weft_status status) {
+    return status == WEFT_ENOTSPD || status == WEFT_ESINGULAR || status == WEFT_ENONFINITE;
 }
 
 weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
@@ -345,21 +376,18 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
     const bool was_on_device = plan->on_device;
     const wi_balance balance = plan->numbers.balance;
     status = run(ctx, call, plan, matrix);
-    if (has_begun(status)) {
-        plan->report.factor_seconds = 0;
-        plan->report.positive = plan->report.negative = 0;
-        plan->report.perturbed = plan->report.pairs = 0;
-    } else if (status != WEFT_OK) {
+    if (plan->narrow && is_of_precision(status)) {
+        status = wi_chol_fall_back(ctx, call, plan, matrix);
+    } else if (status == WEFT_OK || has_begun(status)) {
+        settle(plan, status);
+    } else {
         plan->state = before;
         plan->on_device = was_on_device;
         plan->numbers.balance = balance;
     }
-    if (status != WEFT_OK)
-        return status;
-    plan->state = WI_CHOL_FACTORED;
-    wi_pivots_count(plan);
-    plan->report.factor_seconds = wi_now() - begin;
-    return WEFT_OK;
+    if (status == WEFT_OK)
+        plan->report.factor_seconds = wi_now() - begin;
+    return status;
 }
 
 /* log |det D| for L D Lt, whose L has 1 on the diagonal. */

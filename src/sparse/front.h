@@ -4,8 +4,11 @@
 #ifndef WI_SPARSE_FRONT_H
 #define WI_SPARSE_FRONT_H
 
+#include <stdalign.h>
+
 #include "sparse/chol.h"
 #include "sparse/dense.h"
+#include "sparse/small_simd.h"
 #include "sparse/thread_group.h"
 
 typedef struct wi_front {
@@ -14,46 +17,38 @@ typedef struct wi_front {
     double *update; /* the square below the columns */
 } wi_front;
 
+/* The same for a factor of floats. */
+typedef struct wi_front_narrow {
+    int64_t height, columns;
+    float *panel, *update;
+} wi_front_narrow;
+
 /* Column j of the front from its diagonal down: element i of it is at [i], i >= j. */
 double *wi_front_column(const wi_front *front, int64_t j);
+float *wi_front_narrow_column(const wi_front_narrow *front, int64_t j);
 
 /* The front of s, for the thread with this rank. */
 wi_front wi_front_of(const weft_chol *plan, int64_t s, int rank);
+wi_front_narrow wi_front_narrow_of(const weft_chol *plan, int64_t s, int rank);
 
-/* The front of s = its entries of A + the updates of its children. The threads of the group share
- * the columns. */
-void wi_front_assemble(wi_thread_group *group, const weft_chol *plan, const weft_sparse *matrix,
-                       int64_t s);
-
-/* L Lt: factors the panel and computes the update. Returns `columns`, or the first column whose
- * pivot is not > 0; all threads of the group get the same. They share `failed`, which must be
- * `columns` before. */
-int64_t wi_front_factor(wi_thread_group *group, const wi_front *front, double *room,
-                        int64_t *failed);
-
-/* L D Lt: the same. front_ldlt.c */
-int64_t wi_front_factor_ldlt(wi_thread_group *group, const weft_chol *plan, int64_t s, double *room,
-                             int64_t *shared);
-
-/* What both do with columns that were just eliminated, those before `end`: their products are
- * subtracted from all columns after them. Row i of the front is packed as row i - base. */
-typedef struct wi_eliminated {
-    int64_t base, end, columns;
-    const double *rows, *across; /* L D and L; for L Lt both are L */
-} wi_eliminated;
-void wi_front_subtract(wi_thread_group *group, const wi_front *front, const wi_eliminated *done);
-
-/* Rounds up to whole groups of packed rows. */
-static inline int64_t wi_whole_groups(int64_t rows) {
-    return (rows + WI_DENSE_GROUP - 1) / WI_DENSE_GROUP * WI_DENSE_GROUP;
-}
-
-/* How many rows a piece of work has, if there are so many in all. */
-int64_t wi_front_step(const wi_thread_group *group, int64_t rows);
+/* Puts the front of s together and factors it: its panel and the update. Returns `columns`, or the
+ * first column without a pivot; all threads of the group get the same. They share `failed`, and
+ * `room`, memory for packed rows. */
+int64_t wi_front_do(wi_thread_group *group, const weft_chol *plan, const weft_sparse *matrix,
+                    int64_t s, void *room, int64_t *failed);
+int64_t wi_front_do_narrow(wi_thread_group *group, const weft_chol *plan, const weft_sparse *matrix,
+                           int64_t s, void *room, int64_t *failed);
 
 /* Both steps at once, for L Lt and a front of a few rows, by one thread: the same bits in less
  * time. */
 bool wi_front_is_small(const weft_chol *plan, int64_t s);
 int64_t wi_front_small(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int rank);
+
+/* A front of a few rows on the stack, and its entries of A there. */
+typedef struct wi_small {
+    int64_t height, columns;
+    alignas(64) double front[WI_SMALL_ROWS * WI_SMALL_ROWS];
+} wi_small;
+void wi_small_begin(const weft_chol *plan, const weft_sparse *matrix, int64_t s, wi_small *at);
 
 #endif

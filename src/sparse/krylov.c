@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GMRES, for right-hand sides that refinement has not solved: where pivots were replaced, L D Lt is
  * the factor of a matrix that differs from A in as many directions, and refinement only gains if
- * that difference is small in all of them. GMRES needs about one step for each direction (Saad and
+ * that difference is small in all of them. A factor of floats differs in all directions that A all
+ * but takes to 0. GMRES needs about one step for each direction (Saad and
  * Schultz 1986). It works on A (L D Lt)^-1, one right-hand side after the other, and restarts with
  * residuals in twice the precision. */
 #include <math.h>
@@ -12,7 +13,8 @@
 
 enum {
     CYCLES = 4,
-    EXACT_CYCLES = 10
+    EXACT_CYCLES = 10,
+    NARROW_CYCLES = 4 /* then a factor of doubles is cheaper */
 };
 
 /* A backward error above this is worth GMRES, and one as small as that ends it. */
@@ -20,6 +22,10 @@ static const double large = 0x1p-44, small = 0x1p-50;
 
 /* A restart that does not reduce the error by this factor is the last. */
 static const double gain = 0.5;
+
+/* With L of floats the last correction counts only if it solves for the residual this well: then
+ * also what A all but takes to 0, of which a residual has little, is part of it. */
+static const double solved = 0x1p-30;
 
 /* One right-hand side: column c of the group. Vectors are in the order of L. */
 typedef struct krylov {
@@ -63,9 +69,9 @@ static weft_status apply(void *problem, const double *v, double *z, double *w) {
     return status;
 }
 
-/* One cycle, from the residual in room.y: room.y = a correction of x. *found is false if there is
- * none. */
-static weft_status cycle(krylov *k, bool *found) {
+/* One cycle, from the residual in room.y: room.y = a correction of x, and *left what it leaves of
+ * the residual. *found is false if there is none. */
+static weft_status cycle(krylov *k, bool *found, double *left) {
     wi_solve_group *const group = k->g;
     wi_gmres g = {.n = k->n, .most = WI_KRYLOV_STEPS, .v = k->basis, .apply = apply, .problem = k};
     for (size_t i = 0; i < k->n; i++)
@@ -75,6 +81,7 @@ static weft_status cycle(krylov *k, bool *found) {
     const weft_status status = wi_gmres_cycle(&g, size, small * size, k->spare);
     group->krylov_steps += (size_t)g.steps;
     *found = g.found;
+    *left = fabs(g.right[g.steps]) / size;
     return status == WEFT_OK && g.found ? precondition(k, k->spare) : status;
 }
 
@@ -96,10 +103,11 @@ static weft_status solve_column(wi_solve_group *g, size_t c) {
     k.spare = k.basis + (size_t)(WI_KRYLOV_STEPS + 1) * k.n;
     for (int run = 0; run < CYCLES && status == WEFT_OK && g->misfit.error[c] > small; run++) {
         const double before = g->misfit.error[c];
+        double left;
         bool found;
         status = wi_solve_measure(g, true);
         if (status == WEFT_OK)
-            status = cycle(&k, &found);
+            status = cycle(&k, &found, &left);
         if (status != WEFT_OK || !found)
             break;
         correct(&k, x);
@@ -115,43 +123,68 @@ static weft_status solve_column(wi_solve_group *g, size_t c) {
     return status;
 }
 
-/* Cycles for column c until the correction is as small as it has to be; *done is false if they do
- * not get there. The first one is taken however large. */
-static weft_status solve_column_exactly(wi_solve_group *g, size_t c, bool *done) {
+/* Cycles for column c until the correction is as small as it has to be, `finest`; *done is false if
+ * so many do not get there. The first one is taken however large. */
+static weft_status correct_column(wi_solve_group *g, size_t c, int cycles, double finest,
+                                  bool *done) {
     krylov k = {.g = g, .c = c, .n = g->n, .basis = g->room.krylov};
-    double size = (double)INFINITY;
+    double size = (double)INFINITY, left = 0;
     bool found = true;
     weft_status status = WEFT_OK;
     k.spare = k.basis + (size_t)(WI_KRYLOV_STEPS + 1) * k.n;
     *done = false;
-    for (int run = 0; run < EXACT_CYCLES && found && !*done && status == WEFT_OK; run++) {
+    for (int run = 0; run < cycles && found && !*done && status == WEFT_OK; run++) {
         status = wi_solve_measure(g, true);
         *done = g->misfit.most[c] == 0;
         if (status == WEFT_OK && !*done)
-            status = cycle(&k, &found);
+            status = cycle(&k, &found, &left);
         if (status != WEFT_OK || *done || !found)
             break;
         const double next = wi_solve_largest(g, c) / g->largest[c];
-        found = next <= size / 2 || next <= 2 * wi_solve_finest;
+        found = next <= size / 2 || next <= 2 * finest;
         if (found)
             correct(&k, g->room.x + c * g->n);
-        *done = next <= 2 * wi_solve_finest;
+        *done = next <= 2 * finest && (left <= solved || !g->plan->narrow);
         size = next;
     }
     return status;
 }
 
-weft_status wi_solve_krylov_exactly(wi_solve_group *g) {
+/* The columns of which refinement has stalled. */
+static weft_status correct_stuck(wi_solve_group *g, int cycles, double finest) {
     weft_status status = WEFT_OK;
     for (size_t c = 0; c < g->rhs && status == WEFT_OK; c++) {
         bool done = false;
         if (!g->stuck[c])
             continue;
-        status = solve_column_exactly(g, c, &done);
+        status = correct_column(g, c, cycles, finest, &done);
         g->stuck[c] = !done;
         g->stalled -= done;
     }
     return status;
+}
+
+weft_status wi_solve_krylov_exactly(wi_solve_group *g) {
+    return correct_stuck(g, g->plan->narrow ? NARROW_CYCLES : EXACT_CYCLES, wi_solve_finest);
+}
+
+weft_status wi_solve_krylov_narrow(wi_solve_group *g) {
+    const weft_status status = correct_stuck(g, NARROW_CYCLES, 0x1p-53);
+    return status == WEFT_OK ? wi_solve_measure(g, false) : status;
+}
+
+void wi_solve_doubt(wi_solve_group *g) {
+    for (size_t c = 0; c < g->rhs; c++) {
+        g->stalled += !g->stuck[c] && g->misfit.most[c] != 0;
+        g->stuck[c] = g->stuck[c] || g->misfit.most[c] != 0;
+    }
+}
+
+bool wi_solve_is_stuck(const wi_solve_group *g) {
+    bool stuck = false;
+    for (size_t c = 0; c < g->rhs; c++)
+        stuck |= g->stuck[c];
+    return stuck;
 }
 
 bool wi_solve_wants_krylov(const wi_solve_group *g) {

@@ -37,7 +37,16 @@ __device__ static bool note_order(const wi_device_pivots &p, const wi_front_reco
     return moved;
 }
 
+/* Member by member: the state is no more than that aligned. */
+__device__ static void keep_window(const wi_window_state &w, wi_window_state *to) {
+    to->first = w.first;
+    to->width = w.width;
+    to->end = w.end;
+    to->moved = w.moved;
+}
+
 /* The square of every front's window. */
+template <class real>
 __global__ void __launch_bounds__(square_threads)
     wi_pivot_squares(wi_device_chol d, wi_front_batch b) {
     WEFT_SHARED(wi_pivot_room<side>, room, );
@@ -45,7 +54,7 @@ __global__ void __launch_bounds__(square_threads)
     const wi_front_record r = d.front[number];
     int must;
     wi_window_state w = begin_window(d, r, number, b.panel, &must);
-    double *const l = d.l + r.panel + (int64_t)w.first * (r.ld + 1);
+    real *const l = wi_front_panel<real>(d, r) + (int64_t)w.first * (r.ld + 1);
     for (int j = (int)threadIdx.x / side; j < side; j += square_threads / side)
         room.f[j][row] = row >= j && row < w.width ? l[row + (int64_t)j * r.ld] : 0;
     __syncthreads();
@@ -53,27 +62,28 @@ __global__ void __launch_bounds__(square_threads)
                                           w.width, w.width,  must};
     const int done = square.run();
     for (int j = (int)threadIdx.x / side; j <= row && row < w.width; j += square_threads / side)
-        l[row + (int64_t)j * r.ld] = room.f[j][row];
+        l[row + (int64_t)j * r.ld] = (real)room.f[j][row];
     if (room.failed && threadIdx.x == 0)
         wi_chol_tell_failed(d, r.first + w.first + done);
     w.moved = note_order(d.pivots, r, w, room.order);
     w.end = w.first + (room.failed ? w.width : done);
     if (threadIdx.x == 0)
-        d.pivots.window[number] = w;
+        keep_window(w, &d.pivots.window[number]);
 }
 
 /* ---- the rows below ---- */
 
 /* Interchanges the window's rows in the columns before it, which the blocks of a front share. */
+template <class real>
 __device__ static void move_left(const wi_front_record &r, const wi_window_state &w,
-                                 const int *order, int block, int blocks, double *panel) {
+                                 const int *order, int block, int blocks, real *panel) {
     constexpr int warps = WI_FRONT_ROWS / 32;
     const int me = wi_lane(), second = me + 32;
     const int stride = blocks * warps;
     for (int j = block * warps + (int)threadIdx.x / 32; j < w.first; j += stride) {
-        double *const column = panel + w.first + (int64_t)j * r.ld;
-        const double a = me < w.width ? column[order[me]] : 0;
-        const double b = second < w.width ? column[order[second]] : 0;
+        real *const column = panel + w.first + (int64_t)j * r.ld;
+        const real a = me < w.width ? column[order[me]] : 0;
+        const real b = second < w.width ? column[order[second]] : 0;
         __syncwarp();
         if (me < w.width)
             column[me] = a;
@@ -90,11 +100,12 @@ struct wi_window_room {
     int8_t mark[side];
 };
 
+template <class real>
 __device__ static void load_window(const wi_device_pivots &p, const wi_front_record &r,
-                                   const wi_window_state &w, const double *panel,
+                                   const wi_window_state &w, const real *panel,
                                    wi_window_room &room) {
     const int me = (int)threadIdx.x, done = w.end - w.first, at = r.first + w.first + me;
-    const double *const l = panel + (int64_t)w.first * (r.ld + 1);
+    const real *const l = panel + (int64_t)w.first * (r.ld + 1);
     for (int e = me; e < side * side; e += WI_FRONT_ROWS) {
         const int i = e % side, j = e / side;
         room.l[j][i] = i >= j && i < done ? l[i + (int64_t)j * r.ld] : 0;
@@ -125,6 +136,7 @@ __device__ static void divide_row(const wi_window_room &room, int done, double (
 
 /* L(rows below, window) = A(rows below, window) / L(window, window)' / D, a row for each thread;
  * columns without a pivot are interchanged alone. */
+template <class real>
 __global__ void __launch_bounds__(WI_FRONT_ROWS)
     wi_divide_below(wi_device_chol d, wi_front_batch b) {
     WEFT_SHARED(wi_window_room, room, );
@@ -134,7 +146,7 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
     const wi_window_state w = d.pivots.window[number];
     if (w.width == 0)
         return;
-    double *const panel = d.l + r.panel;
+    real *const panel = wi_front_panel<real>(d, r);
     load_window(d.pivots, r, w, panel, room);
     if (w.moved)
         move_left(r, w, room.order, share.block, b.sums[share.front + 1] - b.sums[share.front],
@@ -143,7 +155,7 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
     const int done = w.end - w.first;
     if (row >= r.height)
         return;
-    double *const to = panel + row + (int64_t)w.first * r.ld;
+    real *const to = panel + row + (int64_t)w.first * r.ld;
     double x[side];
 #pragma unroll
     for (int j = 0; j < side; j++)
@@ -160,13 +172,14 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
 #pragma unroll
     for (int j = 0; j < side; j++)
         if (j < w.width)
-            to[(int64_t)j * r.ld] = x[j];
+            to[(int64_t)j * r.ld] = (real)x[j];
 }
 
 /* ---- inverses, when L is there ---- */
 
 /* The inverse of each square of 64 columns, above its diagonal. The launch has a block for every 8
  * columns. */
+template <class real>
 __global__ void __launch_bounds__(square_threads)
     wi_invert_squares(wi_device_chol d, wi_front_batch b) {
     constexpr int blocks = side / WI_FRONT_COLUMNS;
@@ -177,47 +190,55 @@ __global__ void __launch_bounds__(square_threads)
         return;
     const wi_front_record r = d.front[b.first + share.front];
     const int p = share.block / blocks, width = wi_panel_width(r, p);
-    double *const l = d.l + r.panel + (int64_t)p * side * (r.ld + 1);
+    real *const l = wi_front_panel<real>(d, r) + (int64_t)p * side * (r.ld + 1);
     for (int e = (int)threadIdx.x; e < side * side; e += square_threads) {
         const int i = e % side, j = e / side;
         f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : i == j;
     }
     __syncthreads();
     wi_store_inverse<side>(f, product, width,
-                           [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = x; });
+                           [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = (real)x; });
 }
 
 /* ---- all windows of a level ---- */
 
+template <class real>
 static weft_status do_window(weft_context *ctx, const weft_chol *plan, const wi_chol_step *step,
                              wi_front_batch b) {
     const wi_device_chol d = wi_chol_device_view(plan);
     const int32_t *const list = plan->device->schedule.list;
     b.sums = d.list + step->rows_at;
     weft_status status =
-        WEFT_LAUNCH(wi_pivot_squares, ctx, (unsigned)step->active, square_threads, 0, d, b);
+        WEFT_LAUNCH(wi_pivot_squares<real>, ctx, (unsigned)step->active, square_threads, 0, d, b);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(wi_divide_below, ctx, (unsigned)list[step->rows_at + step->active],
-                             WI_FRONT_ROWS, 0, d, b);
+        status = WEFT_LAUNCH(wi_divide_below<real>, ctx,
+                             (unsigned)list[step->rows_at + step->active], WI_FRONT_ROWS, 0, d, b);
     b.sums = d.list + step->tiles_at;
     return status == WEFT_OK
                ? wi_chol_update_tiles(ctx, plan, b, (unsigned)list[step->tiles_at + step->active])
                : status;
 }
 
-weft_status wi_ldlt_large_fronts(weft_context *ctx, const weft_chol *plan,
-                                 const wi_chol_level *level) {
+template <class real>
+static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
+                                const wi_chol_level *level) {
     const wi_device_chol d = wi_chol_device_view(plan);
     const wi_schedule *const schedule = &plan->device->schedule;
     const wi_chol_step *const step = schedule->step + level->window;
     const int first = wi_first_large(level);
     weft_status status = wi_chol_assemble_large(ctx, plan, level);
     for (int p = 0; p < level->windows && status == WEFT_OK; p++)
-        status = do_window(ctx, plan, &step[p], {first, step[p].active, NULL, p});
+        status = do_window<real>(ctx, plan, &step[p], {first, step[p].active, NULL, p});
     const wi_front_batch all = {first, level->large, d.list + level->columns_at, 0};
     return status == WEFT_OK
-               ? WEFT_LAUNCH(wi_invert_squares, ctx,
+               ? WEFT_LAUNCH(wi_invert_squares<real>, ctx,
                              (unsigned)schedule->list[level->columns_at + level->large],
                              square_threads, 0, d, all)
                : status;
+}
+
+weft_status wi_ldlt_large_fronts(weft_context *ctx, const weft_chol *plan,
+                                 const wi_chol_level *level) {
+    return plan->narrow ? large_fronts<float>(ctx, plan, level)
+                        : large_fronts<double>(ctx, plan, level);
 }

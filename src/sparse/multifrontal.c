@@ -43,26 +43,17 @@ static bool goes_on(const multifrontal *m, int64_t column) {
 }
 
 /* Factors the front of s; false if its matrix is not positive definite. */
-static bool do_front(multifrontal *m, wi_thread_group *group, int64_t s, double *room,
+static bool do_front(multifrontal *m, wi_thread_group *group, int64_t s, void *room,
                      int64_t *failed) {
     const int64_t columns = wi_super_columns(&m->plan->symbolic, s);
-    int64_t done;
-    if (wi_chol_has_d(m->plan)) {
-        wi_front_assemble(group, m->plan, m->matrix, s);
-        done = wi_front_factor_ldlt(group, m->plan, s, room, failed);
-    } else if (group->size == 1 && wi_front_is_small(m->plan, s)) {
-        done = wi_front_small(m->plan, m->matrix, s, group->rank);
-    } else {
-        const wi_front front = wi_front_of(m->plan, s, group->rank);
-        wi_front_assemble(group, m->plan, m->matrix, s);
-        done = wi_front_factor(group, &front, room, failed);
-    }
+    const int64_t done = (m->plan->narrow ? wi_front_do_narrow : wi_front_do)(
+        group, m->plan, m->matrix, s, room, failed);
     if (done < columns)
         note_failure(m, m->plan->symbolic.first[s] + done);
     return done == columns;
 }
 
-static void do_tasks(multifrontal *m, wi_thread_group *group, double *room) {
+static void do_tasks(multifrontal *m, wi_thread_group *group, void *room) {
     const wi_numbers *const numbers = &m->plan->numbers;
     const wi_symbolic *const symbolic = &m->plan->symbolic;
     wi_thread_group alone = wi_thread_group_of_one(group->rank);
@@ -79,7 +70,7 @@ static void do_tasks(multifrontal *m, wi_thread_group *group, double *room) {
 
 /* All threads see a failure at the same step, because it is stored before they wait for each other.
  */
-static void do_tops(multifrontal *m, wi_thread_group *group, double *room) {
+static void do_tops(multifrontal *m, wi_thread_group *group, void *room) {
     const wi_numbers *const numbers = &m->plan->numbers;
     const wi_symbolic *const symbolic = &m->plan->symbolic;
     wi_thread_group alone = wi_thread_group_of_one(group->rank);
@@ -103,7 +94,9 @@ static void do_share(void *user, int rank, int size) {
     multifrontal *const m = user;
     const wi_numbers *const numbers = &m->plan->numbers;
     wi_thread_group group = {.rank = rank, .size = size, .pieces = &m->pieces};
-    do_tasks(m, &group, numbers->rooms + rank * numbers->room_entries);
+    do_tasks(m, &group,
+             (char *)numbers->rooms +
+                 (size_t)(rank * numbers->room_entries) * wi_chol_number(m->plan));
     do_tops(m, &group, numbers->rooms);
 }
 

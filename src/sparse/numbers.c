@@ -8,22 +8,35 @@
 #include "sparse/ldlt_simd.h"
 
 enum {
-    LINE = 8 /* doubles in a cache line: two threads' data are at least this far apart */
+    LINE = 8,        /* doubles in a cache line: two threads' data are at least this far apart */
+    NARROW_LINE = 16 /* floats in one */
 };
 
 static int64_t rounded(int64_t entries) {
     return (entries + LINE - 1) / LINE * LINE;
 }
 
-/* Room for the packed rows of a block of columns of supernode s; with a D, for the square of a
- * window, and for L D and L, whose rows below the window begin a group of packed rows. */
+/* The same for numbers of L. */
+static int64_t rounded_numbers(const weft_chol *plan, int64_t entries) {
+    const int64_t line = plan->narrow ? NARROW_LINE : LINE;
+    return (entries + line - 1) / line * line;
+}
+
+/* Room, in numbers of L, for the packed rows of a block of columns of supernode s; with a D, for
+ * the square of a window, which is of doubles, and for L D and L, whose rows below the window begin
+ * a group of packed rows. */
 static int64_t packed_entries(const weft_chol *plan, int64_t s) {
     const int64_t columns = wi_super_columns(&plan->symbolic, s);
     const int64_t height = wi_super_height(&plan->symbolic, s);
-    const int64_t window = wi_least(columns, WI_WINDOW);
-    return wi_chol_has_d(plan)
-               ? WI_WINDOW * window + 2 * wi_dense_packed(height + WI_DENSE_GROUP, window)
-               : wi_dense_packed(height, wi_least(columns, WI_BLOCK_COLUMNS));
+    const int64_t window = wi_least(columns, WI_WINDOW),
+                  block = wi_least(columns, WI_BLOCK_COLUMNS);
+    const int64_t square = WI_WINDOW * window * (int64_t)(sizeof(double) / wi_chol_number(plan));
+    if (plan->narrow)
+        return wi_chol_has_d(plan)
+                   ? square + 2 * wi_dense_narrow_packed(height + WI_DENSE_NARROW_GROUP, window)
+                   : wi_dense_narrow_packed(height, block);
+    return wi_chol_has_d(plan) ? square + 2 * wi_dense_packed(height + WI_DENSE_GROUP, window)
+                               : wi_dense_packed(height, block);
 }
 
 /* The same for any front above (or below) the cut. */
@@ -35,7 +48,7 @@ static int64_t room_entries(const weft_chol *plan, const wi_cut *cut, bool above
         if ((symbolic->work[s] > cut->limit) == above && entries > most)
             most = entries;
     }
-    return rounded(most);
+    return rounded_numbers(plan, most);
 }
 
 /* ---- sizes: each block of memory holds several arrays, and the first pointer owns it ---- */
@@ -54,11 +67,15 @@ static size_t index_bytes(const weft_chol *plan, const wi_cut *cut) {
            (size_t)cut->tasks * sizeof(wi_task) + (entries + rows) * sizeof(int32_t);
 }
 
-static size_t work_entries(const weft_chol *plan, const wi_cut *cut) {
+static int64_t stack_entries(const weft_chol *plan, const wi_cut *cut) {
+    return rounded_numbers(plan, wi_stack_entries(&cut->update, cut->threads));
+}
+
+static size_t work_bytes(const weft_chol *plan, const wi_cut *cut) {
     const int64_t tasks = room_entries(plan, cut, false) * cut->threads;
     const int64_t tops = room_entries(plan, cut, true);
-    return (size_t)(rounded(wi_stack_entries(&cut->update, cut->threads)) +
-                    (tasks > tops ? tasks : tops));
+    return (size_t)(stack_entries(plan, cut) + (tasks > tops ? tasks : tops)) *
+           wi_chol_number(plan);
 }
 
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs) {
@@ -84,14 +101,14 @@ static size_t solve_entries(const weft_chol *plan, const wi_cut *cut, int64_t rh
 }
 
 size_t wi_krylov_entries(const weft_chol *plan) {
-    return wi_chol_has_d(plan) ? WI_KRYLOV_VECTORS * (size_t)plan->symbolic.n : 0;
+    const bool wanted = wi_chol_has_d(plan) || plan->precision == WEFT_PRECISION_MIXED;
+    return wanted ? WI_KRYLOV_VECTORS * (size_t)plan->symbolic.n : 0;
 }
 
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
-    const wi_symbolic *const symbolic = &plan->symbolic;
-    return index_bytes(plan, cut) + symbolic->factor_bytes +
-           (work_entries(plan, cut) + solve_entries(plan, cut, rhs)) * sizeof(double) +
-           wi_pivots_bytes(plan) + plan->numbers.scratch_bytes + plan->numbers.low_bytes +
+    return index_bytes(plan, cut) + wi_chol_factor_bytes(plan) + work_bytes(plan, cut) +
+           solve_entries(plan, cut, rhs) * sizeof(double) + wi_pivots_bytes(plan) +
+           plan->numbers.scratch_bytes + plan->numbers.low_bytes +
            (wi_chol_has_d(plan) ? wi_balance_bytes(plan) : plan->numbers.scaled_bytes);
 }
 
@@ -132,17 +149,17 @@ static weft_status take_index(weft_context *ctx, const char *call, weft_chol *pl
 static weft_status take_work(weft_context *ctx, const char *call, weft_chol *plan) {
     wi_numbers *const numbers = &plan->numbers;
     const wi_cut *const cut = &numbers->cut;
-    numbers->l = take(ctx, call, plan->symbolic.factor_bytes, "the numbers of L");
+    numbers->l = take(ctx, call, wi_chol_factor_bytes(plan), "the numbers of L");
     if (!numbers->l)
         return WEFT_ENOMEM;
-    numbers->stack =
-        take(ctx, call, work_entries(plan, cut) * sizeof(double), "updates and workspace");
+    numbers->stack = take(ctx, call, work_bytes(plan, cut), "updates and workspace");
     if (!numbers->stack)
         return WEFT_ENOMEM;
     if (wi_chol_has_d(plan) && (wi_pivots_reserve(ctx, call, plan) != WEFT_OK ||
                                 wi_balance_reserve(ctx, call, plan) != WEFT_OK))
         return WEFT_ENOMEM;
-    numbers->rooms = numbers->stack + rounded(wi_stack_entries(&cut->update, cut->threads));
+    numbers->rooms =
+        (char *)numbers->stack + (size_t)stack_entries(plan, cut) * wi_chol_number(plan);
     numbers->room_entries = room_entries(plan, cut, false);
     return WEFT_OK;
 }
@@ -181,15 +198,27 @@ static weft_status check_fronts(weft_context *ctx, const char *call, const wi_sy
     return WEFT_OK;
 }
 
-/* What a factor on the host has and one on a GPU has not. */
-static void drop_factor(wi_numbers *numbers) {
-    wi_host_free(numbers->panel);
+static void drop_work(wi_numbers *numbers) {
     wi_host_free(numbers->l);
     wi_host_free(numbers->stack);
+    numbers->l = numbers->stack = numbers->rooms = NULL;
+}
+
+/* What a factor on the host has and one on a GPU has not. */
+static void drop_factor(wi_numbers *numbers) {
+    drop_work(numbers);
+    wi_host_free(numbers->panel);
     wi_host_free(numbers->solve);
     numbers->panel = NULL;
-    numbers->l = numbers->stack = numbers->solve = NULL;
+    numbers->solve = NULL;
     numbers->rhs = 0;
+}
+
+weft_status wi_numbers_widen(weft_context *ctx, const char *call, weft_chol *plan) {
+    plan->narrow = false;
+    drop_work(&plan->numbers);
+    wi_chol_device_drop_work(plan);
+    return wi_numbers_reserve(ctx, call, plan, 1);
 }
 
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
@@ -200,8 +229,10 @@ weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *p
         return wi_chol_device_reserve(ctx, call, plan, rhs);
     if (status == WEFT_OK && first)
         status = take_index(ctx, call, plan);
-    if (status == WEFT_OK && first)
+    if (status == WEFT_OK && !numbers->stack) {
+        drop_work(numbers);
         status = take_work(ctx, call, plan);
+    }
     if (status == WEFT_OK && numbers->rhs < rhs)
         status = take_solve(ctx, call, plan, rhs);
     if (status != WEFT_OK) {

@@ -9,6 +9,10 @@
  * the caller said; and 0 within rounding, if none may be replaced. */
 static const double default_perturbation = 0x1p-26, rounding = 0x1p-46;
 
+/* The same where L is of floats; what is asked for counts if it is no smaller than their rounding.
+ */
+static const double narrow_perturbation = 0x1p-12, narrow_rounding = 0x1p-20;
+
 size_t wi_pivots_bytes(const weft_chol *plan) {
     const size_t n = (size_t)plan->symbolic.n;
     return wi_chol_has_d(plan) ? n * (2 * sizeof(double) + sizeof(int32_t) + 2 * sizeof(int8_t))
@@ -74,8 +78,11 @@ void wi_pivots_begin(weft_chol *plan, const weft_sparse *matrix) {
     if (!wi_chol_has_d(plan))
         return;
     if (plan->kind == WEFT_CHOL_INDEFINITE) {
+        const double least = plan->narrow ? narrow_rounding : rounding;
+        const double usual = plan->narrow ? narrow_perturbation : default_perturbation;
+        const double wanted = plan->narrow && asked < least ? least : asked;
         pivots->perturb = asked >= 0;
-        pivots->tiny = size * (asked > 0 ? asked : asked < 0 ? rounding : default_perturbation);
+        pivots->tiny = size * (asked > 0 ? wanted : asked < 0 ? least : usual);
         return;
     }
     pivots->perturb = asked > 0;

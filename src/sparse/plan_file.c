@@ -20,7 +20,8 @@ typedef struct header {
     uint64_t nnz_a, fingerprint;
     uint64_t checksum; /* of all after `ordering` */
     char ordering[16];
-    uint64_t kind, sign_words; /* weft_chol_kind, and the words of weft_chol.negative */
+    uint32_t kind, precision; /* weft_chol_kind; weft_precision, 0 in files of earlier versions */
+    uint64_t sign_words;      /* of weft_chol.negative */
     double perturbation;
 } header;
 
@@ -59,7 +60,8 @@ static uint64_t add_word(uint64_t sum, uint64_t word) {
 static uint64_t checksum(const header *head, const part parts[PARTS]) {
     uint64_t sum = UINT64_C(0xCBF29CE484222325), bits;
     memcpy(&bits, &head->perturbation, sizeof bits);
-    sum = add_word(add_word(add_word(sum, head->kind), head->sign_words), bits);
+    const uint64_t kind = head->kind | (uint64_t)head->precision << 32;
+    sum = add_word(add_word(add_word(sum, kind), head->sign_words), bits);
     for (int p = 0; p < PARTS; p++) {
         for (int64_t k = 0; k < parts[p].count; k++)
             sum = add_word(sum, (uint64_t)parts[p].array[k]);
@@ -84,7 +86,8 @@ static size_t describe(const weft_chol *plan, header *head, part parts[PARTS]) {
                      .rows = symbolic->rows_at[symbolic->supernodes],
                      .nnz_a = plan->report.nnz_a,
                      .fingerprint = plan->fingerprint,
-                     .kind = (uint64_t)plan->kind,
+                     .kind = (uint32_t)plan->kind,
+                     .precision = (uint32_t)plan->precision,
                      .sign_words = (uint64_t)sign_words_of(plan),
                      .perturbation = plan->perturbation};
     list_parts(plan, head->rows, parts);
@@ -267,7 +270,8 @@ static bool is_header(const header *head, FILE *file) {
     if (head->n < 0 || head->n > most || head->supernodes < 0 || head->supernodes > head->n ||
         head->rows < head->n || head->rows > most)
         return false;
-    if (head->kind > WEFT_CHOL_INDEFINITE || !(head->perturbation < 1) ||
+    if (head->kind > WEFT_CHOL_INDEFINITE || head->precision > WEFT_PRECISION_MIXED ||
+        !(head->perturbation < 1) ||
         (head->sign_words != 0 && (head->kind != WEFT_CHOL_QUASIDEFINITE ||
                                    head->sign_words != (uint64_t)wi_sign_words(head->n))))
         return false;
@@ -323,6 +327,8 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
     plan->fingerprint = head.fingerprint;
     plan->kind = (weft_chol_kind)head.kind;
     plan->perturbation = head.perturbation;
+    plan->precision = (weft_precision)head.precision;
+    plan->narrow = plan->precision == WEFT_PRECISION_MIXED;
     plan->report.nnz_a = head.nnz_a;
     plan->report.ordering = ordering_named(head.ordering);
     wi_chol_describe(plan);

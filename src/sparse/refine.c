@@ -119,7 +119,8 @@ weft_status wi_solve_refine(wi_solve_group *g, int most) {
             status = wi_solve_measure(g, step + 1 < most && count_active(g, state) > 0);
     }
     for (size_t r = 0; r < g->rhs; r++) {
-        const bool is_short = g->low && state[r].active && !g->stuck[r]; /* it took all steps */
+        /* it took all steps */
+        const bool is_short = (g->low || g->plan->narrow) && state[r].active && !g->stuck[r];
         g->stuck[r] = g->stuck[r] || is_short;
         g->stalled += is_short;
         g->left = fmax(g->left, state[r].left);

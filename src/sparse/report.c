@@ -53,6 +53,9 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
     weft_chol_report whole = plan->report;
     weft_status status = WEFT_OK;
     whole.size = report->size;
+    whole.factor_bytes = wi_chol_factor_bytes(plan);
+    whole.work_bytes = plan->report.work_bytes / sizeof(double) * wi_chol_number(plan);
+    whole.factor_type = plan->narrow ? WEFT_F32 : WEFT_F64;
     if (ctx->kind == WI_CPU)
         whole.bytes_needed = bytes_needed(ctx, plan);
     else
@@ -100,14 +103,16 @@ static double norm(const weft_sparse *matrix, int shift, double *sum) {
     return most;
 }
 
-/* y = 2^(-2 top) A^-1 y, with the factor of A or of T A T. */
-static weft_status apply_inverse(weft_context *ctx, const weft_chol *plan, int top, double *y) {
+/* y = 2^(-2 *top) A^-1 y, with the factor of A or of T A T; without `top` y = (T A T)^-1 y. */
+static weft_status apply_inverse(weft_context *ctx, const weft_chol *plan, const int *top,
+                                 double *y) {
     const int64_t n = plan->symbolic.n, *const perm = plan->symbolic.perm;
-    for (int64_t k = 0; k < n && plan->numbers.balance.scaled; k++)
-        y[k] = ldexp(y[k], wi_chol_power(plan, perm[k]) - top);
+    const bool scaled = top && plan->numbers.balance.scaled;
+    for (int64_t k = 0; k < n && scaled; k++)
+        y[k] = ldexp(y[k], wi_chol_power(plan, perm[k]) - *top);
     const weft_status status = wi_chol_substitute(ctx, plan, 1, true, true);
-    for (int64_t k = 0; k < n && plan->numbers.balance.scaled; k++)
-        y[k] = ldexp(y[k], wi_chol_power(plan, perm[k]) - top);
+    for (int64_t k = 0; k < n && scaled; k++)
+        y[k] = ldexp(y[k], wi_chol_power(plan, perm[k]) - *top);
     return status;
 }
 
@@ -118,16 +123,15 @@ static double sum_of_sizes(size_t n, const double *y) {
     return sum;
 }
 
-/* *best = an estimate of 2^(-2 top) |A^-1|; not finite if that is too large for a double.
+/* *best = an estimate, in so many steps, of the norm of what apply_inverse applies; not finite if
+ * that is too large for a double.
  *
  * |A^-1| in the 1-norm is the maximum of |A^-1 x| over |x| = 1, and is reached at a unit vector.
  * From x the steepest ascent leads to e[j], where j is the largest element of z = A^-1 sign(A^-1
  * x), unless x is a local maximum: |z[j]| <= zt x. Finally a vector is tried for which this ascent
  * is known to fail. The permutation of A does not change the result. */
-static weft_status inverse_norm(weft_context *ctx, const weft_chol *plan, int top, double *best) {
-    enum {
-        MOST_STEPS = 5
-    };
+static weft_status inverse_norm(weft_context *ctx, const weft_chol *plan, const int *top, int steps,
+                                double *best) {
     const size_t n = (size_t)plan->symbolic.n;
     const wi_solve_room room = wi_solve_room_of(plan, 1);
     double *const y = room.y, *const x = room.x;
@@ -135,7 +139,7 @@ static weft_status inverse_norm(weft_context *ctx, const weft_chol *plan, int to
     *best = 0;
     for (size_t k = 0; k < n; k++)
         x[k] = y[k] = 1 / (double)n;
-    for (int step = 0; step < MOST_STEPS; step++) {
+    for (int step = 0; step < steps; step++) {
         size_t highest = 0;
         double along = 0;
         status = apply_inverse(ctx, plan, top, y);
@@ -176,9 +180,17 @@ static weft_status find_condition(weft_context *ctx, const weft_chol *plan,
     double inverse;
     powers_of(plan, &least, &most);
     const double own = norm(matrix, 2 * least, wi_solve_room_of(plan, 1).x);
-    const weft_status status = inverse_norm(ctx, plan, most, &inverse);
+    const weft_status status = inverse_norm(ctx, plan, &most, 5, &inverse);
     *condition =
         isfinite(own * inverse) ? ldexp(own * inverse, 2 * (most - least)) : (double)INFINITY;
+    return status;
+}
+
+weft_status wi_chol_size_up(weft_context *ctx, weft_chol *plan, const weft_sparse *held) {
+    double inverse;
+    const double own = norm(held, 0, wi_solve_room_of(plan, 1).x);
+    const weft_status status = inverse_norm(ctx, plan, NULL, 2, &inverse);
+    plan->condition = isfinite(own * inverse) ? fmax(own * inverse, 1) : (double)INFINITY;
     return status;
 }
 

@@ -2,18 +2,13 @@
 /* Fronts of a few rows: assembled in an array on the stack whose columns are always the same
  * distance apart, and factored there by one thread, without the blocking and sharing of large
  * fronts. */
-#include <stdalign.h>
-
 #include "sparse/front.h"
 #include "sparse/small_simd.h"
 
-typedef struct small {
-    int64_t height, columns;
-    alignas(64) double front[WI_SMALL_ROWS * WI_SMALL_ROWS];
-} small;
-
-static void add_entries(const weft_chol *plan, const weft_sparse *matrix, int64_t s, small *to) {
+void wi_small_begin(const weft_chol *plan, const weft_sparse *matrix, int64_t s, wi_small *to) {
     const wi_numbers *const numbers = &plan->numbers;
+    to->height = wi_super_height(&plan->symbolic, s);
+    to->columns = wi_super_columns(&plan->symbolic, s);
     const int64_t *const entry_at = numbers->entry_at + plan->symbolic.first[s];
     for (int64_t k = 0; k < to->height * WI_SMALL_ROWS; k++)
         to->front[k] = 0;
@@ -25,7 +20,7 @@ static void add_entries(const weft_chol *plan, const weft_sparse *matrix, int64_
 
 /* Adds the update of a child, which is at most as large: its rows are a subset of the front's rows.
  */
-static void add_child(const weft_chol *plan, int64_t child, int rank, small *to) {
+static void add_child(const weft_chol *plan, int64_t child, int rank, wi_small *to) {
     const wi_front from = wi_front_of(plan, child, rank);
     const int64_t rows = from.height - from.columns;
     const int32_t *const relative =
@@ -40,10 +35,8 @@ static void add_child(const weft_chol *plan, int64_t child, int rank, small *to)
 int64_t wi_front_small(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int rank) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     const wi_front front = wi_front_of(plan, s, rank);
-    small at;
-    at.height = front.height;
-    at.columns = front.columns;
-    add_entries(plan, matrix, s, &at);
+    wi_small at;
+    wi_small_begin(plan, matrix, s, &at);
     for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
         add_child(plan, c, rank, &at);
     return WI_OF_ISA(wi_cpu_isa(), wi_small_simd)

@@ -125,12 +125,10 @@ static weft_status round_and_hand_out(wi_solve_group *g) {
     return status == WEFT_OK ? hand_out(g) : status;
 }
 
-/* GMRES, where it is needed; right-hand sides on a GPU are moved to the host for it. */
-static weft_status try_krylov(wi_solve_group *g) {
+/* GMRES; right-hand sides on a GPU are moved to the host for it. */
+static weft_status run_krylov(wi_solve_group *g, weft_status (*krylov)(wi_solve_group *g)) {
     if (!g->on_device)
-        return wi_solve_krylov(g);
-    if (!wi_solve_wants_krylov(g))
-        return WEFT_OK;
+        return krylov(g);
     wi_solve_group at_host = *g;
     double *const b = wi_chol_device_host_sides(g->plan);
     double *const x = wi_chol_device_sides_of(g->plan, (int64_t)g->rhs).solution;
@@ -143,7 +141,7 @@ static weft_status try_krylov(wi_solve_group *g) {
     for (size_t r = 0; r < g->rhs && status == WEFT_OK; r++)
         status = wi_gpu_copy(g->ctx, b + r * g->n, g->b + r * g->ldb, g->n * sizeof *b);
     if (status == WEFT_OK)
-        status = wi_solve_krylov(&at_host);
+        status = krylov(&at_host);
     if (status == WEFT_OK)
         status = wi_gpu_copy(g->ctx, x, at_host.room.x, bytes);
     at_host.on_device = true;
@@ -153,17 +151,28 @@ static weft_status try_krylov(wi_solve_group *g) {
     return status;
 }
 
+/* GMRES, where it is needed. */
+static weft_status try_krylov(wi_solve_group *g) {
+    if (g->plan->narrow)
+        return wi_solve_is_stuck(g) ? run_krylov(g, wi_solve_krylov_narrow) : WEFT_OK;
+    return wi_chol_has_d(g->plan) && wi_solve_wants_krylov(g) ? run_krylov(g, wi_solve_krylov)
+                                                              : WEFT_OK;
+}
+
 /* What is left to do for x + low; then room.x is the sum, rounded. */
 static weft_status settle_exactly(wi_solve_group *g) {
-    const weft_status status = wi_chol_has_d(g->plan) ? wi_solve_krylov_exactly(g) : WEFT_OK;
+    const bool wanted = wi_chol_has_d(g->plan) || g->plan->narrow;
+    const weft_status status = wanted ? wi_solve_krylov_exactly(g) : WEFT_OK;
     g->low = NULL;
     return status == WEFT_OK ? wi_solve_measure(g, false) : status;
 }
 
 /* After x is there for the first time. */
 static weft_status improve(wi_solve_group *g, int refine) {
-    if (g->part != WEFT_CHOL_A || (g->shifted && !isfinite(wi_largest(g->n * g->rhs, g->room.x))))
-        return round_and_hand_out(g);
+    if (g->part != WEFT_CHOL_A || (g->shifted && !isfinite(wi_largest(g->n * g->rhs, g->room.x)))) {
+        g->too_narrow = g->plan->narrow;
+        return g->too_narrow ? WEFT_OK : round_and_hand_out(g);
+    }
     if (g->exact) {
         g->low = g->plan->numbers.low;
         memset(g->low, 0, g->n * g->rhs * sizeof *g->low);
@@ -171,10 +180,16 @@ static weft_status improve(wi_solve_group *g, int refine) {
     weft_status status = wi_solve_measure(g, refine > 0);
     if (status == WEFT_OK)
         status = wi_solve_refine(g, refine);
+    if (status == WEFT_OK && g->doubtful)
+        wi_solve_doubt(g);
     if (status == WEFT_OK && g->low)
         status = settle_exactly(g);
-    if (status == WEFT_OK && refine > 0 && wi_chol_has_d(g->plan) && !g->exact)
+    if (status == WEFT_OK && refine > 0 && !g->exact)
         status = try_krylov(g);
+    if (status == WEFT_OK && g->plan->narrow && wi_solve_is_stuck(g)) {
+        g->too_narrow = true;
+        return WEFT_OK;
+    }
     if (status == WEFT_OK && g->shifted)
         status = wi_solve_round(g);
     if (status != WEFT_OK)
@@ -207,7 +222,7 @@ static weft_status solve_by_host(wi_solve_group *g, int refine) {
     at_host.ldb = at_host.ldx = g->n;
     if (status == WEFT_OK)
         status = solve_group(&at_host, refine);
-    for (size_t r = 0; r < g->rhs && status == WEFT_OK; r++)
+    for (size_t r = 0; r < g->rhs && status == WEFT_OK && !at_host.too_narrow; r++)
         status = wi_gpu_copy(g->ctx, g->out + r * g->ldx, x + r * g->n, g->n * sizeof *x);
     *g = at_host;
     return status;
@@ -248,6 +263,10 @@ static weft_status check_options(weft_context *ctx, const weft_chol_solve_option
     return WEFT_OK;
 }
 
+static bool is_mixed(const weft_chol *plan) {
+    return plan->precision == WEFT_PRECISION_MIXED;
+}
+
 /* How many steps of refinement, if the caller did not say: pivots that are small, or were replaced,
  * make the numbers of L large, and with them the rounding errors. */
 static int default_steps(const weft_chol *plan, bool exact) {
@@ -255,13 +274,24 @@ static int default_steps(const weft_chol *plan, bool exact) {
         MOST_STEPS = 10,
         MOST_EXACT_STEPS = 40
     };
-    return exact ? MOST_EXACT_STEPS : wi_chol_has_d(plan) ? MOST_STEPS : 0;
+    return exact ? MOST_EXACT_STEPS : wi_chol_has_d(plan) || is_mixed(plan) ? MOST_STEPS : 0;
+}
+
+/* The same if the caller did, or not. With an L of floats no x is right without refinement. */
+static int steps_of(const weft_chol *plan, int asked, bool exact) {
+    const int usual = default_steps(plan, exact);
+    return asked == 0 || (is_mixed(plan) && asked < usual) ? usual : asked;
 }
 
 static weft_status check_part(weft_context *ctx, const weft_chol *plan, weft_chol_part part) {
     if (wi_chol_has_d(plan) && part != WEFT_CHOL_A)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: options.part is %d, and the factor is L D Lt; solve for WEFT_CHOL_A",
+                       name, (int)part);
+    if (plan->narrow && part != WEFT_CHOL_A)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: options.part is %d, and L is of f32; solve for WEFT_CHOL_A, or analyze "
+                       "with WEFT_PRECISION_FULL",
                        name, (int)part);
     return WEFT_OK;
 }
@@ -349,6 +379,91 @@ static void sum_up(wi_solve_group *all, const wi_solve_group *g) {
     all->krylov_steps += g->krylov_steps;
 }
 
+/* Up to this condition L of floats is so close to A, in all directions, that corrections shrink at
+ * least fourfold, or plainly do not. */
+static const double most_certain = 0x1p18;
+
+/* All right-hand sides of a call. */
+typedef struct solving {
+    weft_context *ctx;
+    weft_chol *plan;
+    const weft_sparse *matrix;
+    weft_sparse scaled;
+    const weft_sparse *held; /* `matrix`, or that scaled: as it was factored */
+    weft_chol_part part;
+    bool exact;
+    int refine;
+    size_t rows, n, ldb, ldx;
+    const double *b;
+    double *x;
+    double falling_back; /* seconds */
+} solving;
+
+static size_t most_together(const solving *s) {
+    return s->n < WI_CHOL_RHS ? s->n : WI_CHOL_RHS;
+}
+
+/* The right-hand sides from column j on. */
+static wi_solve_group group_at(const solving *s, size_t j) {
+    const size_t most = most_together(s);
+    return (wi_solve_group){.ctx = s->ctx,
+                            .plan = s->plan,
+                            .given = s->matrix,
+                            .matrix = s->held,
+                            .doubtful = s->plan->narrow && s->plan->condition > most_certain,
+                            .part = s->part,
+                            .exact = s->exact,
+                            .n = s->rows,
+                            .rhs = s->n - j < most ? s->n - j : most,
+                            .ldb = s->ldb,
+                            .ldx = s->ldx,
+                            .first = j,
+                            .b = s->b + j * s->ldb,
+                            .out = s->x + j * s->ldx};
+}
+
+static weft_status solve_here(wi_solve_group *g, int refine) {
+    return g->plan->on_device ? solve_on_device(g, refine) : solve_group(g, refine);
+}
+
+/* Where L of floats does not serve, once more with one of doubles: *g is b's group as it was. */
+static weft_status solve_again(solving *s, size_t j, wi_solve_group *g) {
+    const double begin = wi_now();
+    weft_status status = wi_chol_fall_back(s->ctx, name, s->plan, s->matrix);
+    s->falling_back = wi_now() - begin;
+    if (status != WEFT_OK)
+        return status;
+    s->plan->report.factor_seconds += s->falling_back;
+    s->held = wi_chol_balanced(s->plan, s->matrix, &s->scaled);
+    *g = group_at(s, j);
+    return solve_here(g, s->refine);
+}
+
+static weft_status solve_all(solving *s, wi_solve_group *all) {
+    const size_t most = most_together(s);
+    weft_status status = WEFT_OK;
+    wi_solve_group g;
+    if (s->rows == 0 || s->n == 0)
+        return WEFT_OK;
+    if (!wi_is_host(s->ctx, s->b)) {
+        g = (wi_solve_group){
+            .ctx = s->ctx, .plan = s->plan, .n = s->rows, .rhs = most, .b = s->b, .ldb = s->ldb};
+        status = check_device_finite(&g, s->n);
+    }
+    if (s->part == WEFT_CHOL_A)
+        s->held = wi_chol_balanced(s->plan, s->matrix, &s->scaled);
+    if (status == WEFT_OK && s->plan->narrow && s->plan->condition == 0)
+        status = wi_chol_size_up(s->ctx, s->plan, s->held);
+    for (size_t j = 0; j < s->n && status == WEFT_OK; j += most) {
+        g = group_at(s, j);
+        status = solve_here(&g, s->refine);
+        if (status == WEFT_OK && g.too_narrow)
+            status = solve_again(s, j, &g);
+        sum_up(all, &g);
+    }
+    return status;
+}
+
 weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
                             const weft_chol_solve_options *options, size_t n, const double *b,
                             size_t ldb, double *x, size_t ldx) {
@@ -367,42 +482,28 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
     if (status != WEFT_OK)
         return status;
     const bool exact = chosen.exact && chosen.part == WEFT_CHOL_A;
-    const int refine = chosen.refine > 0 ? chosen.refine : default_steps(plan, exact);
+    solving s = {.ctx = ctx,
+                 .plan = plan,
+                 .matrix = matrix,
+                 .part = chosen.part,
+                 .exact = exact,
+                 .refine = steps_of(plan, chosen.refine, exact),
+                 .rows = (size_t)plan->symbolic.n,
+                 .n = n,
+                 .ldb = ldb,
+                 .ldx = ldx,
+                 .b = b,
+                 .x = x};
     const double begin = wi_now();
-    const size_t rows = (size_t)plan->symbolic.n, most = n < WI_CHOL_RHS ? n : WI_CHOL_RHS;
-    status = check_arrays(ctx, rows, n, b, ldb, x, ldx);
+    status = check_arrays(ctx, s.rows, n, b, ldb, x, ldx);
     if (status == WEFT_OK)
-        status = wi_numbers_reserve(ctx, name, plan, (int64_t)most);
+        status = wi_numbers_reserve(ctx, name, plan, (int64_t)most_together(&s));
     if (status == WEFT_OK && exact)
-        status = wi_numbers_low(ctx, name, plan, (int64_t)most);
-    if (status != WEFT_OK)
-        return status;
-    weft_sparse scaled;
-    const weft_sparse *const held =
-        chosen.part == WEFT_CHOL_A ? wi_chol_balanced(plan, matrix, &scaled) : NULL;
+        status = wi_numbers_low(ctx, name, plan, (int64_t)most_together(&s));
     wi_solve_group all = {.rhs = n};
-    if (rows > 0 && n > 0 && !wi_is_host(ctx, b))
-        status = check_device_finite(
-            &(wi_solve_group){.ctx = ctx, .plan = plan, .n = rows, .rhs = most, .b = b, .ldb = ldb},
-            n);
-    for (size_t j = 0; j < n && rows > 0 && status == WEFT_OK; j += most) {
-        wi_solve_group g = {.ctx = ctx,
-                            .plan = plan,
-                            .given = matrix,
-                            .matrix = held,
-                            .part = chosen.part,
-                            .exact = exact,
-                            .n = rows,
-                            .rhs = n - j < most ? n - j : most,
-                            .ldb = ldb,
-                            .ldx = ldx,
-                            .first = j,
-                            .b = b + j * ldb,
-                            .out = x + j * ldx};
-        status = plan->on_device ? solve_on_device(&g, refine) : solve_group(&g, refine);
-        sum_up(&all, &g);
-    }
+    if (status == WEFT_OK)
+        status = solve_all(&s, &all);
     if (chosen.part == WEFT_CHOL_A && status == WEFT_OK)
-        note_report(plan, wi_now() - begin, &all);
+        note_report(plan, wi_now() - begin - s.falling_back, &all);
     return status;
 }

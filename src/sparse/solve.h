@@ -40,6 +40,8 @@ typedef struct wi_solve_group {
     size_t steps, stalled; /* steps of refinement; and the columns for which it stalled */
     bool stuck[WI_CHOL_RHS]; /* which columns those are */
     size_t krylov_steps;     /* of GMRES, over all columns */
+    bool doubtful;           /* L is of floats, and A's condition is large for them */
+    bool too_narrow;         /* L is of floats, and x is not there: it needs one of doubles */
 } wi_solve_group;
 
 /* An operation on each row, and what it needs besides the group. */
@@ -93,6 +95,14 @@ weft_status wi_solve_krylov(wi_solve_group *g);
 weft_status wi_solve_krylov_exactly(wi_solve_group *g);
 /* Is there such a column? */
 bool wi_solve_wants_krylov(const wi_solve_group *g);
+/* With a factor of floats: for the columns of which refinement has stalled, or whose steps did not
+ * suffice, until x is right to its last bits. */
+weft_status wi_solve_krylov_narrow(wi_solve_group *g);
+/* All columns count as stalled until GMRES says otherwise: the sizes of corrections do not show
+ * errors in what A all but takes to 0 if L of floats is far from A there. */
+void wi_solve_doubt(wi_solve_group *g);
+/* Is there a column that has stalled? */
+bool wi_solve_is_stuck(const wi_solve_group *g);
 
 /* ---- solve_range.c ---- */
 

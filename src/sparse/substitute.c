@@ -77,6 +77,45 @@ static void keep_columns(const substitution *work, int64_t s, const double *fron
     }
 }
 
+/* ---- the kernels for either type of L: `at` is its first number's place in L ---- */
+
+static void forward_square(const weft_chol *plan, int64_t n, int64_t count, int64_t at, int64_t ld,
+                           double *x, int64_t ldx) {
+    const void *const l = plan->numbers.l;
+    if (plan->narrow)
+        wi_dense_narrow_forward(n, count, (const float *)l + at, ld, x, ldx);
+    else
+        wi_dense_forward(n, count, (const double *)l + at, ld, x, ldx);
+}
+
+static void backward_square(const weft_chol *plan, int64_t n, int64_t count, int64_t at, int64_t ld,
+                            double *x, int64_t ldx) {
+    const void *const l = plan->numbers.l;
+    if (plan->narrow)
+        wi_dense_narrow_backward(n, count, (const float *)l + at, ld, x, ldx);
+    else
+        wi_dense_backward(n, count, (const double *)l + at, ld, x, ldx);
+}
+
+static void subtract(const weft_chol *plan, int64_t m, int64_t n, int64_t count, int64_t at,
+                     int64_t ld, const double *x, int64_t ldx, double *y, int64_t ldy) {
+    const void *const l = plan->numbers.l;
+    if (plan->narrow)
+        wi_dense_narrow_subtract(m, n, count, (const float *)l + at, ld, x, ldx, y, ldy);
+    else
+        wi_dense_subtract(m, n, count, (const double *)l + at, ld, x, ldx, y, ldy);
+}
+
+static void subtract_transposed(const weft_chol *plan, int64_t m, int64_t n, int64_t count,
+                                int64_t at, int64_t ld, const double *y, int64_t ldy, double *x,
+                                int64_t ldx) {
+    const void *const l = plan->numbers.l;
+    if (plan->narrow)
+        wi_dense_narrow_subtract_transposed(m, n, count, (const float *)l + at, ld, y, ldy, x, ldx);
+    else
+        wi_dense_subtract_transposed(m, n, count, (const double *)l + at, ld, y, ldy, x, ldx);
+}
+
 /* Solves with the panel of s, block by block; the threads share the rows below a block. */
 static void forward_panel(const substitution *work, wi_thread_group *group, int64_t s,
                           double *front) {
@@ -86,15 +125,15 @@ static void forward_panel(const substitution *work, wi_thread_group *group, int6
     const int64_t step = group->size == 1 ? height : PIECE_ROWS;
     for (int64_t begin = 0; begin < columns; begin += WI_BLOCK_COLUMNS) {
         const int64_t end = wi_least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
-        const double *const block = wi_chol_column(work->plan, s, begin);
+        const int64_t block = wi_chol_column_at(work->plan, s, begin);
         int64_t piece;
         if (group->rank == 0 || group->size == 1)
-            wi_dense_forward(end - begin, rhs, block + begin, ld, front + begin, height);
+            forward_square(work->plan, end - begin, rhs, block + begin, ld, front + begin, height);
         wi_thread_group_wait(group);
         while (wi_thread_group_take(group, (height - end + step - 1) / step, &piece)) {
             const int64_t row = end + piece * step;
-            wi_dense_subtract(wi_least(step, height - row), end - begin, rhs, block + row, ld,
-                              front + begin, height, front + row, height);
+            subtract(work->plan, wi_least(step, height - row), end - begin, rhs, block + row, ld,
+                     front + begin, height, front + row, height);
         }
         wi_thread_group_wait(group);
     }
@@ -109,17 +148,17 @@ static void backward_panel(const substitution *work, wi_thread_group *group, int
     for (int64_t begin = (columns - 1) / WI_BLOCK_COLUMNS * WI_BLOCK_COLUMNS;
          columns > 0 && begin >= 0; begin -= WI_BLOCK_COLUMNS) {
         const int64_t end = wi_least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
-        const double *const block = wi_chol_column(work->plan, s, begin);
+        const int64_t block = wi_chol_column_at(work->plan, s, begin);
         int64_t piece;
         while (wi_thread_group_take(group, (end - begin + step - 1) / step, &piece)) {
             const int64_t j = piece * step;
-            wi_dense_subtract_transposed(rows - end, wi_least(step, end - begin - j), rhs,
-                                         block + j * ld + end, ld, front + end, height,
-                                         front + begin + j, height);
+            subtract_transposed(work->plan, rows - end, wi_least(step, end - begin - j), rhs,
+                                block + j * ld + end, ld, front + end, height, front + begin + j,
+                                height);
         }
         wi_thread_group_wait(group);
         if (group->rank == 0 || group->size == 1)
-            wi_dense_backward(end - begin, rhs, block + begin, ld, front + begin, height);
+            backward_square(work->plan, end - begin, rhs, block + begin, ld, front + begin, height);
         wi_thread_group_wait(group);
     }
 }
@@ -229,13 +268,24 @@ static void go_down(const substitution *work, member *me) {
     wi_thread_group_wait(&me->group);
 }
 
+/* The panel of a small supernode; one of floats is widened in `room`. */
+static const double *small_panel(const weft_chol *plan, int64_t s, double *room) {
+    const int64_t height = wi_super_height(&plan->symbolic, s);
+    if (!plan->narrow)
+        return wi_chol_column(plan, s, 0);
+    wi_dense_widen(height, wi_super_columns(&plan->symbolic, s), wi_chol_narrow_column(plan, s, 0),
+                   height, room, height);
+    return room;
+}
+
 /* Does supernode s for one right-hand side if it is small; false if it is not. */
 static bool do_small(const substitution *work, const wi_small_simd *simd, int64_t s, bool up) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t height = wi_super_height(symbolic, s), columns = wi_super_columns(symbolic, s);
     if (work->rhs > 1 || height > WI_SMALL_ROWS || columns > WI_SMALL_COLUMNS)
         return false;
-    const double *const panel = work->plan->numbers.l + work->plan->numbers.panel[s];
+    double widened[WI_SMALL_ROWS * WI_SMALL_COLUMNS];
+    const double *const panel = small_panel(work->plan, s, widened);
     const int64_t *const rows = symbolic->rows + symbolic->rows_at[s];
     double *const y = work->room.y, *const own = y + symbolic->first[s];
     if (up) {

@@ -112,13 +112,14 @@ static inline int64_t wi_block_at(int64_t rows, int64_t b) {
     return b * WI_BLOCK_COLUMNS * rows - b * (b - 1) / 2 * WI_BLOCK_COLUMNS * WI_BLOCK_COLUMNS;
 }
 
-/* Column j of a matrix stored in such blocks: element i, on or below the diagonal, is at [i]. */
-static inline double *wi_block_column(double *matrix, int64_t rows, int64_t j) {
+/* Where column j of a matrix stored in such blocks is: element i, on or below the diagonal, comes i
+ * numbers later. */
+static inline int64_t wi_block_column_at(int64_t rows, int64_t j) {
     const int64_t b = j / WI_BLOCK_COLUMNS, first = b * WI_BLOCK_COLUMNS;
-    return matrix + wi_block_at(rows, b) + (j - first) * (rows - first) - first;
+    return wi_block_at(rows, b) + (j - first) * (rows - first) - first;
 }
 
-/* Doubles that the first `columns` columns take. */
+/* Numbers that the first `columns` columns take. */
 static inline int64_t wi_block_entries(int64_t rows, int64_t columns) {
     const int64_t whole = columns / WI_BLOCK_COLUMNS, first = whole * WI_BLOCK_COLUMNS;
     return wi_block_at(rows, whole) + (columns - first) * (rows - first);
