@@ -222,7 +222,7 @@ typedef struct weft_chol_report {
     size_t supernodes;
     size_t tree_height;     /* columns on the longest path of the elimination tree */
     size_t largest_front;   /* rows of the largest dense matrix in the factorization */
-    size_t factor_bytes;    /* the values of L */
+    size_t factor_bytes;    /* the values of L, of factor_type */
     size_t work_bytes;      /* the largest stack of update matrices, with one thread */
     size_t analysis_bytes;  /* the plan itself */
     double order_seconds;   /* of the ordering alone */
@@ -350,7 +350,15 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  * WEFT_ENONFINITE: a number of L or D is too large for a double. D and the inertia, too, are the
  * same for any number of threads, and in every run on a GPU; there other pivots may be chosen than
  * on a cpu, and others perturbed. Columns are interchanged inside of supernodes, so the rows of L
- * are not quite in the order of weft_chol_permutation. */
+ * are not quite in the order of weft_chol_permutation.
+ *
+ * Precision MIXED: if L of f32 fails, all of this is said of L of f64, which takes its place. If
+ * there is no memory for that, WEFT_ENOMEM leaves no factor to solve with, and the plan can factor
+ * again. A matrix that is indefinite, or singular, by no more than the rounding of f32 may pass;
+ * the inertia and logdet are as accurate as f32 allows. A pivot of INDEFINITE is tiny below 2^-12
+ * of the largest entry, or below `perturbation` if that is given and above 2^-20. A matrix is
+ * scaled if the numbers of its diagonal, with D the largest entries of its columns, are outside of
+ * 2^-40 ... 2^40. */
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
 
@@ -406,7 +414,15 @@ typedef struct weft_chol_solve_options {
  * L D Lt: where refinement ends and the backward error of a column of X is still above 2^-44, up to
  * 40 steps of GMRES follow for it, with the factor as the preconditioner. If even then it is above,
  * the column counts as `stalled` in the report, and the call is WEFT_OK: X is the best that was
- * found, and backward_error says how good. The parts L and LT are WEFT_EUNSUPPORTED. */
+ * found, and backward_error says how good. The parts L and LT are WEFT_EUNSUPPORTED.
+ *
+ * Precision MIXED: X is refined in up to 10 steps, or `refine` of them if that is more, until it is
+ * right to its last bits; if the condition is beyond some 2^18, or corrections do not shrink by
+ * half, cycles of GMRES follow until they are that small. (The first solution after a factorization
+ * takes five more substitutions, which estimate the condition.) A column for which that fails, too,
+ * is solved with a factor of f64, made of `matrix`; then errors are those of weft_chol_factor, and
+ * X has the columns before the 16 that it was solved with. The parts L and LT are
+ * WEFT_EUNSUPPORTED while L is of f32. */
 WEFT_API weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
                                      const weft_chol_solve_options *options, size_t n,
                                      const double *b, size_t ldb, double *x, size_t ldx);

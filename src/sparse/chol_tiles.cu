@@ -163,20 +163,28 @@ __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int fr
         fetch(&to->e[k], p.e, from + k - 1);
 }
 
-/* The sums of a thread: `add` adds the products of some columns, and `give` calls give(i, j, sum)
- * for each, i and j counted in the tile. */
+/* The sums of a thread. Those of its warp, or its own, begin at `part` of the tile: `add` adds the
+ * products of some columns, and `each` calls give(i, j, sum) for all sums. */
 template <class real>
 struct wi_tile_sums;
+
+/* Rows and columns, of a tile or in a front. */
+struct wi_tile_part {
+    int row, column;
+};
 
 /* A warp has 32 x 32 of a tile. */
 template <>
 struct wi_tile_sums<double> {
     double at[2][4][4] = {};
 
+    __device__ static wi_tile_part part() {
+        const int warp = (int)threadIdx.x / 32;
+        return {warp % 2 * 32, warp / 2 * 32};
+    }
     template <int kind>
-    __device__ void add(const wi_tile_slot<double, kind> &slot) {
-        const int g = wi_lane() / 4, t = wi_lane() % 4, warp = (int)threadIdx.x / 32;
-        const int row = warp % 2 * 32, column = warp / 2 * 32;
+    __device__ void add(const wi_tile_slot<double, kind> &slot, int row, int column) {
+        const int g = wi_lane() / 4, t = wi_lane() % 4;
         double left[2][8], right[4][4];
 #pragma unroll
         for (int m = 0; m < 2; m++)
@@ -191,17 +199,16 @@ struct wi_tile_sums<double> {
                 wi_multiply_f64(at[m][n], left[m], right[n]);
     }
     template <class Give>
-    __device__ void each(Give give) const {
-        const int g = wi_lane() / 4, t = wi_lane() % 4, warp = (int)threadIdx.x / 32;
-        const int below = warp % 2 * 32, right = warp / 2 * 32;
+    __device__ void each(wi_tile_part from, wi_tile_part part, Give give) const {
+        const int g = wi_lane() / 4, t = wi_lane() % 4;
 #pragma unroll
         for (int m = 0; m < 2; m++)
 #pragma unroll
             for (int n = 0; n < 4; n++)
 #pragma unroll
                 for (int q = 0; q < 4; q++)
-                    give(below + 16 * m + g + 8 * (q / 2), right + 8 * n + 2 * t + q % 2,
-                         at[m][n][q]);
+                    give(from.row + part.row + 16 * m + g + 8 * (q / 2),
+                         from.column + part.column + 8 * n + 2 * t + q % 2, at[m][n][q]);
     }
 };
 
@@ -211,9 +218,11 @@ struct wi_tile_sums<float> {
     static constexpr int down = 16, across = tile_threads / down;
     float at[tile / down][tile / across] = {};
 
+    __device__ static wi_tile_part part() {
+        return {(int)threadIdx.x % down, (int)threadIdx.x / down};
+    }
     template <int kind>
-    __device__ void add(const wi_tile_slot<float, kind> &slot) {
-        const int row = (int)threadIdx.x % down, column = (int)threadIdx.x / down;
+    __device__ void add(const wi_tile_slot<float, kind> &slot, int row, int column) {
 #pragma unroll
         for (int k = 0; k < depth; k++) {
             float left[tile / down];
@@ -230,13 +239,13 @@ struct wi_tile_sums<float> {
         }
     }
     template <class Give>
-    __device__ void each(Give give) const {
-        const int row = (int)threadIdx.x % down, column = (int)threadIdx.x / down;
+    __device__ void each(wi_tile_part from, wi_tile_part part, Give give) const {
 #pragma unroll
         for (int m = 0; m < tile / down; m++)
 #pragma unroll
             for (int n = 0; n < tile / across; n++)
-                give(row + m * down, column + n * across, at[m][n]);
+                give(from.row + part.row + m * down, from.column + part.column + n * across,
+                     at[m][n]);
     }
 };
 
@@ -285,6 +294,7 @@ __global__ void __launch_bounds__(tile_threads)
     const int from = wi_panel_tiles_from(scope);
     const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
     const int row = from + place.row * tile, column = from + place.column * tile;
+    const wi_tile_part part = wi_tile_sums<real>::part();
     const int steps = wi_pieces(scope.begin - scope.from, depth);
     const wi_tile_columns columns = {scope.from, scope.begin};
     const real *const l = wi_front_panel<real>(d, r);
@@ -306,10 +316,9 @@ __global__ void __launch_bounds__(tile_threads)
         wi_async_wait<slots - 2>();
         __syncthreads();
         fetch(step + slots - 1);
-        sums.add(slot[step % slots]);
+        sums.add(slot[step % slots], part.row, part.column);
     }
-    sums.each([&](int below, int right, real sum) {
-        const int i = row + below, j = column + right;
+    sums.each({row, column}, part, [&](int i, int j, real sum) {
         if (j >= scope.begin && i >= j && i >= all.row && i < r.height && j < scope.end)
             *wi_front_element<real>(d, r, i, j) -= sum;
     });

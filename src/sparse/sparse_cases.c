@@ -8,7 +8,12 @@
 
 #include "cases.h"
 #include "sparse/chol.h"
+#include "sparse/generate.h"
 #include "sparse/order.h"
+
+enum {
+    ONES = 20 /* columns of a full matrix */
+};
 
 static void without_context(void) {
     float x = 1;
@@ -329,6 +334,60 @@ static weft_status run_with_d(weft_context *ctx, test_arrays *a) {
     return status;
 }
 
+/* Column j of a full matrix of ones; `user` is what is added to its diagonal. */
+static size_t ones_column(const void *user, size_t j, int64_t *row, double *value) {
+    const double *const added = user;
+    for (size_t i = j; i < ONES; i++) {
+        row[i - j] = (int64_t)i;
+        value[i - j] = 1 + (i == j ? *added : 0);
+    }
+    return ONES - j;
+}
+
+/* L of f32, where that serves: with its memory reserved nothing more is taken, but for maps on a
+ * GPU. Where it does not, the memory is taken anew. */
+static weft_status factor_mixed(weft_context *ctx, const test_arrays *a, double added,
+                                bool serves) {
+    const wi_columns columns = {ONES, ONES, ones_column, &added};
+    const weft_chol_options options = {.size = sizeof options, .precision = WEFT_PRECISION_MIXED};
+    weft_chol_report report = {.size = sizeof report};
+    double x[2 * ONES];
+    weft_sparse *matrix = NULL;
+    weft_chol *plan = NULL;
+    for (size_t k = 0; k < 2 * ONES; k++)
+        x[k] = (double)k;
+    weft_status status = wi_generate_columns(ctx, "weft_chol_factor", &columns, &matrix);
+    if (status == WEFT_OK)
+        status = weft_chol_analyze(ctx, matrix, &options, &plan);
+    if (status == WEFT_OK)
+        status = weft_chol_reserve(ctx, plan, 2);
+    if (status == WEFT_OK && ctx->kind == WI_CUDA && serves)
+        status = weft_chol_factor(ctx, plan, matrix);
+    const int before = a->allocations();
+    if (status == WEFT_OK) {
+        status = weft_chol_factor(ctx, plan, matrix);
+        if (status == WEFT_ENOMEM && !serves) /* then there is no factor, and the plan can go on */
+            assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 2, x, ONES, x, ONES),
+                             WEFT_EARG);
+    }
+    if (status == WEFT_OK)
+        status = weft_chol_solve(ctx, plan, matrix, NULL, 2, x, ONES, x, ONES);
+    if (status == WEFT_OK && serves && a->allocations() != before)
+        fail_msg("factored and solved: %d allocations", a->allocations() - before);
+    if (status == WEFT_OK)
+        status = weft_chol_get_report(ctx, plan, &report);
+    if (status == WEFT_OK)
+        assert_int_equal(report.fell_back, !serves);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+static weft_status run_mixed(weft_context *ctx, test_arrays *a) {
+    const weft_status status = factor_mixed(ctx, a, 1, true);
+    return status == WEFT_OK ? factor_mixed(ctx, a, 1e-9, false) : status;
+}
+
 static const test_call calls[] = {
     {"weft_sparse_create_triplets", run_sparse, NULL, NULL},
     {"weft_sparse_create_csr", run_sparse_rows, NULL, NULL},
@@ -338,6 +397,7 @@ static const test_call calls[] = {
     {"weft_chol_factor", run_factor, &wi_sparse_ladder, NULL},
     {"weft_chol_factor by all variants", run_every_factor, NULL, NULL},
     {"weft_chol_factor of L D Lt", run_with_d, NULL, NULL},
+    {"weft_chol_factor in mixed precision", run_mixed, NULL, NULL},
 };
 
 const test_cases wi_sparse_cases = {
