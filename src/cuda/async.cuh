@@ -76,9 +76,9 @@ __device__ inline void wi_async_wait() {
 /* For the end of an array: the first `there` elements of a chunk of so many bytes, and zeros for
  * the others. What lies beyond them is not read. Words of 4 bytes that are not whole come at once.
  */
-template <int bytes, class T>
+template <class T>
 __device__ inline void wi_async_copy_first(T *shared, const T *global, int there) {
-    constexpr int chunk = bytes / (int)sizeof(T), each = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1;
+    constexpr int chunk = 16 / (int)sizeof(T), each = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1;
 #pragma unroll 1
     for (int e = 0; e < chunk; e += each)
         if (e >= there || e + each <= there)

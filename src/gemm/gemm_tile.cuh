@@ -69,7 +69,7 @@ struct wi_gemm_loader {
     __device__ void load_ends(T *slab, const T *source, int lines, int there) const {
 #pragma unroll 1
         for (int l = line; l < Slab::lines; l += step) {
-            wi_async_copy_first<16>(slab + Slab::at_line(l, place), source, l < lines ? there : 0);
+            wi_async_copy_first(slab + Slab::at_line(l, place), source, l < lines ? there : 0);
             source += (size_t)step * ld;
         }
     }

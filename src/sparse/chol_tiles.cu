@@ -124,28 +124,21 @@ struct wi_tile_columns {
     int begin, end;
 };
 
-/* Rows first ... of columns from ... of a front's panel; zeros beyond `rows` and the columns. */
+/* Rows first ... of columns from ... of a front's panel; zeros for columns that are not there. Rows
+ * come in pairs, for which a column has room. The other one of the last row reaches only sums that
+ * nobody keeps: it is a row of the front, or zeros. */
 template <class real, int columns>
 __device__ static void fetch_rows(const real *l, int ld, int first, int rows, int from,
                                   wi_tile_columns all, wi_tile_rows<real, columns> *to) {
     constexpr int pairs = tile / 2;
-    const int pair = (int)threadIdx.x % pairs, left = rows - first - 2 * pair;
-    constexpr int bytes = 2 * (int)sizeof(real);
-    const auto each = [&](const auto &fetch) {
-        for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads / pairs) {
-            const bool is_there = from + k >= all.begin && from + k < all.end && left > 0;
-            fetch(&to->at[k][2 * pair],
-                  is_there ? l + first + 2 * pair + (int64_t)(from + k) * ld : l, is_there);
-        }
-    };
-    if (left == 1)
-        each([](real *shared, const real *p, bool is_there) {
-            wi_async_copy_first<bytes>(shared, p, is_there);
-        });
-    else
-        each([](real *shared, const real *p, bool is_there) {
-            wi_async_copy<bytes>(shared, p, is_there);
-        });
+    static_assert(WI_FRONT_ALIGNMENT % 2 == 0, "columns of whole pairs");
+    const int pair = (int)threadIdx.x % pairs;
+    const bool has_row = first + 2 * pair < rows;
+    for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads / pairs) {
+        const bool is_there = from + k >= all.begin && from + k < all.end && has_row;
+        const real *const p = is_there ? l + first + 2 * pair + (int64_t)(from + k) * ld : l;
+        wi_async_copy<2 * sizeof(real)>(&to->at[k][2 * pair], p, is_there);
+    }
 }
 
 /* The part of D for the columns from ... */
