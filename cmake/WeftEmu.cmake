@@ -207,7 +207,7 @@ foreach(source IN LISTS WEFT_EXAMPLES)
     endif()
 endforeach()
 weft_emu_program(emu_dist_test ${dist_c} $<TARGET_OBJECTS:weft_emu_testing>)
-weft_dist_runs(emu_dist_test mpi:emu emu)
+weft_dist_runs(emu_dist_test mpi:emu emu "sort;lu")
 # Several GPUs in one process: 1 to 4, and 3 that do not reach each other.
 foreach(devices 1 2 3 4)
     weft_emu_runs_of(one emu_dist_test_gpus_${devices} emu_dist_test "WEFT_EMU_DEVICES=${devices}" emus)

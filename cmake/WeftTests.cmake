@@ -102,9 +102,9 @@ endif()
 # The calls over ranks: one program, run alone and by mpirun.
 file(GLOB dist_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/dist/*.c)
 set(dist_ranks 2 4 7)
-# Runs PROGRAM on place PLACE with several numbers of ranks, more than there are cores, and once with
-# a rank that dies. LABEL is empty or a label of ctest.
-function(weft_dist_runs program place label)
+# Runs PROGRAM on place PLACE with several numbers of ranks, more than there are cores, and with a
+# rank that dies in the middle of each of the operations KILLED. LABEL is empty or a label of ctest.
+function(weft_dist_runs program place label killed)
     add_test(NAME ${program}_1 COMMAND ${program} ${place})
     set_tests_properties(${program}_1 PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "${label}"
                                                  ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
@@ -120,13 +120,16 @@ function(weft_dist_runs program place label)
         set_tests_properties(${program}_${ranks} PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT
                                                             "${root}" LABELS "${label}")
     endforeach()
-    add_test(NAME ${program}_killed
-             COMMAND ${mpirun} --enable-recovery -np 4 $<TARGET_FILE:${program}> ${place} kill)
-    set_tests_properties(
-        ${program}_killed
-        PROPERTIES TIMEOUT 60 PROCESSORS 2 ENVIRONMENT "${root}" LABELS "${label}"
-                   PASS_REGULAR_EXPRESSION "survived.*survived.*survived" FAIL_REGULAR_EXPRESSION
-                   "FAILED")
+    foreach(op IN LISTS killed)
+        add_test(NAME ${program}_killed_${op}
+                 COMMAND ${mpirun} --enable-recovery -np 4 $<TARGET_FILE:${program}> ${place} kill
+                         ${op})
+        set_tests_properties(
+            ${program}_killed_${op}
+            PROPERTIES TIMEOUT 60 PROCESSORS 2 ENVIRONMENT "${root}" LABELS "${label}"
+                       PASS_REGULAR_EXPRESSION "survived.*survived.*survived"
+                       FAIL_REGULAR_EXPRESSION "FAILED")
+    endforeach()
 endfunction()
 if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
     add_test(NAME comm_mpi_test_3
@@ -142,7 +145,7 @@ set_target_properties(dist_test PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRE
                                            ${PROJECT_BINARY_DIR}/tests)
 target_include_directories(dist_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(dist_test PRIVATE weft_internal PkgConfig::CMOCKA)
-weft_dist_runs(dist_test mpi:cpu:1 "")
+weft_dist_runs(dist_test mpi:cpu:1 "" "sort;scan;reduce;gemm;lu;fft;nbody")
 add_test(NAME dist_test_gpus COMMAND dist_test gpus)
 set_tests_properties(dist_test_gpus PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 

@@ -53,9 +53,10 @@ typedef struct weft_nbody {
  *
  * Over ranks (docs/clusters.md) each passes its own bodies, n of them, which may be none; all act
  * on all. It gets what is of its own bodies; but the error and the energy are those of all, on all
- * ranks. The tolerance is met by all pairs: no tree is made. On several GPUs of one process all
- * pairs are shared out, and a tree is the first one's. A rank that computes on a cpu gets the bits
- * that one cpu gets without a tree; on a GPU the last bit may differ with the number of ranks. */
+ * ranks. With a tolerance all ranks make a tree or none does, and each walks as many bodies as any
+ * other, wherever they came from; the same on several GPUs of one process. Where all work on cpus,
+ * and by a tree where all work on GPUs, the bits are those of one such place by the same variant;
+ * of all pairs on GPUs the last bit may differ with the number of ranks. */
 WEFT_API weft_status weft_nbody_accelerations(weft_context *ctx, const weft_nbody *system,
                                               const void *positions, const void *masses,
                                               void *accelerations, void *potentials, double *error);

@@ -24,7 +24,7 @@ GROUPS = {  # the order of the guides; those that no group names come last
     "Begin": ["building", "places", "command"],
     "Other languages": ["python", "languages", "recipes"],
     "Operations": ["precision", "matrices", "dense-solver", "sparse-solver", "fft", "images", "layers", "bodies", "blas"],
-    "Many GPUs, many processes": ["gpus", "clusters", "when-a-gpu-fails"],
+    "Many GPUs, many processes": ["gpus", "clusters", "scaling", "when-a-gpu-fails"],
     "Speed": ["tuning", "timelines"],
     "Inside": ["how-it-works", "adding-a-rung", "adding-an-operation", "emu"],
 }

@@ -73,9 +73,8 @@ __device__ inline void wi_async_wait() {
 }
 #endif
 
-/* For the end of an array: the first `there` elements of a chunk of so many bytes, and zeros for
- * the others. What lies beyond them is not read. Words of 4 bytes that are not whole come at once.
- */
+/* For the end of an array: the first `there` elements of a chunk of 16 bytes, and zeros for the
+ * others. What lies beyond them is not read. Words of 4 bytes that are not whole come at once. */
 template <class T>
 __device__ inline void wi_async_copy_first(T *shared, const T *global, int there) {
     constexpr int chunk = 16 / (int)sizeof(T), each = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1;

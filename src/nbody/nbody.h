@@ -26,6 +26,11 @@ typedef struct wi_nbody_args {
     const void *positions, *masses;
     size_t position_pitch, mass_pitch; /* elements from one body to the next */
     void *accelerations, *potentials;  /* one of them may be NULL */
+    /* Of trees over ranks; `shares` 0: no such. Then `first` is 0 and `own` is n, only share number
+     * `share` is walked (wi_nbody_share_begin), results are those of this share in the order of the
+     * keys, and order[i], of all n, gets the body that is i-th in it. */
+    size_t share, shares;
+    uint32_t *order;
 } wi_nbody_args;
 
 extern const wi_ladder wi_nbody_ladder;
@@ -34,6 +39,23 @@ extern const wi_ladder wi_nbody_ladder;
 static inline size_t wi_nbody_sampled(const wi_nbody_args *args) {
     return args->n < WI_NBODY_SAMPLE ? args->n : (size_t)WI_NBODY_SAMPLE;
 }
+
+enum {
+    WI_NBODY_TOGETHER = 32 /* bodies that walk a tree together, neighbours in the order of keys */
+};
+
+/* Where share number `share` of n bodies begins: a whole number of groups. */
+static inline size_t wi_nbody_share_begin(size_t n, size_t share, size_t shares) {
+    const size_t groups = (n + WI_NBODY_TOGETHER - 1) / WI_NBODY_TOGETHER;
+    const size_t at = groups * share / shares * WI_NBODY_TOGETHER;
+    return at < n ? at : n;
+}
+
+/* Pairs of f32 that would take as long as one evaluation of the accelerations on one place. */
+double wi_nbody_pairs(const weft_nbody *system);
+
+/* Is this a rung that makes a tree? */
+bool wi_nbody_is_tree(const wi_row *row);
 
 /* How far a tree opens its nodes for a tolerance: the side of a cell over its distance. */
 double wi_nbody_theta(double tolerance);

@@ -243,12 +243,15 @@ static __device__ inline void add_moments(const body_node<T> &node, T x, T y, T 
     sum.phi -= wi_fma((T)1.5 * rsr, fifth, wi_fma((T)-0.5 * trace, cube, node.m * one));
 }
 
-/* The bodies of a warp walk the tree together: a node is opened if one of them is too close. */
-template <class T>
+/* The bodies of a warp walk the tree together: a node is opened if one of them is too close. If
+ * the call is shared out, only bodies first ... end - 1 walk, and results are in their order. */
+template <class T, bool shared>
 static __global__ void __launch_bounds__(walkers)
-    walk(const __grid_constant__ body_tree<T> t, T eps2, wi_nbody_results<T> results) {
-    const size_t i = (size_t)blockIdx.x * walkers + threadIdx.x;
-    const wi_nbody_body<T> own = t.bodies[i < t.n ? i : t.n - 1];
+    walk(const __grid_constant__ body_tree<T> t, T eps2, wi_nbody_results<T> results, size_t first,
+         size_t end) {
+    const size_t i = (size_t)blockIdx.x * walkers + threadIdx.x + (shared ? first : 0);
+    const size_t n = shared ? end : t.n;
+    const wi_nbody_body<T> own = t.bodies[i < n ? i : n - 1];
     const uint32_t count = t.before[t.n];
     wi_nbody_sums<T> sum = {};
     for (uint32_t k = 0; k < count;) {
@@ -263,8 +266,9 @@ static __global__ void __launch_bounds__(walkers)
                 wi_nbody_add<false>(t.bodies[j], own.x, own.y, own.z, eps2, sum);
         k = opens ? k + 1 : node.next;
     }
-    if (i < t.n)
-        results.put(t.order[i], (double)sum.x, (double)sum.y, (double)sum.z, (double)sum.phi);
+    if (i < n)
+        results.put(shared ? i - first : t.order[i], (double)sum.x, (double)sum.y, (double)sum.z,
+                    (double)sum.phi);
 }
 
 /* ---- a call ---- */
@@ -334,6 +338,25 @@ static weft_status build(weft_context *ctx, const wi_nbody_bodies<T> &bodies,
 }
 
 template <class T>
+static weft_status walk_all(weft_context *ctx, const wi_nbody_args *a, const body_tree<T> &t) {
+    const T eps2 = (T)(a->softening * a->softening);
+    const wi_nbody_results<T> results = wi_nbody_results_of<T>(a);
+    if (a->shares == 0)
+        return WEFT_LAUNCH((walk<T, false>), ctx, blocks_of(t.n, walkers), walkers, 0, t, eps2,
+                           results, (size_t)0, t.n);
+    const size_t first = wi_nbody_share_begin(a->n, a->share, a->shares);
+    const size_t end = wi_nbody_share_begin(a->n, a->share + 1, a->shares);
+    if (first < end) {
+        const weft_status status =
+            WEFT_LAUNCH((walk<T, true>), ctx, blocks_of(end - first, walkers), walkers, 0, t, eps2,
+                        results, first, end);
+        if (status != WEFT_OK)
+            return status;
+    }
+    return weft_copy(ctx, a->order, t.order, a->n * sizeof *t.order);
+}
+
+template <class T>
 static weft_status run(weft_context *ctx, const wi_nbody_args *a) {
     const wi_nbody_bodies<T> bodies = wi_nbody_bodies_of<T>(a);
     body_tree<T> t = {};
@@ -348,8 +371,7 @@ static weft_status run(weft_context *ctx, const wi_nbody_args *a) {
     if (status == WEFT_OK)
         status = build(ctx, bodies, t);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(walk<T>, ctx, blocks_of(t.n, walkers), walkers, 0, t,
-                             (T)(a->softening * a->softening), wi_nbody_results_of<T>(a));
+        status = walk_all(ctx, a, t);
     const weft_status freed = wi_gpu_free(ctx, block);
     return status == WEFT_OK ? freed : status;
 }

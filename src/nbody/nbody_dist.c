@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nbody over ranks and GPUs: every rank has bodies of its own. All bodies come to all ranks, once
  * for each evaluation of the accelerations, and every rank sums up what acts on its own: 16 or 32
- * bytes of a body travel for n pairs. */
+ * bytes of a body travel for n pairs. With a tolerance they may share out the walks through a tree
+ * (nbody_dist_tree.c). */
+#include "nbody/nbody_dist.h"
+
 #include <string.h>
 
 #include "comm/gpus.h"
 #include "core/gpu.h"
-#include "nbody/nbody.h"
 #include "weft/op.h"
 #include "weft/reduce.h"
 
 #define LEAST_PAIRS 0x1p31 /* fewer are done faster by one GPU: about 1 ms */
 
 enum {
-    ROW = 4,     /* elements of a body: x, y, z, m */
+    ROW = WI_NBODY_ROW,
     OWN_ROW = 10 /* of one's own: velocities and accelerations, too */
 };
 
-/* A call on one rank. */
-typedef struct bodies {
-    weft_context *ctx;
-    const wi_nbody_request *r;
-    size_t width;                /* bytes of an element */
-    size_t first, all;           /* bodies before this rank's, and of all ranks */
-    size_t *parts, *sent;        /* bodies of each rank; elements that it sends */
-    wi_nbody_state own;          /* this and the next in memory of the place */
-    void *whole;                 /* rows of all bodies */
-    void *host_own, *host_whole; /* copies, if the communicator takes host memory alone */
-} bodies;
+typedef wi_nbody_ranked bodies;
 
 /* ---- memory ---- */
 
@@ -36,7 +28,7 @@ static bool is_near(const bodies *x) {
     return !x->ctx->child->gpu || wi_dist_stays(x->ctx);
 }
 
-static weft_status take(const bodies *x, size_t elements, void **p) {
+weft_status wi_nbody_take(const bodies *x, size_t elements, void **p) {
     *p = NULL;
     return elements == 0 ? WEFT_OK
                          : wi_local(x->ctx, weft_alloc(x->ctx->child, p, elements * x->width));
@@ -44,11 +36,12 @@ static weft_status take(const bodies *x, size_t elements, void **p) {
 
 static weft_status take_all(bodies *x) {
     const size_t n = x->own.n;
-    weft_status status = take(x, OWN_ROW * n, &x->own.bodies);
+    const size_t share = x->all / (size_t)x->ctx->comm->size + WI_NBODY_TOGETHER;
+    weft_status status = wi_nbody_take(x, OWN_ROW * n, &x->own.bodies);
     if (status == WEFT_OK)
-        status = take(x, ROW * x->all, &x->whole);
-    if (status == WEFT_OK && !is_near(x))
-        status = wi_dist_take(x->ctx, ROW * n, x->width, &x->host_own);
+        status = wi_nbody_take(x, ROW * x->all, &x->whole);
+    if (status == WEFT_OK && !is_near(x)) /* the own share of a tree may be the larger part */
+        status = wi_dist_take(x->ctx, ROW * (n > share ? n : share), x->width, &x->host_own);
     if (status == WEFT_OK && !is_near(x))
         status = wi_dist_take(x->ctx, ROW * x->all, x->width, &x->host_whole);
     if (n > 0) {
@@ -135,17 +128,16 @@ static weft_status visit(bodies *x, unsigned use, wi_part_run run) {
 
 /* ---- steps of all ranks ---- */
 
-/* whole = `row` elements of each body of all ranks; `status` is how this rank has fared. */
-static weft_status gather_rows(bodies *x, weft_status status, const void *own, void *whole,
-                               size_t row) {
+weft_status wi_nbody_gather(bodies *x, weft_status status, const void *own, const size_t *parts,
+                            void *whole, size_t row) {
     weft_context *const ctx = x->ctx;
     const bool near = is_near(x);
-    const size_t sent = row * x->own.n * x->width, got = row * x->all * x->width;
+    const size_t sent = row * parts[ctx->comm->rank] * x->width, got = row * x->all * x->width;
     if (status == WEFT_OK && !near && sent > 0)
         status = wi_local(ctx, weft_copy(ctx->child, x->host_own, own, sent));
     status = wi_agree(ctx, 0, status);
     for (int r = 0; r < ctx->comm->size; r++)
-        x->sent[r] = row * x->parts[r];
+        x->sent[r] = row * parts[r];
     if (status == WEFT_OK)
         status = ctx->comm->calls->all_gather_v(ctx, near ? own : x->host_own,
                                                 near ? whole : x->host_whole, x->sent, x->own.type);
@@ -155,10 +147,10 @@ static weft_status gather_rows(bodies *x, weft_status status, const void *own, v
 }
 
 static weft_status gather(bodies *x, weft_status status) {
-    return gather_rows(x, status, x->own.bodies, x->whole, ROW);
+    return wi_nbody_gather(x, status, x->own.bodies, x->parts, x->whole, ROW);
 }
 
-static wi_nbody_args args_of(const bodies *x) {
+wi_nbody_args wi_nbody_args_of_ranks(const bodies *x) {
     const weft_nbody *const s = x->r->system;
     return (wi_nbody_args){.type = s->type,
                            .n = x->all,
@@ -172,13 +164,17 @@ static wi_nbody_args args_of(const bodies *x) {
                            .mass_pitch = ROW};
 }
 
-static weft_status attract(const bodies *x, void *accelerations, void *potentials) {
-    wi_nbody_args args = args_of(x);
+/* What acts on this rank's bodies; `status` is how the rank has fared. Collective if by a tree. */
+static weft_status attract(bodies *x, weft_status status, void *accelerations, void *potentials) {
+    wi_nbody_args args = wi_nbody_args_of_ranks(x);
     args.accelerations = accelerations;
     args.potentials = potentials;
-    return x->own.n == 0 ? WEFT_OK
-                         : wi_local(x->ctx, wi_run(x->ctx->child, &wi_nbody_ladder,
-                                                   x->r->call->name, args.type, &args));
+    if (x->tree.parts)
+        return wi_nbody_walk_shares(x, status, accelerations, potentials);
+    if (status != WEFT_OK || x->own.n == 0)
+        return status;
+    return wi_local(x->ctx,
+                    wi_run(x->ctx->child, &wi_nbody_ladder, x->r->call->name, args.type, &args));
 }
 
 /* ---- accelerations ---- */
@@ -186,7 +182,7 @@ static weft_status attract(const bodies *x, void *accelerations, void *potential
 static weft_status measure_in(const bodies *x, void *accelerations, double *room) {
     weft_context *const child = x->ctx->child;
     const wi_nbody_moves *const moves = wi_nbody_moves_of(child);
-    wi_nbody_args args = args_of(x);
+    wi_nbody_args args = wi_nbody_args_of_ranks(x);
     const size_t count = wi_nbody_sampled(&args);
     double *const error = room + 4 * count;
     args.first = 0;
@@ -211,10 +207,10 @@ static weft_status measure(bodies *x, weft_status status) {
                                           (void *)(uintptr_t)x->r->call->array[WI_NBODY_ERROR].p,
                                           &none, sizeof none));
     if (status == WEFT_OK)
-        status = take(x, 3 * x->all, &accelerations);
+        status = wi_nbody_take(x, 3 * x->all, &accelerations);
     if (status == WEFT_OK)
-        status = take(x, sample * sizeof(double) / x->width, &room);
-    status = gather_rows(x, status, x->own.accelerations, accelerations, 3);
+        status = wi_nbody_take(x, sample * sizeof(double) / x->width, &room);
+    status = wi_nbody_gather(x, status, x->own.accelerations, x->parts, accelerations, 3);
     if (status == WEFT_OK)
         status = measure_in(x, accelerations, room);
     weft_free(x->ctx->child, accelerations);
@@ -237,7 +233,7 @@ static weft_status run_accelerations(bodies *x) {
     void *const accelerations = array[WI_NBODY_OTHERS].p ? x->own.accelerations : NULL;
     weft_status status = gather(x, visit(x, WI_IN, load_part));
     if (status == WEFT_OK)
-        status = attract(x, accelerations, potentials);
+        status = attract(x, status, accelerations, potentials);
     if (array[WI_NBODY_ERROR].p)
         status = measure(x, status);
     if (status == WEFT_OK)
@@ -263,10 +259,9 @@ static weft_status drift(const bodies *x) {
 
 static weft_status run_steps(bodies *x) {
     weft_status status = gather(x, visit(x, WI_IN, load_part));
-    if (x->r->steps == 0)
+    if (x->r->steps == 0 || status != WEFT_OK)
         return status;
-    if (status == WEFT_OK)
-        status = attract(x, x->own.accelerations, NULL);
+    status = attract(x, status, x->own.accelerations, NULL);
     for (size_t k = 0; k < x->r->steps; k++) {
         if (status == WEFT_OK)
             status = kick(x);
@@ -275,7 +270,7 @@ static weft_status run_steps(bodies *x) {
         status = gather(x, status);
         if (status != WEFT_OK)
             return status;
-        status = attract(x, x->own.accelerations, NULL);
+        status = attract(x, status, x->own.accelerations, NULL);
         if (status == WEFT_OK)
             status = kick(x);
     }
@@ -285,23 +280,21 @@ static weft_status run_steps(bodies *x) {
 
 /* ---- energy ---- */
 
-/* room has three numbers of each own body. */
+/* room has three numbers of each own body; the last of them are potentials. */
 static weft_status fill_energies(const bodies *x, double *room) {
     weft_context *const child = x->ctx->child;
     const size_t n = x->own.n;
-    wi_nbody_args args = {.type = x->own.type,
-                          .n = n,
-                          .own = n,
-                          .positions = x->own.bodies,
-                          .masses = (const char *)x->own.bodies + 3 * x->width,
-                          .position_pitch = ROW,
-                          .mass_pitch = ROW,
-                          .potentials = room + 2 * n};
-    const weft_status status = attract(x, NULL, args.potentials);
-    return status != WEFT_OK || n == 0
-               ? status
-               : wi_local(x->ctx, wi_nbody_moves_of(child)->energies(
-                                      child, &args, x->own.velocities, room, room + n));
+    const wi_nbody_args args = {.type = x->own.type,
+                                .n = n,
+                                .own = n,
+                                .positions = x->own.bodies,
+                                .masses = (const char *)x->own.bodies + 3 * x->width,
+                                .position_pitch = ROW,
+                                .mass_pitch = ROW,
+                                .potentials = room + 2 * n};
+    return n == 0 ? WEFT_OK
+                  : wi_local(x->ctx, wi_nbody_moves_of(child)->energies(
+                                         child, &args, x->own.velocities, room, room + n));
 }
 
 static weft_status run_energy(bodies *x) {
@@ -310,7 +303,8 @@ static weft_status run_energy(bodies *x) {
     void *room = NULL;
     weft_status status = gather(x, visit(x, WI_IN, load_part));
     if (status == WEFT_OK)
-        status = take(x, 3 * n * sizeof(double) / x->width, &room);
+        status = wi_nbody_take(x, 3 * n * sizeof(double) / x->width, &room);
+    status = attract(x, status, NULL, room ? (double *)room + 2 * n : NULL);
     if (status == WEFT_OK)
         status = fill_energies(x, room);
     status = wi_agree(x->ctx, 0, status);
@@ -324,17 +318,33 @@ static weft_status run_energy(bodies *x) {
 
 /* ---- the rung, and calls ---- */
 
+static weft_status run_job(bodies *x) {
+    switch (x->r->job) {
+    case WI_NBODY_ACCELERATIONS:
+        return run_accelerations(x);
+    case WI_NBODY_STEPS:
+        return run_steps(x);
+    default:
+        return run_energy(x);
+    }
+}
+
 weft_status wi_nbody_ranks(weft_context *ctx, const void *request) {
     const wi_nbody_request *const r = request;
+    const wi_array *const array = r->call->array;
+    const bool potentials = r->job == WI_NBODY_ENERGY ||
+                            (r->job == WI_NBODY_ACCELERATIONS && array[WI_NBODY_POTENTIALS].p);
     bodies x = {.ctx = ctx,
                 .r = r,
                 .width = weft_type_size(r->system->type),
                 .own = {.type = r->system->type, .n = r->system->n}};
     weft_status status = open_bodies(&x);
     if (status == WEFT_OK)
-        status = r->job == WI_NBODY_ACCELERATIONS ? run_accelerations(&x)
-                 : r->job == WI_NBODY_STEPS       ? run_steps(&x)
-                                                  : run_energy(&x);
+        status = wi_nbody_plan_tree(&x, r->job != WI_NBODY_ENERGY && array[WI_NBODY_OTHERS].p,
+                                    potentials);
+    if (status == WEFT_OK)
+        status = run_job(&x);
+    wi_nbody_end_tree(&x);
     close_bodies(&x);
     return status;
 }
@@ -356,11 +366,10 @@ weft_status wi_nbody_over_ranks(weft_context *ctx, const wi_nbody_request *r, we
 
 /* Bodies are few beside their pairs, so it does not matter where they lie. */
 bool wi_nbody_wants_gpus(weft_context *ctx, const wi_nbody_request *r) {
-    const double n = (double)r->system->n;
     if (!wi_is_gpus(ctx) || wi_gpu_capturing(ctx))
         return false;
     return wi_gpus_wanted(ctx, &wi_nbody_ladder, NULL, 0, 1) ||
-           (r->system->tolerance == 0 && n * n >= LEAST_PAIRS && wi_gpus_count(ctx) > 1);
+           (wi_gpus_count(ctx) > 1 && wi_nbody_pairs(r->system) >= LEAST_PAIRS);
 }
 
 static weft_status run_share(weft_context *rank, void *user) {

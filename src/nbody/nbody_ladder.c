@@ -5,6 +5,8 @@
 #include "cpu/team.h"
 #include "nbody/nbody.h"
 
+#define BUILDING 260.0 /* what a body costs before a tree is walked, in pairs: seen on a cpu */
+
 #define REALS (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
 
 static double pairs_of(const void *args) {
@@ -33,7 +35,7 @@ double wi_nbody_theta(double tolerance) {
 static const char *fits_tree(const weft_context *ctx, const void *args) {
     const wi_nbody_args *const a = args;
     (void)ctx;
-    if (a->own < a->n)
+    if (a->own < a->n && a->shares == 0)
         return "needs all bodies: it walks them in an order of its own";
     return a->tolerance > 0 ? NULL : "needs a tolerance above 0: it does not compute all pairs";
 }
@@ -42,7 +44,18 @@ static const char *fits_tree(const weft_context *ctx, const void *args) {
 static double tree_pairs(const wi_nbody_args *a) {
     const double theta = wi_nbody_theta(a->tolerance), n = (double)a->n;
     const double volume = theta * theta * theta;
-    return n * (270 + 54 * log1p(n * volume / 20) / volume);
+    const double walk = n * (270 - BUILDING + 54 * log1p(n * volume / 20) / volume);
+    return n * BUILDING + walk / (double)(a->shares ? a->shares : 1);
+}
+
+double wi_nbody_pairs(const weft_nbody *s) {
+    const wi_nbody_args args = {.type = s->type, .n = s->n, .own = s->n, .tolerance = s->tolerance};
+    const double all = pairs_of(&args), tree = s->tolerance > 0 ? tree_pairs(&args) : all;
+    return tree < all ? tree : all;
+}
+
+bool wi_nbody_is_tree(const wi_row *row) {
+    return row->misfit == fits_tree;
 }
 
 static double tree_seconds(const weft_context *ctx, const void *args) {

@@ -8,7 +8,8 @@
 #include "nbody/nbody_tree.h"
 
 enum {
-    WI_NBODY_GROUP = 32 /* targets that are computed together; arrays of them are padded to this */
+    WI_NBODY_GROUP = WI_NBODY_TOGETHER /* targets that are computed together; arrays of them are
+                                          padded to this */
 };
 
 /* Sources, and targets that they act on; of both each coordinate is an array of the type. */

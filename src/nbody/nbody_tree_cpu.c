@@ -17,8 +17,9 @@ typedef struct body_tree {
     uint32_t *order;  /* which body of the call is where */
     uint32_t *before; /* nodes whose first body is earlier; n + 1 of them */
     wi_nbody_node *nodes;
-    uint8_t *levels; /* of the smallest cell that holds a node's bodies */
-    size_t count;    /* nodes */
+    uint8_t *levels;   /* of the smallest cell that holds a node's bodies */
+    size_t count;      /* nodes */
+    size_t begin, end; /* of the bodies that walk */
     double theta;
     wi_nbody_tree_work work;
     wi_nbody_walk walk;
@@ -148,7 +149,7 @@ static void put_nodes(body_tree *g, size_t first, size_t end) {
 
 static void walk_groups(body_tree *g, size_t first, size_t end) {
     for (size_t k = first; k < end; k++)
-        g->walk(&g->work, k * WI_NBODY_GROUP);
+        g->walk(&g->work, g->begin + k * WI_NBODY_GROUP);
 }
 
 typedef struct share {
@@ -239,15 +240,31 @@ static weft_status build(weft_context *ctx, body_tree *g) {
     return WEFT_OK;
 }
 
-static void put_results(const body_tree *g) {
+/* Row `to` of the results is that of the body that is i-th in the order of keys. */
+static void put_result(const body_tree *g, size_t i, size_t to) {
     const wi_nbody_args *const a = g->args;
-    for (size_t i = 0; i < a->n; i++) {
-        for (size_t k = 0; k < 3 && a->accelerations; k++)
-            wi_nbody_put(a->type, a->accelerations, 3 * (size_t)g->order[i] + k,
-                         g->work.work.sum[k][i]);
-        if (a->potentials)
-            wi_nbody_put(a->type, a->potentials, g->order[i], g->work.work.sum[3][i]);
-    }
+    for (size_t k = 0; k < 3 && a->accelerations; k++)
+        wi_nbody_put(a->type, a->accelerations, 3 * to + k, g->work.work.sum[k][i]);
+    if (a->potentials)
+        wi_nbody_put(a->type, a->potentials, to, g->work.work.sum[3][i]);
+}
+
+static void put_results(const body_tree *g) {
+    for (size_t i = g->begin; i < g->end; i++)
+        put_result(g, i, g->args->shares ? i - g->begin : g->order[i]);
+    if (g->args->shares)
+        memcpy(g->args->order, g->order, g->args->n * sizeof *g->order);
+}
+
+static void walk_all(weft_context *ctx, body_tree *g) {
+    const wi_nbody_args *const a = g->args;
+    g->work.nodes = g->nodes;
+    g->work.count = g->count;
+    g->begin = a->shares ? wi_nbody_share_begin(a->n, a->share, a->shares) : 0;
+    g->end = a->shares ? wi_nbody_share_begin(a->n, a->share + 1, a->shares) : a->n;
+    const size_t walking = g->end - g->begin;
+    in_parallel(ctx, g, padded(walking) / WI_NBODY_GROUP, 4096 * walking, walk_groups);
+    put_results(g);
 }
 
 weft_status wi_nbody_tree(weft_context *ctx, const void *args) {
@@ -259,12 +276,8 @@ weft_status wi_nbody_tree(weft_context *ctx, const void *args) {
     weft_status status = take_bodies(ctx, &g);
     if (status == WEFT_OK)
         status = build(ctx, &g);
-    if (status == WEFT_OK) {
-        g.work.nodes = g.nodes;
-        g.work.count = g.count;
-        in_parallel(ctx, &g, padded(g.args->n) / WI_NBODY_GROUP, 4096 * g.args->n, walk_groups);
-        put_results(&g);
-    }
+    if (status == WEFT_OK)
+        walk_all(ctx, &g);
     wi_host_free(g.room);
     wi_host_free(g.node_room);
     return status;

@@ -87,6 +87,7 @@ void dist_test_fft(void **state);
 void dist_test_fft_refusals(void **state);
 void dist_test_blend(void **state);
 void dist_test_nbody(void **state);
+void dist_test_nbody_tree(void **state);
 void dist_test_select(void **state);
 void dist_test_unique(void **state);
 void dist_test_sort(void **state);
@@ -122,7 +123,7 @@ bool dist_on_gpus(void);
 /* Chooses the variant of every operation that can go to all GPUs. */
 void dist_spread(const char *variant);
 
-/* Instead of the tests: one rank dies in mid-operation. */
-int dist_kill(const char *place);
+/* Instead of the tests: one rank dies in the middle of an operation, "sort" and so on. */
+int dist_kill(const char *place, const char *op);
 
 #endif

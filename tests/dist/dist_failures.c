@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens on all ranks if something goes wrong on one. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,34 +174,4 @@ void dist_test_leaving(void **state) {
         assert_non_null(strstr(weft_message(ctx), "weft_close"));
     }
     weft_close(ctx);
-}
-
-/* ---- death ---- */
-
-/* Rank culprit() dies while the others work; they must hear of it. */
-int dist_kill(const char *place) {
-    weft_context *ctx;
-    uint32_t x[1000];
-    char name[32];
-    if (weft_open(&ctx, place) != WEFT_OK) {
-        printf("FAILED: %s\n", weft_message(NULL));
-        return 1;
-    }
-    dist_rank = weft_rank(ctx);
-    dist_ranks = weft_ranks(ctx);
-    for (uint32_t k = 0; k < 1000; k++)
-        x[k] = k * 2654435761U;
-    const double begin = wi_now();
-    weft_status status = WEFT_OK;
-    for (int turn = 0; status == WEFT_OK; turn++) {
-        if (turn == 20 && dist_rank == culprit())
-            raise(SIGKILL);
-        status = weft_sort(ctx, WEFT_ASCENDING, WEFT_U32, 1000, x, x);
-    }
-    snprintf(name, sizeof name, "rank %d", culprit());
-    const bool told = status == WEFT_ECOMM && strstr(weft_message(ctx), name);
-    printf("%s: rank %d: %s\n", told && wi_now() - begin < 10 ? "survived" : "FAILED", dist_rank,
-           weft_message(ctx));
-    weft_close(ctx);
-    return 0;
 }

@@ -2,7 +2,9 @@
 /* The calls over ranks, run by mpirun with several numbers of ranks:
  *     mpirun -np 4 dist_test PLACE       all tests on place PLACE, as mpi:cpu
  *     dist_test gpus                     the calls, and what is special, on a place of several GPUs
- *     mpirun -np 4 dist_test PLACE kill  one rank dies (--enable-recovery keeps the others alive)
+ *     mpirun -np 4 dist_test PLACE kill sort
+ *                                        one rank dies while all sort (or as dist_kill.c has it);
+ *                                        --enable-recovery keeps the others alive
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,23 +143,24 @@ void dist_give(dist_array *a) {
 
 static int run_on_gpus(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dist_test_peers),     cmocka_unit_test(dist_test_peer_failure),
-        cmocka_unit_test(dist_test_no_memory), cmocka_unit_test(dist_test_blocks),
-        cmocka_unit_test(dist_test_seams),     cmocka_unit_test(dist_test_map),
-        cmocka_unit_test(dist_test_reduce),    cmocka_unit_test(dist_test_scan),
-        cmocka_unit_test(dist_test_histogram), cmocka_unit_test(dist_test_select),
-        cmocka_unit_test(dist_test_unique),    cmocka_unit_test(dist_test_sort),
-        cmocka_unit_test(dist_test_merge),     cmocka_unit_test(dist_test_search),
-        cmocka_unit_test(dist_test_top_k),     cmocka_unit_test(dist_test_first),
-        cmocka_unit_test(dist_test_choice),    cmocka_unit_test(dist_test_places),
-        cmocka_unit_test(dist_test_lu_factor), cmocka_unit_test(dist_test_lu_solve),
-        cmocka_unit_test(dist_test_cholesky),  cmocka_unit_test(dist_test_solve),
-        cmocka_unit_test(dist_test_gemm),      cmocka_unit_test(dist_test_blend),
-        cmocka_unit_test(dist_test_nbody),     cmocka_unit_test(dist_test_elements),
-        cmocka_unit_test(dist_test_quantile),  cmocka_unit_test(dist_test_gather),
-        cmocka_unit_test(dist_test_columns),   cmocka_unit_test(dist_test_group),
-        cmocka_unit_test(dist_test_by_key),    cmocka_unit_test(dist_test_records),
-        cmocka_unit_test(dist_test_fft),       cmocka_unit_test(dist_test_solve_exact),
+        cmocka_unit_test(dist_test_peers),       cmocka_unit_test(dist_test_peer_failure),
+        cmocka_unit_test(dist_test_no_memory),   cmocka_unit_test(dist_test_blocks),
+        cmocka_unit_test(dist_test_seams),       cmocka_unit_test(dist_test_map),
+        cmocka_unit_test(dist_test_reduce),      cmocka_unit_test(dist_test_scan),
+        cmocka_unit_test(dist_test_histogram),   cmocka_unit_test(dist_test_select),
+        cmocka_unit_test(dist_test_unique),      cmocka_unit_test(dist_test_sort),
+        cmocka_unit_test(dist_test_merge),       cmocka_unit_test(dist_test_search),
+        cmocka_unit_test(dist_test_top_k),       cmocka_unit_test(dist_test_first),
+        cmocka_unit_test(dist_test_choice),      cmocka_unit_test(dist_test_places),
+        cmocka_unit_test(dist_test_lu_factor),   cmocka_unit_test(dist_test_lu_solve),
+        cmocka_unit_test(dist_test_cholesky),    cmocka_unit_test(dist_test_solve),
+        cmocka_unit_test(dist_test_gemm),        cmocka_unit_test(dist_test_blend),
+        cmocka_unit_test(dist_test_nbody),       cmocka_unit_test(dist_test_nbody_tree),
+        cmocka_unit_test(dist_test_elements),    cmocka_unit_test(dist_test_quantile),
+        cmocka_unit_test(dist_test_gather),      cmocka_unit_test(dist_test_columns),
+        cmocka_unit_test(dist_test_group),       cmocka_unit_test(dist_test_by_key),
+        cmocka_unit_test(dist_test_records),     cmocka_unit_test(dist_test_fft),
+        cmocka_unit_test(dist_test_solve_exact),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -165,24 +168,25 @@ static int run_on_gpus(void) {
 
 static int run_over_ranks(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dist_test_comm),         cmocka_unit_test(dist_test_agreement),
-        cmocka_unit_test(dist_test_memory),       cmocka_unit_test(dist_test_trace),
-        cmocka_unit_test(dist_test_unsupported),  cmocka_unit_test(dist_test_map),
-        cmocka_unit_test(dist_test_reduce),       cmocka_unit_test(dist_test_scan),
-        cmocka_unit_test(dist_test_histogram),    cmocka_unit_test(dist_test_select),
-        cmocka_unit_test(dist_test_unique),       cmocka_unit_test(dist_test_sort),
-        cmocka_unit_test(dist_test_merge),        cmocka_unit_test(dist_test_search),
-        cmocka_unit_test(dist_test_top_k),        cmocka_unit_test(dist_test_order),
-        cmocka_unit_test(dist_test_leaving),      cmocka_unit_test(dist_test_open),
-        cmocka_unit_test(dist_test_lu_factor),    cmocka_unit_test(dist_test_lu_solve),
-        cmocka_unit_test(dist_test_cholesky),     cmocka_unit_test(dist_test_solve),
-        cmocka_unit_test(dist_test_gemm),         cmocka_unit_test(dist_test_gemm_failure),
-        cmocka_unit_test(dist_test_blend),        cmocka_unit_test(dist_test_nbody),
-        cmocka_unit_test(dist_test_elements),     cmocka_unit_test(dist_test_quantile),
-        cmocka_unit_test(dist_test_gather),       cmocka_unit_test(dist_test_columns),
-        cmocka_unit_test(dist_test_group),        cmocka_unit_test(dist_test_by_key),
-        cmocka_unit_test(dist_test_records),      cmocka_unit_test(dist_test_fft),
-        cmocka_unit_test(dist_test_fft_refusals), cmocka_unit_test(dist_test_solve_exact),
+        cmocka_unit_test(dist_test_comm),        cmocka_unit_test(dist_test_agreement),
+        cmocka_unit_test(dist_test_memory),      cmocka_unit_test(dist_test_trace),
+        cmocka_unit_test(dist_test_unsupported), cmocka_unit_test(dist_test_map),
+        cmocka_unit_test(dist_test_reduce),      cmocka_unit_test(dist_test_scan),
+        cmocka_unit_test(dist_test_histogram),   cmocka_unit_test(dist_test_select),
+        cmocka_unit_test(dist_test_unique),      cmocka_unit_test(dist_test_sort),
+        cmocka_unit_test(dist_test_merge),       cmocka_unit_test(dist_test_search),
+        cmocka_unit_test(dist_test_top_k),       cmocka_unit_test(dist_test_order),
+        cmocka_unit_test(dist_test_leaving),     cmocka_unit_test(dist_test_open),
+        cmocka_unit_test(dist_test_lu_factor),   cmocka_unit_test(dist_test_lu_solve),
+        cmocka_unit_test(dist_test_cholesky),    cmocka_unit_test(dist_test_solve),
+        cmocka_unit_test(dist_test_gemm),        cmocka_unit_test(dist_test_gemm_failure),
+        cmocka_unit_test(dist_test_blend),       cmocka_unit_test(dist_test_nbody),
+        cmocka_unit_test(dist_test_nbody_tree),  cmocka_unit_test(dist_test_elements),
+        cmocka_unit_test(dist_test_quantile),    cmocka_unit_test(dist_test_gather),
+        cmocka_unit_test(dist_test_columns),     cmocka_unit_test(dist_test_group),
+        cmocka_unit_test(dist_test_by_key),      cmocka_unit_test(dist_test_records),
+        cmocka_unit_test(dist_test_fft),         cmocka_unit_test(dist_test_fft_refusals),
+        cmocka_unit_test(dist_test_solve_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
@@ -190,7 +194,7 @@ static int run_over_ranks(void) {
 int main(int argc, char **argv) {
     const char *const place = argc > 1 ? argv[1] : "mpi:cpu:1";
     if (argc > 2 && strcmp(argv[2], "kill") == 0)
-        return dist_kill(place);
+        return dist_kill(place, argc > 3 ? argv[3] : "sort");
     const weft_status status = weft_open(&dist_ctx, place);
     if (status == WEFT_EUNSUPPORTED || (status == WEFT_EDEVICE && strncmp(place, "gpu", 3) == 0)) {
         printf("dist_test: skipped: %s\n", weft_message(NULL));
