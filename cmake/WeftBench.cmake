@@ -58,10 +58,12 @@ if(WEFT_BENCH)
     mark_as_advanced(WEFT_FFTW_INCLUDE WEFT_FFTW_LIBRARY WEFT_FFTW_THREADS WEFT_FFTWF_LIBRARY
                      WEFT_FFTWF_THREADS)
     if(WEFT_FFTW_INCLUDE AND WEFT_FFTW_THREADS AND WEFT_FFTWF_THREADS)
-        target_compile_definitions(fft_cpu_peer PRIVATE WEFT_FFTW_PEER=1)
-        target_include_directories(fft_cpu_peer SYSTEM PRIVATE ${WEFT_FFTW_INCLUDE})
-        target_link_libraries(fft_cpu_peer PRIVATE ${WEFT_FFTW_THREADS} ${WEFT_FFTW_LIBRARY}
-                                                   ${WEFT_FFTWF_THREADS} ${WEFT_FFTWF_LIBRARY})
+        foreach(peer fft_cpu_peer fft_accuracy_peer)
+            target_compile_definitions(${peer} PRIVATE WEFT_FFTW_PEER=1)
+            target_include_directories(${peer} SYSTEM PRIVATE ${WEFT_FFTW_INCLUDE})
+            target_link_libraries(${peer} PRIVATE ${WEFT_FFTW_THREADS} ${WEFT_FFTW_LIBRARY}
+                                                  ${WEFT_FFTWF_THREADS} ${WEFT_FFTWF_LIBRARY})
+        endforeach()
     endif()
     find_path(WEFT_OPENBLAS_INCLUDE openblas_config.h PATH_SUFFIXES openblas openblas-pthread)
     find_library(WEFT_OPENBLAS_LIBRARY openblas)

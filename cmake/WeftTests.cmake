@@ -99,6 +99,19 @@ if(TARGET chol_tops_test)
     target_link_options(chol_tops_test PRIVATE -Wl,--wrap=wi_dense_forward)
 endif()
 
+# A second oracle of exact sums, where it is installed.
+find_path(WEFT_MPFR_INCLUDE mpfr.h)
+find_library(WEFT_MPFR_LIBRARY mpfr)
+mark_as_advanced(WEFT_MPFR_INCLUDE WEFT_MPFR_LIBRARY)
+if(TARGET exact_mpfr_test AND WEFT_MPFR_INCLUDE AND WEFT_MPFR_LIBRARY)
+    target_compile_definitions(exact_mpfr_test PRIVATE WEFT_MPFR=1)
+    # gmp.h includes <limits.h>, which tests/limits.h must not stand for
+    set_target_properties(exact_mpfr_test PROPERTIES INCLUDE_DIRECTORIES ${WEFT_MPFR_INCLUDE})
+    target_compile_options(exact_mpfr_test PRIVATE "SHELL:-iquote ${PROJECT_SOURCE_DIR}/tests")
+    target_link_libraries(exact_mpfr_test PRIVATE ${WEFT_MPFR_LIBRARY})
+endif()
+set_tests_properties(exact_mpfr_test PROPERTIES SKIP_RETURN_CODE 77)
+
 # The calls over ranks: one program, run alone and by mpirun.
 file(GLOB dist_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/dist/*.c)
 set(dist_ranks 2 4 7)
