@@ -33,7 +33,7 @@ setup-acc: ## install GCC's back end of OpenACC for NVIDIA GPUs; configure again
 	@scripts/setup.sh acc
 
 # Kernels take longest to build: where there is no GPU to run them, a demo goes without. A folder of
-# its own has code for this processor alone.
+# its own has code for this processor alone, and fast code for what the demo shows.
 GPU = $(wildcard /dev/nvidiactl /dev/dxg)
 DEMO_BUILD = $(if $(GPU)$(wildcard $(BUILD)/weft),$(BUILD),build-demo)
 
@@ -41,7 +41,8 @@ DEMO_BUILD = $(if $(GPU)$(wildcard $(BUILD)/weft),$(BUILD),build-demo)
 demo: ## set up, build, and show every operation on the best place of this machine
 	@scripts/setup.sh build
 	@$(call configure,$(DEMO_BUILD)) \
-	    $(if $(filter build-demo,$(DEMO_BUILD)),-DWEFT_CUDA=OFF -DWEFT_TESTS=OFF -DWEFT_ISA=NATIVE)
+	    $(if $(filter build-demo,$(DEMO_BUILD)),\
+	        -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF -DWEFT_ISA=NATIVE -DWEFT_DEMO=ON)
 	@cmake --build $(DEMO_BUILD) -j $(JOBS) --target weft_command
 	@$(DEMO_BUILD)/weft demo
 

@@ -95,15 +95,25 @@ endfunction()
 # 9.0 has, or that says __CUDA_ARCH__, is compiled for each architecture by itself; so is the one that
 # asks which PTX it was made from (ptxVersion), to know what the library has on this device. Rungs
 # that teach, *_steps.cu, which the library does not choose, have no machine code for 8.0: there the
-# driver compiles their PTX when one is first run.
+# driver compiles their PTX when one is first run. Where kernels are only seen to compile, the same
+# PTX is made and stays PTX, but for 8.0 of the sources that are compiled for each: the assembler is
+# what refuses an instruction that 8.0 does not have.
 function(weft_share_ptx target)
-    if(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${WEFT_CUDA_ARCHITECTURES}")
+    set(only_seen OFF)
+    if(WEFT_QUICK_KERNELS AND "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL 90-virtual)
+        set(only_seen ON)
+    elseif(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${WEFT_CUDA_ARCHITECTURES}")
         return()
     endif()
     foreach(source IN LISTS ARGN)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
         file(STRINGS ${source} apart REGEX "__CUDA_ARCH__|ptxVersion|WEFT_CLUSTER|cuda/(bulk|ring|cluster|tensor_f64)[.]cuh")
-        if(apart)
+        if(only_seen AND apart)
+            set(code --generate-code=arch=compute_80,code=[sm_80]
+                     --generate-code=arch=compute_90,code=[compute_90])
+        elseif(only_seen)
+            set(code --generate-code=arch=compute_80,code=[compute_80] -DWI_SHARED_PTX)
+        elseif(apart)
             set(code --generate-code=arch=compute_80,code=[sm_80]
                      --generate-code=arch=compute_90,code=[compute_90,sm_90])
         elseif(source MATCHES "_steps[.]cu$")

@@ -68,6 +68,9 @@ if(WEFT_SIMD_C)
     foreach(isa IN LISTS isas)
         weft_objects(weft_simd_${isa} ${WEFT_SIMD_C})
         weft_for_isa(weft_simd_${isa} ${isa})
+        if(simd_${isa} AND NOT CMAKE_C_COMPILER_LAUNCHER) # ccache would not keep such objects
+            target_precompile_headers(weft_simd_${isa} PRIVATE <immintrin.h>)
+        endif()
     endforeach()
 endif()
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/info.h"
 #include "cli/machine.h"
 #include "cli/rates.h"
 #include "cli/session.h"
@@ -135,6 +136,10 @@ static void print_heading(const wi_climber *c) {
                   climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
                   weft_type_name(setup->type), letters, wi_format_size(&asked, n), size);
     wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(setup->ctx), title);
+    if (wi_is_demo_build && !climb->serial)
+        wi_print_line(stdout, INDENT,
+                      "slow: this build optimises what `weft demo` shows; `make` makes one that "
+                      "optimises all");
     print_meaning(c);
     fputs(wi_style_on(stdout, WI_DIM), stdout);
     wi_table_print(c->columns, c->column_count, NULL);

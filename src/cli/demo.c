@@ -21,6 +21,11 @@ enum {
     COLUMNS
 };
 
+enum {
+    FEWER = 4,       /* elements, where all of them take too long */
+    TRIAL_PART = 32, /* of the elements, to learn how long that is */
+};
+
 static const wi_column all_columns[COLUMNS] = {
     [OPERATION] = {"operation", -22, 0, true},
     [VARIANT] = {"variant", -8, 3, true},
@@ -33,7 +38,11 @@ static const wi_column all_columns[COLUMNS] = {
 };
 
 /* A serial loop that takes longer than this runs once, not many times for a median. */
-static const double slow_seconds = 0.2;
+static const double slow_seconds = 0.1;
+
+/* One that would take longer than this on a cpu runs on a quarter of the elements, and so does the
+ * rung: a quarter of a second shows as much. */
+static const double longest_seconds = 1;
 
 /* An operation that the demo shows. */
 typedef struct shown {
@@ -169,10 +178,24 @@ static weft_status show(wi_pool *pool, const wi_meter *meter, size_t n, shown *s
 }
 
 /* How many elements are shown. On a cpu the serial loops take most of the time, and a quarter of
- * what climbs use, 64 MiB of f32, shows the same. */
-static size_t usual_n(const wi_climb *climb, const weft_context *ctx, weft_type type) {
-    const size_t n = wi_usual_n(climb, ctx, type);
-    return ctx->kind == WI_CPU && !climb->usual_n ? n / 4 : n;
+ * what climbs use, 64 MiB of f32, shows the same; a quarter of that where the loop is slow, as its
+ * time on a part of that tells. */
+static weft_status usual_n(wi_pool *pool, const wi_meter *meter, size_t *n) {
+    const wi_climb *const climb = pool->climb;
+    void *problem;
+    double seconds;
+    *n = wi_usual_n(climb, meter->ctx, pool->setup.type);
+    if (meter->ctx->kind != WI_CPU || climb->usual_n)
+        return WEFT_OK;
+    *n /= FEWER;
+    weft_status status = wi_pool_get(pool, *n / TRIAL_PART, &problem);
+    if (status != WEFT_OK)
+        return status;
+    const wi_timed timed = {.run = climb->serial, .user = problem};
+    status = wi_meter_once(meter, &timed, &seconds);
+    if (seconds * TRIAL_PART > longest_seconds)
+        *n /= FEWER;
+    return status;
 }
 
 /* Shows one operation; sets *right to false if its result was wrong. */
@@ -183,9 +206,12 @@ static weft_status demo_one(const wi_arguments *args, const wi_column columns[CO
                     .setup = {.ctx = meter->ctx, .seed = args->seed, .type = climb->type}};
     if (wi_given(args, &wi_type_option))
         pool.setup.type = args->type;
-    const size_t n =
-        wi_given(args, &wi_n_option) ? args->n : usual_n(climb, meter->ctx, pool.setup.type);
-    const weft_status status = show(&pool, meter, n, &s);
+    size_t n = args->n;
+    weft_status status = WEFT_OK;
+    if (!wi_given(args, &wi_n_option))
+        status = usual_n(&pool, meter, &n);
+    if (status == WEFT_OK)
+        status = show(&pool, meter, n, &s);
     if (status == WEFT_OK) {
         if (wi_given(args, &wi_json_option))
             json_shown(&pool, &s);
@@ -208,6 +234,7 @@ static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_meter meter;
     bool right = true;
+    double roofs[WI_ROOFS] = {0};
     wi_column columns[COLUMNS];
     wi_exit result = wi_session_open(args, NULL, &ctx);
     if (result != WI_EXIT_OK)
@@ -218,6 +245,7 @@ static wi_exit execute(const wi_arguments *args) {
         print_heading(ctx, columns);
     wi_progress("preparing ...");
     weft_status status = wi_meter_open(&meter, ctx);
+    meter.roofs = roofs;
     wi_progress_end();
     for (size_t k = 0; k < wi_climb_count && status == WEFT_OK; k++) {
         if (wi_climbs[k]->serial && wi_has_rungs(wi_climbs[k]->ladder, ctx->kind))

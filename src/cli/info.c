@@ -16,6 +16,12 @@
 #    define COMPILER "gcc " __VERSION__
 #endif
 
+#ifdef WEFT_DEMO
+const bool wi_is_demo_build = true;
+#else
+const bool wi_is_demo_build = false;
+#endif
+
 void wi_info_field(const char *name, const char *value) {
     printf("  %-14s ", name);
     wi_print_wrapped(value, 17, 17);
@@ -70,6 +76,7 @@ static void print_build(void) {
     describe_nccl(line);
     wi_info_field("NCCL", line);
     wi_info_field("ladder", WEFT_LADDER ? "all rungs" : "without the teaching rungs");
+    wi_info_field("optimised", wi_is_demo_build ? "what `weft demo` shows" : "all operations");
 }
 
 static void print_cpu(const weft_context *cpu) {
@@ -173,6 +180,7 @@ static void json_build(wi_json *json) {
     wi_json_string(json, "cuda", built ? version_text(built, text) : NULL);
     wi_json_string(json, "cuda_driver", driver ? version_text(driver, text) : NULL);
     wi_json_bool(json, "ladder", WEFT_LADDER);
+    wi_json_bool(json, "demo", wi_is_demo_build);
     wi_json_close(json);
 }
 

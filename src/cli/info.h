@@ -5,6 +5,9 @@
 
 #include "cli/commands.h"
 
+/* Built with -DWEFT_DEMO=ON: what `weft demo` does not show is slow. */
+extern const bool wi_is_demo_build;
+
 void wi_info_heading(const char *title, const char *rest);
 void wi_info_field(const char *name, const char *value);
 

@@ -346,6 +346,19 @@ static void test_roofs(weft_context *ctx) {
     wi_meter_close(&meter);
 }
 
+/* A meter that keeps roofs measures one once, and gives one that it has. */
+static void test_kept_roofs(weft_context *ctx) {
+    double roofs[WI_ROOFS] = {[WI_ROOF_COPY] = 3}, value;
+    wi_meter meter;
+    ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
+    meter.roofs = roofs;
+    ok(ctx, wi_roof_measure(&meter, WI_ROOF_COPY, &value));
+    assert_true(value == 3);
+    ok(ctx, wi_roof_measure(&meter, WI_ROOF_READ, &value));
+    assert_true(value > 0 && roofs[WI_ROOF_READ] == value);
+    wi_meter_close(&meter);
+}
+
 /* ---- tuning ---- */
 
 /* Two rungs on three problems, of which the model is wrong about one, and a sample of rounded f32.
@@ -413,7 +426,8 @@ int main(void) {
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_ratio_at_one_size),
         cmocka_unit_test(test_wrong_results), cmocka_unit_test(test_pool),
         TEST_ON_EACH_PLACE(test_climbs),      TEST_ON_EACH_PLACE(test_roofs),
-        cmocka_unit_test(test_factors),       TEST_ON_EACH_PLACE(test_tune),
+        TEST_ON_EACH_PLACE(test_kept_roofs),  cmocka_unit_test(test_factors),
+        TEST_ON_EACH_PLACE(test_tune),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@ struct wi_meter {
     size_t arena_bytes;
     double budget_seconds; /* after that long, no more samples than the minimum are taken; 0: a
                               single sample, which tells little */
+    double *roofs;         /* [WI_ROOFS]: keeps each roof once it is measured, which begin as 0;
+                              NULL: a roof is measured whenever it is asked for */
 };
 
 /* Something to time. */

@@ -22,7 +22,12 @@ const wi_roof_row wi_roof_rows[WI_ROOFS] = {
 };
 
 weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, double *value) {
-    *value = 0;
-    return meter->ctx->kind == WI_CPU ? wi_cpu_roof(meter, roof, value)
-                                      : wi_gpu_roof(meter, roof, value);
+    *value = meter->roofs ? meter->roofs[roof] : 0;
+    if (*value > 0)
+        return WEFT_OK;
+    const weft_status status = meter->ctx->kind == WI_CPU ? wi_cpu_roof(meter, roof, value)
+                                                          : wi_gpu_roof(meter, roof, value);
+    if (meter->roofs && status == WEFT_OK)
+        meter->roofs[roof] = *value;
+    return status;
 }

@@ -9,10 +9,6 @@
 
 #include "cpu/vector.h"
 
-#ifdef __x86_64__
-#    include <immintrin.h>
-#endif
-
 enum {
     WI_LINE_BYTES = 64,
     /* A tile is computed into a buffer and streamed from there. It is small, so that the buffer and

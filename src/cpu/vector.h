@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __x86_64__
+#if defined(__AVX2__)
 #    include <immintrin.h>
+#elif defined(__SSE2__) /* a tenth of the time to read */
+#    include <emmintrin.h>
 #endif
 
 #if defined(__AVX512F__)
