@@ -13,7 +13,33 @@ lanes() {
     grep '"thread_name"' "$1" | grep -c "\"args\":{\"name\":\"$2\"}"
 }
 
-# whole FILE: is it one JSON object, as far as its lines show?
+# parsed FILE: a parser of JSON takes it, and the spans of a lane lie inside of one another or apart.
+parsed() {
+    checks=$((checks + 1))
+    python3 - "$1" <<'END' || fail "$1: a parser refuses it"
+import collections
+import json
+import sys
+
+lanes = collections.defaultdict(list)
+for event in json.load(open(sys.argv[1]))["traceEvents"]:
+    if event["ph"] == "X":
+        assert event["name"] and event["dur"] >= 0 and event["ts"] >= 0, event
+        lanes[event["pid"], event["tid"]].append((event["ts"], -event["dur"], event["name"]))
+    else:
+        assert event["ph"] == "M" and event["args"], event
+assert lanes, "no spans"
+for spans in lanes.values():
+    ends = []
+    for begin, minus, name in sorted(spans):
+        while ends and ends[-1] <= begin + 0.0015:  # times are written in thousandths of a us
+            ends.pop()
+        assert not ends or begin - minus <= ends[-1] + 0.0015, (name, begin)
+        ends.append(begin - minus)
+END
+}
+
+# whole FILE: is it one JSON object? Its lines show that, and a parser, where there is Python.
 whole() {
     local line='^\{"ph":"[MX]",.*\}(,)?$'
     checks=$((checks + 1))
@@ -21,6 +47,7 @@ whole() {
     [ "$(tail -n 1 "$1")" = ']}' ] || fail "$1 does not end"
     ! sed '1d;$d' "$1" | grep -vqE "$line" || fail "$1 has other lines"
     [ "$(sed '1d;$d' "$1" | grep -cvE ',$')" = 1 ] || fail "$1: a comma is missing or too much"
+    if command -v python3 >/dev/null; then parsed "$1"; fi
 }
 
 npy x.npy "'<i4'" '(200,)' "$(for k in $(seq 200); do printf '\\x%02x\\0\\0\\0' $((k * k % 7)); done)"

@@ -7,9 +7,9 @@
 #include "cpu/team.h"
 
 enum {
-    CACHE_BYTES = 1 << 16, /* for the lines of a block */
+    CACHE_BYTES = 1 << 18, /* for the lines of a block */
     LEAST_BLOCK = 256,     /* elements */
-    MOST_BLOCK = 4096,
+    MOST_BLOCK = 16384,
     STREAM_BYTES = 1 << 24, /* an output that no cache would keep */
     LEAST_BAND = 32         /* rows; lines above and below a band are taken twice */
 };
