@@ -224,7 +224,7 @@ target_link_libraries(terminal PRIVATE weft_flags)
 
 # Foreign programs cannot load a library that was built for the sanitizers.
 if(WEFT_SANITIZE)
-    list(FILTER WEFT_TEST_SH EXCLUDE REGEX "/(install|packaging|recipes|blas_testers|docs)_test\\.sh$")
+    list(FILTER WEFT_TEST_SH EXCLUDE REGEX "/(install|packaging|recipes|blas_testers|blas_numpy|docs)_test\\.sh$")
 endif()
 foreach(source IN LISTS WEFT_TEST_SH)
     get_filename_component(name ${source} NAME_WE)

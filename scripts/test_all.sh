@@ -6,14 +6,16 @@
 set -euo pipefail
 build=$1
 seconds=60
-large_kib=$((12 << 20)) # 4 GiB and what calls take beside it
+large_kib=$((13 << 20)) # three times 4 GiB, and what calls take beside it
 
 memory_kib=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo 2>/dev/null || echo 0)
 if [ "${memory_kib:-0}" -ge "$large_kib" ]; then
     echo "test-all: counts beyond 2^32"
     WEFT_TEST_LARGE=1 WEFT_TEST_PLACES=cpu "$build/tests/large_test"
+    echo "test-all: matrices with more than 2^31 rows"
+    WEFT_TEST_LARGE=1 WEFT_TEST_PLACES=cpu "$build/tests/large_matrices_test"
 else
-    echo "test-all: left out: counts beyond 2^32, for 12 GiB of memory are not free"
+    echo "test-all: left out: counts beyond 2^32, for 13 GiB of memory are not free"
 fi
 
 scripts/fuzz_calls.sh "$build" "$seconds"
