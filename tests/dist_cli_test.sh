@@ -30,9 +30,14 @@ files() {
     cmp -s "$one" "$all" || fail "$name over 3 ranks writes another file"
 }
 
-# lines COMMAND...: what it prints.
+# lines COMMAND...: what it prints; lines_over RANKS COMMAND...
+lines_over() {
+    local ranks=$1
+    shift
+    same "$("$weft" "$@" --place cpu:1)" "$(over "$ranks" "$@")" "weft $* over $ranks ranks"
+}
 lines() {
-    same "$("$weft" "$@" --place cpu:1)" "$(over 3 "$@")" "weft $*"
+    lines_over 3 "$@"
 }
 
 # beside COMMAND...: a check while another one goes on: mpirun waits for most of its half a second.
@@ -93,6 +98,29 @@ beside lines topk "$m" --k 20
 beside files histogram histogram "$x" --bins 5
 npy at.npy "'|u1'" '(7,)' "$(printf '\\x%02x' 199 0 7 7 120 3 66)"
 beside files gather gather "$x" "$folder/at.npy"
+
+# rows of a table, by two keys, with sums that are exact; runs that cross ranks; fewer rows than ranks
+log=$folder/log.csv
+awk 'BEGIN { print "sensor,day,heat,wet"
+             for (i = 0; i < 61; i++) printf "%d,%d,%g,%d\n", i * i % 7, i / 20, i % 11 / 4, i % 5 }' >"$log"
+head -n 4 "$log" >"$folder/three.csv"
+npy rows.npy "'|i1'" '(4, 3)' "$(printf '\\x%02x' 3 1 1 2 2 2 3 9 9 0 9 1)"
+npy keys.npy "'|i1'" '(4,)' '\x02\xff\x02\xff'
+npy large.npy "'<u8'" '(3,)' '\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff'
+for ranks in 1 2 4 7; do
+    beside lines_over "$ranks" group "$log" --by sensor -c heat,wet --op count,sum,mean,min,max
+    beside lines_over "$ranks" group "$folder/three.csv" --by day,sensor -c wet
+done
+beside lines_over 4 group "$log" --by day,sensor -c heat --exact
+beside lines_over 7 group "$log" --by day -c wet --runs --op product,max,count
+beside lines_over 2 group "$folder/rows.npy" "$folder/keys.npy"
+beside files group group "$folder/rows.npy" --by 1
+beside expect 0 '"variant": "ranks", "place": "mpi:cpu:1", "ranks": 2, .*"count": 20, "sum": 40' \
+    over 2 group "$log" --by day -c wet --json
+beside expect 1 'ranks cannot share standard input' over 2 group - --by 1
+beside expect 1 'opening failed' over 2 group "$folder/none.csv" --by 1
+beside expect 1 'cannot hold 18446744073709551615 exactly' over 2 group "$folder/large.npy" \
+    "$folder/large.npy" --op sum
 expect 1 'm.npy has 2 dimensions' over 2 gather "$m" "$folder/at.npy" -o "$folder/all.npy"
 expect 0 '"place": "mpi:cpu:1", "ranks": 2, "comm": "[^"]+: 2 ranks, 2 on this machine"' \
     over 2 scan "$x" -o "$folder/all.npy" --json

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/grouping.h"
+#include "cli/ranks.h"
 #include "cli/table_file.h"
 #include "io/text_table.h"
 
@@ -30,7 +31,7 @@ static const wi_option exact_option = {.name = "exact",
 
 enum {
     TITLE_BYTES = 1 << 15,
-    MOST_COLUMNS = 64, /* of keys, and of values */
+    MOST_COLUMNS = WI_GROUP_KEY_COLUMNS, /* of keys, and of values */
     LABEL_BYTES = 32
 };
 
@@ -106,6 +107,15 @@ static wi_exit check_options(const wi_arguments *args) {
 }
 
 /* ---- files ---- */
+
+static wi_exit check_shared(const wi_arguments *args, const weft_context *ctx) {
+    for (size_t k = 0; k < args->operands && weft_ranks(ctx) > 1; k++)
+        if (wi_is_standard(args->operand[k])) {
+            wi_say_error("ranks cannot share standard input; name a file that all can read");
+            return WI_EXIT_FAILED;
+        }
+    return WI_EXIT_OK;
+}
 
 static size_t rows_of(const wi_npy_layout *l) {
     return l->dims > 0 ? l->shape[0] : l->count;
@@ -223,6 +233,11 @@ static void make_titles(const wi_grouping *g, const labels *by, const labels *co
     }
 }
 
+/* Which ladder's rung to name: of those that reduce segments, if one ran for all of the call. */
+static const char *ladder_used(const weft_context *ctx) {
+    return weft_used(ctx, "group") ? "group" : "group_keys";
+}
+
 static void print_json(const wi_arguments *args, const weft_context *ctx, const wi_npy *table,
                        const char *titles) {
     const size_t width = table->layout.shape[1];
@@ -231,8 +246,9 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
         const char *title = titles;
         wi_json_open(&json);
         wi_json_string(&json, "op", "group");
-        wi_json_string(&json, "variant", weft_used(ctx, "group"));
+        wi_json_string(&json, "variant", weft_used(ctx, ladder_used(ctx)));
         wi_json_string(&json, "place", weft_place(ctx));
+        wi_json_ranks(&json, ctx);
         wi_json_string(&json, "file", args->operand[0]);
         for (size_t c = 0; c < width; c++) {
             char name[2 * LABEL_BYTES];
@@ -252,7 +268,7 @@ static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_
     if (wi_given(args, &wi_output_option)) {
         const wi_exit result = wi_save_titled(args, &wi_output_option, titles, table);
         if (result == WI_EXIT_OK)
-            wi_print_saved(args, "group", "group", ctx, &table->layout);
+            wi_print_saved(args, "group", ladder_used(ctx), ctx, &table->layout);
         return result;
     }
     if (wi_given(args, &wi_json_option)) {
@@ -263,6 +279,13 @@ static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_
         return WI_EXIT_OK;
     wi_say_error("%s", note.text);
     return WI_EXIT_FAILED;
+}
+
+static wi_exit group(const wi_arguments *args, weft_context *ctx, wi_grouping *g, wi_npy *table) {
+    if (weft_ranks(ctx) > 1)
+        wi_grouping_take_share(ctx, g);
+    const wi_exit result = wi_group_rows(args, ctx, g, table);
+    return result == WI_EXIT_OK ? wi_grouping_collect(args, ctx, table) : result;
 }
 
 static wi_exit execute(const wi_arguments *args) {
@@ -281,13 +304,19 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "group", &ctx);
     if (result == WI_EXIT_OK)
-        result = load(args, &g, &by);
+        result = check_shared(args, ctx);
     if (result == WI_EXIT_OK)
-        result = wi_group_rows(ctx, &g, &table);
-    if (result == WI_EXIT_OK) {
+        result = load(args, &g, &by);
+    if (ctx)
+        result = wi_agree_result(args, ctx, result);
+    if (result == WI_EXIT_OK)
+        result = group(args, ctx, &g, &table);
+    if (result == WI_EXIT_OK && weft_rank(ctx) == 0) {
         make_titles(&g, &by, &columns, titles);
         result = show(args, ctx, &table, titles);
     }
+    if (ctx)
+        result = wi_agree_result(args, ctx, result);
     wi_grouping_free(&g);
     wi_npy_free(&table);
     weft_close(ctx);
@@ -315,16 +344,19 @@ const wi_command wi_group_command = {
         "writes the table instead, of i64 if all of it is integers, else of f64. Keys are equal "
         "if their bits are, so that -0 and 0 are two. Files are .npy arrays, or tables of text, "
         ".csv or .txt, whose first line may hold names. A file name of - is standard input or "
-        "output.",
+        "output. On place mpi every rank reads the whole files and groups its share of the rows; "
+        "rank 0 prints or writes the table.",
     .examples = {{"weft group log.csv --by sensor -c temperature --op count,mean,min,max",
                   "a line for each sensor"},
                  {"weft group log.csv --by sensor --op count", "how many rows each has"},
                  {"weft group values.npy keys.npy -o sums.npy", "keys from another file"},
-                 {"weft group log.csv --by day,sensor -c 3,4 -o sums.csv", "a key of two columns"}},
+                 {"weft group log.csv --by day,sensor -c 3,4 -o sums.csv", "a key of two columns"},
+                 {"mpirun -np 4 weft group log.csv --by sensor --place mpi", "over four ranks"}},
     .options = options,
     .ladder = "group",
     .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 2,
     .run = execute,
+    .over_ranks = true,
 };

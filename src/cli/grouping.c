@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "cli/ranks.h"
 #include "weft/exact.h"
 #include "weft/expr.h"
 #include "weft/gather.h"
 #include "weft/group.h"
+#include "weft/mpi.h"
 #include "weft/reduce.h"
 #include "weft/sort.h"
 
@@ -25,7 +27,9 @@ typedef struct result_column {
 typedef struct work {
     wi_grouping *g;
     weft_context *ctx;
+    weft_context *own;   /* over ranks that of this one alone, else ctx */
     uint64_t *order;     /* the row that belongs at each place */
+    void *spare;         /* of as many bytes as the keys, or a column of values */
     void *keys;          /* of each group */
     unsigned char *ones; /* one for each row: their sum is the count */
     result_column *column;
@@ -42,6 +46,11 @@ static wi_exit checked(const work *w, weft_status status) {
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(w->ctx);
 }
 
+/* The same for a call of this rank alone. */
+static wi_exit checked_own(const work *w, weft_status status) {
+    return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(w->own);
+}
+
 /* ---- the order of the rows ---- */
 
 /* w->order = the rows by ascending keys; rows with equal keys keep their order. */
@@ -51,46 +60,31 @@ static weft_status find_order(work *w) {
     if (g->key_columns == 1)
         return weft_sort_indices(w->ctx, WEFT_ASCENDING, g->key_type, g->rows, g->keys, WEFT_U64,
                                  w->order);
-    weft_field *const fields = wi_host_alloc(g->key_columns * sizeof *fields);
-    if (!fields)
-        return wi_fail(w->ctx, WEFT_ENOMEM, "group: no host memory for %zu columns",
-                       g->key_columns);
+    weft_field fields[WI_GROUP_KEY_COLUMNS];
     for (size_t k = 0; k < g->key_columns; k++)
         fields[k] = (weft_field){k * size, g->key_type, WEFT_ASCENDING};
-    const weft_status status =
-        weft_sort_records_indices(w->ctx, g->rows, g->key_columns * size, g->keys, fields,
-                                  g->key_columns, WEFT_U64, w->order);
-    wi_host_free(fields);
-    return status;
+    return weft_sort_records_indices(w->ctx, g->rows, g->key_columns * size, g->keys, fields,
+                                     g->key_columns, WEFT_U64, w->order);
 }
 
 /* Puts an array of one element of `width` bytes for each row into the order. */
-static weft_status reorder(const work *w, size_t width, void *rows, void *spare) {
+static weft_status reorder(const work *w, size_t width, void *rows) {
     const size_t n = w->g->rows;
     const weft_status status =
-        weft_gather(w->ctx, n, width, WEFT_U64, w->order, n, rows, spare, NULL);
+        weft_gather(w->ctx, n, width, WEFT_U64, w->order, n, rows, w->spare, NULL);
     if (status == WEFT_OK)
-        memcpy(rows, spare, n * width);
+        memcpy(rows, w->spare, n * width);
     return status;
 }
 
 static wi_exit sort_rows(work *w) {
     wi_grouping *const g = w->g;
     const size_t value_size = weft_type_size(g->value_type);
-    const size_t key_bytes = g->key_columns * weft_type_size(g->key_type);
-    const size_t widest = key_bytes > value_size ? key_bytes : value_size;
-    void *const spare = wi_host_alloc(g->rows * widest);
-    w->order = wi_host_alloc(g->rows * sizeof *w->order);
-    if (!spare || !w->order) {
-        wi_host_free(spare);
-        return no_memory(g->rows);
-    }
     weft_status status = find_order(w);
     if (status == WEFT_OK)
-        status = reorder(w, key_bytes, g->keys, spare);
+        status = reorder(w, g->key_columns * weft_type_size(g->key_type), g->keys);
     for (size_t c = 0; c < g->value_columns && status == WEFT_OK; c++)
-        status = reorder(w, value_size, (char *)g->values + c * g->rows * value_size, spare);
-    wi_host_free(spare);
+        status = reorder(w, value_size, (char *)g->values + c * g->rows * value_size);
     return checked(w, status);
 }
 
@@ -104,11 +98,11 @@ static wi_exit widen_values(work *w) {
     if (!wide)
         return no_memory(n);
     const weft_status status =
-        weft_convert(w->ctx, WEFT_X_SATURATE, g->value_type, WEFT_F64, n, g->values, wide);
+        weft_convert(w->own, WEFT_X_SATURATE, g->value_type, WEFT_F64, n, g->values, wide);
     wi_host_free(g->values);
     g->values = wide;
     g->value_type = WEFT_F64;
-    return checked(w, status);
+    return checked_own(w, status);
 }
 
 /* ---- the groups ---- */
@@ -133,10 +127,13 @@ static bool add_column(work *w, wi_group_op op, weft_type type, const void *x) {
 static wi_exit plan_columns(work *w) {
     const wi_grouping *const g = w->g;
     const size_t size = weft_type_size(g->value_type);
+    const size_t key_bytes = g->key_columns * weft_type_size(g->key_type);
+    w->order = wi_host_alloc(g->rows * sizeof *w->order);
+    w->spare = wi_host_alloc(g->rows * (key_bytes > size ? key_bytes : size));
     w->column = wi_host_alloc((1 + g->ops * (g->value_columns + 1)) * sizeof *w->column);
     w->ones = wi_host_alloc(g->rows);
-    w->keys = wi_host_alloc(g->rows * g->key_columns * weft_type_size(g->key_type));
-    if (!w->column || !w->ones || !w->keys)
+    w->keys = wi_host_alloc(g->rows * key_bytes);
+    if (!w->order || !w->spare || !w->column || !w->ones || !w->keys)
         return no_memory(g->rows);
     memset(w->ones, 1, g->rows);
     bool taken = add_column(w, WI_GROUP_COUNT, WEFT_U8, w->ones);
@@ -174,11 +171,16 @@ static weft_status reduce_some(work *w, bool exact, size_t *next, void *keys_out
 
 /* The first column, of counts, is not exact, so that its call has the keys. */
 static wi_exit reduce(work *w) {
+    uint64_t own;
     weft_status status = WEFT_OK;
     for (size_t next = 0; next < w->columns && status == WEFT_OK;)
         status = reduce_some(w, false, &next, next == 0 ? w->keys : NULL);
     for (size_t next = 0; next < w->columns && w->g->exact && status == WEFT_OK;)
         status = reduce_some(w, true, &next, NULL);
+    if (status == WEFT_OK)
+        status = weft_own_count(w->ctx, &w->groups, &own);
+    if (status == WEFT_OK)
+        w->groups = own;
     return checked(w, status);
 }
 
@@ -192,7 +194,7 @@ static wi_exit divide(work *w) {
         double *const means = wi_host_alloc((size_t)w->groups * sizeof *means);
         if (!means)
             return no_memory((size_t)w->groups);
-        const weft_status status = weft_convert(w->ctx, WEFT_X_SATURATE, c->type, WEFT_F64,
+        const weft_status status = weft_convert(w->own, WEFT_X_SATURATE, c->type, WEFT_F64,
                                                 (size_t)w->groups, c->call.y, means);
         for (size_t i = 0; i < w->groups; i++)
             means[i] /= (double)counts[i];
@@ -200,7 +202,7 @@ static wi_exit divide(work *w) {
         c->call.y = means;
         c->type = WEFT_F64;
         if (status != WEFT_OK)
-            return wi_session_failed(w->ctx);
+            return checked_own(w, status);
     }
     return WI_EXIT_OK;
 }
@@ -222,13 +224,13 @@ static wi_exit check_exact(const work *w, weft_type type, size_t n, const char *
     char *const back = wi_host_alloc(n * size);
     if (!back)
         return no_memory(n);
-    const weft_status status = weft_convert(w->ctx, WEFT_X_WRAP, cell_type, type, n, cells, back);
+    const weft_status status = weft_convert(w->own, WEFT_X_WRAP, cell_type, type, n, cells, back);
     size_t i = 0;
     while (i < n && memcmp(back + i * size, own + i * size, size) == 0)
         i++;
     wi_host_free(back);
     if (status != WEFT_OK)
-        return wi_session_failed(w->ctx);
+        return checked_own(w, status);
     if (i == n)
         return WI_EXIT_OK;
     wi_say_error("group: the table is of %s, which cannot hold %s exactly; choose other columns, "
@@ -248,8 +250,8 @@ static wi_exit fill(const work *w, wi_npy *table, size_t at, weft_type type, con
         return no_memory(n);
     for (size_t i = 0; i < n; i++)
         memcpy(own + i * size, (const char *)x + i * stride * size, size);
-    wi_exit result =
-        checked(w, weft_convert(w->ctx, WEFT_X_SATURATE, type, table->layout.type, n, own, cells));
+    wi_exit result = checked_own(
+        w, weft_convert(w->own, WEFT_X_SATURATE, type, table->layout.type, n, own, cells));
     if (result == WI_EXIT_OK && !wi_type_is_float(type))
         result = check_exact(w, type, n, own, table->layout.type, cells);
     for (size_t i = 0; i < n; i++)
@@ -284,23 +286,29 @@ static wi_exit make_table(const work *w, wi_npy *table) {
     return result;
 }
 
-wi_exit wi_group_rows(weft_context *ctx, wi_grouping *g, wi_npy *table) {
-    work w = {.g = g, .ctx = ctx};
+/* Ranks agree after what each does alone, so that all make the calls between, or none. */
+wi_exit wi_group_rows(const wi_arguments *args, weft_context *ctx, wi_grouping *g, wi_npy *table) {
+    work w = {.g = g, .ctx = ctx, .own = weft_ranks(ctx) > 1 ? ctx->child : ctx};
     wi_exit result = widen_values(&w);
+    if (result == WI_EXIT_OK)
+        result = plan_columns(&w);
+    result = wi_agree_result(args, ctx, result);
     if (result == WI_EXIT_OK && !g->runs)
         result = sort_rows(&w);
     if (result == WI_EXIT_OK)
-        result = plan_columns(&w);
-    if (result == WI_EXIT_OK)
         result = reduce(&w);
+    const bool reduced = result == WI_EXIT_OK;
     if (result == WI_EXIT_OK)
         result = divide(&w);
     if (result == WI_EXIT_OK)
         result = make_table(&w, table);
+    if (reduced)
+        result = wi_agree_result(args, ctx, result);
     for (size_t k = 0; k < w.columns; k++)
         wi_host_free(w.column[k].call.y);
     wi_host_free(w.column);
     wi_host_free(w.order);
+    wi_host_free(w.spare);
     wi_host_free(w.keys);
     wi_host_free(w.ones);
     return result;

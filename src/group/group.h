@@ -141,7 +141,15 @@ weft_status wi_group_check_keys(weft_context *ctx, const char *call, size_t widt
  * column op, types, x and y. `status` is what the call's own checks have said. */
 weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k, weft_status status);
 
+enum {
+    WI_GROUP_KEY_BYTES = 64 /* the widest keys of rung `blocks` */
+};
+
+/* The bytes that a call reads at least. */
+double wi_group_keys_bytes(const wi_group_keys_args *k);
+
 weft_status wi_group_keys_select(weft_context *ctx, const void *args);
+weft_status wi_group_keys_blocks(weft_context *ctx, const void *args);
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args);
 weft_status wi_group_keys_bulk(weft_context *ctx, const void *args);
 /* Over ranks: gets wi_dist_args. */

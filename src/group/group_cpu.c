@@ -33,7 +33,7 @@ typedef struct work {
     stretch *stretches;     /* one for each thread */
 } work;
 
-static const wi_group_loops *loops_of(const wi_group_args *a) {
+const wi_group_loops *wi_group_loops_of(const wi_group_args *a) {
     const wi_group_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_group_simd);
     switch (a->op) {
     case WI_RED_MIN:
@@ -48,6 +48,21 @@ static const wi_group_loops *loops_of(const wi_group_args *a) {
     default:
         return &simd->sums[a->type];
     }
+}
+
+int64_t wi_group_flip(const wi_group_args *a) {
+    return a->op == WI_RED_MAX || a->op == WI_RED_ARGMAX ? -1 : 0;
+}
+
+void wi_group_reduce_segments(const wi_group_loops *loops, const wi_group_run *run, size_t first,
+                              size_t end) {
+    const wi_group_args *const a = run->args;
+    wi_group_sums *const sums =
+        a->op == WI_RED_SUM ? WI_OF_ISA(wi_cpu_isa(), wi_group_side_by_side)->sums[a->type] : NULL;
+    if (sums)
+        sums(run, first, end, loops->segments);
+    else
+        loops->segments(run, first, end);
 }
 
 /* How many segments end before a step of the path: the end of segment s is step end(s) + s. */
@@ -106,7 +121,7 @@ static void do_stretch(void *user, int rank, int size) {
         from.segment++;
     }
     if (from.segment < end.segment)
-        w->loops->segments(&w->run, from.segment, end.segment);
+        wi_group_reduce_segments(w->loops, &w->run, from.segment, end.segment);
     if (end.segment < w->run.segments)
         own->tail = keep_pieces(w, end.segment, wi_group_start(a, end.segment), end.at,
                                 2 * (size_t)rank + 1);
@@ -159,8 +174,8 @@ weft_status wi_group_threads(weft_context *ctx, const void *args) {
         return status;
     work w = {.run = {.args = a,
                       .segments = a->found ? (size_t)*a->found : a->segments,
-                      .flip = a->op == WI_RED_MAX || a->op == WI_RED_ARGMAX ? -1 : 0},
-              .loops = loops_of(a),
+                      .flip = wi_group_flip(a)},
+              .loops = wi_group_loops_of(a),
               .states = own ? own : a->room,
               .stretches = stretches};
     wi_team_run(ctx, team, do_stretch, &w);

@@ -3,6 +3,7 @@
  * equal keys begin, by select; then each column by the ladder of segments. */
 #include "comm/gpus.h"
 #include "core/gpu.h"
+#include "cpu/team.h"
 #include "group/group.h"
 #include "select/select.h"
 
@@ -146,26 +147,45 @@ weft_status wi_group_keys_select(weft_context *ctx, const void *args) {
 
 /* ---- the ladder ---- */
 
-#ifdef WEFT_CUDA
-static double bytes_of(const wi_group_keys_args *k) {
+double wi_group_keys_bytes(const wi_group_keys_args *k) {
     double bytes = (double)k->n * (double)k->width;
     for (size_t c = 0; c < k->columns; c++)
         bytes += (double)k->n * (double)weft_type_size(k->column[c].type);
     return bytes;
 }
 
+/* What a rung cannot do that reduces columns itself. */
+static const char *itself_misfit(const weft_context *ctx, const wi_group_keys_args *k) {
+    if (!k->way->rounds)
+        return "rounds at every addition";
+    return wi_is_forced(ctx, &wi_group_ladder) ? "reduces columns itself: name no variant of group"
+                                               : NULL;
+}
+
+static const char *blocks_misfit(const weft_context *ctx, const void *args) {
+    const wi_group_keys_args *const k = args;
+    return k->width > WI_GROUP_KEY_BYTES ? "needs keys of at most 64 bytes" : itself_misfit(ctx, k);
+}
+
+static double blocks_seconds(const weft_context *ctx, const void *args) {
+    const wi_group_keys_args *const k = args;
+    const double bytes = wi_group_keys_bytes(k);
+    const double cycles = 1000 + (double)k->n * (1 + (double)k->columns);
+    return wi_team_seconds(ctx, wi_team_size(ctx, k->n, (size_t)bytes), cycles, bytes);
+}
+
+#ifdef WEFT_CUDA
 /* One pass reads keys and elements together; of a call that is short the launches count. */
 static double one_pass_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return 4 * m->launch_s + wi_seconds_moving(m, bytes_of(args)) / 0.5;
+    return 4 * m->launch_s + wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.5;
 }
 
 static const char *one_pass_misfit(const weft_context *ctx, const void *args) {
     const wi_group_keys_args *const k = args;
-    if (!k->way->rounds)
-        return "rounds at every addition";
-    if (wi_is_forced(ctx, &wi_group_ladder))
-        return "reduces columns itself: name no variant of group";
+    const char *const misfit = itself_misfit(ctx, k);
+    if (misfit)
+        return misfit;
     if (k->columns != 1 || weft_type_size(k->column[0].type) < 4)
         return "needs one column, of elements of 4 or 8 bytes";
     if (!is_word(k->width, k->keys) || (k->keys_out && !is_word(k->width, k->keys_out)))
@@ -195,18 +215,20 @@ static const char *bulk_misfit(const weft_context *ctx, const void *args) {
  * quicker than one_pass with runs of up to 100, but nobody knows how long they are. */
 static double bulk_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return m->launch_s + wi_ring_seconds(m) + wi_seconds_moving(m, bytes_of(args)) / 0.25;
+    return m->launch_s + wi_ring_seconds(m) +
+           wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.25;
 }
 #endif
 
 /* Select writes where runs begin, which is then read for each column. */
 static double select_seconds(const weft_context *ctx, const void *args) {
-#ifdef WEFT_CUDA
+    const wi_group_keys_args *const k = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    return 5 * m->launch_s + wi_seconds_moving(m, bytes_of(args)) / 0.5;
-#else
-    return wi_no_rival(ctx, args);
-#endif
+    const double bytes = wi_group_keys_bytes(k);
+    if (ctx->kind == WI_CUDA)
+        return 5 * m->launch_s + wi_seconds_moving(m, bytes) / 0.5;
+    const double cycles = 3000 + (double)k->n * (3 + 2 * (double)k->columns);
+    return wi_team_seconds(ctx, wi_team_size(ctx, k->n, (size_t)bytes), cycles, 1.5 * bytes);
 }
 
 static const wi_row rows[] = {
@@ -216,6 +238,13 @@ static const wi_row rows[] = {
      .types = WI_ALL_TYPES,
      .seconds = select_seconds,
      .run = wi_group_keys_select},
+    {.name = "blocks",
+     .what = "keys and elements of a block while it is in a cache; where runs begin is not stored",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .misfit = blocks_misfit,
+     .seconds = blocks_seconds,
+     .run = wi_group_keys_blocks},
 #ifdef WEFT_CUDA
     {.name = "one_pass",
      .what = "keys and elements in one pass; tiles look back for how many runs were before",

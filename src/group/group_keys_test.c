@@ -194,7 +194,8 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
     const size_t width = widths[test_below(&r->random, WORD_WIDTHS)], size = test_size_of(type);
     const bool no_keys = test_below(&r->random, 4) == 0, in_place = test_below(&r->random, 4) == 0;
     const bool is_bulk = row && strcmp(row->name, "bulk") == 0;
-    const bool takes_all = !row || strcmp(row->name, "select") == 0;
+    const bool takes_all =
+        !row || strcmp(row->name, "select") == 0 || strcmp(row->name, "blocks") == 0;
     const bool refuses =
         !takes_all &&
         (size < 4 || (is_bulk && (width > size || !is_bulk_op(op))) || (in_place && !no_keys));

@@ -5,10 +5,12 @@
 #include <math.h>
 
 #include "cpu/half.h"
+#include "cpu/stream.h"
 #include "cpu/vector.h"
 
 enum {
-    LANE_VECTORS = WI_GROUP_LANES / WI_WIDE
+    LANE_VECTORS = WI_GROUP_LANES / WI_WIDE,
+    FETCH_AHEAD_BYTES = 4096 /* the hardware's own prefetching stops at page ends */
 };
 
 /* ---- sums ---- */
@@ -24,6 +26,35 @@ WI_INLINE wi_doubles taken_lanes(wi_reduction op, wi_doubles lane, wi_doubles v)
     default:
         return lane + v;
     }
+}
+
+/* The lanes of a vector moved down by so many places; those that fall out come in again. */
+#define AT(k) ((k) % (2 * WI_VECTOR_BYTES / 8))
+#if WI_VECTOR_BYTES == 64
+#    define TURNED(v, by)                                                                          \
+        __builtin_shufflevector(v, v, AT(by), AT(by + 1), AT(by + 2), AT(by + 3), AT(by + 4),      \
+                                AT(by + 5), AT(by + 6), AT(by + 7))
+#elif WI_VECTOR_BYTES == 32
+#    define TURNED(v, by) __builtin_shufflevector(v, v, AT(by), AT(by + 1), AT(by + 2), AT(by + 3))
+#else
+#    define TURNED(v, by) __builtin_shufflevector(v, v, AT(by), AT(by + 1))
+#endif
+
+WI_INLINE wi_doubles merged_lanes(wi_reduction op, wi_doubles a, wi_doubles b) {
+    return op == WI_RED_PRODUCT ? a * b : a + b;
+}
+
+/* Lane k and lane k + 8, then k + 4, 2 and 1. */
+WI_INLINE double folded(wi_reduction op, wi_doubles lane[LANE_VECTORS]) {
+    for (int half = LANE_VECTORS / 2; half > 0; half /= 2)
+        for (int k = 0; k < half; k++)
+            lane[k] = merged_lanes(op, lane[k], lane[k + half]);
+    wi_doubles v = lane[0];
+    if (WI_WIDE > 4)
+        v = merged_lanes(op, v, TURNED(v, 4));
+    if (WI_WIDE > 2)
+        v = merged_lanes(op, v, TURNED(v, 2));
+    return merged_lanes(op, v, TURNED(v, 1))[0];
 }
 
 WI_INLINE wi_doubles doubles_of_i8(const int8_t *p) {

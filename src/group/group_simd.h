@@ -50,4 +50,26 @@ typedef struct wi_group_simd {
 
 WI_DECLARE_ISAS(wi_group_simd, wi_group_simd);
 
+/* The function of wi_group_loops that reduces whole segments. */
+typedef void wi_group_whole(const wi_group_run *run, size_t first, size_t end);
+
+/* Adds up segments first ... end - 1, as many at a time as there are lanes; leaves those that are
+ * no shorter than that many elements to `whole`. */
+typedef void wi_group_sums(const wi_group_run *run, size_t first, size_t end,
+                           wi_group_whole *whole);
+
+typedef struct wi_group_side_by_side {
+    wi_group_sums *sums[WEFT_TYPE_COUNT]; /* NULL: there are no such loops */
+} wi_group_side_by_side;
+
+WI_DECLARE_ISAS(wi_group_side_by_side, wi_group_side_by_side);
+
+/* The loops for a reduction, and the mask for its keys. */
+const wi_group_loops *wi_group_loops_of(const wi_group_args *a);
+int64_t wi_group_flip(const wi_group_args *a);
+
+/* Reduces whole segments first ... end - 1, by the loops that suit their lengths. */
+void wi_group_reduce_segments(const wi_group_loops *loops, const wi_group_run *run, size_t first,
+                              size_t end);
+
 #endif

@@ -81,6 +81,8 @@ weft_status wi_select_run(weft_context *ctx, wi_call *call, wi_select_args *args
 
 /* On the cpu: turns the positions where `count` runs begin into the runs' lengths. */
 void wi_select_take_distances(const wi_select_args *args, uint64_t count);
+/* The same by all threads. */
+void wi_select_take_lengths(const weft_context *ctx, const wi_select_args *args, uint64_t count);
 
 /* What the rung over ranks gets. Its outputs are as of one rank; then the count becomes that of
  * all, positions those in the whole, and runs that begin on a rank before go there. */

@@ -18,7 +18,8 @@
 enum {
     /* How often a thread looks for a count before it counts that block itself: longer than a
      * running thread needs for a block. */
-    PATIENCE = 1 << 9
+    PATIENCE = 1 << 9,
+    MANY = 8 /* positions: one element of so many, or more, is wanted */
 };
 
 #define UNKNOWN UINT32_MAX
@@ -149,9 +150,31 @@ static void pack(const wi_select_plan *p, size_t first, size_t n, const uint64_t
         }
 }
 
+/* All positions of a tile, packed as elements are: quicker if many are wanted. */
+static void pack_many_positions(const wi_select_plan *p, size_t first, size_t n,
+                                const uint64_t *marks, char *to) {
+    union {
+        uint32_t shorter[WI_SELECT_KEEP_BYTES / sizeof(uint32_t)];
+        uint64_t longer[WI_SELECT_KEEP_BYTES / sizeof(uint32_t)];
+    } at; /* a tile has at most as many bytes of positions, or 64 elements */
+    if (p->size[WI_SELECT_TO_POSITIONS] == sizeof(uint32_t)) {
+        for (size_t i = 0; i < n; i++)
+            at.shorter[i] = (uint32_t)(first + i);
+        p->simd->pack[2](&at, n, marks, 0, to);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            at.longer[i] = first + i;
+        p->simd->pack[3](&at, n, marks, 0, to);
+    }
+}
+
 static void pack_positions(const wi_select_plan *p, size_t first, size_t n, const uint64_t *marks,
-                           char *to) {
+                           size_t count, char *to) {
     const size_t bytes = p->size[WI_SELECT_TO_POSITIONS];
+    if (count > n / MANY) {
+        pack_many_positions(p, first, n, marks, to);
+        return;
+    }
     for (size_t w = 0; 64 * w < n; w++)
         for (uint64_t word = marks[w]; word; word &= word - 1, to += bytes) {
             const uint64_t at = first + 64 * w + (size_t)__builtin_ctzll(word);
@@ -174,7 +197,7 @@ static void pack_tile(worker *w, size_t first, size_t n, const uint64_t *marks, 
         if (!p->size[k])
             continue;
         if (k == WI_SELECT_TO_POSITIONS)
-            pack_positions(p, first, n, marks, packed->buffer + packed->bytes);
+            pack_positions(p, first, n, marks, count, packed->buffer + packed->bytes);
         else
             pack(p, first, n, marks, k == WI_SELECT_TO_REST ? UINT64_MAX : 0,
                  packed->buffer + packed->bytes);
@@ -405,7 +428,7 @@ weft_status wi_select_threads(weft_context *ctx, const void *arguments) {
     const uint64_t kept = do_all(ctx, &p, team, memory);
     wi_host_free(memory);
     if (args->lengths)
-        wi_select_take_distances(args, kept);
+        wi_select_take_lengths(ctx, args, kept);
     if (args->count)
         *args->count = kept;
     return WEFT_OK;
