@@ -136,7 +136,9 @@ struct wi_conv_tensor_engine {
 
     template <int rows, int columns, bool Taps>
     static weft_status launch_tile(weft_context *ctx, const wi_conv_tensor_job<T> &job) {
-        using shape = Shape<wi_gemm_extents<rows, columns, 64 / sizeof(T), 2, 2, 4, 2>>;
+        /* of the one tile for which registers would go to two blocks where three had room */
+        constexpr int least = rows == 64 && Taps && sizeof(T) == 4 ? 3 : 2;
+        using shape = Shape<wi_gemm_extents<rows, columns, 64 / sizeof(T), 2, 2, 4, least>>;
         using block = wi_conv_tensor_block<shape, Taps>;
         return WEFT_LAUNCH((wi_conv_tensor_tiles<shape, Taps>), ctx, job.blocks(), block::threads,
                            block::shared_bytes, job);
