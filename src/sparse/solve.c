@@ -381,7 +381,7 @@ static void sum_up(wi_solve_group *all, const wi_solve_group *g) {
 
 /* Up to this condition L of floats is so close to A, in all directions, that corrections shrink at
  * least fourfold, or plainly do not. */
-static const double most_certain = 0x1p18;
+static const double most_certain = 0x1p16;
 
 /* All right-hand sides of a call. */
 typedef struct solving {
