@@ -417,7 +417,7 @@ typedef struct weft_chol_solve_options {
  * found, and backward_error says how good. The parts L and LT are WEFT_EUNSUPPORTED.
  *
  * Precision MIXED: X is refined in up to 10 steps, or `refine` of them if that is more, until it is
- * right to its last bits; if the condition is beyond some 2^18, or corrections do not shrink by
+ * right to its last bits; if the condition is beyond some 2^16, or corrections do not shrink by
  * half, cycles of GMRES follow until they are that small. (The first solution after a factorization
  * takes five more substitutions, which estimate the condition.) A column for which that fails, too,
  * is solved with a factor of f64, made of `matrix`; then errors are those of weft_chol_factor, and

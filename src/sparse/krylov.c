@@ -23,10 +23,6 @@ static const double large = 0x1p-44, small = 0x1p-50;
 /* A restart that does not reduce the error by this factor is the last. */
 static const double gain = 0.5;
 
-/* With L of floats the last correction counts only if it solves for the residual this well: then
- * also what A all but takes to 0, of which a residual has little, is part of it. */
-static const double solved = 0x1p-30;
-
 /* One right-hand side: column c of the group. Vectors are in the order of L. */
 typedef struct krylov {
     wi_solve_group *g;
@@ -69,9 +65,9 @@ static weft_status apply(void *problem, const double *v, double *z, double *w) {
     return status;
 }
 
-/* One cycle, from the residual in room.y: room.y = a correction of x, and *left what it leaves of
- * the residual. *found is false if there is none. */
-static weft_status cycle(krylov *k, bool *found, double *left) {
+/* One cycle, from the residual in room.y: room.y = a correction of x. *found is false if there is
+ * none. */
+static weft_status cycle(krylov *k, bool *found) {
     wi_solve_group *const group = k->g;
     wi_gmres g = {.n = k->n, .most = WI_KRYLOV_STEPS, .v = k->basis, .apply = apply, .problem = k};
     for (size_t i = 0; i < k->n; i++)
@@ -81,7 +77,6 @@ static weft_status cycle(krylov *k, bool *found, double *left) {
     const weft_status status = wi_gmres_cycle(&g, size, small * size, k->spare);
     group->krylov_steps += (size_t)g.steps;
     *found = g.found;
-    *left = fabs(g.right[g.steps]) / size;
     return status == WEFT_OK && g.found ? precondition(k, k->spare) : status;
 }
 
@@ -103,11 +98,10 @@ static weft_status solve_column(wi_solve_group *g, size_t c) {
     k.spare = k.basis + (size_t)(WI_KRYLOV_STEPS + 1) * k.n;
     for (int run = 0; run < CYCLES && status == WEFT_OK && g->misfit.error[c] > small; run++) {
         const double before = g->misfit.error[c];
-        double left;
         bool found;
         status = wi_solve_measure(g, true);
         if (status == WEFT_OK)
-            status = cycle(&k, &found, &left);
+            status = cycle(&k, &found);
         if (status != WEFT_OK || !found)
             break;
         correct(&k, x);
@@ -128,7 +122,7 @@ static weft_status solve_column(wi_solve_group *g, size_t c) {
 static weft_status correct_column(wi_solve_group *g, size_t c, int cycles, double finest,
                                   bool *done) {
     krylov k = {.g = g, .c = c, .n = g->n, .basis = g->room.krylov};
-    double size = (double)INFINITY, left = 0;
+    double size = (double)INFINITY;
     bool found = true;
     weft_status status = WEFT_OK;
     k.spare = k.basis + (size_t)(WI_KRYLOV_STEPS + 1) * k.n;
@@ -137,14 +131,14 @@ static weft_status correct_column(wi_solve_group *g, size_t c, int cycles, doubl
         status = wi_solve_measure(g, true);
         *done = g->misfit.most[c] == 0;
         if (status == WEFT_OK && !*done)
-            status = cycle(&k, &found, &left);
+            status = cycle(&k, &found);
         if (status != WEFT_OK || *done || !found)
             break;
         const double next = wi_solve_largest(g, c) / g->largest[c];
         found = next <= size / 2 || next <= 2 * finest;
         if (found)
             correct(&k, g->room.x + c * g->n);
-        *done = next <= 2 * finest && (left <= solved || !g->plan->narrow);
+        *done = next <= 2 * finest;
         size = next;
     }
     return status;

@@ -68,12 +68,14 @@ typedef struct progress {
 } progress;
 
 /* Is a correction of this size to be added, and another one to be computed? If it is more than half
- * of the one before, the factor is too far from the matrix, and the correction is as wrong as x. */
-static void judge(progress *p, double size, double wanted) {
+ * of the one before, the factor is too far from the matrix, and the correction is as wrong as x.
+ * The next one is foreseen to be small, and left out, unless L is of floats: what A nearly takes to
+ * 0 then shrinks more slowly than what the size is of. */
+static void judge(progress *p, double size, double wanted, bool narrow) {
     const bool last = size <= 2 * wanted;
     p->taken = last || size <= p->size / 2;
     const double left = p->taken ? size / p->size * size : size;
-    p->active = p->taken && !last && !(left <= wanted * margin);
+    p->active = p->taken && !last && (narrow || !(left <= wanted * margin));
     p->size = size;
     p->left = left <= 1 ? fmax(left, unit) : 1;
 }
@@ -84,7 +86,8 @@ static void judge_all(wi_solve_group *g, progress *state, const double *sizes) {
         const bool asked = state[r].active;
         state[r].taken = false;
         if (asked)
-            judge(&state[r], sizes[r] / g->largest[r], g->low ? wi_solve_finest : unit);
+            judge(&state[r], sizes[r] / g->largest[r], g->low ? wi_solve_finest : unit,
+                  g->plan->narrow);
         g->stuck[r] = g->stuck[r] || (asked && !state[r].taken);
         g->stalled += asked && !state[r].taken;
     }

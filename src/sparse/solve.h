@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Right-hand sides that are solved together. solve.c solves, solve_range.c keeps numbers in the
- * range of double, refine.c improves the solution. Internal. */
+/* Right-hand sides that are solved together. solve_call.c has the public call, solve.c solves,
+ * solve_range.c keeps numbers in the range of double, refine.c improves the solution. Internal. */
 #ifndef WI_SPARSE_SOLVE_H
 #define WI_SPARSE_SOLVE_H
 
@@ -51,6 +51,10 @@ typedef struct wi_solve_pass {
     double *sizes;      /* for `size_up`, and the */
     pthread_mutex_t *lock;
 } wi_solve_pass;
+
+/* Solves, and improves x in at most `refine` steps. If L of floats does not serve, g->too_narrow is
+ * set, and b and `out` are as before. solve.c */
+weft_status wi_solve_columns(wi_solve_group *g, int refine);
 
 /* Calls `rows` for all rows, with as many threads as pay. */
 void wi_solve_rows(const wi_solve_pass *p,

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call weft_chol_solve: its checks, all right-hand sides in groups, and the report. */
+#include <math.h>
+#include <string.h>
+
+#include "core/call.h"
+#include "core/gpu.h"
+#include "sparse/chol_device.h"
+#include "sparse/solve.h"
+
+static const char name[] = "weft_chol_solve";
+
+static weft_status check_options(weft_context *ctx, const weft_chol_solve_options *given,
+                                 weft_chol_solve_options *options) {
+    *options = (weft_chol_solve_options){.size = sizeof *options};
+    if (given && (given->size == 0 || given->size > sizeof *given))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: options.size is %zu; set it to sizeof(weft_chol_solve_options), %zu",
+                       name, given->size, sizeof *given);
+    if (given)
+        memcpy(options, given, given->size);
+    if ((unsigned)options->part > WEFT_CHOL_LT)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: options.part is %d; it is WEFT_CHOL_A, WEFT_CHOL_L or WEFT_CHOL_LT",
+                       name, (int)options->part);
+    if (options->refine < 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: options.refine is %d; pass 0 or a number of steps",
+                       name, options->refine);
+    if (options->exact != 0 && options->exact != 1)
+        return wi_fail(ctx, WEFT_EARG, "%s: options.exact is %d; pass 0, or 1 for exact residuals",
+                       name, options->exact);
+    return WEFT_OK;
+}
+
+static bool is_mixed(const weft_chol *plan) {
+    return plan->precision == WEFT_PRECISION_MIXED;
+}
+
+/* How many steps of refinement, if the caller did not say: pivots that are small, or were replaced,
+ * make the numbers of L large, and with them the rounding errors. */
+static int default_steps(const weft_chol *plan, bool exact) {
+    enum {
+        MOST_STEPS = 10,
+        MOST_EXACT_STEPS = 40
+    };
+    return exact ? MOST_EXACT_STEPS : wi_chol_has_d(plan) || is_mixed(plan) ? MOST_STEPS : 0;
+}
+
+/* The same if the caller did, or not. With an L of floats no x is right without refinement. */
+static int steps_of(const weft_chol *plan, int asked, bool exact) {
+    const int usual = default_steps(plan, exact);
+    return asked == 0 || (is_mixed(plan) && asked < usual) ? usual : asked;
+}
+
+static weft_status check_part(weft_context *ctx, const weft_chol *plan, weft_chol_part part) {
+    if (wi_chol_has_d(plan) && part != WEFT_CHOL_A)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: options.part is %d, and the factor is L D Lt; solve for WEFT_CHOL_A",
+                       name, (int)part);
+    if (plan->narrow && part != WEFT_CHOL_A)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: options.part is %d, and L is of f32; solve for WEFT_CHOL_A, or analyze "
+                       "with WEFT_PRECISION_FULL",
+                       name, (int)part);
+    return WEFT_OK;
+}
+
+static weft_status tell_not_finite(weft_context *ctx, const double *column, size_t j) {
+    size_t i = 0;
+    while (isfinite(column[i]))
+        i++;
+    return wi_fail(ctx, WEFT_ENONFINITE,
+                   "%s: b has a value that is not finite in row %zu of column %zu; mend it", name,
+                   i, j);
+}
+
+static weft_status check_finite(weft_context *ctx, size_t rows, size_t n, const double *b,
+                                size_t ldb) {
+    for (size_t j = 0; j < n; j++) {
+        if (!isfinite(wi_largest(rows, b + j * ldb)))
+            return tell_not_finite(ctx, b + j * ldb, j);
+    }
+    return WEFT_OK;
+}
+
+/* The same of device memory; *g is for the first columns of b. */
+static weft_status check_device_finite(const wi_solve_group *first, size_t n) {
+    wi_solve_group g = *first;
+    weft_status status = WEFT_OK;
+    const size_t most = g.rhs;
+    for (size_t j = 0; j < n && status == WEFT_OK; j += most) {
+        double right[WI_CHOL_RHS];
+        g.rhs = n - j < most ? n - j : most;
+        g.b = first->b + j * g.ldb;
+        status = wi_solve_device_largest(&g, right);
+        for (size_t r = 0; r < g.rhs && status == WEFT_OK; r++) {
+            double *const column = wi_chol_device_host_sides(g.plan);
+            if (isfinite(right[r]))
+                continue;
+            status = wi_gpu_copy(g.ctx, column, g.b + r * g.ldb, g.n * sizeof *column);
+            if (status == WEFT_OK)
+                status = tell_not_finite(g.ctx, column, j + r);
+        }
+    }
+    return status;
+}
+
+static weft_status check_arrays(weft_context *ctx, size_t rows, size_t n, const double *b,
+                                size_t ldb, const double *x, size_t ldx) {
+    const unsigned where = ctx->kind == WI_CPU ? WI_HOST : 0;
+    wi_call call = {.name = name,
+                    .array = {wi_columns("b", b, rows, n, "ldb", ldb, WEFT_F64, WI_IN | where),
+                              wi_columns("x", x, rows, n, "ldx", ldx, WEFT_F64, WI_OUT | where)},
+                    .count = 2};
+    call.array[1].in_place = 1;
+    const weft_status status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || rows == 0 || n == 0 || !wi_is_host(ctx, b))
+        return status;
+    return check_finite(ctx, rows, n, b, ldb);
+}
+
+static void note_report(weft_chol *plan, double seconds, const wi_solve_group *all) {
+    weft_chol_report *const report = &plan->report;
+    report->solve_seconds = seconds;
+    /* A multiplication and an addition for every entry of L, in each of the two substitutions. */
+    report->solve_gflops =
+        seconds > 0 ? 4e-9 * (double)report->nnz_l * (double)all->rhs / seconds : 0;
+    report->backward_error = all->misfit.error[0];
+    report->normwise_error = all->normwise;
+    report->refinements = all->steps;
+    report->stalled = all->stalled;
+    report->krylov_steps = all->krylov_steps;
+    report->forward_estimate = all->left;
+}
+
+static double worse(double a, double b) {
+    return !(a <= b) && !isnan(b) ? a : b;
+}
+
+/* The figures over all groups so far; the errors are in misfit.error[0]. */
+static void sum_up(wi_solve_group *all, const wi_solve_group *g) {
+    for (size_t r = 0; r < g->rhs; r++)
+        all->misfit.error[0] = worse(g->misfit.error[r], all->misfit.error[0]);
+    all->normwise = worse(g->normwise, all->normwise);
+    all->left = worse(g->left, all->left);
+    all->steps = g->steps > all->steps ? g->steps : all->steps;
+    all->stalled += g->stalled;
+    all->krylov_steps += g->krylov_steps;
+}
+
+/* Up to this condition L of floats is so close to A, in all directions, that corrections shrink at
+ * least fourfold, or plainly do not. */
+static const double most_certain = 0x1p16;
+
+/* All right-hand sides of a call. */
+typedef struct solving {
+    weft_context *ctx;
+    weft_chol *plan;
+    const weft_sparse *matrix;
+    weft_sparse scaled;
+    const weft_sparse *held; /* `matrix`, or that scaled: as it was factored */
+    weft_chol_part part;
+    bool exact;
+    int refine;
+    size_t rows, n, ldb, ldx;
+    const double *b;
+    double *x;
+    double falling_back; /* seconds */
+} solving;
+
+static size_t most_together(const solving *s) {
+    return s->n < WI_CHOL_RHS ? s->n : WI_CHOL_RHS;
+}
+
+/* The right-hand sides from column j on. */
+static wi_solve_group group_at(const solving *s, size_t j) {
+    const size_t most = most_together(s);
+    return (wi_solve_group){.ctx = s->ctx,
+                            .plan = s->plan,
+                            .given = s->matrix,
+                            .matrix = s->held,
+                            .doubtful = s->plan->narrow && s->plan->condition > most_certain,
+                            .part = s->part,
+                            .exact = s->exact,
+                            .n = s->rows,
+                            .rhs = s->n - j < most ? s->n - j : most,
+                            .ldb = s->ldb,
+                            .ldx = s->ldx,
+                            .first = j,
+                            .b = s->b + j * s->ldb,
+                            .out = s->x + j * s->ldx};
+}
+
+/* Where L of floats does not serve, once more with one of doubles: *g is b's group as it was. */
+static weft_status solve_again(solving *s, size_t j, wi_solve_group *g) {
+    const double begin = wi_now();
+    weft_status status = wi_chol_fall_back(s->ctx, name, s->plan, s->matrix);
+    s->falling_back = wi_now() - begin;
+    if (status != WEFT_OK)
+        return status;
+    s->plan->report.factor_seconds += s->falling_back;
+    s->held = wi_chol_balanced(s->plan, s->matrix, &s->scaled);
+    *g = group_at(s, j);
+    return wi_solve_columns(g, s->refine);
+}
+
+static weft_status solve_all(solving *s, wi_solve_group *all) {
+    const size_t most = most_together(s);
+    weft_status status = WEFT_OK;
+    wi_solve_group g;
+    if (s->rows == 0 || s->n == 0)
+        return WEFT_OK;
+    if (!wi_is_host(s->ctx, s->b)) {
+        g = (wi_solve_group){
+            .ctx = s->ctx, .plan = s->plan, .n = s->rows, .rhs = most, .b = s->b, .ldb = s->ldb};
+        status = check_device_finite(&g, s->n);
+    }
+    if (s->part == WEFT_CHOL_A)
+        s->held = wi_chol_balanced(s->plan, s->matrix, &s->scaled);
+    if (status == WEFT_OK && s->plan->narrow && s->plan->condition == 0)
+        status = wi_chol_size_up(s->ctx, s->plan, s->held);
+    for (size_t j = 0; j < s->n && status == WEFT_OK; j += most) {
+        g = group_at(s, j);
+        status = wi_solve_columns(&g, s->refine);
+        if (status == WEFT_OK && g.too_narrow)
+            status = solve_again(s, j, &g);
+        sum_up(all, &g);
+    }
+    return status;
+}
+
+weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
+                            const weft_chol_solve_options *options, size_t n, const double *b,
+                            size_t ldb, double *x, size_t ldx) {
+    weft_chol_solve_options chosen;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_chol_check_plan(ctx, name, plan);
+    if (status == WEFT_OK)
+        status = check_options(ctx, options, &chosen);
+    if (status == WEFT_OK)
+        status = check_part(ctx, plan, chosen.part);
+    if (status == WEFT_OK && chosen.part == WEFT_CHOL_A)
+        status = wi_chol_check_matrix(ctx, name, plan, matrix);
+    if (status == WEFT_OK)
+        status = wi_chol_check_factor(ctx, name, plan);
+    if (status != WEFT_OK)
+        return status;
+    const bool exact = chosen.exact && chosen.part == WEFT_CHOL_A;
+    solving s = {.ctx = ctx,
+                 .plan = plan,
+                 .matrix = matrix,
+                 .part = chosen.part,
+                 .exact = exact,
+                 .refine = steps_of(plan, chosen.refine, exact),
+                 .rows = (size_t)plan->symbolic.n,
+                 .n = n,
+                 .ldb = ldb,
+                 .ldx = ldx,
+                 .b = b,
+                 .x = x};
+    const double begin = wi_now();
+    status = check_arrays(ctx, s.rows, n, b, ldb, x, ldx);
+    if (status == WEFT_OK)
+        status = wi_numbers_reserve(ctx, name, plan, (int64_t)most_together(&s));
+    if (status == WEFT_OK && exact)
+        status = wi_numbers_low(ctx, name, plan, (int64_t)most_together(&s));
+    wi_solve_group all = {.rhs = n};
+    if (status == WEFT_OK)
+        status = solve_all(&s, &all);
+    if (chosen.part == WEFT_CHOL_A && status == WEFT_OK)
+        note_report(plan, wi_now() - begin - s.falling_back, &all);
+    return status;
+}
