@@ -168,6 +168,30 @@ static void conditions(weft_context *ctx) {
     assert_true(seen.plain > 0 && seen.krylov > 0 && seen.at_factor > 0 && seen.at_solve > 0);
 }
 
+/* Of a singular matrix no x is right: columns count as stalled, and L is of f64, or the backward
+ * error is small all the same. */
+static void singular(weft_context *ctx) {
+    test_random r = test_random_at(10);
+    for (size_t k = 0; k < 60; k++) {
+        double eigenvalue[TEST_MIXED_LARGEST], b[TEST_MIXED_LARGEST], x[TEST_MIXED_LARGEST];
+        const size_t n = 1 + k % 12;
+        for (size_t i = 0; i < n; i++)
+            eigenvalue[i] = i < 1 + k % 3 ? 0 : test_unit(&r);
+        weft_sparse *const matrix = test_mixed_spectrum(ctx, &r, n, eigenvalue);
+        weft_chol *const plan =
+            test_mixed_plan(ctx, matrix, WEFT_CHOL_INDEFINITE, WEFT_PRECISION_MIXED, NULL, (int)k);
+        test_mixed_sides(&r, n, b);
+        test_mixed_factor(ctx, plan, matrix);
+        test_mixed_solve(ctx, plan, matrix, false, 1, b, x);
+        const weft_chol_report report = test_mixed_report(ctx, plan);
+        if (!(report.backward_error <= 0x1p-44) && (report.stalled == 0 || !report.fell_back))
+            fail_msg("n = %zu: backward error %g, stalled: %zu, fell back: %d", n,
+                     report.backward_error, report.stalled, report.fell_back);
+        weft_chol_destroy(plan);
+        weft_sparse_destroy(matrix);
+    }
+}
+
 /* ---- what else there is ---- */
 
 /* With exact residuals every element is the exact one, rounded, whatever L is of. */
@@ -236,9 +260,8 @@ static void range(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(small_systems),
-        TEST_ON_EACH_PLACE(conditions),
-        TEST_ON_EACH_PLACE(exact),
+        TEST_ON_EACH_PLACE(small_systems), TEST_ON_EACH_PLACE(conditions),
+        TEST_ON_EACH_PLACE(singular),      TEST_ON_EACH_PLACE(exact),
         TEST_ON_EACH_PLACE(range),
     };
     return cmocka_run_group_tests_name("chol_mixed", tests, NULL, NULL);

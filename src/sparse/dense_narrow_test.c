@@ -16,7 +16,10 @@ enum {
 };
 
 static float a[LD * MOST], wanted[LD * MOST], c[LD * MOST], expected[LD * MOST];
-static float packed[(MOST + WI_DENSE_NARROW_GROUP) * MOST] __attribute__((aligned(64)));
+enum {
+    AFTER = 64 /* numbers after those that packed rows take */
+};
+static float packed[(MOST + WI_DENSE_NARROW_GROUP) * MOST + AFTER] __attribute__((aligned(64)));
 static double wide[LD * MOST];
 
 /* Numbers on and below a diagonal that is large; NaN elsewhere. */
@@ -73,6 +76,9 @@ static void check_factor(test_random *r, wi_isa isa, int64_t m, int64_t n) {
     memcpy(wanted, a, sizeof a);
     eliminate(m, n, wanted);
     row = wi_least(row, m);
+    float *const after_packed = packed + wi_dense_narrow_packed(m, n);
+    for (int64_t k = 0; k < AFTER; k++)
+        after_packed[k] = 7;
     assert_int_equal(simd->eliminate(0, row, n, a, LD, packed), n);
     while (row < m) {
         const int64_t end = wi_least(m, row + some_groups(r, 100));
@@ -80,6 +86,8 @@ static void check_factor(test_random *r, wi_isa isa, int64_t m, int64_t n) {
         row = end;
     }
     same(a, wanted, "eliminate", (int)isa, m, n);
+    for (int64_t k = 0; k < AFTER; k++)
+        assert_true(after_packed[k] == 7);
     fill(r, m, m, c);
     memcpy(expected, c, sizeof c);
     for (int64_t j = n; j < m; j++)

@@ -181,6 +181,10 @@ bool wi_solve_is_stuck(const wi_solve_group *g) {
     return stuck;
 }
 
+bool wi_solve_is_unsolved(const wi_solve_group *g) {
+    return wi_solve_is_stuck(g) || wi_solve_wants_krylov(g);
+}
+
 bool wi_solve_wants_krylov(const wi_solve_group *g) {
     bool wanted = false;
     for (size_t c = 0; c < g->rhs; c++)

@@ -184,7 +184,7 @@ static weft_status improve(wi_solve_group *g, int refine) {
         status = settle_exactly(g);
     if (status == WEFT_OK && refine > 0 && !g->exact)
         status = try_krylov(g);
-    if (status == WEFT_OK && g->plan->narrow && wi_solve_is_stuck(g)) {
+    if (status == WEFT_OK && g->plan->narrow && wi_solve_is_unsolved(g)) {
         g->too_narrow = true;
         return WEFT_OK;
     }

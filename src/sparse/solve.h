@@ -107,6 +107,8 @@ weft_status wi_solve_krylov_narrow(wi_solve_group *g);
 void wi_solve_doubt(wi_solve_group *g);
 /* Is there a column that has stalled? */
 bool wi_solve_is_stuck(const wi_solve_group *g);
+/* Or one whose backward error is large? Where A is singular, corrections may be 0 and x wrong. */
+bool wi_solve_is_unsolved(const wi_solve_group *g);
 
 /* ---- solve_range.c ---- */
 

@@ -21,7 +21,8 @@ static long double error_of(const fuzz_chol_case *c, const double *x, const doub
     return left > 0 ? left / size : 0;
 }
 
-static void check_solve(const fuzz_chol_case *c, weft_chol *plan) {
+/* `may_fail`: L of f32 may not serve, and the matrix be refused in f64. */
+static void check_solve(const fuzz_chol_case *c, weft_chol *plan, bool may_fail) {
     fuzz *const f = c->f;
     const size_t n = c->n, sides = 1 + fuzz_below(f, 18);
     double *const b = fuzz_take(f, n * sides * sizeof *b), *const x =
@@ -34,6 +35,9 @@ static void check_solve(const fuzz_chol_case *c, weft_chol *plan) {
     const weft_status status = weft_chol_solve(f->ctx, plan, c->matrix, NULL, sides, b, n, x, n);
     if (status == WEFT_ENONFINITE) {
         return; /* an x beyond the doubles, of a matrix that is all but singular */
+    }
+    if (may_fail && (status == WEFT_ENOTSPD || status == WEFT_ESINGULAR)) {
+        return;
     }
     if (status != WEFT_OK || weft_chol_get_report(f->ctx, plan, &report) != WEFT_OK) {
         fail_msg("weft_chol_solve: %s", weft_message(f->ctx));
@@ -50,14 +54,15 @@ static void check_solve(const fuzz_chol_case *c, weft_chol *plan) {
     }
 }
 
-/* What is known of the inertia: a definite matrix has no pivot below 0, an indefinite one has. */
+/* What is known of the inertia: a definite matrix has no pivot below 0, an indefinite one has; as
+ * far as f32 can tell. */
 static void check_inertia(const fuzz_chol_case *c, const weft_chol *plan) {
     weft_chol_report report = {.size = sizeof report};
     weft_chol_get_report(c->f->ctx, plan, &report);
     const bool odd = c->outcome == DEFINITE ? report.negative > 0
                                             : c->outcome == INDEFINITE && report.negative == 0;
     if (report.positive + report.negative + report.perturbed != c->n ||
-        (report.perturbed == 0 && odd)) {
+        (report.perturbed == 0 && odd && report.factor_type == WEFT_F64)) {
         fail_msg("%zu pivots above 0, %zu below, %zu replaced, of %zu", report.positive,
                  report.negative, report.perturbed, c->n);
     }
@@ -71,17 +76,19 @@ void fuzz_chol_kinds(fuzz_chol_case *c) {
     static const char *const orderings[] = {NULL, "natural", "rcm", "amd", "dissect"};
     int8_t *const signs = fuzz_take(f, c->n * sizeof *signs);
     const bool known = fuzz_one_in(f, 3);
-    const weft_chol_options options = {.size = sizeof options,
-                                       .ordering = orderings[fuzz_below(f, 5)],
-                                       .kind =
-                                           known ? WEFT_CHOL_QUASIDEFINITE : WEFT_CHOL_INDEFINITE,
-                                       .signs = known && fuzz_one_in(f, 2) ? signs : NULL,
-                                       .perturbation = fuzz_one_in(f, 4) ? -1 : 0};
+    const weft_chol_options options = {
+        .size = sizeof options,
+        .ordering = orderings[fuzz_below(f, 5)],
+        .kind = known ? WEFT_CHOL_QUASIDEFINITE : WEFT_CHOL_INDEFINITE,
+        .signs = known && fuzz_one_in(f, 2) ? signs : NULL,
+        .perturbation = fuzz_one_in(f, 4) ? -1 : 0,
+        .precision = fuzz_one_in(f, 3) ? WEFT_PRECISION_MIXED : WEFT_PRECISION_AUTO};
     weft_chol *plan = NULL;
     for (size_t i = 0; i < c->n; i++) {
         signs[i] = c->a.value[fuzz_at(&c->a, i, i)] > 0 ? 1 : -1;
     }
-    fuzz_say(f, "weft_chol_analyze(%zu, kind %d)", c->n, (int)options.kind);
+    fuzz_say(f, "weft_chol_analyze(%zu, kind %d, precision %d)", c->n, (int)options.kind,
+             (int)options.precision);
     if (weft_chol_analyze(f->ctx, c->matrix, &options, &plan) != WEFT_OK) {
         fail_msg("weft_chol_analyze: %s", weft_message(f->ctx));
     }
@@ -91,7 +98,7 @@ void fuzz_chol_kinds(fuzz_chol_case *c) {
         fuzz_say(f, "weft_chol_factor: the variant is for definite matrices");
     } else if (status == WEFT_OK) {
         check_inertia(c, plan);
-        check_solve(c, plan);
+        check_solve(c, plan, may_fail);
     } else if (!may_fail || (status != WEFT_ENOTSPD && status != WEFT_ESINGULAR)) {
         fail_msg("weft_chol_factor: %s", weft_message(f->ctx));
     }
