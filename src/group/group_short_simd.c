@@ -8,6 +8,10 @@
 
 #if defined(__AVX512F__)
 
+enum {
+    MOST_LEAP = 256 /* segments that are not looked at behind long ones */
+};
+
 _Static_assert(WI_GROUP_LANES == 16, "a mask has a bit for each segment");
 
 /* 16 segments: where they begin, counted from the first of them, and how long they are. */
@@ -144,17 +148,23 @@ WI_INLINE pair summed(adding by, const void *x, sixteen of) {
 WI_INLINE void sums(const wi_group_run *run, size_t s, size_t end, wi_group_whole whole,
                     adding by) {
     const wi_group_args *const a = run->args;
-    for (; s + WI_GROUP_LANES < end; s += WI_GROUP_LANES) {
+    size_t leap = WI_GROUP_LANES; /* as many segments go to `whole` at once */
+    while (s + WI_GROUP_LANES < end) {
         const sixteen of = sixteen_at(a, s);
         if (are_long(of.longer)) {
-            whole(run, s, s + WI_GROUP_LANES);
+            const size_t next = leap < end - s ? s + leap : end;
+            whole(run, s, next);
+            s = next;
+            leap = leap < MOST_LEAP ? 2 * leap : leap;
             continue;
         }
+        leap = WI_GROUP_LANES;
         by.put(a->y, s, summed(by, (const char *)a->x + of.base * by.size, of));
         for (unsigned longer = of.longer; longer; longer &= longer - 1) {
             const size_t at = s + (size_t)__builtin_ctz(longer);
             whole(run, at, at + 1);
         }
+        s += WI_GROUP_LANES;
     }
     if (s < end)
         whole(run, s, end);

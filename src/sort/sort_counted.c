@@ -3,6 +3,7 @@
  * is wrong, found by counting, 8 bits at a time; then the elements up to it are collected in their
  * order, and sorted. */
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "cpu/team.h"
@@ -13,7 +14,8 @@
 enum {
     SPARE = 4096,   /* elements collected beyond 5/4 k, to save one more round of counting */
     SAMPLES = 4096, /* from which the place of the k-th key is guessed */
-    LEAST_GUESSED = 16 * SAMPLES
+    LEAST_GUESSED = 16 * SAMPLES,
+    LOOK = 1 << 12 /* elements looked at together */
 };
 
 /* How many elements are collected at most. */
@@ -274,8 +276,62 @@ static size_t lay_out(plan *p, char *memory) {
     return counts + keys + positions;
 }
 
+/* ---- data whose first k elements are the first k of all ---- */
+
+/* The search for an element behind the first k that comes before one of them. */
+typedef struct search {
+    const plan *p;
+    uint64_t last; /* the key of the last of the first k */
+    atomic_bool found;
+} search;
+
+static uint64_t least_key(const plan *p, const wi_sort_key *key, size_t first, size_t n) {
+    uint64_t least = 0;
+    p->simd->least(key, p->size, n, n, (const char *)p->args->x + first * p->size, &least);
+    return least;
+}
+
+static void look_behind(search *s, size_t first, size_t end) {
+    for (size_t at = first; at < end && !atomic_load(&s->found); at += LOOK)
+        if (least_key(s->p, &s->p->key, at, end - at < LOOK ? end - at : LOOK) < s->last)
+            atomic_store(&s->found, true);
+}
+
+static void look_part(void *user, int rank, int team) {
+    search *const s = user;
+    const size_t k = s->p->args->k, behind = s->p->args->n - k;
+    look_behind(s, k + wi_team_share(behind, rank, team),
+                k + wi_team_share(behind, rank + 1, team));
+}
+
+/* Of equal elements, and of those in order, everything is read once. Of others a few elements are
+ * looked at, and no thread is woken. */
+static bool begins_with_all(const plan *p) {
+    const wi_top_k_args *const a = p->args;
+    const uint64_t most = UINT64_MAX >> (64 - 8 * p->size);
+    wi_sort_key turned = p->key;
+    turned.flip ^= most;
+    search s = {.p = p, .last = most - least_key(p, &turned, 0, a->k)};
+    look_behind(&s, a->k, a->k + (a->n - a->k < LOOK ? a->n - a->k : LOOK));
+    if (!atomic_load(&s.found))
+        wi_team_run(p->ctx, p->team, look_part, &s);
+    return !atomic_load(&s.found);
+}
+
+/* ---- the call ---- */
+
 static weft_status run(weft_context *ctx, plan *p) {
-    const bracket b = close_in(p);
+    wi_top_k_args first = *p->args;
+    bracket b = {.inside = first.k};
+    if (wi_top_k_is_guessed(p->args) && begins_with_all(p)) {
+        first.n = p->capacity = first.k;
+        p->args = &first;
+        p->team = 1;
+        p->counts[0][0] = 0;
+        p->counts[0][1] = first.k;
+    } else {
+        b = close_in(p);
+    }
     collect(p, &b);
     const wi_sort_args sort = sort_of(p, NULL);
     const weft_status status = wi_sort_buckets(ctx, &sort);
