@@ -68,6 +68,7 @@ weft_emu_kernels(weft_emu_kernels ${emu_kernels})
 add_library(weft_emu_c OBJECT ${emu_c})
 target_link_libraries(weft_emu_c PRIVATE weft_emu_flags weft_flags)
 set_target_properties(weft_emu_c PROPERTIES C_VISIBILITY_PRESET default)
+target_compile_options(weft_emu_c PRIVATE ${WEFT_LITTLE}) # emu's time is that of its kernels
 add_library(weft_emu_runtime OBJECT ${emu_runtime})
 target_link_libraries(weft_emu_runtime PRIVATE weft_emu_flags)
 target_compile_options(weft_emu_runtime PRIVATE -O2 -g1 -ftls-model=initial-exec ${emu_sanitize})
@@ -94,6 +95,7 @@ target_link_options(weft_emu PRIVATE -Wl,-Bsymbolic-functions)
 add_library(weft_emu_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c
                                     ${PROJECT_SOURCE_DIR}/tests/sweep.c)
 target_link_libraries(weft_emu_testing PRIVATE weft_emu_flags weft_flags PkgConfig::CMOCKA)
+target_compile_options(weft_emu_testing PRIVATE ${WEFT_LITTLE})
 
 function(weft_emu_program name)
     add_executable(${name} ${ARGN})
@@ -101,6 +103,7 @@ function(weft_emu_program name)
                                              ${PROJECT_BINARY_DIR}/tests)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE PkgConfig::CMOCKA)
+    target_compile_options(${name} PRIVATE ${WEFT_LITTLE})
     if(name STREQUAL "emu_allocation_test") # it wraps what the library calls
         target_sources(${name} PRIVATE ${emu_objects})
         target_link_libraries(${name} PRIVATE weft_emu_flags weft_flags)

@@ -9,6 +9,7 @@ function(weft_fuzz_calls name)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests
                                                ${PROJECT_SOURCE_DIR}/tests/fuzz)
     target_link_libraries(${name} PRIVATE PkgConfig::CMOCKA)
+    target_compile_options(${name} PRIVATE ${WEFT_LITTLE})
 endfunction()
 
 if(WEFT_FUZZ)

@@ -82,11 +82,9 @@ if(NOT "${CMAKE_CUDA_ARCHITECTURES}" MATCHES "(^|;)90")
     set(WEFT_RING_KERNELS)
 endif()
 
-# What is not timed needs no more than this: it saves a third of its compiler's time.
-set(WEFT_LITTLE -O1)
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_property(SOURCE ${WEFT_CLI_C} APPEND PROPERTY COMPILE_OPTIONS ${WEFT_LITTLE})
-endif()
+# What is not timed needs no more than this: it saves a third to a half of its compiler's time.
+set(WEFT_LITTLE $<$<CONFIG:Release>:-O1>)
+set_property(SOURCE ${WEFT_CLI_C} APPEND PROPERTY COMPILE_OPTIONS ${WEFT_LITTLE})
 
 # For a demo, so is every slice that it does not show, which has no climb with a serial loop.
 if(WEFT_DEMO)

@@ -4,6 +4,7 @@
 add_library(weft_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c
                                 ${PROJECT_SOURCE_DIR}/tests/sweep.c)
 target_link_libraries(weft_testing PRIVATE weft_flags PkgConfig::CMOCKA)
+target_compile_options(weft_testing PRIVATE ${WEFT_LITTLE})
 
 # What the tests are linked with: one shared library with all names, for a copy of all kernels in each
 # of more than a hundred programs takes long to write. It calls its own functions directly.
@@ -47,6 +48,7 @@ function(weft_cases name)
     add_library(${name} OBJECT ${WEFT_CASES_C} ${all_cases})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE ${ARGN} weft_flags PkgConfig::CMOCKA)
+    target_compile_options(${name} PRIVATE ${WEFT_LITTLE})
 endfunction()
 weft_cases(weft_cases)
 
@@ -56,6 +58,7 @@ foreach(source IN LISTS WEFT_TEST_C)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/tests)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_options(${name} PRIVATE ${WEFT_LITTLE})
     file(STRINGS ${source} runtime REGEX "[^a-z_]cuda[A-Z][A-Za-z]+\\(")
     if(runtime OR name IN_LIST tests_of_copies)
         target_sources(${name} PRIVATE ${WEFT_CLIMB_OBJECTS})

@@ -130,7 +130,7 @@ static void name_suspects(const struct wi_gpu *gpu, char *text, size_t room) {
         wi_kernel_name(kernel, name, sizeof name);
         wi_append(names, sizeof names, ", ", name);
     }
-    snprintf(text, room, ", in %s %s%s", several ? "one of the kernels" : "kernel", names,
+    snprintf(text, room, ", in %s %.200s%s", several ? "one of the kernels" : "kernel", names,
              queued > kept ? " or before them" : "");
 }
 
