@@ -324,7 +324,7 @@ static weft_status run(weft_context *ctx, plan *p) {
     wi_top_k_args first = *p->args;
     bracket b = {.inside = first.k};
     if (wi_top_k_is_guessed(p->args) && begins_with_all(p)) {
-        first.n = p->capacity = first.k;
+        first.n = first.k;
         p->args = &first;
         p->team = 1;
         p->counts[0][0] = 0;
