@@ -20,7 +20,7 @@ work=$source/build-mutants
 tree=$work/tree
 build=$work/build
 
-# Copies what git knows or could add, and touches nothing that is the same.
+# Copies what git knows or could add, touches nothing that is the same, and removes what is gone.
 copy_tree() {
     local file
     mkdir -p "$tree"
@@ -30,6 +30,10 @@ copy_tree() {
                 mkdir -p "$(dirname "$tree/$file")"
                 cp "$source/$file" "$tree/$file"
             fi
+        done
+    find "$tree" -type f -printf '%P\0' |
+        while IFS= read -r -d '' file; do
+            [ -f "$source/$file" ] || rm "$tree/$file"
         done
 }
 
