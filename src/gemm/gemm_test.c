@@ -420,6 +420,31 @@ static void few_terms(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Many terms of a small C: k is cut into several slices, whose sums are added up afterwards. */
+static void deep_sums(weft_context *ctx) {
+    static const char *const names[] = {"pipeline", "tensor"};
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    for (size_t t = 0; t < PAIRS; t++)
+        for (size_t k = 0; k < 2; k++) {
+            product p = {.row = test_row_named(&wi_gemm_ladder, names[k]),
+                         .types = pairs[t],
+                         .device = ALL_ON_DEVICE,
+                         .on_gpu = is_gpu(&r),
+                         .m = 5,
+                         .n = 9,
+                         .k = 1290,
+                         .alpha = 1,
+                         .pattern = TEST_SMALL};
+            if (!(p.row->types & WI_TYPE(p.types.type)))
+                continue;
+            choose_layout(&r, &p, test_below(&r.random, STORED));
+            run_case(&r, &p);
+        }
+    rig_close(&r);
+}
+
 /* C of one row or one column, stored in each way. */
 static void one_line(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
@@ -483,6 +508,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(elements_without_parts),
         TEST_ON_EACH_PLACE(one_line),
         TEST_ON_EACH_PLACE(few_terms),
+        TEST_ON_EACH_PLACE(deep_sums),
         TEST_ON_EACH_PLACE(usual_sizes),
         TEST_ON_EACH_PLACE(longer_sizes),
     };
