@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the climbs of dense linear algebra share: numbers of a matrix of f32 or f64, and the roof.
- */
+/* What the climbs of dense linear algebra share: numbers of a matrix of f32 or f64; the roof. */
 #ifndef WI_CLIMB_DENSE_H
 #define WI_CLIMB_DENSE_H
 

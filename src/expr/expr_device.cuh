@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What expr_host.h has for a cpu, on a GPU: by instructions, of which those to integers saturate.
- */
+/* What expr_host.h has for a cpu: on a GPU by instructions; those to integers saturate. */
 #ifndef WI_EXPR_DEVICE_CUH
 #define WI_EXPR_DEVICE_CUH
 

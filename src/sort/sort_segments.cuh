@@ -8,26 +8,10 @@
 namespace {
 
 /* A key combined with a place in the tile, of its segment, which compares first, or its own. */
-template <size_t bytes>
-struct placed_key;
-template <>
-struct placed_key<1> {
-    using type = uint32_t;
-};
-template <>
-struct placed_key<2> {
-    using type = uint32_t;
-};
-template <>
-struct placed_key<4> {
-    using type = uint64_t;
-};
-template <>
-struct placed_key<8> {
-    using type = unsigned __int128;
-};
 template <class U>
-using placed = typename placed_key<sizeof(U)>::type;
+using placed_wide = typename wi_choose<sizeof(U) == 4, uint64_t, unsigned __int128>::type;
+template <class U>
+using placed = typename wi_choose<sizeof(U) <= 2, uint32_t, placed_wide<U>>::type;
 
 template <class P>
 struct placed_order {

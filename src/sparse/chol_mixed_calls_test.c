@@ -126,17 +126,26 @@ static void same_bits(weft_context *own) {
 
 /* ---- what else there is ---- */
 
+enum {
+    N = 30
+};
+
+/* For which L of f32 does not serve. */
+static weft_sparse *make_hard(weft_context *ctx, test_random *r) {
+    double eigenvalue[N];
+    for (size_t i = 0; i < N; i++)
+        eigenvalue[i] = i % 2 ? 1 : 1e-12;
+    return test_mixed_spectrum(ctx, r, N, eigenvalue);
+}
+
 /* What a plan of f32 takes and refuses; once it fell back it is one of f64, also for matrices that
  * would not need it. */
 static void report_and_memory(weft_context *ctx) {
     test_random r = test_random_at(7);
-    const size_t n = 30;
-    double eigenvalue[TEST_MIXED_LARGEST], b[TEST_MIXED_LARGEST], x[TEST_MIXED_LARGEST];
-    for (size_t i = 0; i < n; i++)
-        eigenvalue[i] = i % 2 ? 1 : 1e-12;
-    test_mixed_sides(&r, n, b);
-    weft_sparse *const easy = make_full(ctx, n, WEFT_CHOL_DEFINITE);
-    weft_sparse *const hard = test_mixed_spectrum(ctx, &r, n, eigenvalue);
+    double b[N], x[N];
+    test_mixed_sides(&r, N, b);
+    weft_sparse *const easy = make_full(ctx, N, WEFT_CHOL_DEFINITE);
+    weft_sparse *const hard = make_hard(ctx, &r);
     weft_chol *const wide =
         test_mixed_plan(ctx, easy, WEFT_CHOL_DEFINITE, WEFT_PRECISION_FULL, NULL, 0);
     weft_chol *const plan =
@@ -144,7 +153,7 @@ static void report_and_memory(weft_context *ctx) {
     test_mixed_factor(ctx, wide, easy);
     test_mixed_factor(ctx, plan, easy);
     const weft_chol_solve_options part = {.size = sizeof part, .part = WEFT_CHOL_L};
-    test_refused(ctx, weft_chol_solve(ctx, plan, easy, &part, 1, b, n, x, n), WEFT_EUNSUPPORTED,
+    test_refused(ctx, weft_chol_solve(ctx, plan, easy, &part, 1, b, N, x, N), WEFT_EUNSUPPORTED,
                  "weft_chol_solve", "WEFT_PRECISION_FULL");
     test_mixed_solve(ctx, plan, easy, false, 1, b, x);
     const weft_chol_report full_report = test_mixed_report(ctx, wide),
@@ -171,14 +180,11 @@ static void report_and_memory(weft_context *ctx) {
 /* A plan that falls back on one place has memory for f32 on another: it is taken anew there. */
 static void two_places(weft_context *ctx) {
     test_random r = test_random_at(9);
-    const size_t n = 30;
-    double eigenvalue[TEST_MIXED_LARGEST], b[TEST_MIXED_LARGEST], x[TEST_MIXED_LARGEST];
-    for (size_t i = 0; i < n; i++)
-        eigenvalue[i] = i % 2 ? 1 : 1e-12;
-    test_mixed_sides(&r, n, b);
+    double b[N], x[N];
+    test_mixed_sides(&r, N, b);
     weft_context *const other = test_open("cpu:2");
-    weft_sparse *const easy = make_full(ctx, n, WEFT_CHOL_DEFINITE);
-    weft_sparse *const hard = test_mixed_spectrum(ctx, &r, n, eigenvalue);
+    weft_sparse *const easy = make_full(ctx, N, WEFT_CHOL_DEFINITE);
+    weft_sparse *const hard = make_hard(ctx, &r);
     for (int k = 0; k < 2; k++) {
         weft_context *const first = k ? ctx : other, *const second = k ? other : ctx;
         weft_chol *const plan =

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the panels of L Lt and the windows of L D Lt share: large fronts of a level, all together.
- */
+/* What the panels of L Lt and the windows of L D Lt share: all large fronts of a level at once. */
 #ifndef WI_CHOL_PANELS_CUH
 #define WI_CHOL_PANELS_CUH
 
