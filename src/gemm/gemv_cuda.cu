@@ -2,17 +2,19 @@
 /* gemv on a GPU: the matrix is read once, 16 bytes a thread along its columns, several loads in
  * flight. Blocks share the results among them and, where those are few, the terms of their sums
  * too: slices, which a second kernel adds up. How sums are cut depends on the shape alone. */
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemv_cuda.cuh"
 
 constexpr int threads = 256;
 constexpr int in_flight = 8; /* loads of a thread */
-constexpr size_t wanted_blocks = 1
-                                 << 13; /* enough that the last ones to end keep few others idle */
 constexpr size_t most_slices = 1 << 11;
 constexpr size_t block_bytes = 1 << 16; /* of short columns, at least, for a block */
 constexpr int most_steps = 16;
+
+/* Enough that the last ones to end keep few others idle. */
+WI_LIMIT(size_t, wi_gemv_wanted_blocks, (size_t)1 << 13)
 
 namespace {
 
@@ -256,7 +258,8 @@ template <class T, class Run>
 static weft_status run_slices(weft_context *ctx, wi_gemv_params<T> p, size_t tiles, size_t unit,
                               Run run) {
     using Sum = typename wi_gemv_params<T>::Sum;
-    const size_t wanted = tiles < wanted_blocks / 2 ? least(wanted_blocks / tiles, most_slices) : 1;
+    const size_t wanted =
+        tiles < wi_gemv_wanted_blocks / 2 ? least(wi_gemv_wanted_blocks / tiles, most_slices) : 1;
     p.slice = wi_gemm_pieces(wi_gemm_pieces(p.terms, wanted), unit) * unit;
     const size_t slices = wi_gemm_pieces(p.terms, p.slice);
     if (slices == 1)
@@ -287,7 +290,7 @@ template <class T, class Shape>
 static int steps_of(const wi_gemv_params<T> &p) {
     const size_t bytes = (size_t)Shape::reach * p.rows * sizeof(T);
     size_t steps = least(wi_gemm_pieces(block_bytes, bytes), most_steps);
-    while (steps > 1 && p.columns / (Shape::reach * steps) < wanted_blocks / 4)
+    while (steps > 1 && p.columns / (Shape::reach * steps) < wi_gemv_wanted_blocks / 4)
         steps /= 2;
     return (int)steps;
 }

@@ -8,6 +8,7 @@
 #include "gemm/gemv.h"
 #include "gemm/matrix_rig.h"
 #include "gemm/vector_cases.h"
+#include "limits.h"
 
 enum {
     STORED = 4,
@@ -231,10 +232,39 @@ static void longer_sizes(weft_context *ctx) {
     sweep(ctx, long_sizes, sizeof long_sizes / sizeof *long_sizes, 20, 2);
 }
 
+#ifdef WEFT_EMU
+/* No sums are cut into slices, as of large matrices: a block goes through all terms, of which a
+ * part at a time is in shared memory. */
+static void in_one_slice(weft_context *ctx) {
+    const size_t blocks = wi_gemv_wanted_blocks;
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    wi_gemv_wanted_blocks = 1;
+    for (size_t t = 0; t < TYPES; t++)
+        for (size_t stored = 0; stored < STORED; stored++) {
+            vector_product v = {.p = {.row = test_row_named(&wi_gemv_ladder, "slices"),
+                                      .types = pairs[t],
+                                      .m = 40,
+                                      .n = 1,
+                                      .k = 2100,
+                                      .device = ALL_ON_DEVICE}};
+            choose_numbers(&v.p, 1, 0);
+            choose_layout(&r, &v, stored);
+            run_case(&r, &v);
+        }
+    wi_gemv_wanted_blocks = blocks;
+    rig_close(&r);
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(usual_sizes),
         TEST_ON_EACH_PLACE(longer_sizes),
+#ifdef WEFT_EMU
+        TEST_ON_EACH_PLACE(in_one_slice),
+#endif
     };
     return cmocka_run_group_tests_name("gemv", tests, NULL, NULL);
 }
