@@ -4,6 +4,7 @@
  * others waiting. The waiting ranks of its machine see that; they tell the ranks of other machines
  * by a note. */
 #include "comm/comm_mpi.h"
+#include "core/smaller.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -174,10 +175,6 @@ static weft_status begin_reducing(weft_context *ctx, weft_type type, weft_op op)
 
 /* ---- pieces: MPI counts in int ---- */
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static const char *at(const void *p, size_t i, weft_type type) {
     return (const char *)p + i * weft_type_size(type);
 }
@@ -189,7 +186,7 @@ static char *out(void *p, size_t i, weft_type type) {
 /* Piece `turn` of n elements: where it begins, and how many there are. */
 static size_t piece_of(const weft_context *ctx, size_t n, size_t turn, size_t *first) {
     *first = turn * ctx->comm->piece;
-    return *first < n ? smaller(n - *first, ctx->comm->piece) : 0;
+    return *first < n ? wi_smaller(n - *first, ctx->comm->piece) : 0;
 }
 
 /* ---- the steps ---- */
@@ -208,7 +205,7 @@ static weft_status broadcast(weft_context *ctx, void *data, size_t n, weft_type 
     weft_status status = begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error =
             MPI_Ibcast(out(data, i, type), count, mpi_type(type), root, m->all, &request);
         status = finish(ctx, error, request);
@@ -222,7 +219,7 @@ static weft_status reduce(weft_context *ctx, const void *from, void *to, size_t 
     weft_status status = begin_reducing(ctx, type, op);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         void *const result = ctx->comm->rank == root ? out(to, i, type) : NULL;
         const int error = MPI_Ireduce(at(from, i, type), result, count, mpi_type(type), mpi_op(op),
                                       root, m->all, &request);
@@ -237,7 +234,7 @@ static weft_status all_reduce(weft_context *ctx, const void *from, void *to, siz
     weft_status status = begin_reducing(ctx, type, op);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Iallreduce(at(from, i, type), out(to, i, type), count, mpi_type(type),
                                          mpi_op(op), m->all, &request);
         status = finish(ctx, error, request);
@@ -251,7 +248,7 @@ static weft_status exscan(weft_context *ctx, const void *from, void *to, size_t 
     weft_status status = begin_reducing(ctx, type, op);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Iexscan(at(from, i, type), out(to, i, type), count, mpi_type(type),
                                       mpi_op(op), m->all, &request);
         status = finish(ctx, error, request);
@@ -355,8 +352,8 @@ static weft_status all_gather_v(weft_context *ctx, const void *from, void *to,
     const int size = ctx->comm->size;
     size_t all = 0;
     for (int r = 0; r < size; r++) {
-        m->counts[r] = (int)smaller(counts[r], ctx->comm->piece);
-        m->offsets[r] = (int)smaller(all, ctx->comm->piece);
+        m->counts[r] = (int)wi_smaller(counts[r], ctx->comm->piece);
+        m->offsets[r] = (int)wi_smaller(all, ctx->comm->piece);
         all += counts[r];
     }
     if (all > ctx->comm->piece) {
@@ -396,7 +393,7 @@ static weft_status send(weft_context *ctx, const void *data, size_t n, weft_type
     weft_status status = begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Isend(at(data, i, type), count, mpi_type(type), to_rank, DATA_TAG,
                                     m->all, &request);
         status = finish(ctx, error, request);
@@ -409,7 +406,7 @@ static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type,
     weft_status status = begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Irecv(out(data, i, type), count, mpi_type(type), from_rank, DATA_TAG,
                                     m->all, &request);
         status = finish(ctx, error, request);
@@ -428,7 +425,7 @@ static weft_status begin_broadcast(weft_context *ctx, void *data, size_t n, weft
         return broadcast(ctx, data, n, type, root);
     weft_status status = begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
-        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Ibcast(out(data, i, type), count, mpi_type(type), root, m->all,
                                      &m->behind[m->under_way_count++]);
         status = error == MPI_SUCCESS ? WEFT_OK : mpi_failed(ctx, error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loops over lines. */
+#include "core/smaller.h"
 #include "fft/fft.h"
 
 void wi_fft_loop_add(wi_fft_loops *loops, size_t count, size_t in, size_t out) {
@@ -27,12 +28,8 @@ void wi_fft_loops_at(const wi_fft_loops *loops, size_t line, size_t *in, size_t 
     }
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t shortest(const wi_fft_loops *loops, int k) {
-    return least(loops->in[k], loops->out[k]);
+    return wi_smaller(loops->in[k], loops->out[k]);
 }
 
 static void swap_sizes(size_t *a, size_t *b) {

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/smaller.h"
 #include "cpu/half.h"
 #include "cpu/team.h"
 #include "gemm/gemm.h"
@@ -43,10 +44,6 @@ typedef struct plan {
     atomic_size_t next;
 } plan;
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t round_up(size_t x, size_t unit) {
     return (x + unit - 1) / unit * unit;
 }
@@ -70,13 +67,13 @@ typedef struct target {
 static void multiply_depth(const plan *g, char *own, size_t i, size_t m, size_t j, size_t n,
                            size_t p, const target *to) {
     const wi_gemm_kernel *const kernel = g->kernel;
-    const size_t k = least(kernel->depth, g->k - p);
+    const size_t k = wi_smaller(kernel->depth, g->k - p);
     const wi_gemm_side a = moved(&g->a, g->type, i, p);
     char *const packed_a = own, *const packed_b = own + g->a_bytes;
     kernel->pack_a(&a, m, k, packed_a);
     for (size_t r = 0; r < n; r += g->block_columns) {
         const wi_gemm_side b = moved(&g->b, g->type, j + r, p);
-        const size_t columns = least(g->block_columns, n - r);
+        const size_t columns = wi_smaller(g->block_columns, n - r);
         kernel->pack_b(&b, columns, k, packed_b);
         const wi_gemm_block block = {.m = m,
                                      .n = columns,
@@ -111,8 +108,9 @@ static void convert_task(const plan *g, char *c, size_t m, size_t n, float *sums
 }
 
 static void do_task(const plan *g, char *own, size_t task) {
-    const size_t i = task % g->tasks_down * g->task_rows, m = least(g->task_rows, g->m - i);
-    const size_t j = task / g->tasks_down * g->task_columns, n = least(g->task_columns, g->n - j);
+    const size_t i = task % g->tasks_down * g->task_rows, m = wi_smaller(g->task_rows, g->m - i);
+    const size_t j = task / g->tasks_down * g->task_columns,
+                 n = wi_smaller(g->task_columns, g->n - j);
     char *const c = (char *)g->c + (i * g->row_step + j * g->column_step) * weft_type_size(g->out);
     char *const sums = own + g->a_bytes + g->b_bytes;
     target to = {c, g->row_step, g->column_step, g->beta};
@@ -152,9 +150,10 @@ static void choose_sides(const wi_gemm_args *g, plan *p) {
 static void cut(int threads, plan *p) {
     const size_t wanted = (size_t)threads * TASKS_A_THREAD;
     const size_t rows = p->kernel->rows, columns = p->kernel->columns;
-    p->task_rows =
-        least(round_up(p->m, rows), (p->n <= THIN_COLUMNS ? THIN_ROWS : TASK_ROWS) / rows * rows);
-    p->task_columns = least(round_up(p->n, columns), p->narrow ? NARROW_COLUMNS : TASK_COLUMNS);
+    p->task_rows = wi_smaller(round_up(p->m, rows),
+                              (p->n <= THIN_COLUMNS ? THIN_ROWS : TASK_ROWS) / rows * rows);
+    p->task_columns =
+        wi_smaller(round_up(p->n, columns), p->narrow ? NARROW_COLUMNS : TASK_COLUMNS);
     for (;;) {
         const size_t down = (p->m + p->task_rows - 1) / p->task_rows;
         const size_t over = (p->n + p->task_columns - 1) / p->task_columns;
@@ -173,17 +172,18 @@ static void cut(int threads, plan *p) {
 
 static int team_size(const weft_context *ctx, const plan *p) {
     const double worthwhile = (double)p->m * (double)p->n * (double)p->k / WORTHWHILE_PRODUCTS;
-    const size_t most = least(p->tasks, (size_t)ctx->threads);
+    const size_t most = wi_smaller(p->tasks, (size_t)ctx->threads);
     return worthwhile < 2 ? 1 : worthwhile < (double)most ? (int)worthwhile : (int)most;
 }
 
 static void measure_memory(plan *p) {
     const wi_gemm_kernel *const kernel = p->kernel;
     const size_t word = weft_type_size(kernel->sums);
-    const size_t k = least(p->k, kernel->depth) * word; /* more than packed i8 needs */
-    p->block_columns = least(p->task_columns, B_BYTES / k / kernel->columns * kernel->columns);
-    p->a_bytes = round_up(round_up(least(p->task_rows, p->m), kernel->lanes) * k, ALIGNMENT);
-    p->b_bytes = round_up(round_up(least(p->block_columns, p->n), kernel->columns) * k, ALIGNMENT);
+    const size_t k = wi_smaller(p->k, kernel->depth) * word; /* more than packed i8 needs */
+    p->block_columns = wi_smaller(p->task_columns, B_BYTES / k / kernel->columns * kernel->columns);
+    p->a_bytes = round_up(round_up(wi_smaller(p->task_rows, p->m), kernel->lanes) * k, ALIGNMENT);
+    p->b_bytes =
+        round_up(round_up(wi_smaller(p->block_columns, p->n), kernel->columns) * k, ALIGNMENT);
     p->each = p->a_bytes + p->b_bytes;
     if (p->narrow)
         p->each += round_up(p->task_rows * p->task_columns * word, ALIGNMENT);

@@ -4,6 +4,7 @@
  * element of A and B is packed once, however many threads and rectangles there are. */
 #include <stdatomic.h>
 
+#include "core/smaller.h"
 #include "cpu/team.h"
 #include "gemm/gemm_large.h"
 #include "gemm/gemm_simd.h"
@@ -32,10 +33,6 @@ typedef struct plan {
     atomic_size_t next;
 } plan;
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t round_up(size_t x, size_t unit) {
     return (x + unit - 1) / unit * unit;
 }
@@ -63,9 +60,9 @@ static void pack_piece(const plan *w, size_t piece) {
     const wi_gemm_side side = side_at(w, is_a ? &w->a : &w->b, i);
     const size_t at = i * w->k * w->width;
     if (is_a)
-        w->kernel->pack_a(&side, least(w->a_piece, w->g->m - i), w->k, w->packed_a + at);
+        w->kernel->pack_a(&side, wi_smaller(w->a_piece, w->g->m - i), w->k, w->packed_a + at);
     else
-        w->kernel->pack_b(&side, least(w->b_piece, w->g->n - i), w->k, w->packed_b + at);
+        w->kernel->pack_b(&side, wi_smaller(w->b_piece, w->g->n - i), w->k, w->packed_b + at);
 }
 
 static void pack_pieces(void *user, int rank, int size) {
@@ -82,8 +79,8 @@ static void pack_pieces(void *user, int rank, int size) {
 static void do_task(const plan *w, size_t task) {
     const wi_gemm_args *const g = w->g;
     const size_t i = task % w->down * w->rows, j = task / w->down * w->columns;
-    const wi_gemm_block block = {.m = least(w->rows, g->m - i),
-                                 .n = least(w->columns, g->n - j),
+    const wi_gemm_block block = {.m = wi_smaller(w->rows, g->m - i),
+                                 .n = wi_smaller(w->columns, g->n - j),
                                  .k = w->k,
                                  .a = w->packed_a + i * w->k * w->width,
                                  .b = w->packed_b + j * w->k * w->width,
@@ -116,7 +113,7 @@ static plan plan_of(const wi_gemm_args *g) {
 
 /* Of the products under way. */
 static size_t line_of(const plan *w) {
-    return least(w->g->k, w->kernel->depth) * w->width;
+    return wi_smaller(w->g->k, w->kernel->depth) * w->width;
 }
 
 static size_t a_bytes(const plan *w) {
@@ -136,8 +133,8 @@ static void cut(int threads, plan *w) {
     w->b_piece = round_up(PIECE_BYTES / line, columns);
     w->a_pieces = pieces_of(w->g->m, w->a_piece);
     w->pieces = w->a_pieces + pieces_of(w->g->n, w->b_piece);
-    w->columns = least(round_up(w->g->n, columns), STRIP_BYTES / line / columns * columns);
-    w->rows = least(round_up(w->g->m, rows), MOST_ROWS / rows * rows);
+    w->columns = wi_smaller(round_up(w->g->n, columns), STRIP_BYTES / line / columns * columns);
+    w->rows = wi_smaller(round_up(w->g->m, rows), MOST_ROWS / rows * rows);
     while (pieces_of(w->g->m, w->rows) * pieces_of(w->g->n, w->columns) < wanted &&
            w->rows > 4 * rows)
         w->rows = round_up(w->rows / 2, rows);
@@ -151,10 +148,10 @@ void wi_gemm_large_in(const weft_context *ctx, const wi_gemm_args *g, void *memo
     w.packed_b = w.packed_a + a_bytes(&w);
     cut(ctx->threads, &w);
     for (; w.p < g->k; w.p += w.kernel->depth) {
-        w.k = least(w.kernel->depth, g->k - w.p);
+        w.k = wi_smaller(w.kernel->depth, g->k - w.p);
         atomic_store(&w.next, 0);
-        wi_team_run(ctx, (int)least((size_t)ctx->threads, w.pieces), pack_pieces, &w);
+        wi_team_run(ctx, (int)wi_smaller((size_t)ctx->threads, w.pieces), pack_pieces, &w);
         atomic_store(&w.next, 0);
-        wi_team_run(ctx, (int)least((size_t)ctx->threads, w.tasks), do_tasks, &w);
+        wi_team_run(ctx, (int)wi_smaller((size_t)ctx->threads, w.tasks), do_tasks, &w);
     }
 }

@@ -7,6 +7,7 @@
  *
  * How pieces are cut depends on the product and on how much memory the device has in all, not on
  * how much is free: so they have the same bits each time. */
+#include "core/smaller.h"
 #include "core/stage.h"
 #include "cuda/limit.cuh"
 #include "gemm/gemm_cuda.cuh"
@@ -61,10 +62,6 @@ struct panels {
 struct block {
     size_t first, lines, begin, length;
 };
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- copies ---- */
 
@@ -234,9 +231,9 @@ static weft_status run_rows(panels *x, queue *q, size_t p, size_t first, size_t 
             const piece t = {row,
                              column,
                              p,
-                             least(x->rows, g->m - row),
-                             least(x->columns, g->n - column),
-                             least(x->depth, g->k - p),
+                             wi_smaller(x->rows, g->m - row),
+                             wi_smaller(x->columns, g->n - column),
+                             wi_smaller(x->depth, g->k - p),
                              {i - first, j % B_SLOTS, q->begun % C_SLOTS}};
             status = begin_piece(x, t);
             q->of[q->begun++ % C_SLOTS] = t;
@@ -253,7 +250,7 @@ static weft_status run_all(panels *x) {
     weft_status status = WEFT_OK;
     for (size_t p = 0; p < x->g->k && status == WEFT_OK; p += x->depth) {
         for (size_t i = 0; i < down && status == WEFT_OK; i += kept)
-            status = run_rows(x, &q, p, i, least(i + kept, down));
+            status = run_rows(x, &q, p, i, wi_smaller(i + kept, down));
         if (status == WEFT_OK)
             status = end_until(x, &q, 0); /* the next part of k reads C again */
     }
@@ -279,15 +276,15 @@ static void choose_sides(panels *x) {
     const size_t smallest = wi_gemm_panels_least, largest = smallest * LEAST_FACTOR;
     const size_t longest = x->g->m > x->g->n ? x->g->m : x->g->n;
     size_t side = wi_gemm_pieces(longest, WANTED * smallest / 4) * (smallest / 4);
-    side = side < smallest ? smallest : least(side, largest);
-    x->rows = least(side, x->g->m);
-    x->columns = least(side, x->g->n);
+    side = side < smallest ? smallest : wi_smaller(side, largest);
+    x->rows = wi_smaller(side, x->g->m);
+    x->columns = wi_smaller(side, x->g->n);
     if (!x->of[A].apart || !x->of[B].on_device || !x->of[C].on_device)
         return;
     x->columns = x->g->n;
-    x->rows = least(largest * APART_FACTOR,
-                    wi_gemm_pieces(x->g->m, APART_PIECES * smallest / 4) * (smallest / 4));
-    x->rows = least(x->rows < smallest ? smallest : x->rows, x->g->m);
+    x->rows = wi_smaller(largest * APART_FACTOR,
+                         wi_gemm_pieces(x->g->m, APART_PIECES * smallest / 4) * (smallest / 4));
+    x->rows = wi_smaller(x->rows < smallest ? smallest : x->rows, x->g->m);
 }
 
 static size_t slots_bytes(const panels *x) {
@@ -342,7 +339,7 @@ static weft_status ask_free(const panels *x, size_t *bytes) {
 /* As many blocks of A as leave a good part of the memory to others, at least one. */
 static weft_status take_slots(panels *x, size_t memory) {
     const size_t down = wi_gemm_pieces(x->g->m, x->rows);
-    const size_t most[OPERANDS] = {least(down, MOST_SLOTS), B_SLOTS, C_SLOTS};
+    const size_t most[OPERANDS] = {wi_smaller(down, MOST_SLOTS), B_SLOTS, C_SLOTS};
     weft_status status = WEFT_OK;
     for (int k = C; k >= A; k--)
         for (size_t q = 0; q < most[k] && !x->of[k].on_device && status == WEFT_OK; q++) {

@@ -2,6 +2,7 @@
 /* gemv on a GPU: the matrix is read once, 16 bytes a thread along its columns, several loads in
  * flight. Blocks share the results among them and, where those are few, the terms of their sums
  * too: slices, which a second kernel adds up. How sums are cut depends on the shape alone. */
+#include "core/smaller.h"
 #include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/warp.cuh"
@@ -233,10 +234,6 @@ __global__ void __launch_bounds__(sum_threads) add_slices(wi_gemv_params<T> p, s
 
 /* ---- launches ---- */
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static const char partial_sums = 0; /* its address is the key of their scratch memory */
 
 template <class T, int parts>
@@ -258,8 +255,9 @@ template <class T, class Run>
 static weft_status run_slices(weft_context *ctx, wi_gemv_params<T> p, size_t tiles, size_t unit,
                               Run run) {
     using Sum = typename wi_gemv_params<T>::Sum;
-    const size_t wanted =
-        tiles < wi_gemv_wanted_blocks / 2 ? least(wi_gemv_wanted_blocks / tiles, most_slices) : 1;
+    const size_t wanted = tiles < wi_gemv_wanted_blocks / 2
+                              ? wi_smaller(wi_gemv_wanted_blocks / tiles, most_slices)
+                              : 1;
     p.slice = wi_gemm_pieces(wi_gemm_pieces(p.terms, wanted), unit) * unit;
     const size_t slices = wi_gemm_pieces(p.terms, p.slice);
     if (slices == 1)
@@ -289,7 +287,7 @@ static weft_status launch_along(weft_context *ctx, const wi_gemv_params<T> &para
 template <class T, class Shape>
 static int steps_of(const wi_gemv_params<T> &p) {
     const size_t bytes = (size_t)Shape::reach * p.rows * sizeof(T);
-    size_t steps = least(wi_gemm_pieces(block_bytes, bytes), most_steps);
+    size_t steps = wi_smaller(wi_gemm_pieces(block_bytes, bytes), most_steps);
     while (steps > 1 && p.columns / (Shape::reach * steps) < wi_gemv_wanted_blocks / 4)
         steps /= 2;
     return (int)steps;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#include "core/smaller.h"
 #include "cpu/team.h"
 #include "gemm/gemm_simd.h"
 #include "gemm/syrk.h"
@@ -33,10 +34,6 @@ typedef struct plan {
     atomic_size_t next;
 } plan;
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t round_up(size_t x, size_t unit) {
     return (x + unit - 1) / unit * unit;
 }
@@ -56,7 +53,7 @@ static void pack_pieces(void *user, int rank, int size) {
     (void)size;
     for (size_t i; (i = PIECE_ROWS * atomic_fetch_add(&w->next, 1)) < w->g->n;) {
         const wi_gemm_side side = side_at(w, i);
-        w->kernel->pack_a(&side, least(PIECE_ROWS, w->g->n - i), w->k,
+        w->kernel->pack_a(&side, wi_smaller(PIECE_ROWS, w->g->n - i), w->k,
                           w->rows + i * w->k * w->width);
     }
 }
@@ -110,12 +107,12 @@ static void multiply_square(const plan *w, size_t j, size_t n, const char *colum
 }
 
 static void do_strip(const plan *w, size_t j, char *own) {
-    const size_t end = least(j + w->strip, w->g->n);
+    const size_t end = wi_smaller(j + w->strip, w->g->n);
     const wi_gemm_side side = side_at(w, j);
     char *const columns = own + MOST_SIDE * MOST_SIDE * w->width;
     w->kernel->pack_b(&side, end - j, w->k, columns);
     for (size_t s = j; s < end; s += w->side) {
-        const size_t n = least(w->side, end - s);
+        const size_t n = wi_smaller(w->side, end - s);
         const char *const some = columns + (s - j) * w->k * w->width;
         multiply_square(w, s, n, some, own);
         if (w->g->upper)
@@ -143,19 +140,19 @@ static void do_strips(void *user, int rank, int size) {
 static int team_of(const weft_context *ctx, const wi_syrk_args *g) {
     const double products = (double)g->n * (double)g->n / 2 * (double)g->k;
     const double worthwhile = products / WORTHWHILE_PRODUCTS;
-    const size_t most = least((g->n + MOST_SIDE - 1) / MOST_SIDE, (size_t)ctx->threads);
+    const size_t most = wi_smaller((g->n + MOST_SIDE - 1) / MOST_SIDE, (size_t)ctx->threads);
     return worthwhile < 2 ? 1 : worthwhile < (double)most ? (int)worthwhile : (int)most;
 }
 
 /* Of k > 0. */
 static plan plan_of(const weft_context *ctx, const wi_syrk_args *g) {
     const wi_gemm_kernel *const kernel = &WI_OF_ISA(wi_cpu_isa(), wi_gemm_simd)->kernel[g->type];
-    const size_t width = weft_type_size(g->type), line = least(g->k, kernel->depth) * width;
+    const size_t width = weft_type_size(g->type), line = wi_smaller(g->k, kernel->depth) * width;
     plan w = {.g = g, .kernel = kernel, .width = width, .team = team_of(ctx, g)};
     const size_t shares = w.team > 1 ? (size_t)w.team * STRIPS_A_THREAD : 1;
     w.side = kernel->rows % kernel->columns ? 2 * kernel->rows : kernel->rows;
     const size_t some = round_up((g->n + shares - 1) / shares, w.side);
-    w.strip = least(some, STRIP_BYTES / line / w.side * w.side);
+    w.strip = wi_smaller(some, STRIP_BYTES / line / w.side * w.side);
     w.rows_bytes = round_up(round_up(g->n, kernel->rows) * line, ALIGNMENT);
     w.each = MOST_SIDE * MOST_SIDE * width + round_up(w.strip * line, ALIGNMENT);
     return w;
@@ -180,7 +177,7 @@ void wi_syrk_packed_in(const weft_context *ctx, const wi_syrk_args *g, void *mem
     w.rows = memory;
     w.own = w.rows + w.rows_bytes;
     for (; w.p < g->k; w.p += w.kernel->depth) {
-        w.k = least(w.kernel->depth, g->k - w.p);
+        w.k = wi_smaller(w.kernel->depth, g->k - w.p);
         atomic_store(&w.next, 0);
         wi_team_run(ctx, w.team, pack_pieces, &w);
         atomic_store(&w.next, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One block on the diagonal: it is packed once, and threads take panels of columns of X. */
 #include "gemm/triangle_cpu.h"
+#include "core/smaller.h"
 
 #include <stdatomic.h>
 
@@ -26,10 +27,6 @@ typedef struct work {
     atomic_size_t next;
 } work;
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static void pack(work *w) {
     const wi_triangle *const t = w->t;
     const ptrdiff_t first = (ptrdiff_t)w->rows.first * (t->t_row + t->t_column);
@@ -49,7 +46,7 @@ static void do_panel(const work *w, size_t j, void *panel) {
     const ptrdiff_t corner = (ptrdiff_t)w->rows.first * t->x_row + (ptrdiff_t)j * t->x_column;
     const wi_triangle_panel place = {
         .order = w->rows.count,
-        .count = least(kernel->columns, t->count - j),
+        .count = wi_smaller(kernel->columns, t->count - j),
         .x = (char *)t->x + corner * (ptrdiff_t)weft_type_size(t->type),
         .x_row = t->x_row,
         .x_column = t->x_column,
@@ -71,7 +68,7 @@ static void do_turns(void *user, int rank, int size) {
     (void)size;
     const size_t columns = w->kernel->columns, each = PANELS_A_TURN * columns;
     for (size_t turn; (turn = atomic_fetch_add(&w->next, 1)) < w->turns;) {
-        const size_t end = least((turn + 1) * each, w->t->count);
+        const size_t end = wi_smaller((turn + 1) * each, w->t->count);
         for (size_t j = turn * each; j < end; j += columns)
             do_panel(w, j, panel);
     }
@@ -91,7 +88,7 @@ void wi_triangle_do_block(const wi_triangle_run *r, wi_rows_part rows, wi_triang
     w.turns = (t->count + each - 1) / each;
     const double products = (double)rows.count * (double)rows.count / 2 * (double)t->count;
     const double worthwhile = products / WORTHWHILE_PRODUCTS;
-    const size_t most = least(w.turns, (size_t)r->ctx->threads);
+    const size_t most = wi_smaller(w.turns, (size_t)r->ctx->threads);
     const int team = worthwhile < 2 ? 1 : worthwhile < (double)most ? (int)worthwhile : (int)most;
     wi_team_run(r->ctx, team, do_turns, &w);
 }

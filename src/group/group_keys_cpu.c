@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/smaller.h"
 #include "cpu/stream.h"
 #include "cpu/team.h"
 #include "group/group_simd.h"
@@ -85,10 +86,6 @@ typedef struct worker {
     size_t open;      /* the last of them at this element */
 } worker;
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t whole_lines(size_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
@@ -109,7 +106,7 @@ static void mark_one_by_one(const plan *p, size_t first, size_t n, uint64_t *mar
 /* Vectors compare all but the first word of marks of the first block: its first key has none before
  * it. */
 static void mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
-    const size_t alone = p->word < 0 ? n : first == 0 ? least(n, 64) : 0;
+    const size_t alone = p->word < 0 ? n : first == 0 ? wi_smaller(n, 64) : 0;
     if (alone > 0)
         mark_one_by_one(p, first, alone, marks);
     if (alone < n)
@@ -182,11 +179,11 @@ static void mark_block(worker *w) {
     if (m->b >= p->blocks)
         return;
     m->first = m->b * p->block;
-    m->n = least(p->k->n - m->first, p->block);
+    m->n = wi_smaller(p->k->n - m->first, p->block);
     for (size_t t = 0; t < m->n; t += STEP) {
         if (w->ahead + 1 < p->blocks)
             fetch_share(w, t, STEP);
-        mark(p, m->first + t, least(m->n - t, STEP), m->marks + t / 64);
+        mark(p, m->first + t, wi_smaller(m->n - t, STEP), m->marks + t / 64);
     }
     m->heads = count_marks(m->marks, m->n);
     if (p->k->keys_out)
@@ -226,7 +223,7 @@ static size_t end_behind(const plan *p, size_t b) {
         return p->k->n;
     const size_t first = (b + 1) * p->block;
     return heads_of(p, b + 1) > 0 ? first + p->notes[b + 1].first
-                                  : least(first + p->block, p->k->n);
+                                  : wi_smaller(first + p->block, p->k->n);
 }
 
 /* ---- the elements of a block ---- */
@@ -263,7 +260,7 @@ static void reduce_whole_runs(worker *w) {
     size_t from = 0, done = w->kept;
     bool is_open = false;
     for (size_t t = 0; t < m->n; t += TILE) {
-        const size_t n = least(m->n - t, TILE);
+        const size_t n = wi_smaller(m->n - t, TILE);
         const size_t heads = count_marks(m->marks + t / 64, n);
         if (heads == 0)
             continue;
@@ -289,7 +286,7 @@ static void reduce_whole_runs(worker *w) {
 }
 
 static void reduce_piece(const column *c, size_t at, size_t end, wi_group_state *state) {
-    c->loops->piece(&c->run, at, least(end - at, WI_GROUP_PIECE), state);
+    c->loops->piece(&c->run, at, wi_smaller(end - at, WI_GROUP_PIECE), state);
 }
 
 /* The pieces, which begin in the block, of the run that is open where it begins. */
@@ -409,7 +406,7 @@ static plan make_plan(const wi_group_keys_args *k) {
     const size_t width = k->width;
     if (width <= 8 && (width & (width - 1)) == 0 && (uintptr_t)k->keys % width == 0)
         p.word = __builtin_ctzll(width);
-    p.block = least((k->n + STEP - 1) / STEP * STEP, BLOCK);
+    p.block = wi_smaller((k->n + STEP - 1) / STEP * STEP, BLOCK);
     p.blocks = (k->n - 1) / p.block + 1;
     p.streams = k->n * (k->keys_out ? width : 4) >= STREAM_BYTES;
     for (size_t c = 0; c < k->columns; c++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Panels of a host matrix on their way to a GPU and back, and triangular systems with them. */
+#include "core/smaller.h"
 #include "lu/host_panels.cuh"
 
 #include "core/call.h"
@@ -20,10 +21,6 @@ enum {
     ROOM = 7,
     OF = 8 /* of the device's memory that matrices may take */
 };
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 static size_t device_bytes(void) {
     size_t left = 0, all = 0;
@@ -131,7 +128,7 @@ weft_status wi_panel_subtract(const wi_panels *w, const wi_panel_product *p, siz
 }
 
 wi_panel wi_panel_at(const wi_panels *w, size_t first, size_t end, size_t top) {
-    return {first, least(w->wide, end - first), top, w->s->m - top};
+    return {first, wi_smaller(w->wide, end - first), top, w->s->m - top};
 }
 
 /* ---- memory ---- */
@@ -147,7 +144,7 @@ static weft_status take(const wi_panels *w, char **p, size_t bytes) {
 static void choose_width(wi_panels *w) {
     const size_t column = PANELS * w->s->m * w->width;
     const size_t wide = wi_panels_memory() / SHARE / column / STEP * STEP;
-    w->wide = least(wide > (size_t)STEP ? wide : (size_t)STEP, w->s->n);
+    w->wide = wi_smaller(wide > (size_t)STEP ? wide : (size_t)STEP, w->s->n);
 }
 
 weft_status wi_panels_open(wi_panels *w, weft_context *ctx, const wi_host_matrix *s, size_t words) {

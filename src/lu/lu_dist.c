@@ -3,6 +3,7 @@
  * on one place; its multipliers and the numbers of its pivots go to all ranks, and each eliminates
  * in its own columns. */
 #include "lu/lu_dist.h"
+#include "core/smaller.h"
 
 #include <string.h>
 
@@ -21,10 +22,6 @@ typedef struct work {
     int64_t *host; /* a copy */
 } work;
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* ---- blocks and messages ---- */
 
 /* Block k: rows first ... m - 1 of its columns. A message about it has its multipliers, `pivots`
@@ -37,8 +34,8 @@ typedef struct block {
 static block block_at(const work *w, size_t k) {
     block b = {.first = k * w->c.block};
     b.rows = w->c.given.m - b.first;
-    b.columns = least(w->c.block, w->c.all - b.first);
-    b.pivots = least(b.rows, b.columns);
+    b.columns = wi_smaller(w->c.block, w->c.all - b.first);
+    b.pivots = wi_smaller(b.rows, b.columns);
     b.pitch = wi_cyclic_pitch(b.rows);
     return b;
 }
@@ -211,7 +208,7 @@ static void join_tails(work *w, int64_t *words) {
 
 static weft_status give_pivots(work *w) {
     weft_context *const ctx = w->c.ctx, *const child = ctx->child;
-    const size_t count = least(w->c.given.m, w->c.all);
+    const size_t count = wi_smaller(w->c.given.m, w->c.all);
     const size_t bytes = tail_at(w, w->sweep.blocks) * sizeof *w->host;
     weft_status status = wi_local(ctx, weft_copy(child, w->host, w->tails, bytes));
     if (status != WEFT_OK)
@@ -227,7 +224,7 @@ static weft_status give_pivots(work *w) {
 static weft_status check_pivot(const work *w) {
     weft_context *const ctx = w->c.ctx;
     const wi_lu_args *const args = &w->call->args;
-    const size_t count = least(w->c.given.m, w->c.all), width = width_of(w);
+    const size_t count = wi_smaller(w->c.given.m, w->c.all), width = width_of(w);
     const size_t lines = w->call->by_rows ? args->m : args->n;
     const size_t length = w->call->by_rows ? args->n : args->m;
     const weft_status status = wi_check_array(ctx, name, "pivot", args->pivot, count, WEFT_I64);
@@ -247,7 +244,7 @@ static weft_status take(work *w, size_t columns, bool ahead) {
     w->sweep = (wi_sweep){.c = &w->c,
                           .steps = &steps,
                           .user = w,
-                          .blocks = (least(w->c.given.m, w->c.all) + columns - 1) / columns,
+                          .blocks = (wi_smaller(w->c.given.m, w->c.all) + columns - 1) / columns,
                           .ahead = ahead};
     const size_t words = tail_at(w, w->sweep.blocks);
     if (status == WEFT_OK)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/smaller.h"
 #include "testing.h"
 
 enum {
@@ -35,10 +36,6 @@ static inline long double *table_of(size_t rows, size_t columns) {
     return x;
 }
 
-static inline size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* Takes X to X - 2 v v' X / v' v, v being random: rounds off, but keeps singular values. */
 static inline void reflect_rows(test_random *r, size_t rows, size_t columns, long double *x) {
     long double *const v = table_of(rows, 1), size = 0;
@@ -65,7 +62,7 @@ static inline void turn(size_t rows, size_t columns, const long double *x, long 
 /* Singular values from 1 down to `last`. */
 static inline void fill_graded(test_random *r, size_t m, size_t n, long double last,
                                long double *x) {
-    const size_t steps = least(m, n);
+    const size_t steps = wi_smaller(m, n);
     long double *const y = table_of(n, m);
     for (size_t k = 0; k < steps; k++)
         x[k * n + k] = powl(last, steps > 1 ? (long double)k / (long double)(steps - 1) : 0);
@@ -90,9 +87,9 @@ static inline bool is_zero(kind k, size_t m, size_t n, size_t i, size_t j) {
     case FIRST_COLUMN_ZERO:
         return j == 0;
     case LAST_COLUMN_ZERO:
-        return j == least(m, n) - 1;
+        return j == wi_smaller(m, n) - 1;
     case LAST_COLUMNS_ZERO:
-        return j >= least(m, n) / 2;
+        return j >= wi_smaller(m, n) / 2;
     default:
         return false;
     }
@@ -117,7 +114,7 @@ static inline void fill_kind(test_random *r, kind k, weft_type type, size_t m, s
 
 /* The first column whose pivot is 0; `steps` if none is. */
 static inline size_t zero_column(kind k, size_t m, size_t n) {
-    const size_t steps = least(m, n);
+    const size_t steps = wi_smaller(m, n);
     if (steps == 0)
         return steps;
     return k == FIRST_COLUMN_ZERO   ? 0

@@ -5,6 +5,7 @@
  * panels that are done at the end. */
 #include <stdatomic.h>
 
+#include "core/smaller.h"
 #include "cpu/team.h"
 #include "gemm/gemm_simd.h"
 #include "lu/lu_cpu.h"
@@ -28,10 +29,6 @@ typedef struct step {
     atomic_size_t count;
 } step;
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t most(size_t a, size_t b) {
     return a > b ? a : b;
 }
@@ -41,7 +38,7 @@ static size_t round_up(size_t x, size_t unit) {
 }
 
 static size_t steps_of(const wi_lu_args *g) {
-    return least(g->m, g->n);
+    return wi_smaller(g->m, g->n);
 }
 
 /* ---- one step ---- */
@@ -54,7 +51,8 @@ static void pack_pieces(void *user, int rank, int size) {
     (void)size;
     for (size_t i; (i = PIECE * atomic_fetch_add(&s->count, 1)) < rows;) {
         const wi_gemm_side side = {wi_lu_at(g, below + i, s->done.first), g->lda, false};
-        s->kernel->pack_a(&side, least(PIECE, rows - i), PANEL, s->packed + i * PANEL * s->width);
+        s->kernel->pack_a(&side, wi_smaller(PIECE, rows - i), PANEL,
+                          s->packed + i * PANEL * s->width);
     }
 }
 
@@ -82,7 +80,7 @@ static void take_strip(const step *s, const wi_lu_work *own, wi_lu_columns c, ch
 
 static void take_all(const step *s, const wi_lu_work *own, wi_lu_columns c, char *strip) {
     for (size_t j = 0; j < c.count; j += STRIP) {
-        const wi_lu_columns some = {c.first + j, least(STRIP, c.count - j)};
+        const wi_lu_columns some = {c.first + j, wi_smaller(STRIP, c.count - j)};
         take_strip(s, own, some, strip);
     }
 }
@@ -101,7 +99,7 @@ static void do_tasks(void *user, int rank, int size) {
             continue;
         }
         const size_t j = (task - 1) * STRIP;
-        const wi_lu_columns c = {s->rest.first + j, least(STRIP, s->rest.count - j)};
+        const wi_lu_columns c = {s->rest.first + j, wi_smaller(STRIP, s->rest.count - j)};
         take_strip(s, &own, c, strip);
     }
 }
@@ -130,7 +128,7 @@ static step step_of(const wi_lu_work *w) {
               .width = width};
     s.alone.threads = 1;
     const wi_lu_work own = {&s.alone, g, w->eliminate, NULL};
-    const wi_lu_columns first = {0, PANEL}, strip = {PANEL, least(STRIP, rest)};
+    const wi_lu_columns first = {0, PANEL}, strip = {PANEL, wi_smaller(STRIP, rest)};
     const wi_triangle_args triangle = wi_lu_triangle_of(&own, first, strip);
     s.strip_bytes = STRIP * PANEL * width;
     s.each = round_up(s.strip_bytes + most(wi_trsm_packed_bytes(&s.alone, &triangle),
@@ -153,7 +151,7 @@ static wi_lu_columns tail_of(const wi_lu_args *g, wi_lu_columns done) {
 
 static size_t bytes_of_all(const wi_lu_work *w) {
     const wi_lu_args *const g = w->g;
-    wi_lu_columns done = {0, least(PANEL, steps_of(g))};
+    wi_lu_columns done = {0, wi_smaller(PANEL, steps_of(g))};
     size_t bytes = wi_lu_bytes_of_halves(w, done);
     if (goes_on(g, 0)) {
         const step s = step_of(w);
@@ -184,7 +182,7 @@ static wi_lu_columns do_steps(const wi_lu_work *w) {
 
 static void do_all(const wi_lu_work *w) {
     const wi_lu_args *const g = w->g;
-    wi_lu_columns done = {0, least(PANEL, steps_of(g))};
+    wi_lu_columns done = {0, wi_smaller(PANEL, steps_of(g))};
     wi_lu_halve(w, done);
     if (goes_on(g, 0))
         done = do_steps(w);

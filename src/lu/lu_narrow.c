@@ -3,6 +3,7 @@
  * tf32, bf16 or f16. Numbers of L are at most 1, and those of U and of Cholesky's L are scaled by a
  * power of two so that A's largest would be about 1: f16 then leaves room for a growth of 2^16. */
 #include "lu/lu_narrow.h"
+#include "core/smaller.h"
 
 #include <math.h>
 
@@ -29,10 +30,6 @@ typedef struct narrow_work {
     uint16_t *left, *right;
     size_t left_ld, right_ld;
 } narrow_work;
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 static float *at(const narrow_work *w, size_t i, size_t j) {
     return w->a + i + j * w->lda;
@@ -210,7 +207,7 @@ static weft_status count_pivots(const narrow_work *w, int64_t *pivot, size_t ste
 }
 
 weft_status wi_lu_factor_narrow(weft_context *ctx, const wi_lu_args *args, const wi_narrow *how) {
-    const size_t steps = least(args->m, args->n);
+    const size_t steps = wi_smaller(args->m, args->n);
     narrow_work w = {.ctx = ctx,
                      .how = how,
                      .a = args->a,
@@ -220,7 +217,7 @@ weft_status wi_lu_factor_narrow(weft_context *ctx, const wi_lu_args *args, const
     int64_t words[WI_LU_WORDS] = {WI_LU_NONE, WI_LU_NONE};
     weft_status status = open_work(&w);
     for (size_t k = 0; k < steps && !ended(words, false) && status == WEFT_OK; k += WIDE) {
-        const size_t wide = least(WIDE, steps - k);
+        const size_t wide = wi_smaller(WIDE, steps - k);
         status = factor_panel(&w, args, k, wide, words);
         if (status == WEFT_OK)
             status = take_effect(&w, args, k, wide);
@@ -259,7 +256,7 @@ static weft_status factor_columns(const narrow_work *w, const wi_cholesky_args *
  * by products from what is below. */
 static weft_status take_columns(const narrow_work *w, size_t n, size_t k, size_t wide, size_t j) {
     const int power = -(w->how->power / 2);
-    const size_t columns = least(WIDE, n - j), below = j + columns;
+    const size_t columns = wi_smaller(WIDE, n - j), below = j + columns;
     const wi_syrk_args triangle = {.type = WEFT_F32,
                                    .n = columns,
                                    .k = wide,
@@ -284,7 +281,7 @@ weft_status wi_cholesky_factor_narrow(weft_context *ctx, const wi_cholesky_args 
     int64_t words[WI_LU_WORDS] = {WI_LU_NONE, WI_LU_NONE};
     weft_status status = open_work(&w);
     for (size_t k = 0; k < n && !ended(words, true) && status == WEFT_OK; k += WIDE) {
-        const size_t wide = least(WIDE, n - k);
+        const size_t wide = wi_smaller(WIDE, n - k);
         status = factor_columns(&w, args, k, wide, words);
         for (size_t j = k + wide; j < n && !ended(words, true) && status == WEFT_OK; j += WIDE)
             status = take_columns(&w, n, k, wide, j);

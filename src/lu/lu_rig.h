@@ -112,7 +112,7 @@ static inline product product_at(size_t n, const long double *f, size_t i, size_
 /* P A = L U, element by element within rounding and by LAPACK's ratio; a is changed. */
 static inline void check_factors(weft_type type, size_t m, size_t n, long double *a,
                                  const long double *f, const int64_t *pivot, const char *what) {
-    const size_t steps = least(m, n);
+    const size_t steps = wi_smaller(m, n);
     const long double u = test_roundoff(type), norm = norm_of(m, n, a);
     long double *const rest = table_of(m, n);
     check_pivots(m, steps, pivot, what);
@@ -120,7 +120,7 @@ static inline void check_factors(weft_type type, size_t m, size_t n, long double
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
             const product p = product_at(n, f, i, j, steps);
-            const long double terms = (long double)least(i, j) + 4;
+            const long double terms = (long double)wi_smaller(i, j) + 4;
             const long double within = 2 * terms * (u * p.size + test_half_tiny(type));
             rest[i * n + j] = p.sum - a[i * n + j];
             if (!(fabsl(rest[i * n + j]) <= within))

@@ -10,6 +10,7 @@
  * With panels of w columns about m n^2 / (3 w) elements of L travel while 2/3 m n^2 multiply-adds
  * are done: 2 w for each element, so that with w in the thousands, as a GPU of many gigabytes has
  * room for, travel is the lesser part though nothing is done meanwhile. */
+#include "core/smaller.h"
 #include "lu/lu_streamed.h"
 
 #include "core/gpu.h"
@@ -25,12 +26,8 @@ struct stream : wi_panels {
     int64_t *found;  /* WI_LU_WORDS words there */
 };
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t steps_of(const stream *w) {
-    return least(w->s->m, w->s->n);
+    return wi_smaller(w->s->m, w->s->n);
 }
 
 /* The effect of one panel of L on `count` columns of m rows: exchanges, a triangle, a product. */
@@ -76,7 +73,7 @@ static weft_status make_panel(const stream *w, size_t first, int64_t *words) {
     const size_t steps = steps_of(w);
     const wi_panel p = wi_panel_at(w, first, w->s->n, 0);
     weft_status status = wi_panel_move(w, p, w->panel, false);
-    for (size_t k = 0; k < least(first, steps) && status == WEFT_OK; k += w->wide) {
+    for (size_t k = 0; k < wi_smaller(first, steps) && status == WEFT_OK; k += w->wide) {
         const wi_panel l = wi_panel_at(w, k, steps, k);
         status = wi_panel_move(w, l, w->other, false);
         if (status == WEFT_OK)
@@ -95,14 +92,16 @@ static weft_status finish_panel(const stream *w, size_t first) {
     const wi_panel p = wi_panel_at(w, first, steps, later);
     weft_status status = wi_panel_move(w, p, w->panel, false);
     for (size_t k = later; k < steps && status == WEFT_OK; k += w->wide)
-        status = wi_lu_swap_rows(w->ctx, w->s->type, p.count, wi_panel_row(w, w->panel, k - later),
-                                 w->s->m - later, least(w->wide, steps - k), w->pivots + k, true);
+        status =
+            wi_lu_swap_rows(w->ctx, w->s->type, p.count, wi_panel_row(w, w->panel, k - later),
+                            w->s->m - later, wi_smaller(w->wide, steps - k), w->pivots + k, true);
     return status == WEFT_OK ? wi_panel_move(w, p, w->panel, true) : status;
 }
 
 static weft_status open_stream(stream *w, weft_context *ctx, const wi_host_matrix *s) {
     *w = {};
-    const weft_status status = wi_panels_open(w, ctx, s, (WI_LU_WORDS + least(s->m, s->n)) * WORD);
+    const weft_status status =
+        wi_panels_open(w, ctx, s, (WI_LU_WORDS + wi_smaller(s->m, s->n)) * WORD);
     w->found = (int64_t *)(void *)w->words;
     w->pivots = w->found + WI_LU_WORDS;
     return status;

@@ -44,7 +44,7 @@ static problem draw(rig *r, const size_t shape[2]) {
 }
 
 static weft_status factor(rig *r, const problem *p) {
-    const size_t width = test_size_of(p->a.type), steps = least(p->a.rows, p->a.columns);
+    const size_t width = test_size_of(p->a.type), steps = wi_smaller(p->a.rows, p->a.columns);
     test_buffer *const a = rig_buffer(r, p->device, A), *const b = rig_buffer(r, p->device, PIVOT);
     test_buffer_load(a, r->source[A], bytes_of(&p->a), p->a.offset * width);
     test_buffer_poison(b, steps * sizeof(int64_t), p->a.offset * sizeof(int64_t));

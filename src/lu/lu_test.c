@@ -46,7 +46,7 @@ static void describe(const weft_context *ctx, problem *p, int number) {
 /* The factors, and the pivots in *pivot; the caller frees both. NULL: the rung does not fit. */
 static long double *factor(rig *r, const problem *p, const long double *table, weft_status *status,
                            int64_t **pivot) {
-    const size_t steps = least(p->a.rows, p->a.columns), width = test_size_of(p->a.type);
+    const size_t steps = wi_smaller(p->a.rows, p->a.columns), width = test_size_of(p->a.type);
     test_buffer *const a = rig_buffer(r, p->device, A), *const b = rig_buffer(r, p->device, PIVOT);
     stored(&p->a, table, r->source[A]);
     test_buffer_load(a, r->source[A], bytes_of(&p->a), p->a.offset * width);
@@ -91,7 +91,7 @@ static void run_kind(rig *r, problem *p, kind k) {
     long double *const f = factor(r, p, table, &status, &pivot);
     if (f) {
         long double *const rounded = widened(&p->a, r->source[A]);
-        check_status(r->ctx, p, status, zero < least(m, n) ? WEFT_ESINGULAR : WEFT_OK, zero);
+        check_status(r->ctx, p, status, zero < wi_smaller(m, n) ? WEFT_ESINGULAR : WEFT_OK, zero);
         check_factors(p->a.type, m, n, rounded, f, pivot, p->what);
         free(rounded);
     }
@@ -159,7 +159,7 @@ static long double *exact_factors(test_random *r, size_t m, size_t n) {
 /* A = P' L U for exchanges that are drawn. */
 static long double *exact_matrix(test_random *r, size_t m, size_t n, const long double *f,
                                  int64_t *pivot) {
-    const size_t steps = least(m, n);
+    const size_t steps = wi_smaller(m, n);
     long double *const a = table_of(m, n);
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
@@ -177,7 +177,7 @@ static long double *exact_matrix(test_random *r, size_t m, size_t n, const long 
 }
 
 static void run_exact(rig *r, problem *p) {
-    const size_t m = p->a.rows, n = p->a.columns, steps = least(m, n);
+    const size_t m = p->a.rows, n = p->a.columns, steps = wi_smaller(m, n);
     int64_t *const right = calloc(steps + 1, sizeof *right), *pivot;
     assert_non_null(right);
     long double *const expected = exact_factors(&r->random, m, n);
@@ -327,7 +327,7 @@ static void multiply_factors(const double *f, long double *x, long double *y) {
         y[i] = size;
     }
     for (size_t i = ROWS; i-- > 0;) {
-        const size_t end = least(i, COLUMNS);
+        const size_t end = wi_smaller(i, COLUMNS);
         long double sum = i < COLUMNS ? x[i] : 0, size = i < COLUMNS ? y[i] : 0;
         for (size_t k = 0; k < end; k++) {
             sum += f[i + k * ROWS] * x[k];

@@ -3,6 +3,7 @@
  * threads share them. */
 #include <math.h>
 
+#include "core/smaller.h"
 #include "cpu/team.h"
 #include "solve/solve_exact.h"
 #include "solve/solve_grid.h"
@@ -20,10 +21,6 @@ static void set_value(weft_type type, void *p, size_t at, double x) {
         ((double *)p)[at] = x;
     else
         ((float *)p)[at] = (float)x;
-}
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
 }
 
 /* ---- the range of rows, and entries that are not finite ---- */
@@ -61,7 +58,7 @@ static void share_ranges(void *user, int rank, int size) {
     const size_t strips = (w->g->rows + STRIP - 1) / STRIP;
     const size_t end = wi_team_share(strips, rank + 1, size);
     for (size_t k = wi_team_share(strips, rank, size); k < end; k++)
-        range_of_strip(w, k * STRIP, least((k + 1) * STRIP, w->g->rows));
+        range_of_strip(w, k * STRIP, wi_smaller((k + 1) * STRIP, w->g->rows));
 }
 
 static int team_of(const weft_context *ctx, const wi_grid *g, size_t pieces) {
@@ -97,7 +94,8 @@ typedef struct copy_work {
 /* Reads along the lines in memory, whichever they are. */
 static void copy_tile(const copy_work *w, size_t row, size_t column) {
     const wi_grid *const g = w->g;
-    const size_t rows = least(TILE, g->rows - row), columns = least(TILE, g->columns - column);
+    const size_t rows = wi_smaller(TILE, g->rows - row),
+                 columns = wi_smaller(TILE, g->columns - column);
     const bool by_columns = g->down == 1;
     for (size_t u = 0; u < (by_columns ? columns : rows); u++)
         for (size_t v = 0; v < (by_columns ? rows : columns); v++) {
@@ -161,8 +159,8 @@ static void strip_down(const strip *s, const wi_grid *g) {
         /* rows i with an element in column j; that of a half is one range */
         if (g->half == WI_HALF_LOWER || g->half == WI_HALF_BELOW)
             i = i > j + (g->half == WI_HALF_BELOW) ? i : j + (g->half == WI_HALF_BELOW);
-        const size_t stop = g->half == WI_HALF_UPPER   ? least(end, j + 1)
-                            : g->half == WI_HALF_ABOVE ? least(end, j)
+        const size_t stop = g->half == WI_HALF_UPPER   ? wi_smaller(end, j + 1)
+                            : g->half == WI_HALF_ABOVE ? wi_smaller(end, j)
                                                        : end;
         if (i >= stop)
             continue;
@@ -195,7 +193,7 @@ static void strip_along(const strip *s, const wi_grid *g) {
         const size_t i = s->first + row, end = wi_half_end(g->half, i, g->columns);
         wi_solve_sums lanes[AT_ONCE] = {{{0}, {0}, {0}}};
         for (size_t j = wi_half_begin(g->half, i); j < end; j += STRIP) {
-            const size_t some = least(STRIP, end - j);
+            const size_t some = wi_smaller(STRIP, end - j);
             const double *const a = elements(s, g, i, j, some, true, room);
             for (size_t r = 0; r < s->count; r++)
                 s->simd->along(some, a, s->p->x + j + (s->column + r) * g->columns, &lanes[r]);
@@ -244,9 +242,9 @@ static void share_product(void *user, int rank, int size) {
             do_strip(&(strip){.p = p,
                               .simd = WI_OF_ISA(wi_cpu_isa(), wi_solve_simd),
                               .first = k * STRIP,
-                              .rows = least(STRIP, p->g.rows - k * STRIP),
+                              .rows = wi_smaller(STRIP, p->g.rows - k * STRIP),
                               .column = column,
-                              .count = least(AT_ONCE, p->count - column),
+                              .count = wi_smaller(AT_ONCE, p->count - column),
                               .sums = &sums});
 }
 

@@ -2,6 +2,7 @@
 /* Systems over ranks, which have the columns of A. All factor and substitute together; vectors of
  * the group of right-hand sides that is worked on are the same on all ranks, in host memory, and so
  * are all decisions. What ranks add up is added in their order. */
+#include "core/smaller.h"
 #include "solve/solve_ranks.h"
 
 #include <math.h>
@@ -15,10 +16,6 @@ enum {
     X,
     EXACT_GROUP = 16 /* right-hand sides at a time with exact residuals, which take memory */
 };
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- memory ---- */
 
@@ -61,7 +58,7 @@ static void take_exact(wi_ranks *s, size_t numbers) {
 
 static void take_all(wi_ranks *s) {
     const size_t n = s->n, size = (size_t)s->ctx->comm->size;
-    const size_t group = least(s->most_group, s->all_rhs);
+    const size_t group = wi_smaller(s->most_group, s->all_rhs);
     const size_t block = n * (group > 0 ? group : 1) * sizeof(double);
     const wi_product p = wi_ranks_product(s, group > 0 ? group : 1);
     s->f = take(s, n * s->own * weft_type_size(s->type), false);
@@ -294,7 +291,7 @@ static weft_status solve_entered(wi_ranks *s) {
     if (status == WEFT_OK)
         status = measure_matrix(s);
     for (size_t k = 0; k < s->all_rhs && status == WEFT_OK; k += s->most_group) {
-        s->group = least(s->most_group, s->all_rhs - k);
+        s->group = wi_smaller(s->most_group, s->all_rhs - k);
         status = wi_ranks_solve_group(s, k);
     }
     if (status == WEFT_OK)

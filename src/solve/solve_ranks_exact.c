@@ -2,12 +2,9 @@
 /* Residuals over ranks that are correctly rounded. A rank with rows of op(A) has whole elements.
  * One with columns has a part of every element, as a cascade; all ranks get the cascades of all,
  * and join them in the same order. An element that these do not tell is added up as integers. */
+#include "core/smaller.h"
 #include "solve/solve_exact.h"
 #include "solve/solve_ranks.h"
-
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
 
 /* Own columns, or rows, of op(A) times z + z_low. */
 static wi_product product_of(wi_ranks *s) {
@@ -112,6 +109,6 @@ weft_status wi_ranks_exact_residual(wi_ranks *s) {
         status = s->ctx->comm->calls->all_gather(s->ctx, s->sums, s->all_sums, figures, WEFT_F64);
     const size_t untold = status == WEFT_OK ? join_sums(s) : 0;
     for (size_t k = 0; k < untold && status == WEFT_OK; k += WI_RANKS_WIDE)
-        status = add_wide(s, s->untold + k, least(WI_RANKS_WIDE, untold - k));
+        status = add_wide(s, s->untold + k, wi_smaller(WI_RANKS_WIDE, untold - k));
     return status;
 }

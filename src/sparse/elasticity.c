@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Linear elasticity with trilinear cubic elements, generated column by column. The coupling of two
  * nodes depends only on which corners of an element they are, so no assembly is needed. */
+#include "core/smaller.h"
 #include "sparse/generate.h"
 
 enum {
@@ -72,10 +73,6 @@ static size_t number_of(const cube *c, node p) {
     return p.x - 1 + c->n * (p.y + (c->n + 1) * p.z);
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t most(size_t a, size_t b) {
     return a > b ? a : b;
 }
@@ -84,7 +81,7 @@ static size_t most(size_t a, size_t b) {
  */
 static void common(const cube *c, size_t a, size_t b, size_t *first, size_t *end) {
     *first = most(most(a, b), 1) - 1;
-    *end = least(least(a, b) + 1, c->n);
+    *end = wi_smaller(wi_smaller(a, b) + 1, c->n);
 }
 
 /* Adds up the contributions of all elements that contain both nodes: force i at p caused by
@@ -112,9 +109,9 @@ static size_t elastic_column(const void *user, size_t column, int64_t *row, doub
     const node q = node_of(c, column / DOFS);
     size_t count = 0;
     node p;
-    for (p.z = q.z; p.z <= least(q.z + 1, c->n); p.z++) {
-        for (p.y = q.y ? q.y - 1 : 0; p.y <= least(q.y + 1, c->n); p.y++) {
-            for (p.x = most(q.x, 2) - 1; p.x <= least(q.x + 1, c->n); p.x++) {
+    for (p.z = q.z; p.z <= wi_smaller(q.z + 1, c->n); p.z++) {
+        for (p.y = q.y ? q.y - 1 : 0; p.y <= wi_smaller(q.y + 1, c->n); p.y++) {
+            for (p.x = most(q.x, 2) - 1; p.x <= wi_smaller(q.x + 1, c->n); p.x++) {
                 const size_t at = DOFS * number_of(c, p);
                 double sum[DOFS];
                 if (at + DOFS <= column)
