@@ -8,14 +8,15 @@
  *   T, Out, Sum          the types
  *   tile_m, tile_n       of C's tile
  *   slots                of the ring
- *   adders, warps        of a block; the copier comes after the adders, the others do nothing
+ *   adders, warps        of a block; the copier comes after the adders, then the carrier, if C is
+ *                        carried; the others do nothing
  *   copier_registers, adder_registers   of a thread of each
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
  *   rate                 of flops, beside that of multiply-adds of Sum
  *   any_share            may tiles be cut anywhere? gemm_deal.cuh
  *   may_turn_c           may C be stored by rows?
  *   read_bytes           of C that a thread reads at once, to add to them
- *   brings_c             does C's tile come to shared memory, if it is added to? gemm_old_tile.cuh
+ *   carries_c            does C come and go by shared memory? gemm_carried.cuh
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each
  *
@@ -29,9 +30,9 @@
 #include "cuda/boxes.cuh"
 #include "cuda/group.cuh"
 #include "cuda/warp.cuh"
+#include "gemm/gemm_carried.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_deal.cuh"
-#include "gemm/gemm_old_tile.cuh"
 #include "gemm/gemm_triangle.cuh"
 
 /* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
@@ -85,17 +86,17 @@ struct wi_gemm_boxed_block {
     using B = wi_gemm_panel<T, Shape::tile_n, b_by_k>;
     using Adder = typename Shape::template Adder<A, B>;
     using Triangle = wi_gemm_triangle<Shape>;
-    using Old = wi_gemm_old_tile<Shape>;
+    using Carried = wi_gemm_carried<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
     static constexpr int threads = 32 * Shape::warps;
     static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
 
     struct barriers {
         wi_barrier full[slots], empty[slots];
-        wi_barrier old_full, old_empty;
+        typename Carried::barriers of_c;
     };
     static constexpr size_t shared_bytes =
-        wi_box_align + (size_t)slots * slot_bytes + sizeof(barriers) + Old::bytes;
+        wi_box_align + (size_t)slots * slot_bytes + sizeof(barriers) + Carried::bytes;
 
     const Params &g;
     const wi_gemm_deal<Sum> &deal;
@@ -115,8 +116,7 @@ struct wi_gemm_boxed_block {
                 wi_barrier_init(&b.full[s], 1);
                 wi_barrier_init(&b.empty[s], Shape::adders);
             }
-            wi_barrier_init(&b.old_full, 1);
-            wi_barrier_init(&b.old_empty, Shape::adders);
+            carried().begin();
             wi_barrier_publish();
         }
         __syncthreads();
@@ -169,7 +169,7 @@ struct wi_gemm_boxed_block {
     __device__ void copy(const wi_boxes *from_a, const wi_boxes *from_b) const {
         turn t = {0, 1}; /* a slot that was never used is empty */
         each_item([&](const wi_gemm_item &item) {
-            if (g.beta != (Sum)0 && item.whole && !is_brought(item))
+            if (g.beta != (Sum)0 && item.whole && !is_carried(item))
                 fetch(item);
             if (wi_lane() == 0)
                 copy_item(item, from_a, from_b, t);
@@ -220,22 +220,22 @@ struct wi_gemm_boxed_block {
                item.column + Shape::tile_n <= g.n &&
                Triangle::has_all_of(item.row, item.column, deal.wanted);
     }
-    /* Is C's tile brought to shared memory? */
-    __device__ bool is_brought(const wi_gemm_item &item) const {
-        return Shape::brings_c && g.beta != (Sum)0 && item.whole && is_plain(item, g.c);
+    __device__ bool is_carried(const wi_gemm_item &item) const {
+        return Shape::carries_c && item.whole && is_plain(item, g.c);
     }
-    __device__ Old old_tile() const {
-        return {(char *)(&b + 1)};
+    __device__ Carried carried() const {
+        return {(char *)(&b + 1), b.of_c};
     }
-    /* The work of a warp of its own: brings C's tiles, each when the one before has been used. */
-    __device__ void bring() const {
-        uint32_t parity = 1;
+    /* The carrier's work, by its warp. */
+    __device__ void carry() const {
+        uint32_t parity = 0;
         each_item([&](const wi_gemm_item &item) {
-            if (!is_brought(item))
+            Out *const tile = g.c + item.row + item.column * g.ldc;
+            if (!is_carried(item))
                 return;
-            wi_barrier_wait(&b.old_empty, parity);
+            carried().load(tile, g.ldc, g.beta != (Sum)0);
+            carried().store(tile, g.ldc, parity);
             parity ^= 1;
-            old_tile().load(g.c + item.row + item.column * g.ldc, g.ldc, &b.old_full);
         });
     }
 
@@ -301,12 +301,11 @@ struct wi_gemm_boxed_block {
         return true;
     }
 
-    /* Stores all sums of an adder. What is to be added, read(row, column), is read several runs at
-     * a time, before any is written: for all the compiler knows, what one writes is what the next
-     * reads. With more at a time registers run out. */
-    template <class To, class Read>
-    __device__ void store_all(const Adder &sums, To *tile, size_t ldc, Sum alpha, Sum beta,
-                              const Read &read) const {
+    /* Stores all sums of an adder at place(row, column). What they are added to is read several
+     * runs at a time, before any is written: for all the compiler knows, what one writes is what
+     * the next reads. With more at a time registers run out. */
+    template <class To, class Place>
+    __device__ void store_at(const Adder &sums, Sum alpha, Sum beta, const Place &place) const {
         using run = wi_gemm_run<To, Adder::run>;
         using sum_run = wi_gemm_run<Sum, Adder::run>;
         constexpr int runs = Adder::count / Adder::run,
@@ -317,36 +316,29 @@ struct wi_gemm_boxed_block {
             int q = 0;
             sums.each([&](int i, int j, const sum_run &) {
                 if (q >= first && q < first + at_once && beta != (Sum)0)
-                    old[q - first] = *(const run *)read(i, j);
+                    old[q - first] = *(const run *)place(i, j);
                 q++;
             });
             q = 0;
             sums.each([&](int i, int j, const sum_run &x) {
                 if (q >= first && q < first + at_once)
-                    *(run *)(tile + (size_t)i + (size_t)j * ldc) =
-                        wi_gemm_updated(old[q - first], alpha, x, beta);
+                    *(run *)place(i, j) = wi_gemm_updated(old[q - first], alpha, x, beta);
                 q++;
             });
         }
     }
-    /* The same, reading C where it is stored. */
     template <class To>
     __device__ void store_all(const Adder &sums, To *tile, size_t ldc, Sum alpha, Sum beta) const {
-        store_all(sums, tile, ldc, alpha, beta,
-                  [&](int i, int j) { return tile + (size_t)i + (size_t)j * ldc; });
+        store_at<To>(sums, alpha, beta,
+                     [&](int i, int j) { return tile + (size_t)i + (size_t)j * ldc; });
     }
-    /* The same, reading what was brought. */
-    __device__ void store_brought(const wi_gemm_item &item, const Adder &sums,
-                                  uint32_t &parity) const {
-        const Old old = old_tile();
-        wi_barrier_wait(&b.old_full, parity);
+    /* In the carried tile, whose turns are counted by `parity`. */
+    __device__ void store_carried(const Adder &sums, uint32_t &parity) const {
+        const Carried tile = carried();
+        tile.take(parity);
         parity ^= 1;
-        store_all(sums, g.c + item.row + item.column * g.ldc, g.ldc, g.alpha, g.beta,
-                  [&](int i, int j) { return old.at(i, j); });
-        wi_bulk_fence();
-        __syncwarp();
-        if (wi_lane() == 0)
-            wi_barrier_arrive(&b.old_empty);
+        store_at<Out>(sums, g.alpha, g.beta, [&](int i, int j) { return tile.at(i, j); });
+        tile.give_back();
     }
 
     /* Stores an adder's sums in C: elements c and on. */
@@ -376,7 +368,7 @@ struct wi_gemm_boxed_block {
 
     __device__ void add(int adder) const {
         turn t = {0, 0};
-        uint32_t old_parity = 0;
+        uint32_t parity = 0;
         each_item([&](const wi_gemm_item &item) {
             Adder sums(adder);
             const size_t steps = wi_gemm_pieces(item.end - item.first, depth);
@@ -387,9 +379,9 @@ struct wi_gemm_boxed_block {
             }
             if (!item.whole && !join(item, adder, sums.sum))
                 return;
-            if constexpr (Shape::brings_c)
-                if (is_brought(item)) {
-                    store_brought(item, sums, old_parity);
+            if constexpr (Shape::carries_c)
+                if (is_carried(item)) {
+                    store_carried(sums, parity);
                     return;
                 }
             if constexpr (sizeof(Out) == 2)
@@ -416,8 +408,8 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
         wi_keep_registers<Shape::copier_registers>();
         if (warp == Shape::adders)
             block.copy(&from_a, &from_b);
-        else if (Shape::brings_c && warp == Shape::adders + 1)
-            block.bring();
+        else if (Shape::carries_c && warp == Shape::adders + 1)
+            block.carry();
     } else {
         wi_take_registers<Shape::adder_registers>();
         block.add(warp);
@@ -432,7 +424,7 @@ struct wi_gemm_boxed_shape {
     using Sum = Sum_;
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1;
-    static constexpr bool any_share = false, may_turn_c = false, brings_c = false;
+    static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };

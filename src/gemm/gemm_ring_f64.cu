@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f64 by a ring of boxes. The long and thin tiles are for a thin C; the square ones for a small C.
- * Where C is added to, large tiles have a shorter ring and room for what was in C. */
+ * Large tiles of C have room beside a short ring. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_doubles.cuh"
 
-using large = wi_gemm_doubles_shape<96, 128, 2, 4, 7, 180, false>;
-using adding = wi_gemm_doubles_shape<96, 128, 2, 4, 4, 180, false, true>;
+using large = wi_gemm_doubles_shape<96, 128, 2, 4, 4, 180, false, true>;
 using small = wi_gemm_doubles_shape<64, 128, 2, 4, 8, 158, true>;
 using square = wi_gemm_doubles_shape<64, 64, 2, 4, 12, 130, false>;
 using thin32 = wi_gemm_doubles_shape<128, 32, 4, 2, 10, 110, true>;
@@ -13,10 +12,7 @@ using thin16 = wi_gemm_doubles_shape<128, 16, 8, 1, 11, 60, true>;
 
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
-    if (g->beta != 0)
-        wi_gemm_consider<adding>(ctx, g, wi_gemm_boxed_by_layout<adding>, &best);
-    else
-        wi_gemm_consider<large>(ctx, g, wi_gemm_boxed_by_layout<large>, &best);
+    wi_gemm_consider<large>(ctx, g, wi_gemm_boxed_by_layout<large>, &best);
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
     if (g->wanted != WI_ALL)
         return best;
