@@ -408,8 +408,9 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
         wi_keep_registers<Shape::copier_registers>();
         if (warp == Shape::adders)
             block.copy(&from_a, &from_b);
-        else if (Shape::carries_c && warp == Shape::adders + 1)
-            block.carry();
+        if constexpr (Shape::carries_c)
+            if (warp == Shape::adders + 1)
+                block.carry();
     } else {
         wi_take_registers<Shape::adder_registers>();
         block.add(warp);

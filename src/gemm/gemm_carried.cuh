@@ -31,16 +31,16 @@ struct wi_gemm_carried {
     }
     /* By one thread, before any other uses the barriers. */
     __device__ void begin() const {
-        wi_barrier_init(&b.ready, 1);
+        wi_barrier_init(&b.ready, 32);
         wi_barrier_init(&b.done, Shape::adders);
     }
-    /* By the carrier: brings the tile, or makes room for one. */
+    /* By the carrier: brings the tile, or makes room for one. Each lane has columns of its own. */
     __device__ void load(const Out *tile, size_t ldc, bool is_added_to) const {
-        if (wi_lane() == 0 && is_added_to)
-            wi_barrier_arrive_expect(&b.ready, Shape::tile_n * line);
-        else if (wi_lane() == 0)
+        static_assert(Shape::tile_n % 32 == 0, "as many columns for each lane");
+        if (is_added_to)
+            wi_barrier_arrive_expect(&b.ready, Shape::tile_n / 32 * line);
+        else
             wi_barrier_arrive(&b.ready);
-        __syncwarp();
         for (int j = wi_lane(); is_added_to && j < Shape::tile_n; j += 32)
             wi_bulk_load(at(0, j), tile + (size_t)j * ldc, line, &b.ready);
     }
@@ -51,7 +51,6 @@ struct wi_gemm_carried {
             wi_bulk_store(tile + (size_t)j * ldc, at(0, j), line);
         wi_bulk_commit();
         wi_bulk_wait_read<0>();
-        __syncwarp();
     }
     /* By an adder's warp, before and after it changes its part. */
     __device__ void take(uint32_t parity) const {
