@@ -103,12 +103,29 @@ static weft_status run_share(weft_context *rank, void *user) {
     return run_ranks(rank, &call, WEFT_OK);
 }
 
-/* One GPU factors smaller matrices as fast. */
-static bool wants_gpus(weft_context *ctx, const wi_cholesky_args *g) {
+bool wi_cholesky_wants_gpus(weft_context *ctx, const wi_cholesky_args *g) {
     enum {
-        LEAST = 16384
+        LEAST = 16384 /* one GPU factors smaller ones as fast */
     };
-    return (g->n >= LEAST || wi_is_forced(ctx, &wi_cholesky_ladder)) &&
+    if (!wi_is_gpus(ctx) || wi_gpu_capturing(ctx))
+        return false;
+    const wi_row *const forced = wi_forced_row(ctx, &wi_cholesky_ladder);
+    if (forced)
+        return forced->scope == WI_DISTRIBUTED;
+    return wi_gpus_count(ctx) > 1 && g->n >= LEAST;
+}
+
+weft_status wi_cholesky_run_gpus(weft_context *ctx, const char *call, const wi_cholesky_args *args,
+                                 int64_t *words) {
+    /* What is the upper triangle by columns in memory is the lower one by rows. */
+    wi_cholesky_call spread = {*args, args->upper, true, words};
+    spread.args.upper = false;
+    return wi_gpus_run(ctx, &wi_cholesky_ladder, call, run_share, &spread);
+}
+
+/* A matrix in memory of one GPU stays there, unless a rung over all is forced. */
+static bool wants_gpus(weft_context *ctx, const wi_cholesky_args *g) {
+    return wi_cholesky_wants_gpus(ctx, g) &&
            wi_gpus_wanted(ctx, &wi_cholesky_ladder, g->a, g->n * g->lda, weft_type_size(g->type));
 }
 
@@ -120,13 +137,10 @@ static weft_status run_local(weft_context *ctx, wi_call *call, request *r) {
                        name);
     const wi_cholesky_args *const g = &r->args;
     const wi_host_matrix streamed = {name, g->type, g->upper, g->n, g->n, g->a, g->lda};
-    if (!wants_gpus(ctx, g))
-        return wi_wants_streaming(ctx, &streamed, 1) ? run_streamed(ctx, &streamed, r)
-                                                     : wi_call_run(ctx, call, run, r);
-    /* What is the upper triangle by columns in memory is the lower one by rows. */
-    wi_cholesky_call spread = {r->args, r->args.upper, true, r->words};
-    spread.args.upper = false;
-    return wi_gpus_run(ctx, &wi_cholesky_ladder, name, run_share, &spread);
+    if (wants_gpus(ctx, g))
+        return wi_cholesky_run_gpus(ctx, name, g, r->words);
+    return wi_wants_streaming(ctx, &streamed, 1) ? run_streamed(ctx, &streamed, r)
+                                                 : wi_call_run(ctx, call, run, r);
 }
 
 weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n, void *a,

@@ -40,7 +40,8 @@ typedef struct wi_lu_solving {
     const char *call; /* its name */
     weft_type type;
     bool by_rows, transposed;
-    bool spd; /* lu is the factor of cholesky, a lower triangle, and there is no pivot */
+    bool spd;  /* lu is the factor of cholesky, a lower triangle, and there is no pivot */
+    bool last; /* only the triangle that comes last, and no exchanges: U, or L' */
     size_t columns, nrhs;
     const void *lu;
     size_t lda;

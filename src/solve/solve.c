@@ -194,14 +194,15 @@ static weft_status solve_call(weft_context *ctx, const char *call, bool spd, uns
         status = check_options(ctx, call, type, options, &r.args.options);
     if (status == WEFT_OK)
         status = check_report(ctx, call, report);
-    const bool over_ranks = wi_is_dist(ctx) && !spd;
+    const bool over_ranks = wi_is_dist(ctx);
     if (status != WEFT_OK && !over_ranks)
         return status;
     report_nothing(&whole, nrhs);
     whole.factor_type = type;
     const wi_solve_ranks_args dist = {.solve = r.args,
                                       .by_rows = how & WEFT_ROW_MAJOR,
-                                      .transposed = how & WEFT_TRANSPOSE_A,
+                                      .transposed = !spd && how & WEFT_TRANSPOSE_A,
+                                      .upper = spd && how & WEFT_UPPER_TRIANGLE,
                                       .a = a,
                                       .b = b,
                                       .x = x,

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "cholesky/cholesky_dist.h"
 #include "core/gpu.h"
 #include "lu/lu_dist.h"
 
@@ -60,8 +61,12 @@ static void take_all(wi_ranks *s) {
     const size_t n = s->n, size = (size_t)s->ctx->comm->size;
     const size_t group = wi_smaller(s->most_group, s->all_rhs);
     const size_t block = n * (group > 0 ? group : 1) * sizeof(double);
-    const wi_product p = wi_ranks_product(s, group > 0 ? group : 1);
+    wi_product p = wi_ranks_product(s, group > 0 ? group : 1);
+    if (s->args->solve.spd)
+        p.g = wi_ranks_whole(s); /* as it will lie */
     s->f = take(s, n * s->own * weft_type_size(s->type), false);
+    if (s->args->solve.spd)
+        s->whole = take(s, n * s->own * weft_type_size(s->type), false);
     s->at = take(s, sizeof(uint64_t), false);
     s->place_x = take(s, block, false);
     s->place_r = take(s, 3 * block, false);
@@ -142,9 +147,8 @@ weft_status wi_ranks_spread(wi_ranks *s, const double *place, size_t count, doub
 
 /* ---- the system ---- */
 
-/* Refuses what is not finite. */
-static weft_status check_finite(wi_ranks *s, const wi_grid *g, const char *which, size_t row,
-                                size_t column) {
+weft_status wi_ranks_check_finite(wi_ranks *s, const wi_grid *g, const char *which, size_t row,
+                                  size_t column) {
     uint64_t at = UINT64_MAX;
     if (g->rows == 0 || g->columns == 0)
         return WEFT_OK;
@@ -161,11 +165,16 @@ static weft_status check_finite(wi_ranks *s, const wi_grid *g, const char *which
 
 static weft_status load(wi_ranks *s) {
     const bool transposed = s->args->transposed;
-    const wi_grid columns = transposed ? wi_grid_turned(&s->a) : s->a;
-    weft_status status =
-        check_finite(s, &s->a, "a", transposed ? s->first : 0, transposed ? 0 : s->first);
+    weft_status status = s->args->solve.spd
+                             ? wi_ranks_check_triangle(s)
+                             : wi_ranks_check_finite(s, &s->a, "a", transposed ? s->first : 0,
+                                                     transposed ? 0 : s->first);
     if (status == WEFT_OK)
-        status = check_finite(s, &s->b, "b", 0, s->rhs_first);
+        status = wi_ranks_check_finite(s, &s->b, "b", 0, s->rhs_first);
+    status = wi_agree(s->ctx, 0, status);
+    if (status == WEFT_OK && s->args->solve.spd)
+        status = wi_ranks_complete(s);
+    const wi_grid columns = transposed ? wi_grid_turned(&s->a) : s->a;
     if (status == WEFT_OK && s->own > 0)
         status = wi_local(s->ctx, s->place->copy(s->child, &columns, s->type, s->f, s->n));
     for (size_t j = 0; j < s->rhs && status == WEFT_OK; j++) {
@@ -207,7 +216,7 @@ static weft_status measure_matrix(wi_ranks *s) {
     return status;
 }
 
-/* log |det| and its sign, of the diagonal of U. */
+/* log |det| and its sign, of the diagonal of U or L. */
 static weft_status measure_determinant(wi_ranks *s) {
     const size_t width = weft_type_size(s->type);
     double parts[2] = {0, 1}; /* of own columns */
@@ -219,38 +228,63 @@ static weft_status measure_determinant(wi_ranks *s) {
         status = wi_ranks_move(s, width == sizeof value ? (void *)&value : &narrow, u, width);
         const double entry = width == sizeof value ? value : (double)narrow;
         parts[0] += log(fabs(entry));
-        parts[1] *= (entry < 0) != (s->pivot[s->first + k] != (int64_t)(s->first + k)) ? -1 : 1;
+        if (!s->args->solve.spd)
+            parts[1] *= (entry < 0) != (s->pivot[s->first + k] != (int64_t)(s->first + k)) ? -1 : 1;
     }
     double negative = parts[1] < 0;
     status = wi_ranks_combine(s, &parts[0], 1, false, status);
     if (status == WEFT_OK)
         status = wi_ranks_combine(s, &negative, 1, false, status);
-    s->report->log_abs_det = parts[0];
+    s->report->log_abs_det = (s->args->solve.spd ? 2 : 1) * parts[0];
     s->report->sign_det = fmod(negative, 2) == 0 ? 1 : -1;
     return status;
 }
 
-static weft_status factor(wi_ranks *s) {
-    int64_t words[WI_LU_WORDS];
-    const wi_lu_call call = {
+static weft_status run_factor(wi_ranks *s, int64_t *words) {
+    const wi_lu_call lu = {
         .args =
             {.type = s->type, .m = s->n, .n = s->own, .a = s->f, .lda = s->n, .pivot = s->pivot},
         .words = words};
-    const weft_status status = wi_run(s->ctx, &wi_lu_ladder, s->call, s->type, &call);
+    const wi_cholesky_call cholesky = {
+        .args = {.type = s->type, .n = s->own, .a = s->f, .lda = s->n}, .words = words};
+    return s->args->solve.spd ? wi_run(s->ctx, &wi_cholesky_ladder, s->call, s->type, &cholesky)
+                              : wi_run(s->ctx, &wi_lu_ladder, s->call, s->type, &lu);
+}
+
+_Static_assert((int)WI_LU_SINGULAR == (int)WI_CHOLESKY_INDEFINITE &&
+                   (int)WI_LU_INFINITE == (int)WI_CHOLESKY_INFINITE &&
+                   (int)WI_LU_WORDS == (int)WI_CHOLESKY_WORDS && WI_LU_NONE == WI_CHOLESKY_NONE,
+               "both tell what they found in the same way");
+
+/* A pivot is 0, or not above 0. */
+static weft_status refuse(wi_ranks *s, size_t column) {
+    const weft_status status = wi_ranks_find_witness(s, column);
+    s->report->column = column;
     if (status != WEFT_OK)
         return status;
-    s->report->variant = weft_used(s->ctx, "lu");
+    if (s->args->solve.spd)
+        return wi_fail(s->ctx, WEFT_ENOTSPD,
+                       "%s: a is not positive definite: its leading block of order %zu, which ends "
+                       "in column %zu (counted from 0), is not; use weft_solve",
+                       s->call, column + 1, column);
+    return wi_fail(s->ctx, WEFT_ESINGULAR,
+                   "%s: a is singular: its column %zu (counted from 0) depends on those before it",
+                   s->call, column);
+}
+
+static weft_status factor(wi_ranks *s) {
+    int64_t words[WI_LU_WORDS];
+    const weft_status status = run_factor(s, words);
+    if (status != WEFT_OK)
+        return status;
+    s->report->variant = weft_used(s->ctx, s->args->solve.spd ? "cholesky" : "lu");
     if (words[WI_LU_INFINITE] != WI_LU_NONE)
         return wi_fail(s->ctx, WEFT_ENONFINITE,
                        "%s: the pivot of column %lld is not finite: a's entries grow too much in "
                        "elimination for %s; scale a",
                        s->call, (long long)words[WI_LU_INFINITE], weft_type_name(s->type));
-    if (words[WI_LU_SINGULAR] == WI_LU_NONE)
-        return measure_determinant(s);
-    s->report->column = (size_t)words[WI_LU_SINGULAR];
-    return wi_fail(s->ctx, WEFT_ESINGULAR,
-                   "%s: a is singular: its column %zu (counted from 0) depends on those before it",
-                   s->call, s->report->column);
+    return words[WI_LU_SINGULAR] == WI_LU_NONE ? measure_determinant(s)
+                                               : refuse(s, (size_t)words[WI_LU_SINGULAR]);
 }
 
 /* ---- all of it ---- */

@@ -51,18 +51,6 @@ static double largest_of(const double *x, size_t n) {
     return most;
 }
 
-static double element(const wi_ranks *s, const char *x, size_t e) {
-    return s->type == WEFT_F64 ? ((const double *)(const void *)x)[e]
-                               : (double)((const float *)(const void *)x)[e];
-}
-
-static void put(const wi_ranks *s, char *x, size_t e, double value) {
-    if (s->type == WEFT_F64)
-        ((double *)(void *)x)[e] = value;
-    else
-        ((float *)(void *)x)[e] = (float)value;
-}
-
 /* r = op(A) \ r: scaled so that its numbers fit the type. */
 static weft_status substitute(wi_ranks *s) {
     int powers[GROUP];
@@ -75,11 +63,13 @@ static weft_status substitute(wi_ranks *s) {
     }
     for (size_t j = 0; j < s->share; j++)
         for (size_t i = 0; i < n; i++)
-            put(s, own, i + j * n,
+            wi_ranks_put(
+                s, own, i + j * n,
                 wi_times_power(s->r[i + (s->share_first + j) * n], -powers[s->share_first + j]));
     const wi_lu_solving call = {.call = s->call,
                                 .type = s->type,
                                 .transposed = s->args->transposed,
+                                .spd = s->args->solve.spd,
                                 .columns = s->own,
                                 .nrhs = s->share,
                                 .lu = s->f,
@@ -92,7 +82,7 @@ static weft_status substitute(wi_ranks *s) {
     if (status == WEFT_OK)
         status = gather_columns(s, own, s->d, s->type);
     for (size_t e = 0; e < n * s->group && status == WEFT_OK; e++)
-        s->r[e] = wi_times_power(element(s, s->d, e), powers[e / n]);
+        s->r[e] = wi_times_power(wi_ranks_element(s, s->d, e), powers[e / n]);
     return status;
 }
 

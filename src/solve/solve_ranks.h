@@ -25,6 +25,7 @@ typedef struct wi_ranks {
     wi_grid a, b;        /* of op(A): own columns, or rows if it is transposed */
     wi_grid x;           /* what the call passes */
     char *f;             /* factors of A, own columns */
+    char *whole;         /* own columns of a symmetric A; else NULL */
     int64_t *pivot, *at;
     size_t *counts;
     size_t group, share, share_first; /* right-hand sides in work; those this rank substitutes */
@@ -63,6 +64,27 @@ typedef struct wi_ranks {
 weft_status wi_ranks_move(wi_ranks *s, void *to, const void *from, size_t bytes);
 /* x = the sum over ranks, or the largest: in their order. `status` is how this rank has fared. */
 weft_status wi_ranks_combine(wi_ranks *s, double *x, size_t n, bool largest, weft_status status);
+/* Refuses what is not finite in a grid of `which`, whose first element is at (row, column). */
+weft_status wi_ranks_check_finite(wi_ranks *s, const wi_grid *g, const char *which, size_t row,
+                                  size_t column);
+/* Of a symmetric matrix: the same for the triangle that the call passes; and s->a becomes whole
+ * columns. */
+weft_status wi_ranks_check_triangle(wi_ranks *s);
+weft_status wi_ranks_complete(wi_ranks *s);
+wi_grid wi_ranks_whole(const wi_ranks *s);
+/* After a pivot in column k that is 0 or not positive: the proof, to the memory of the options. */
+weft_status wi_ranks_find_witness(wi_ranks *s, size_t k);
+/* Element e of x, of the type of A. */
+static inline double wi_ranks_element(const wi_ranks *s, const char *x, size_t e) {
+    return s->type == WEFT_F64 ? ((const double *)(const void *)x)[e]
+                               : (double)((const float *)(const void *)x)[e];
+}
+static inline void wi_ranks_put(const wi_ranks *s, char *x, size_t e, double value) {
+    if (s->type == WEFT_F64)
+        ((double *)(void *)x)[e] = value;
+    else
+        ((float *)(void *)x)[e] = (float)value;
+}
 /* The product of own columns of op(A) with `count` vectors at place_x. */
 wi_product wi_ranks_product(const wi_ranks *s, size_t count);
 /* Rows of z, n x group, that own columns of op(A) meet, to memory of the place. */
