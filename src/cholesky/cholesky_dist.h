@@ -14,6 +14,7 @@ extern "C" {
 typedef struct wi_cholesky_call {
     wi_cholesky_args args;
     bool by_rows;
+    size_t order;   /* of the whole */
     bool shared;    /* all ranks pass the same matrix, the whole one */
     int64_t *words; /* what the rung found, in the numbering of the whole, in host memory */
 } wi_cholesky_call;
@@ -24,8 +25,9 @@ bool wi_cholesky_wants_gpus(weft_context *ctx, const wi_cholesky_args *args);
 weft_status wi_cholesky_run_gpus(weft_context *ctx, const char *call, const wi_cholesky_args *args,
                                  int64_t *words);
 
-/* The rung over ranks; args is a wi_cholesky_call. */
+/* The rungs over ranks; args is a wi_cholesky_call. */
 weft_status wi_cholesky_ranks(weft_context *ctx, const void *args);
+weft_status wi_cholesky_ranks_grid(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -246,7 +246,9 @@ static weft_status run_factor(wi_ranks *s, int64_t *words) {
             {.type = s->type, .m = s->n, .n = s->own, .a = s->f, .lda = s->n, .pivot = s->pivot},
         .words = words};
     const wi_cholesky_call cholesky = {
-        .args = {.type = s->type, .n = s->own, .a = s->f, .lda = s->n}, .words = words};
+        .args = {.type = s->type, .n = s->own, .a = s->f, .lda = s->n},
+        .order = s->n,
+        .words = words};
     return s->args->solve.spd ? wi_run(s->ctx, &wi_cholesky_ladder, s->call, s->type, &cholesky)
                               : wi_run(s->ctx, &wi_lu_ladder, s->call, s->type, &lu);
 }

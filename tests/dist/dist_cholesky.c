@@ -204,21 +204,28 @@ void dist_test_solve_spd(void **state) {
 
 void dist_test_cholesky(void **state) {
     (void)state;
-    static const size_t cases[][2] = {{0, 3},  {1, 1},  {2, 1},   {5, 7},
-                                      {33, 1}, {64, 0}, {100, 3}, {140, 30}};
+    static const size_t cases[][2] = {{0, 3},  {1, 1},   {2, 1},    {5, 7},  {33, 1},
+                                      {64, 0}, {100, 3}, {140, 30}, {250, 2}};
     test_random r = test_random_at(83);
     double one = 1;
+    int turn = 0;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++) {
             const size_t n = cases[k][0];
             const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
             if (!is_wanted(&r, n))
                 continue;
+            const bool grid = !dist_on_gpus() && turn++ % 2;
+            dist_ok(dist_ctx, weft_use(dist_ctx, "cholesky", grid ? "ranks_grid" : "ranks"));
+            if (grid)
+                choose_grid(&r);
             good_case(&r, &f, cases[k][1]);
             if (n > 0)
                 bad_case(&r, &f, dist_draw(&r, 2));
+            assert_string_equal(weft_used(dist_ctx, "cholesky"), grid ? "ranks_grid" : "ranks");
+            unsetenv("WEFT_GRID");
         }
-    assert_string_equal(weft_used(dist_ctx, "cholesky"), "ranks");
+    dist_ok(dist_ctx, weft_use(dist_ctx, "cholesky", dist_on_gpus() ? "ranks" : "auto"));
     if (!dist_on_gpus())
         test_refused(dist_ctx,
                      weft_cholesky_factor(dist_ctx, WEFT_UPPER_TRIANGLE, WEFT_F64, 1, &one,
