@@ -174,7 +174,8 @@ static weft_status solve(weft_context *ctx, request *r, const void *b, size_t ld
 static uint64_t alike_of(const request *r) {
     const weft_solve_options *const o = &r->args.options;
     const uint64_t steps = wi_alike(wi_alike(0, r->how), (uint64_t)(int64_t)o->refine);
-    return wi_alike(wi_alike(steps, (uint64_t)o->precision), (uint64_t)o->exact);
+    return wi_alike(wi_alike(wi_alike(steps, (uint64_t)o->precision), (uint64_t)o->exact),
+                    o->no_estimates != 0);
 }
 
 static weft_status solve_call(weft_context *ctx, const char *call, bool spd, unsigned how,

@@ -18,6 +18,7 @@ typedef struct wi_ranks {
     weft_report *report;
     const char *call;
     weft_type type;
+    weft_type factor;  /* of f */
     size_t n;          /* the order, */
     size_t first, own; /* and the columns of A that this rank passes */
     size_t rhs_first, rhs, all_rhs;
@@ -35,8 +36,11 @@ typedef struct wi_ranks {
     double *row_most, *gathered, *gathered_low;
     char *d;               /* corrections, of the type */
     double *own_b, *own_x; /* right-hand sides and solutions that this rank passes */
-    double norm;
-    size_t most_group; /* right-hand sides worked on together */
+    double norm, norm_1;   /* of op(A): the infinity norm, and the 1-norm */
+    double *vector;        /* 5 n, of which the last are: */
+    double *weight;        /* what is left of residuals, relative to z */
+    bool lost;             /* refinement of a right-hand side had not ended */
+    size_t most_group;     /* right-hand sides worked on together */
     /* Residuals are correctly rounded, and z + z_low is the solution: */
     bool exact;
     double *z_low;
@@ -74,13 +78,13 @@ weft_status wi_ranks_complete(wi_ranks *s);
 wi_grid wi_ranks_whole(const wi_ranks *s);
 /* After a pivot in column k that is 0 or not positive: the proof, to the memory of the options. */
 weft_status wi_ranks_find_witness(wi_ranks *s, size_t k);
-/* Element e of x, of the type of A. */
+/* Element e of x, of the type of the factors. */
 static inline double wi_ranks_element(const wi_ranks *s, const char *x, size_t e) {
-    return s->type == WEFT_F64 ? ((const double *)(const void *)x)[e]
-                               : (double)((const float *)(const void *)x)[e];
+    return s->factor == WEFT_F64 ? ((const double *)(const void *)x)[e]
+                                 : (double)((const float *)(const void *)x)[e];
 }
 static inline void wi_ranks_put(const wi_ranks *s, char *x, size_t e, double value) {
-    if (s->type == WEFT_F64)
+    if (s->factor == WEFT_F64)
         ((double *)(void *)x)[e] = value;
     else
         ((float *)(void *)x)[e] = (float)value;
@@ -93,6 +97,13 @@ weft_status wi_ranks_put_rows(wi_ranks *s, double *place, const double *z);
 weft_status wi_ranks_spread(wi_ranks *s, const double *place, size_t count, double *whole);
 /* r = c - op(A) (z + z_low), each element rounded once, and size = |op(A)| |z|. */
 weft_status wi_ranks_exact_residual(wi_ranks *s);
+/* The norms, and the largest entry of each row. */
+weft_status wi_ranks_measure(wi_ranks *s);
+/* Determinant and growth; and when all is solved, the condition and the bound of the error. */
+weft_status wi_ranks_judge_factors(wi_ranks *s);
+weft_status wi_ranks_bound(wi_ranks *s);
+/* r = op(A) \ r, or with the transpose of op(A), for s->group columns. */
+weft_status wi_ranks_substitute(wi_ranks *s, bool turned);
 /* Solves for s->group right-hand sides, from number k of all on, and reports how well. */
 weft_status wi_ranks_solve_group(wi_ranks *s, size_t k);
 

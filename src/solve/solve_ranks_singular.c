@@ -7,7 +7,7 @@
 
 /* Own part of t = U(0 ... k-1, k), or of L(k, 0 ... k-1). */
 static wi_grid beside_leading(const wi_ranks *s, size_t k) {
-    const size_t width = weft_type_size(s->type);
+    const size_t width = weft_type_size(s->factor);
     const size_t before = s->first < k ? wi_smaller(s->own, k - s->first) : 0;
     const bool has = k >= s->first && k < s->first + s->own;
     wi_grid g = {.type = s->type, .rows = has ? k : 0, .columns = 1, .down = 1, .across = s->n};
