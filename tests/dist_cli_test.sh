@@ -141,7 +141,7 @@ expect 0 '' "$weft" solve "$folder/a.npy" -b "$folder/b.npy" --place cpu:1 -o "$
 expect 0 '"ranks": 3' over 3 solve "$folder/a.npy" -b "$folder/b.npy" -o "$folder/all.npy" --json
 checks=$((checks + 1))
 cmp -s "$folder/one.npy" "$folder/all.npy" || fail "solve over 3 ranks writes another file"
-expect 0 'refinement with exact residuals' over 3 solve "$folder/a.npy" -b "$folder/b.npy" --exact
+expect 0 '"exact": 1' over 3 solve "$folder/a.npy" -b "$folder/b.npy" --exact --json
 expect 1 'singular: its column 1' over 2 solve "$folder/zero.npy"
 expect 1 'ranks cannot share standard input' over 2 solve "$folder/a.npy" -b -
 npy spd.npy "'<f8'" '(2, 2)' "$two$one$one$two"

@@ -20,7 +20,7 @@ typedef struct figures {
 static const figures of_cpu = {.flops = 2.4e11,
                                .bytes = 1e10,
                                .step_s = 5e-6,
-                               .panel = 2.4e11,
+                               .panel = 6e10,
                                .block = 128,
                                .link = INFINITY,
                                .hides = true};
@@ -32,8 +32,9 @@ static const figures of_gpu = {.flops = 4e13,
                                .block = 256,
                                .link = 1e10};
 
-/* A grid's panels are made by one thread of a rank, at so many flops a second. */
-static const double grid_panel = 3e9;
+/* A grid's panels are made by the threads of a rank, column by column, and the diagonal of cholesky
+ * by one of them, at so many flops a second. */
+static const double grid_panel = 1.6e10, grid_diagonal = 2e9;
 
 enum {
     GRID_BLOCK = 128
@@ -58,7 +59,8 @@ static double steps_of(double ranks) {
 double wi_ranks_columns_seconds(const weft_context *ctx, const wi_ranks_work *w) {
     const figures *const f = figures_of(ctx);
     const double ranks = ctx->comm->size, r = fmin(w->m, w->n);
-    const double panels = r * f->column_s + r * w->m * f->block / f->panel;
+    const double share = w->spd ? 0.2 : 1; /* substitution has half the flops, and is faster */
+    const double panels = r * f->column_s + share * r * w->m * f->block / f->panel;
     const double sent = w->m * r * w->width / f->bytes + r / f->block * steps_of(ranks) * f->step_s;
     return fmax(flops_of(w) / ranks / f->flops, panels + sent);
 }
@@ -77,7 +79,7 @@ static double rows_of(const weft_context *ctx) {
 static double grid_panels(const figures *f, const wi_ranks_work *w, double p) {
     const double r = fmin(w->m, w->n), moved = w->m * r * w->width / p / f->link;
     if (w->spd)
-        return r * GRID_BLOCK * GRID_BLOCK / 3 / grid_panel +
+        return r * GRID_BLOCK * GRID_BLOCK / 3 / grid_diagonal +
                r * w->m * GRID_BLOCK / 2 / p / f->flops + r / GRID_BLOCK * steps_of(p) * f->step_s +
                moved;
     return r * (steps_of(p) * f->step_s + 2 * GRID_BLOCK * w->width * p / f->bytes) +

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/team.h"
 #include "lu/lu_grid.h"
 
 typedef struct candidate {
@@ -16,6 +17,13 @@ typedef struct candidate {
 static bool is_larger(double a, double b) {
     return a > b || (isnan(a) && !isnan(b));
 }
+
+/* Of rows `from` on, by the pivot's row. */
+typedef struct elimination {
+    const wi_lu_grid_panel *p;
+    size_t from, t;
+    const char *row;
+} elimination;
 
 #define NAME(f) f##_f64
 #define WORD double
@@ -88,6 +96,27 @@ static void exchange(const wi_lu_grid_panel *p, const step *s, size_t row, size_
     memcpy(p->top + s->t * bytes, pivot, bytes);
 }
 
+static void share_rows(void *user, int rank, int size) {
+    const elimination *const e = user;
+    const size_t rows = e->p->rows - e->from;
+    const size_t first = e->from + wi_team_share(rows, rank, size),
+                 end = e->from + wi_team_share(rows, rank + 1, size);
+    (e->p->g->c.given.type == WEFT_F64 ? eliminate_f64 : eliminate_f32)(e, first, end);
+}
+
+/* Returns the pivot. If it is 0, so is all below. */
+static double eliminate(const wi_lu_grid_panel *p, const step *s, const char *row) {
+    const weft_context *const child = p->g->ctx->child;
+    const size_t width = weft_type_size(p->g->c.given.type), from = s->holds ? s->t + 1 : 0;
+    const double value = width == sizeof(double) ? ((const double *)(const void *)row)[s->t]
+                                                 : (double)((const float *)(const void *)row)[s->t];
+    elimination e = {p, from, s->t, row};
+    const size_t rows = from < p->rows ? p->rows - from : 0;
+    if (value != 0 && rows > 0)
+        wi_team_run(child, wi_team_size(child, rows, rows * p->columns * width), share_rows, &e);
+    return value;
+}
+
 static void note(int64_t *word, size_t column) {
     if (*word == WI_LU_NONE)
         *word = (int64_t)column;
@@ -97,11 +126,9 @@ static void finish_column(const wi_lu_grid_panel *p, const step *s) {
     size_t rank = 0;
     const candidate best = choose(p, s, &rank);
     const char *const pivot = p->heard + rank * s->bytes + sizeof best;
-    const bool f64 = p->g->c.given.type == WEFT_F64;
     p->pivot[s->t] = best.row;
     exchange(p, s, (size_t)best.row, rank, pivot);
-    const double value =
-        (f64 ? eliminate_f64 : eliminate_f32)(p, s->holds ? s->t + 1 : 0, s->t, pivot);
+    const double value = eliminate(p, s, pivot);
     if (!isfinite(value))
         note(&p->words[WI_LU_INFINITE], p->first + s->t);
     else if (value == 0)
