@@ -97,6 +97,8 @@ void dist_test_top_k(void **state);
 void dist_test_lu_factor(void **state);
 void dist_test_lu_solve(void **state);
 void dist_test_cholesky(void **state);
+void dist_test_solve_spd(void **state);
+void dist_test_report(void **state);
 void dist_test_quantile(void **state);
 void dist_test_gather(void **state);
 void dist_test_columns(void **state);

@@ -160,7 +160,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_gather),      cmocka_unit_test(dist_test_columns),
         cmocka_unit_test(dist_test_group),       cmocka_unit_test(dist_test_by_key),
         cmocka_unit_test(dist_test_records),     cmocka_unit_test(dist_test_fft),
-        cmocka_unit_test(dist_test_solve_exact),
+        cmocka_unit_test(dist_test_solve_exact), cmocka_unit_test(dist_test_solve_spd),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -186,7 +186,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_columns),     cmocka_unit_test(dist_test_group),
         cmocka_unit_test(dist_test_by_key),      cmocka_unit_test(dist_test_records),
         cmocka_unit_test(dist_test_fft),         cmocka_unit_test(dist_test_fft_refusals),
-        cmocka_unit_test(dist_test_solve_exact),
+        cmocka_unit_test(dist_test_solve_exact), cmocka_unit_test(dist_test_solve_spd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
