@@ -57,6 +57,11 @@ static void test_expr(weft::context &ctx) {
     const std::array<weft_expr_input, 2> inputs = {weft::input(x), weft::input(y)};
     OK(weft::expr(ctx, program, inputs, z));
     CHECK((z == vector<float>{4, -6, 20}));
+    const float sum = OK(weft::expr_reduce<float, float>(ctx, WEFT_SUM, program, 3, inputs));
+    CHECK(sum == 18);
+    const auto least =
+        OK(weft::expr_reduce<float, std::uint64_t>(ctx, WEFT_ARGMIN, program, 3, inputs));
+    CHECK(least == 1);
     CHECK(weft::constant(-1).value.i == -1 && weft::constant(1U).value.u == 1);
     OK(weft::unary(ctx, WEFT_X_ABS, x, z));
     CHECK(z[1] == 4);
