@@ -202,6 +202,8 @@ static void test_groups(weft::context &ctx) {
                                    weft::column(WEFT_MAX, x, largest)};
     CHECK(OK(weft::reduce_by_key(ctx, keys, keys_out, columns)) == 3);
     CHECK(keys_out[1] == 8 && y[1] == 7 && largest[2] == 5);
+    OK(weft::reduce_segments_columns(ctx, 5, vector<int>{0, 1, 5}, columns));
+    CHECK(y[1] == 14 && largest[0] == 1 && largest[1] == 5);
     const vector<float> near_1 = {1, 0x1p-24F, 0x1p-60F, 0, 0};
     OK(weft::exact_reduce_segments(ctx, WEFT_SUM, near_1, vector<int>{0, 2, 5, 5}, sums));
     CHECK(sums[0] == 1 && sums[1] == 0x1p-60F && sums[2] == 0);

@@ -68,6 +68,39 @@ static dist_array take_offsets(test_random *r, const uint64_t *offsets, dist_par
     return a;
 }
 
+/* A whole x in segments, and what this rank has of both. */
+typedef struct cut_case {
+    weft_type type;
+    size_t n, segments;
+    dist_part part, own;
+    const char *x;
+    char *y;
+    const uint64_t *offsets;
+    const dist_array *dx;
+    weft_type offset_type;
+    const void *own_offsets;
+} cut_case;
+
+/* Two columns of x in one call. */
+static void columns_case(test_random *r, const cut_case *c) {
+    const weft_op op[2] = {WEFT_MAX, WEFT_ARGMIN};
+    dist_array dy[2];
+    weft_column column[2];
+    for (int k = 0; k < 2; k++) {
+        dy[k] = dist_take(r, NULL, c->own.n * result_size(op[k], c->type));
+        column[k] = (weft_column){op[k], c->type, c->dx->p, dy[k].p};
+    }
+    dist_ok(dist_ctx, weft_reduce_segments_columns(dist_ctx, c->part.n, c->own.n, c->offset_type,
+                                                   c->own_offsets, 2, column));
+    for (int k = 0; k < 2; k++) {
+        const size_t width = result_size(op[k], c->type);
+        dist_ok(dist_one, weft_reduce_segments(dist_one, op[k], c->type, c->n, c->x, c->segments,
+                                               WEFT_U64, c->offsets, c->y));
+        dist_expect(&dy[k], c->y + c->own.first * width, c->own.n * width, "a column");
+        dist_give(&dy[k]);
+    }
+}
+
 static void segments_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
     const size_t size = test_size_of(type);
     uint64_t *offsets;
@@ -91,6 +124,8 @@ static void segments_case(test_random *r, dist_shape shape, size_t n, weft_type 
         dist_expect(&dy, y + own.first * width, own.n * width, test_op_name(op));
         dist_give(&dy);
     }
+    columns_case(
+        r, &(cut_case){type, n, segments, part, own, x, y, offsets, &dx, offset_type, d_offsets.p});
     const weft_op op = draw_scan_op(r, type);
     const weft_scan_kind kind = (weft_scan_kind)dist_draw(r, 2);
     dist_ok(dist_one,
