@@ -137,6 +137,38 @@ static void segments_case(test_random *r, dist_shape shape, size_t n, weft_type 
     free(x), free(y), free(z), free(offsets);
 }
 
+/* ---- segments sorted ---- */
+
+static void sort_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    static const test_pattern patterns[] = {TEST_ANY, TEST_TIES, TEST_NANS};
+    const size_t size = test_size_of(type), width = 3;
+    const weft_order order = (weft_order)dist_draw(r, 2);
+    uint64_t *offsets;
+    const size_t segments = draw_offsets(r, n, &offsets);
+    char *const x = dist_whole(r, patterns[dist_draw(r, 3)], type, n), *const y =
+                                                                           malloc(n * size + 1);
+    char *const values = dist_whole(r, TEST_ANY, WEFT_U8, width * n), *const moved =
+                                                                          malloc(width * n + 1);
+    assert_true(y && moved);
+    const dist_part part = dist_deal(r, shape, n);
+    const dist_part own = dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), segments);
+    const size_t at = part.first * size, bytes = part.n * size;
+    dist_array dx = dist_take(r, x + at, bytes), dy = dist_take(r, NULL, bytes);
+    dist_array dv = dist_take(r, values + width * part.first, width * part.n);
+    dist_array cuts = dist_take(r, offsets + own.first, (own.n + (own.n > 0)) * sizeof *offsets);
+    dist_ok(dist_one, weft_sort_segments(dist_one, order, type, n, x, y, width, values, moved,
+                                         segments, offsets));
+    dist_ok(dist_ctx, weft_sort_segments(dist_ctx, order, type, part.n, dx.p, dy.p, 0, NULL, NULL,
+                                         own.n, cuts.p));
+    dist_expect(&dy, y + at, bytes, "weft_sort_segments");
+    dist_ok(dist_ctx, weft_sort_segments(dist_ctx, order, type, part.n, dx.p, dx.p, width, dv.p,
+                                         dv.p, own.n, cuts.p));
+    dist_expect(&dx, y + at, bytes, "keys of weft_sort_segments");
+    dist_expect(&dv, moved + width * part.first, width * part.n, "values of weft_sort_segments");
+    dist_give(&dx), dist_give(&dy), dist_give(&dv), dist_give(&cuts);
+    free(x), free(y), free(values), free(moved), free(offsets);
+}
+
 /* ---- exact ---- */
 
 static const weft_op exact_ops[] = {WEFT_SUM, WEFT_NRM1, WEFT_NRM2};
@@ -212,7 +244,9 @@ static void for_each(uint64_t stream, dist_case *body) {
 void dist_test_group(void **state) {
     (void)state;
     for_each(35, segments_case);
+    for_each(39, sort_case);
     for_each(38, exact_segments_case);
+    assert_string_equal(weft_used(dist_ctx, "sort_segments"), "ranks");
     test_refusals();
 }
 
