@@ -82,6 +82,7 @@ void dist_test_reduce(void **state);
 void dist_test_scan(void **state);
 void dist_test_histogram(void **state);
 void dist_test_gemm(void **state);
+void dist_test_transpose(void **state);
 void dist_test_gemm_failure(void **state);
 void dist_test_fft(void **state);
 void dist_test_fft_refusals(void **state);
