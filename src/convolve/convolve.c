@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public call of convolve. */
-#include "convolve/convolve.h"
+#include "convolve/convolve_terms.h"
 
 #include <math.h>
 #include <string.h>
@@ -203,6 +203,18 @@ static weft_status turn(weft_context *ctx, const weft_convolution *c, const wi_c
     return WEFT_OK;
 }
 
+/* Runs a call whose sums may have any order: perhaps as a sum of a few products. */
+static weft_status run_with_terms(weft_context *ctx, wi_convolve_args *a, wi_call *call) {
+    double *const room = wi_host_alloc(wi_convolve_terms_room(a) * sizeof *room);
+    if (!room)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory to find the rank of %zu filters", name,
+                       a->filters);
+    wi_convolve_find_terms(a, room);
+    const weft_status status = wi_call_run(ctx, call, run, a);
+    wi_host_free(room);
+    return status;
+}
+
 /* Runs the call with weights that this thread can read. `room` is for twice as many. */
 static weft_status run_with(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
                             wi_call *call, const double *weights, double *room) {
@@ -218,7 +230,9 @@ static weft_status run_with(weft_context *ctx, const weft_convolution *c, wi_con
         a->column = factors;
         a->row = factors + columns;
     }
-    return wi_call_run(ctx, call, run, a);
+    if (!a->any_order || a->column || c->how & WEFT_DENSE || wi_convolve_most_terms(a) == 0)
+        return wi_call_run(ctx, call, run, a);
+    return run_with_terms(ctx, a, call);
 }
 
 /* The same with weights in device memory. */
