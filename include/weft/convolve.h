@@ -32,7 +32,7 @@ enum {
  */
 typedef struct weft_convolution {
     weft_type type;       /* of the images that are read: u8, u16, f16, f32 or f64 */
-    weft_type out;        /* of the images that are written: `type` or f32; of f64 only f64 */
+    weft_type out;        /* of the images that are written: any of these, whatever `type` is */
     size_t width, height; /* of an image that is read, in pixels */
     unsigned channels;    /* interleaved in a pixel: 1 to 4 */
     size_t images;        /* how many, one after the other: planes of an image, or a batch */

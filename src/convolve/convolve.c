@@ -22,18 +22,20 @@ static bool is_pixel_type(weft_type type) {
            type == WEFT_F64;
 }
 
-static weft_status check_types(weft_context *ctx, const weft_convolution *c) {
-    if (wi_check_type(ctx, name, c->type) != WEFT_OK)
-        return WEFT_EARG;
-    if (!is_pixel_type(c->type))
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: type is %s; there are u8, u16, f16, f32 and f64", name,
-                       weft_type_name(c->type));
-    if (c->out == c->type || (c->out == WEFT_F32 && c->type != WEFT_F64))
+static weft_status check_pixels(weft_context *ctx, const char *what, weft_type type) {
+    if (is_pixel_type(type))
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: out is %s; of images of %s pass %s%s", name,
-                   weft_type_name(c->out), weft_type_name(c->type), weft_type_name(c->type),
-                   c->type == WEFT_F32 || c->type == WEFT_F64 ? "" : " or f32");
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: %s is %s; there are u8, u16, f16, f32 and f64",
+                   name, what, weft_type_name(type));
+}
+
+static weft_status check_types(weft_context *ctx, const weft_convolution *c) {
+    weft_status status = wi_check_type(ctx, name, c->type);
+    if (status == WEFT_OK)
+        status = wi_check_type(ctx, name, c->out);
+    if (status == WEFT_OK)
+        status = check_pixels(ctx, "type", c->type);
+    return status == WEFT_OK ? check_pixels(ctx, "out", c->out) : status;
 }
 
 static weft_status check_size(weft_context *ctx, const char *what, size_t size, size_t least) {

@@ -73,13 +73,15 @@ static void arguments(weft_context *ctx) {
 
 static void types(weft_context *ctx) {
     rig r = rig_open(ctx);
-    for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++)
+    for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++) {
         BAD("type", type, bad_types[k]);
+        BAD("type", out, bad_types[k]);
+    }
     weft_convolution c = good();
     c.type = WEFT_I32;
     test_refused(ctx, weft_convolve(ctx, &c, r.x, r.y), WEFT_EUNSUPPORTED, call, "type");
     c = good();
-    c.out = WEFT_U8;
+    c.out = WEFT_BF16;
     test_refused(ctx, weft_convolve(ctx, &c, r.x, r.y), WEFT_EUNSUPPORTED, call, "out");
     c = good();
     c.channels = 3;

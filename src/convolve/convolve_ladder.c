@@ -48,8 +48,8 @@ static const char *fits_taught(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
     if (fits_dense(ctx, args))
         return fits_dense(ctx, args);
-    if (a->type != a->out || (a->type != WEFT_F32 && a->type != WEFT_U8) || a->doubles)
-        return "needs images and outputs of f32, or of u8, and sums in f32";
+    if (a->doubles)
+        return "needs sums in f32";
     return a->filters > 1 ? "needs one filter for all" : NULL;
 }
 

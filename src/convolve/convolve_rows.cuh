@@ -132,42 +132,38 @@ struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) wi_strip_out {
     T at[count];
 };
 
-template <int count>
-__device__ inline void wi_strip_write(const wi_convolve_images &m, float *to,
-                                      const float (&v)[count]) {
-    (void)m;
-    wi_strip_out<float, count> out;
-#pragma unroll
-    for (int k = 0; k < count; k++)
-        out.at[k] = v[k];
-    *(wi_strip_out<float, count> *)to = out;
-}
-template <int count>
-__device__ inline void wi_strip_write(const wi_convolve_images &m, uint8_t *to,
-                                      const float (&v)[count]) {
-    wi_strip_out<uint8_t, count> out;
-#pragma unroll
-    for (int k = 0; k < count; k++)
-        out.at[k] = (uint8_t)wi_convolve_whole(v[k], 255, m.truncates);
-    *(wi_strip_out<uint8_t, count> *)to = out;
-}
-
-/* A group of a lane's pixels, where they begin at element e of the output row `to`. */
-template <class Shape, class Out>
+/* A group of a lane's numbers, where they begin at element e of the output row `to`. */
+template <class Shape, class Out, class V>
 __device__ inline void wi_strip_put_group(const wi_strip_params<Shape> &p, Out *to, int e,
-                                          const float (&v)[Shape::across]) {
+                                          const V (&v)[Shape::across]) {
     if (p.aligned_y && e >= 0 && e + Shape::across <= p.out_elements) {
-        wi_strip_write(p.m, to + e, v);
+        wi_strip_out<Out, Shape::across> out;
+#pragma unroll
+        for (int k = 0; k < Shape::across; k++)
+            out.at[k] = (Out)v[k];
+        *(wi_strip_out<Out, Shape::across> *)(to + e) = out;
         return;
     }
 #pragma unroll
     for (int k = 0; k < Shape::across; k++)
-        if (e + k >= 0 && e + k < p.out_elements) {
-            if constexpr (sizeof(Out) == 1)
-                to[e + k] = (uint8_t)wi_convolve_whole(v[k], 255, p.m.truncates);
-            else
-                to[e + k] = v[k];
-        }
+        if (e + k >= 0 && e + k < p.out_elements)
+            to[e + k] = (Out)v[k];
+}
+
+/* The same as integers or f16, of 8 or 16 bits. */
+template <class Shape>
+__device__ inline void wi_strip_put_narrow(const wi_strip_params<Shape> &p, size_t at, int e,
+                                           const float (&v)[Shape::across]) {
+    unsigned bits[Shape::across];
+#pragma unroll
+    for (int k = 0; k < Shape::across; k++)
+        bits[k] = p.m.out == WEFT_F16
+                      ? wi_bit_cast<uint16_t>((__half)v[k])
+                      : wi_convolve_whole(v[k], p.m.out == WEFT_U8 ? 255 : 65535, p.m.truncates);
+    if (p.m.out == WEFT_U8)
+        wi_strip_put_group(p, (uint8_t *)p.m.y + at, e, bits);
+    else
+        wi_strip_put_group(p, (uint16_t *)p.m.y + at, e, bits);
 }
 
 /* A lane's pixels of the output row that begins at element `at`. */
@@ -178,10 +174,12 @@ __device__ inline void wi_strip_put(const wi_strip_params<Shape> &p, size_t at, 
         first + (int)threadIdx.x % wi_strip_lanes * Shape::across - p.shift * Shape::channels;
 #pragma unroll
     for (int g = 0; g < Shape::groups; g++) {
-        if (sizeof(typename Shape::In) == 4 || p.m.out == WEFT_F32)
+        if (p.m.out == WEFT_F32)
             wi_strip_put_group(p, (float *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
+        else if (p.m.out == WEFT_F64)
+            wi_strip_put_group(p, (double *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
         else
-            wi_strip_put_group(p, (uint8_t *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
+            wi_strip_put_narrow(p, at, e + g * Shape::group_width, sums.at[g]);
     }
 }
 
