@@ -138,7 +138,7 @@ typedef struct wi_fft_fold {
 /* What does the works of a rung. */
 typedef struct wi_fft_engine {
     bool any_length; /* lines of any length; else none with prime factors above 13 */
-    bool halves;     /* lines from and to f16 arrays; moves and folds always do */
+    bool halves;     /* lines from and to f16 arrays, chirps, too; moves and folds always do */
     /* Can it transform such lines in one go? */
     bool (*takes)(const weft_context *ctx, const wi_fft_lines *l);
     /* May a line be cut into lines of this length, which are then strided? */
