@@ -83,12 +83,10 @@ static weft_status scatter(weft_context *ctx, const weft_chol *plan) {
 
 weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
     wi_chol_device *const own = args->plan->device;
-    const wi_device_chol d = wi_chol_device_view(args->plan);
     const size_t entries = args->plan->report.nnz_a;
     own->has_diagonal = false;
-    weft_status status =
-        wi_cuda(ctx, cudaMemsetAsync(d.failed, 0xff, sizeof *d.failed, ctx->gpu->stream),
-                "clearing a word");
+    own->captured = wi_gpu_capturing(ctx);
+    weft_status status = own->captured ? WEFT_OK : wi_chol_device_forget(ctx, args->plan);
     if (status == WEFT_OK)
         status =
             wi_cuda(ctx,
@@ -110,6 +108,10 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
     const wi_device_chol d = wi_chol_device_view(args->plan);
     unsigned long long failed = 0;
+    if (args->plan->device->captured)
+        return args->plan->report.n > 0
+                   ? wi_chol_device_tell_factored(ctx, args->plan, args->matrix->there)
+                   : WEFT_OK;
     weft_status status = settle_pivots(ctx, args->plan);
     if (status == WEFT_OK)
         status = wi_gpu_copy(ctx, &failed, d.failed, sizeof failed);
@@ -148,10 +150,10 @@ static weft_status one_after_the_other(weft_context *ctx, const weft_chol *plan,
     return status == WEFT_OK ? wi_chol_large_fronts(ctx, plan, level) : status;
 }
 
-/* Small fronts on the side lane, if there are large ones, too. */
+/* Small fronts on the side lane, if there are large ones, too. A graph has one lane. */
 static weft_status side_by_side(weft_context *ctx, const weft_chol *plan,
                                 const wi_chol_level *level) {
-    if (level->large == 0 || level->small[0] + level->small[1] == 0)
+    if (level->large == 0 || level->small[0] + level->small[1] == 0 || plan->device->captured)
         return one_after_the_other(ctx, plan, level);
     weft_status status = wi_gpu_fork(ctx);
     if (status != WEFT_OK)

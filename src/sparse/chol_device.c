@@ -53,7 +53,7 @@ static matrix_parts matrix_parts_of(const weft_chol *plan) {
     at.at = at.start + (n + 1) * sizeof(int64_t);
     at.value = at.at + entries * sizeof(int64_t);
     at.figures = at.value + entries * sizeof(double);
-    at.col = at.figures + WI_FIGURES * sizeof(uint64_t);
+    at.col = whole_words(at.figures + sizeof(wi_device_figures));
     at.row = at.col + entries * sizeof(int32_t);
     at.perm = at.row + entries * sizeof(int32_t);
     at.end = at.perm + n * sizeof(int32_t);
@@ -273,13 +273,16 @@ wi_device_matrix wi_chol_device_matrix(const weft_chol *plan) {
                               .col = (int32_t *)(m + at.col),
                               .row = (int32_t *)(m + at.row),
                               .perm = (int32_t *)(m + at.perm),
-                              .figures = (unsigned long long *)(m + at.figures)};
+                              .figures = (unsigned long long *)(m + at.figures),
+                              .all = (wi_device_figures *)(m + at.figures)};
 }
 
 weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
                                   const weft_sparse *matrix) {
     const size_t bytes = plan->report.nnz_a * sizeof(double);
     plan->device->version = 0;
+    if (matrix->there)
+        return wi_gpu_copy_within(ctx, wi_chol_device_matrix(plan).value, matrix->there, bytes);
     return bytes > 0 ? wi_gpu_copy(ctx, wi_chol_device_matrix(plan).value, matrix->value, bytes)
                      : WEFT_OK;
 }

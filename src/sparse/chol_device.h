@@ -49,16 +49,6 @@ typedef struct wi_device_sides {
     int rhs;
 } wi_device_sides;
 
-/* A symmetric matrix on the device: entries of its lower half by rows and by columns, the diagonal
- * only among the latter; values are those of the columns. Place k of the factor has the caller's
- * column perm[k]. */
-typedef struct wi_device_matrix {
-    int64_t *row_start, *start, *at;
-    double *value;
-    int32_t *col, *row, *perm;
-    unsigned long long *figures; /* WI_FIGURES of them: bits of numbers above 0 */
-} wi_device_matrix;
-
 /* What kernels find out about right-hand sides, the largest each: |b|, |x|, |r|, |r| / scale, and
  * of a correction, WI_CHOL_RHS numbers each; and the norm of A. */
 enum {
@@ -67,8 +57,51 @@ enum {
     WI_FIGURE_R = 2 * WI_CHOL_RHS,
     WI_FIGURE_ERROR = 3 * WI_CHOL_RHS,
     WI_FIGURE_NORM = 4 * WI_CHOL_RHS,
-    WI_FIGURES
+    WI_SOLVE_FIGURES
 };
+
+/* Facts of the values of a matrix: the largest |value|, and the largest and the least number above
+ * 0 on the diagonal. */
+enum {
+    WI_VALUE_MOST = 0,
+    WI_VALUE_DIAGONAL_MOST,
+    WI_VALUE_DIAGONAL_LEAST,
+    WI_VALUE_FIGURES
+};
+
+/* What the calls in graphs tell weft_chol_check: how many there were; facts of values, as above;
+ * and of all right-hand sides the largest |b|, x and backward error, and the least |b| of the
+ * columns' largest. */
+typedef struct wi_chol_told {
+    unsigned long long factored, solved;
+    unsigned long long value[WI_VALUE_FIGURES];
+    unsigned long long b_least, b_most, x_most, error;
+} wi_chol_told;
+
+/* What decides about corrections where the host cannot look. */
+typedef struct wi_judged {
+    wi_progress column[WI_CHOL_RHS];
+    double largest[WI_CHOL_RHS]; /* |x| */
+    unsigned taken;              /* a bit for each column whose correction is added */
+} wi_judged;
+
+/* All that lies behind a matrix on the device. */
+typedef struct wi_device_figures {
+    unsigned long long solve[WI_SOLVE_FIGURES], value[WI_VALUE_FIGURES];
+    wi_chol_told told;
+    wi_judged judged;
+} wi_device_figures;
+
+/* A symmetric matrix on the device: entries of its lower half by rows and by columns, the diagonal
+ * only among the latter; values are those of the columns. Place k of the factor has the caller's
+ * column perm[k]. */
+typedef struct wi_device_matrix {
+    int64_t *row_start, *start, *at;
+    double *value;
+    int32_t *col, *row, *perm;
+    unsigned long long *figures; /* WI_SOLVE_FIGURES of them: bits of numbers above 0 */
+    wi_device_figures *all;      /* which begins with these */
+} wi_device_matrix;
 
 /* Part of a plan: memory of one GPU, kept until the plan is destroyed. */
 typedef struct wi_chol_device {
@@ -84,6 +117,7 @@ typedef struct wi_chol_device {
     int64_t rhs;       /* that there is room for */
     bool mapped;       /* the maps are there */
     bool has_diagonal; /* the host has the diagonal of the latest factor */
+    bool captured;     /* a factorization was captured into a graph */
 } wi_chol_device;
 
 /* Bytes on the device, and in host memory, of a plan with this schedule. */
@@ -137,6 +171,20 @@ weft_status wi_chol_levels(weft_context *ctx, const void *args);
 weft_status wi_chol_batched(weft_context *ctx, const void *args);
 weft_status wi_chol_overlapped(weft_context *ctx, const void *args);
 
+/* ---- values in device memory, and graphs: chol_values.cu ---- */
+
+/* Finds the facts of values in device memory; waits for them. */
+weft_status wi_chol_device_size_up(weft_context *ctx, const weft_chol *plan, const double *value,
+                                   double facts[WI_VALUE_FIGURES]);
+/* The same for weft_chol_check, of the factorization that is being captured. */
+weft_status wi_chol_device_tell_factored(weft_context *ctx, const weft_chol *plan,
+                                         const double *value);
+/* Nothing has been told, and no pivot has failed. */
+weft_status wi_chol_device_forget(weft_context *ctx, const weft_chol *plan);
+/* Waits for what was told, and for the first column that failed, -1 for none; and forgets it. */
+weft_status wi_chol_device_ask(weft_context *ctx, const weft_chol *plan, wi_chol_told *told,
+                               int64_t *failed);
+
 /* ---- between the files of this part ---- */
 
 wi_device_chol wi_chol_device_view(const weft_chol *plan);
@@ -150,7 +198,7 @@ weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan);
 
 /* L = the entries of A; nothing has failed. */
 weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args);
-/* Waits, and says whether all pivots were good. */
+/* Waits, and says whether all pivots were good; during a capture it does neither. */
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args);
 
 /* The small fronts of a level, and its large ones, of any kind. */

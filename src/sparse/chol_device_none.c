@@ -30,6 +30,25 @@ weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
     return refuse(ctx);
 }
 
+weft_status wi_chol_device_size_up(weft_context *ctx, const weft_chol *plan, const double *value,
+                                   double facts[WI_VALUE_FIGURES]) {
+    (void)plan, (void)value, (void)facts;
+    return refuse(ctx);
+}
+
+weft_status wi_chol_device_ask(weft_context *ctx, const weft_chol *plan, wi_chol_told *told,
+                               int64_t *failed) {
+    (void)plan;
+    *told = (wi_chol_told){.factored = 0};
+    *failed = -1;
+    return refuse(ctx);
+}
+
+weft_status wi_solve_captured(wi_solve_group *g, int refine) {
+    (void)refine;
+    return refuse(g->ctx);
+}
+
 weft_status wi_solve_device_plainly(wi_solve_group *g, bool *plain) {
     *plain = false;
     return refuse(g->ctx);
