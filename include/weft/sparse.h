@@ -269,6 +269,10 @@ typedef struct weft_chol_report {
     size_t krylov_steps;
     weft_type factor_type; /* of L: WEFT_F64; with precision MIXED WEFT_F32, unless it fell back */
     int fell_back;         /* 1: precision MIXED was tried, and f32 was not accurate enough */
+    /* On a GPU, the bytes of L that lie in pinned host memory because the GPU's had no room for
+     * them, when the memory was taken or, before, when this is asked: its panels go there as they
+     * are made, and come back for each solve, while others are worked on. 0: L is on the GPU. */
+    size_t host_factor_bytes;
 } weft_chol_report;
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before

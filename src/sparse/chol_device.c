@@ -61,7 +61,7 @@ static matrix_parts matrix_parts_of(const weft_chol *plan) {
 }
 
 static size_t factor_bytes(const weft_chol *plan, const wi_schedule *schedule) {
-    return (size_t)schedule->l * wi_chol_number(plan);
+    return (size_t)wi_schedule_resident(schedule) * wi_chol_number(plan);
 }
 
 /* `work` holds the updates, and after them the diagonal of L, of doubles. */
@@ -71,13 +71,18 @@ static size_t work_bytes(const weft_chol *plan, const wi_schedule *schedule) {
     return updates > diagonal ? updates : diagonal;
 }
 
+size_t wi_chol_device_work_bytes(const weft_chol *plan, const wi_schedule *schedule) {
+    return factor_bytes(plan, schedule) + work_bytes(plan, schedule);
+}
+
 static size_t side_entries(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
     return (4 * plan->report.n + (size_t)schedule->parts) * (size_t)rhs;
 }
 
 size_t wi_chol_device_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
-    return parts_of(plan, schedule).end + matrix_parts_of(plan).end + factor_bytes(plan, schedule) +
-           work_bytes(plan, schedule) + side_entries(plan, schedule, rhs) * sizeof(double);
+    return parts_of(plan, schedule).end + matrix_parts_of(plan).end +
+           wi_chol_device_work_bytes(plan, schedule) +
+           side_entries(plan, schedule, rhs) * sizeof(double);
 }
 
 static size_t host_entries(const weft_chol *plan, int64_t rhs) {
@@ -86,7 +91,7 @@ static size_t host_entries(const weft_chol *plan, int64_t rhs) {
 
 size_t wi_chol_device_host_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
     return sizeof(wi_chol_device) + wi_schedule_host_bytes(schedule) +
-           host_entries(plan, rhs) * sizeof(double);
+           host_entries(plan, rhs) * sizeof(double) + wi_chol_home_bytes(plan, schedule);
 }
 
 size_t wi_chol_device_held(const weft_chol *plan) {
@@ -102,6 +107,7 @@ static void drop_work(wi_chol_device *d) {
     wi_gpu_drop(d->l);
     wi_gpu_drop(d->work);
     d->l = d->work = NULL;
+    wi_chol_windows_drop(d);
 }
 
 static void drop(wi_chol_device *d) {
@@ -120,9 +126,13 @@ void wi_chol_device_free(weft_chol *plan) {
     plan->device = NULL;
 }
 
-void wi_chol_device_drop_work(weft_chol *plan) {
-    if (plan->device)
-        drop_work(plan->device);
+void wi_chol_device_widen(weft_context *ctx, weft_chol *plan) {
+    wi_chol_device *const d = plan->device;
+    if (!d)
+        return;
+    drop_work(d);
+    if (d->schedule.window > 0 || !wi_chol_fits(ctx, wi_chol_device_work_bytes(plan, &d->schedule)))
+        wi_chol_device_free(plan);
 }
 
 static weft_status take_sides(weft_context *ctx, const char *call, const weft_chol *plan,
@@ -139,12 +149,14 @@ static weft_status take_sides(weft_context *ctx, const char *call, const weft_ch
         wi_host_free(host);
         return status;
     }
+    if (d->has_diagonal)
+        memcpy(host + plan->report.n * 4 * (size_t)rhs,
+               d->host + plan->report.n * 4 * (size_t)d->rhs, plan->report.n * sizeof *host);
     wi_gpu_drop(d->sides);
     wi_host_free(d->host);
     d->sides = sides;
     d->host = host;
     d->rhs = rhs;
-    d->has_diagonal = false;
     return WEFT_OK;
 }
 
@@ -157,7 +169,9 @@ static weft_status take_work(weft_context *ctx, const weft_chol *plan, wi_chol_d
     status = wi_gpu_keep(ctx, &work, work_bytes(plan, &d->schedule));
     if (status == WEFT_OK)
         d->work = work;
-    else
+    if (status == WEFT_OK && d->schedule.window > 0)
+        status = wi_chol_windows_take(ctx, plan, d);
+    if (status != WEFT_OK)
         drop_work(d);
     return status;
 }
@@ -185,8 +199,10 @@ static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, in
     if (!d)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, sizeof *d);
     *d = (wi_chol_device){.device = ctx->device};
-    weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, plan->small,
-                                          is_interchanged(plan), &d->schedule);
+    size_t needed = 0;
+    weft_status status = wi_chol_fit(ctx, call, plan, rhs, &d->schedule, &needed);
+    if (status == WEFT_OK && needed > 0)
+        status = wi_chol_tell_too_large(ctx, call, needed);
     if (status == WEFT_OK)
         status = take(ctx, plan, d);
     if (status == WEFT_OK)
@@ -343,12 +359,13 @@ static map_room rooms_in(void *memory, size_t n, size_t entries) {
 
 /* Where in L every entry of A goes. */
 static void find_places(const wi_schedule *schedule, const map_room *room) {
+    int64_t panel = 0; /* they follow each other in L */
     for (int64_t f = 0; f < schedule->fronts; f++) {
         const wi_front_record *const r = &schedule->front[f];
-        for (int64_t j = 0; j < r->columns; j++) {
+        for (int64_t j = 0; j < r->columns; j++, panel += r->ld) {
             const int64_t *const at = room->maps.entry_at + r->first + j;
             for (int64_t e = at[0]; e < at[1]; e++)
-                room->place[room->maps.entry[e]] = r->panel + j * r->ld + room->maps.slot[e];
+                room->place[room->maps.entry[e]] = panel + room->maps.slot[e];
         }
     }
 }
@@ -432,9 +449,11 @@ weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
     wi_chol_device *const d = plan->device;
     if (d->has_diagonal || ctx->device != d->device || wi_chol_has_d(plan))
         return WEFT_OK;
-    weft_status status = wi_chol_device_gather(ctx, plan);
+    const double *const gathered =
+        d->windows ? wi_chol_device_sides_of(plan, 1).solution : (const double *)d->work;
+    weft_status status = d->windows ? WEFT_OK : wi_chol_device_gather(ctx, plan);
     if (status == WEFT_OK && plan->report.n > 0)
-        status = wi_gpu_copy(ctx, host_diagonal(plan), d->work, plan->report.n * sizeof(double));
+        status = wi_gpu_copy(ctx, host_diagonal(plan), gathered, plan->report.n * sizeof(double));
     d->has_diagonal = status == WEFT_OK;
     return status;
 }

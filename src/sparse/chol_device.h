@@ -118,6 +118,8 @@ typedef struct wi_chol_device {
     bool mapped;       /* the maps are there */
     bool has_diagonal; /* the host has the diagonal of the latest factor */
     bool captured;     /* a factorization was captured into a graph */
+    void *home;        /* pinned host memory with L, if the device has no room for it; or NULL */
+    struct wi_chol_windows *windows; /* then what is in the device's two windows: chol_stream.cu */
 } wi_chol_device;
 
 /* Bytes on the device, and in host memory, of a plan with this schedule. */
@@ -132,9 +134,46 @@ weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_cho
                                    int64_t rhs);
 void wi_chol_device_free(weft_chol *plan);
 
-/* Gives back L and the memory for updates; wi_chol_device_reserve takes them for the type that the
- * plan then has. */
-void wi_chol_device_drop_work(weft_chol *plan);
+/* For a plan whose L is of doubles from now on: gives back L and the memory for updates, or all of
+ * the plan's memory on the device if L then has to lie elsewhere; wi_chol_device_reserve takes it
+ * anew. */
+void wi_chol_device_widen(weft_context *ctx, weft_chol *plan);
+
+/* ---- how L fits: chol_fit.c ---- */
+
+/* The schedule for so many right-hand sides, with windows if L does not fit the free memory. *needed
+ * = 0; or, if the schedule fits in no way, the bytes that have to be free. */
+weft_status wi_chol_fit(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
+                        wi_schedule *schedule, size_t *needed);
+weft_status wi_chol_tell_too_large(weft_context *ctx, const char *call, size_t needed);
+/* Are so many bytes of the device free? */
+bool wi_chol_fits(const weft_context *ctx, size_t bytes);
+/* Bytes of L and of the memory for updates on the device, and of L in host memory. */
+size_t wi_chol_device_work_bytes(const weft_chol *plan, const wi_schedule *schedule);
+static inline size_t wi_chol_home_bytes(const weft_chol *plan, const wi_schedule *schedule) {
+    return schedule->window > 0 ? (size_t)schedule->l * wi_chol_number(plan) : 0;
+}
+
+/* ---- L in host memory: chol_stream.cu. These do nothing if L is on the device. ---- */
+
+/* Bytes of device memory that a factor may take. */
+size_t wi_chol_free_bytes(const weft_context *ctx);
+
+weft_status wi_chol_windows_take(weft_context *ctx, const weft_chol *plan, wi_chol_device *d);
+void wi_chol_windows_drop(wi_chol_device *d);
+/* Before the levels of a call, and after them. */
+weft_status wi_chol_windows_begin(weft_context *ctx, const weft_chol *plan);
+weft_status wi_chol_windows_end(weft_context *ctx, const weft_chol *plan);
+/* What is queued next may write the panels of level k. */
+weft_status wi_chol_windows_clear(weft_context *ctx, const weft_chol *plan, int64_t k);
+/* They are written: they go to the host. */
+weft_status wi_chol_windows_keep(weft_context *ctx, const weft_chol *plan, int64_t k);
+/* What is queued next may read the panels of level k, and those of `next` are on the way; -1: none.
+ */
+weft_status wi_chol_windows_fetch(weft_context *ctx, const weft_chol *plan, int64_t k,
+                                  int64_t next);
+/* They were read. */
+weft_status wi_chol_windows_used(weft_context *ctx, const weft_chol *plan, int64_t k);
 
 /* Puts the maps of the entries of A on the device, unless they are there. Takes host memory for a
  * while. */

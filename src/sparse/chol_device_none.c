@@ -49,6 +49,20 @@ weft_status wi_solve_captured(wi_solve_group *g, int refine) {
     return refuse(g->ctx);
 }
 
+size_t wi_chol_free_bytes(const weft_context *ctx) {
+    (void)ctx;
+    return SIZE_MAX;
+}
+
+weft_status wi_chol_windows_take(weft_context *ctx, const weft_chol *plan, wi_chol_device *d) {
+    (void)plan, (void)d;
+    return refuse(ctx);
+}
+
+void wi_chol_windows_drop(wi_chol_device *d) {
+    (void)d;
+}
+
 weft_status wi_solve_device_plainly(wi_solve_group *g, bool *plain) {
     *plain = false;
     return refuse(g->ctx);

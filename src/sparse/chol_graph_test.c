@@ -23,6 +23,7 @@ typedef struct device_case {
     weft_chol *plan;
     size_t n, entries, rhs;
     double *value, *b, *x; /* memory of the place */
+    double *wanted;        /* the values that are solved with */
 } device_case;
 
 static void ok(weft_context *ctx, weft_status status) {
@@ -42,9 +43,14 @@ static void put(weft_context *ctx, double *to, const double *from, size_t n) {
 }
 
 static device_case case_of(weft_context *ctx, weft_sparse *matrix, weft_chol *plan, size_t rhs) {
-    device_case c = {ctx,  matrix, plan, weft_sparse_rows(matrix), weft_sparse_entries(matrix), rhs,
-                     NULL, NULL,   NULL};
+    device_case c = {.ctx = ctx,
+                     .matrix = matrix,
+                     .plan = plan,
+                     .n = weft_sparse_rows(matrix),
+                     .entries = weft_sparse_entries(matrix),
+                     .rhs = rhs};
     c.value = room(ctx, c.entries);
+    c.wanted = room(ctx, c.entries);
     c.b = room(ctx, c.n * rhs);
     c.x = room(ctx, c.n * rhs);
     return c;
@@ -52,6 +58,7 @@ static device_case case_of(weft_context *ctx, weft_sparse *matrix, weft_chol *pl
 
 static void drop(device_case *c) {
     ok(c->ctx, weft_free(c->ctx, c->value));
+    ok(c->ctx, weft_free(c->ctx, c->wanted));
     ok(c->ctx, weft_free(c->ctx, c->b));
     ok(c->ctx, weft_free(c->ctx, c->x));
     weft_chol_destroy(c->plan);
@@ -198,16 +205,22 @@ static void extremes(weft_context *ctx) {
 
 /* ---- graphs ---- */
 
-/* What a graph of both calls leaves in x, with new values and right-hand sides for each launch. */
+/* What a graph of both calls leaves in x, with new values and right-hand sides for each launch. The
+ * matrix that is solved with is that of the factor `times` a number: with 3, no correction is as
+ * small as it has to be. */
 static void launch_and_compare(device_case *c, test_capture *graph, weft_chol *plan,
-                               const weft_sparse *other, int refine, test_random *r) {
+                               const weft_sparse *other, int refine, double times, test_random *r) {
     weft_context *const ctx = c->ctx;
     static sides b, x, y;
     const size_t ld = c->n, count = c->n * c->rhs;
-    const weft_chol_solve_options plain = options_of(refine, NULL);
+    static double wanted[TEST_MOST_VERTICES * TEST_MOST_VERTICES];
+    const weft_chol_solve_options plain = options_of(refine, wanted);
     draw(r, count, b);
     put(ctx, c->b, b, count);
     put(ctx, c->value, weft_sparse_values(other), c->entries);
+    for (size_t k = 0; k < c->entries; k++)
+        wanted[k] = times * weft_sparse_values(other)[k];
+    put(ctx, c->wanted, wanted, c->entries);
     for (size_t k = 0; k < count; k++)
         y[k] = NAN;
     put(ctx, c->x, y, count);
@@ -234,7 +247,7 @@ static void graphs(weft_context *ctx) {
         device_case c = case_of(ctx, matrix, plan_of(ctx, &r, matrix, WEFT_CHOL_DEFINITE),
                                 1 + test_below(&r, MOST_RHS));
         weft_chol *const plan = plan_of(ctx, &r, matrix, WEFT_CHOL_DEFINITE);
-        const weft_chol_solve_options with = options_of(refine, c.value);
+        const weft_chol_solve_options with = options_of(refine, c.wanted);
         plan->small = c.plan->small;
         ok(ctx, weft_chol_reserve(ctx, c.plan, c.rhs));
         ok(ctx, weft_chol_factor(ctx, c.plan, matrix));
@@ -244,7 +257,7 @@ static void graphs(weft_context *ctx) {
         test_capture_end(ctx, &graph);
         for (int launch = 0; launch < LAUNCHES; launch++) {
             weft_sparse *const other = draw_matrix(ctx, &r, &s, true);
-            launch_and_compare(&c, &graph, plan, other, refine, &r);
+            launch_and_compare(&c, &graph, plan, other, refine, k % 3 ? 1 : 3, &r);
             weft_sparse_destroy(other);
         }
         test_capture_drop(&graph);

@@ -405,6 +405,7 @@ weft_status wi_chol_interchange(weft_context *ctx, const weft_chol *plan, wi_dev
 template <class real, int R>
 struct level_substitution {
     weft_context *ctx;
+    const weft_chol *plan;
     const wi_schedule *schedule;
     wi_device_chol d;
     wi_sides s;
@@ -456,9 +457,13 @@ struct level_substitution {
         weft_status status = WEFT_OK;
         for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
             const wi_chol_level *const level = &schedule->level[k];
-            status = small(level, wi_forward_small<real, R>);
+            status = wi_chol_windows_fetch(ctx, plan, k, k + 1 < schedule->levels ? k + 1 : -1);
+            if (status == WEFT_OK)
+                status = small(level, wi_forward_small<real, R>);
             if (status == WEFT_OK && level->large > 0)
                 status = forward_large(level);
+            if (status == WEFT_OK)
+                status = wi_chol_windows_used(ctx, plan, k);
         }
         return status;
     }
@@ -466,9 +471,13 @@ struct level_substitution {
         weft_status status = WEFT_OK;
         for (int64_t k = schedule->levels - 1; k >= 0 && status == WEFT_OK; k--) {
             const wi_chol_level *const level = &schedule->level[k];
-            status = small(level, wi_backward_small<real, R>);
+            status = wi_chol_windows_fetch(ctx, plan, k, k - 1);
+            if (status == WEFT_OK)
+                status = small(level, wi_backward_small<real, R>);
             if (status == WEFT_OK && level->large > 0)
                 status = backward_large(level);
+            if (status == WEFT_OK)
+                status = wi_chol_windows_used(ctx, plan, k);
         }
         return status;
     }
@@ -481,8 +490,13 @@ static weft_status substitute(weft_context *ctx, const weft_chol *plan, wi_devic
     const wi_schedule *const schedule = &plan->device->schedule;
     const wi_device_chol d = wi_chol_device_view(plan);
     const wi_sides s = {sides.y, sides.x, sides.parts, sides.rhs, tree};
-    return sides.rhs == 1 ? way(level_substitution<real, 1>{ctx, schedule, d, s})
-                          : way(level_substitution<real, most>{ctx, schedule, d, s});
+    weft_status status = wi_chol_windows_begin(ctx, plan);
+    if (status != WEFT_OK)
+        return status;
+    status = sides.rhs == 1 ? way(level_substitution<real, 1>{ctx, plan, schedule, d, s})
+                            : way(level_substitution<real, most>{ctx, plan, schedule, d, s});
+    const weft_status ended = wi_chol_windows_end(ctx, plan);
+    return status == WEFT_OK ? ended : status;
 }
 
 weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides) {

@@ -359,6 +359,8 @@ weft_status wi_chol_fall_back(weft_context *ctx, const char *call, weft_chol *pl
     plan->report.fell_back = 1;
     plan->state = WI_CHOL_EMPTY;
     weft_status status = wi_numbers_widen(ctx, call, plan);
+    if (status == WEFT_OK && ctx->kind == WI_CUDA)
+        status = wi_chol_device_map(ctx, call, plan, matrix);
     if (status == WEFT_OK)
         status = run(ctx, call, plan, matrix);
     settle(plan, status);

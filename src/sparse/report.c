@@ -13,12 +13,13 @@ static weft_status find_device_bytes(weft_context *ctx, const char *call, const 
     const bool known = plan->device && plan->device->index;
     const int64_t rhs = known ? plan->device->rhs : 1;
     if (!known) {
-        const weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, plan->small,
-                                                    plan->kind == WEFT_CHOL_INDEFINITE, &schedule);
+        size_t needed;
+        const weft_status status = wi_chol_fit(ctx, call, plan, rhs, &schedule, &needed);
         if (status != WEFT_OK)
             return status;
     }
     const wi_schedule *const used = known ? &plan->device->schedule : &schedule;
+    report->host_factor_bytes = wi_chol_home_bytes(plan, used);
     report->device_bytes_needed = wi_chol_device_bytes(plan, used, rhs);
     report->bytes_needed =
         plan->report.analysis_bytes + report->device_bytes_needed +

@@ -4,7 +4,11 @@
  * Fronts of the same depth in the tree (the root has depth 0) are a level. The deepest level is
  * done first, so a front's update is made in one level and added to its parent in the next. Levels
  * of even depth keep their updates at the beginning of the memory for updates, the others at its
- * end. */
+ * end.
+ *
+ * If L is larger than what the device has for it, it lies in host memory, and two windows on the
+ * device take the panels of one level after the other, in turn. A level whose panels do not fit one
+ * window is cut into several, which follow each other as levels do. */
 #ifndef WI_SPARSE_SCHEDULE_H
 #define WI_SPARSE_SCHEDULE_H
 
@@ -29,11 +33,11 @@ enum {
 
 /* A front, as the kernels see it. */
 typedef struct wi_front_record {
-    int64_t panel;    /* L: column j of the front, j < columns, is at l + panel + j * ld. In the
-                         square on the diagonal of every 64 columns, the elements above the diagonal
-                         are those of the inverse of L's square, transposed */
-    int64_t update;   /* column j of the update is at updates + update + j * ld_update */
-    int64_t part;     /* rows of the right-hand sides that are kept for the parent, in `parts` */
+    int64_t panel;  /* L, or the windows: column j of the front, j < columns, is at l + panel + j *
+                       ld. In the square on the diagonal of every 64 columns, the elements above the
+                       diagonal  are those of the inverse of L's square, transposed */
+    int64_t update; /* column j of the update is at updates + update + j * ld_update */
+    int64_t part;   /* rows of the right-hand sides that are kept for the parent, in `parts` */
     int64_t relative; /* relative[this + i] is row i of the update in the parent's front */
     int64_t rows;     /* rows[this + i] is row i of the front in L */
     int32_t first;    /* its first column of L */
@@ -54,6 +58,8 @@ typedef struct wi_chol_step {
  * small[1] up to WI_FRONT_SMALL, and `large` more, those with the most panels first. */
 typedef struct wi_chol_level {
     int32_t first, small[WI_CLASSES], large;
+    int32_t depth;
+    int64_t l_at, l; /* its panels: where in L they begin, and how many numbers they are */
     int64_t heights_at, columns_at; /* sums over the large fronts, of blocks of 8 */
     int64_t step;                   /* the first of */
     int32_t steps;
@@ -67,9 +73,27 @@ typedef struct wi_schedule {
     wi_chol_step *step;
     wi_front_record *front; /* from here on the device has a copy */
     int32_t *child, *list;
-    int64_t l, updates, parts; /* sizes: doubles of L and of the memory for updates; rows of the
+    int64_t l, updates, parts; /* sizes: numbers of L and of the memory for updates; rows of the
                                   memory for parts */
+    int64_t window;            /* numbers of a window; 0: all of L is on the device */
 } wi_schedule;
+
+/* Numbers of L that the device has room for. */
+static inline int64_t wi_schedule_resident(const wi_schedule *s) {
+    return s->window > 0 ? 2 * s->window : s->l;
+}
+
+/* Where on the device the panels of level k begin. */
+static inline int64_t wi_schedule_level_at(const wi_schedule *s, int64_t k) {
+    return s->window > 0 ? k % 2 * s->window : s->level[k].l_at;
+}
+
+/* How a schedule is made. */
+typedef struct wi_schedule_wish {
+    int small;         /* fronts of up to so many rows are done by one block each */
+    bool interchanged; /* with windows of columns, for pivots that are interchanged */
+    int64_t window;    /* as in wi_schedule; at least wi_schedule_widest */
+} wi_schedule_wish;
 
 /* Bytes of the part that the device has a copy of. */
 static inline size_t wi_schedule_device_bytes(const wi_schedule *s) {
@@ -81,10 +105,11 @@ static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
            wi_schedule_device_bytes(s);
 }
 
-/* Makes a schedule in which fronts of up to `small` rows are done by one block each; with windows
- * if pivots are `interchanged`. */
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                             int small, bool interchanged, wi_schedule *schedule);
+                             const wi_schedule_wish *wish, wi_schedule *schedule);
+
+/* The numbers of L of the front that has the most. */
+int64_t wi_schedule_widest(const wi_symbolic *symbolic);
 void wi_schedule_free(wi_schedule *schedule);
 
 /* ---- what the kernels and the schedule count alike ---- */
