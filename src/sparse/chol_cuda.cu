@@ -147,19 +147,27 @@ static weft_status end_level(weft_context *ctx, const weft_chol *plan, int64_t k
     return status == WEFT_OK ? wi_chol_windows_keep(ctx, plan, k) : status;
 }
 
+/* The first column that failed on any GPU. */
+static weft_status fetch_failed(weft_context *ctx, weft_chol *plan, void *user) {
+    unsigned long long *const failed = (unsigned long long *)user, own;
+    const weft_status status = wi_gpu_copy(ctx, &own, wi_chol_device_view(plan).failed, sizeof own);
+    if (status == WEFT_OK && own < *failed)
+        *failed = own;
+    return status;
+}
+
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
-    const wi_device_chol d = wi_chol_device_view(args->plan);
-    unsigned long long failed = 0;
+    unsigned long long failed = ~0ull;
     if (args->plan->device->captured)
         return args->plan->report.n > 0
                    ? wi_chol_device_tell_factored(ctx, args->plan, args->matrix->there)
                    : WEFT_OK;
     weft_status status = settle_pivots(ctx, args->plan);
     if (status == WEFT_OK)
-        status = wi_gpu_copy(ctx, &failed, d.failed, sizeof failed);
+        status = wi_chol_each_gpu(ctx, args->plan, fetch_failed, &failed);
     if (status == WEFT_OK && wi_chol_has_d(args->plan))
         status = wi_chol_device_pivots(ctx, args->plan);
-    if (status == WEFT_OK && args->plan->device->windows)
+    if (status == WEFT_OK && (args->plan->device->windows || wi_chol_gpus(args->plan) > 1))
         status = wi_chol_device_diagonal(ctx, args->plan);
     if (status != WEFT_OK || failed == ~0ull)
         return status;
@@ -167,30 +175,73 @@ weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
     return status == WEFT_OK ? wi_chol_fail(ctx, args->call, args->plan, (int64_t)failed) : status;
 }
 
-static weft_status run(weft_context *ctx, const void *args,
-                       weft_status (*level)(weft_context *ctx, const weft_chol *plan,
-                                            const wi_chol_level *level)) {
+/* What a rung does with a level. */
+typedef weft_status (*level_step)(weft_context *ctx, const weft_chol *plan,
+                                  const wi_chol_level *level);
+
+/* All levels of one GPU. The first waits for the others before the first front that needs them. */
+static weft_status run_levels(weft_context *ctx, const wi_chol_args *a, level_step step) {
+    const weft_chol *const plan = a->plan;
+    const wi_schedule *const schedule = &plan->device->schedule;
+    weft_status status = wi_chol_windows_begin(ctx, plan);
+    for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
+        if (k == schedule->waits)
+            status = wi_chol_first_waits(ctx, plan);
+        if (status == WEFT_OK)
+            status = begin_level(ctx, plan, k);
+        if (status == WEFT_OK)
+            status = step(ctx, plan, &schedule->level[k]);
+        if (status == WEFT_OK)
+            status = end_level(ctx, plan, k);
+        if (status == WEFT_OK)
+            status = wi_chol_send_guests(ctx, plan, k, 0);
+        if (status == WEFT_OK && !plan->device->first &&
+            !wi_chol_tell(a->plan, (double)(k + 1) / (double)schedule->levels))
+            status = wi_chol_cancel(ctx, a->call);
+    }
+    const weft_status ended = wi_chol_windows_end(ctx, plan);
+    return status == WEFT_OK ? ended : status;
+}
+
+/* The levels of another GPU. */
+static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, level_step step) {
+    weft_context *const own = wi_chol_gpu(ctx, gpu);
+    weft_chol plan = wi_chol_of_gpu(a->plan, gpu);
+    const wi_chol_args args = {a->call, &plan, a->matrix};
+    int before;
+    weft_status status = wi_gpu_enter(own, &before);
+    if (status == WEFT_OK) {
+        status = wi_chol_device_load(own, &args);
+        if (status == WEFT_OK)
+            status = run_levels(own, &args, step);
+        wi_gpu_leave(own, before);
+    }
+    return status == WEFT_OK ? WEFT_OK : wi_fail_as(ctx, status, own);
+}
+
+/* The others' work is queued before the first's. Whatever happens, the first then waits for them:
+ * what the caller queues next may write what they read. */
+static weft_status run_all(weft_context *ctx, const wi_chol_args *a, level_step step) {
+    weft_status status = wi_chol_others_wait(ctx, a->plan);
+    for (int g = 1; g < wi_chol_gpus(a->plan) && status == WEFT_OK; g++)
+        status = run_other(ctx, a, g, step);
+    if (status == WEFT_OK)
+        status = wi_chol_device_load(ctx, a);
+    if (status == WEFT_OK)
+        status = run_levels(ctx, a, step);
+    const weft_status ended = wi_chol_first_waits(ctx, a->plan);
+    return status == WEFT_OK ? ended : status;
+}
+
+static weft_status run(weft_context *ctx, const void *args, level_step step) {
     const wi_chol_args *const a = (const wi_chol_args *)args;
-    const wi_schedule *const schedule = &a->plan->device->schedule;
     int before;
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = wi_chol_device_load(ctx, a);
+    status = run_all(ctx, a, step);
     if (status == WEFT_OK)
-        status = wi_chol_windows_begin(ctx, a->plan);
-    for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
-        status = begin_level(ctx, a->plan, k);
-        if (status == WEFT_OK)
-            status = level(ctx, a->plan, &schedule->level[k]);
-        if (status == WEFT_OK)
-            status = end_level(ctx, a->plan, k);
-        if (status == WEFT_OK && !wi_chol_tell(a->plan, (double)(k + 1) / (double)schedule->levels))
-            status = wi_chol_cancel(ctx, a->call);
-    }
-    const weft_status ended = wi_chol_windows_end(ctx, a->plan);
-    if (status == WEFT_OK)
-        status = ended == WEFT_OK ? wi_chol_device_finish(ctx, a) : ended;
+        status = wi_chol_device_finish(ctx, a);
     wi_gpu_leave(ctx, before);
     return status;
 }

@@ -95,10 +95,13 @@ size_t wi_chol_device_host_bytes(const weft_chol *plan, const wi_schedule *sched
 }
 
 size_t wi_chol_device_held(const weft_chol *plan) {
-    const wi_chol_device *const d = plan->device;
-    return d ? wi_chol_device_bytes(plan, &d->schedule, d->rhs) +
-                   wi_chol_device_host_bytes(plan, &d->schedule, d->rhs)
-             : 0;
+    size_t held = 0;
+    for (int g = 0; g < wi_chol_gpus(plan) && plan->device; g++) {
+        const wi_chol_device *const d = g > 0 ? plan->device->other[g] : plan->device;
+        held += wi_chol_device_bytes(plan, &d->schedule, d->rhs) +
+                wi_chol_device_host_bytes(plan, &d->schedule, d->rhs);
+    }
+    return held;
 }
 
 /* ---- memory ---- */
@@ -111,6 +114,11 @@ static void drop_work(wi_chol_device *d) {
 }
 
 static void drop(wi_chol_device *d) {
+    for (int g = 1; g < d->spread.gpus; g++)
+        if (d->other[g])
+            drop(d->other[g]);
+    wi_spread_free(&d->spread);
+    wi_host_free(d->guest);
     wi_gpu_drop(d->index);
     wi_gpu_drop(d->matrix);
     drop_work(d);
@@ -130,8 +138,10 @@ void wi_chol_device_widen(weft_context *ctx, weft_chol *plan) {
     wi_chol_device *const d = plan->device;
     if (!d)
         return;
-    drop_work(d);
-    if (d->schedule.window > 0 || !wi_chol_fits(ctx, wi_chol_device_work_bytes(plan, &d->schedule)))
+    if (wi_chol_gpus(plan) == 1)
+        drop_work(d);
+    if (wi_chol_gpus(plan) > 1 || d->schedule.window > 0 ||
+        !wi_chol_fits(ctx, wi_chol_device_work_bytes(plan, &d->schedule)))
         wi_chol_device_free(plan);
 }
 
@@ -194,24 +204,76 @@ static weft_status take(weft_context *ctx, const weft_chol *plan, wi_chol_device
     return bytes > 0 ? wi_gpu_copy(ctx, d->index, schedule->front, bytes) : WEFT_OK;
 }
 
-static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
-    wi_chol_device *const d = wi_host_alloc(sizeof *d);
-    if (!d)
-        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, sizeof *d);
-    *d = (wi_chol_device){.device = ctx->device};
+/* The memory of one GPU. On failure it has what it got. */
+static weft_status make_one(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
+                            wi_chol_device *first, int gpu, wi_chol_device *d) {
+    const wi_spread *const spread = first->spread.gpus > 1 ? &first->spread : NULL;
     size_t needed = 0;
-    weft_status status = wi_chol_fit(ctx, call, plan, rhs, &d->schedule, &needed);
+    weft_status status = wi_chol_fit(ctx, call, plan, rhs, spread, gpu, &d->schedule, &needed);
     if (status == WEFT_OK && needed > 0)
         status = wi_chol_tell_too_large(ctx, call, needed);
     if (status == WEFT_OK)
         status = take(ctx, plan, d);
     if (status == WEFT_OK)
         status = take_sides(ctx, call, plan, d, rhs);
+    if (status == WEFT_OK && gpu > 0)
+        status = wi_chol_find_guests(ctx, call, first, d);
+    return status;
+}
+
+static weft_status new_device(weft_context *ctx, const char *call, wi_chol_device *first,
+                              wi_chol_device **made) {
+    wi_chol_device *const d = wi_host_alloc(sizeof *d);
+    if (!d)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, sizeof *d);
+    *d = (wi_chol_device){.device = ctx->device, .first = first};
+    *made = d;
+    return WEFT_OK;
+}
+
+static weft_status make_others(weft_context *ctx, const char *call, const weft_chol *plan,
+                               int64_t rhs, wi_chol_device *d) {
+    weft_status status = WEFT_OK;
+    for (int g = 1; g < d->spread.gpus && status == WEFT_OK; g++) {
+        weft_context *const gpu = wi_chol_gpu(ctx, g);
+        status = new_device(gpu, call, d, &d->other[g]);
+        if (status == WEFT_OK)
+            d->other[g]->number = g;
+        if (status == WEFT_OK)
+            status = make_one(gpu, call, plan, rhs, d, g, d->other[g]);
+        if (status != WEFT_OK)
+            wi_fail_as(ctx, status, gpu);
+    }
+    return status;
+}
+
+static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
+    wi_chol_device *d = NULL;
+    weft_status status = new_device(ctx, call, NULL, &d);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_chol_spread(ctx, call, plan, &d->spread);
+    if (status == WEFT_OK)
+        status = make_one(ctx, call, plan, rhs, d, 0, d);
+    if (status == WEFT_OK)
+        status = make_others(ctx, call, plan, rhs, d);
     if (status == WEFT_OK)
         plan->device = d;
     else
         drop(d);
     return status;
+}
+
+/* What a plan's right-hand sides take on each GPU. */
+typedef struct more_sides {
+    const char *call;
+    int64_t rhs;
+} more_sides;
+
+static weft_status take_more_sides(weft_context *ctx, weft_chol *plan, void *user) {
+    const more_sides *const m = user;
+    return plan->device->rhs < m->rhs ? take_sides(ctx, m->call, plan, plan->device, m->rhs)
+                                      : WEFT_OK;
 }
 
 weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_chol *plan,
@@ -225,8 +287,8 @@ weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_cho
         return status;
     if (!plan->device)
         status = make(ctx, call, plan, rhs);
-    else if (plan->device->rhs < rhs)
-        status = take_sides(ctx, call, plan, plan->device, rhs);
+    else
+        status = wi_chol_each_gpu(ctx, plan, take_more_sides, &(more_sides){call, rhs});
     if (status == WEFT_OK && !plan->device->work)
         status = take_work(ctx, plan, plan->device);
     if (status == WEFT_OK)
@@ -261,10 +323,11 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
     const wi_chol_device *const d = plan->device;
     const index_parts at = parts_of(plan, &d->schedule);
     const wi_front_record *const front = (const wi_front_record *)d->index;
-    const int32_t *const child = (const int32_t *)(front + d->schedule.fronts);
+    const int64_t records = wi_schedule_records(&d->schedule);
+    const int32_t *const child = (const int32_t *)(front + records);
     return (wi_device_chol){.front = front,
                             .child = child,
-                            .list = child + d->schedule.fronts,
+                            .list = child + records,
                             .relative = (const int32_t *)(d->index + at.relative),
                             .rows = (const int32_t *)(d->index + at.rows),
                             .l = d->l,
@@ -344,22 +407,24 @@ static weft_status send_matrix(weft_context *ctx, const weft_chol *plan, const w
 typedef struct map_room {
     wi_numbers maps;
     int64_t *at, *place;
-    int32_t *rows;
+    int32_t *spare; /* for the most of rows, columns and entries */
 } map_room;
 
-static map_room rooms_in(void *memory, size_t n, size_t entries) {
+static map_room rooms_in(void *memory, size_t n, size_t entries, size_t rows) {
     map_room room = {.at = memory};
     room.maps.entry_at = room.at + n;
     room.maps.entry = room.maps.entry_at + n + 1;
     room.place = room.maps.entry + entries + 1;
     room.maps.slot = (int32_t *)(room.place + entries);
     room.maps.relative = room.maps.slot + entries + 1;
+    room.spare = room.maps.relative + rows;
     return room;
 }
 
-/* Where in L every entry of A goes. */
-static void find_places(const wi_schedule *schedule, const map_room *room) {
-    int64_t panel = 0; /* they follow each other in L */
+/* Where in L of this GPU every entry of A goes. */
+static void find_places(const wi_schedule *schedule, size_t entries, const map_room *room) {
+    int64_t panel = 0;                                        /* they follow each other in L */
+    memset(room->place, 0xff, entries * sizeof *room->place); /* -1: of another GPU */
     for (int64_t f = 0; f < schedule->fronts; f++) {
         const wi_front_record *const r = &schedule->front[f];
         for (int64_t j = 0; j < r->columns; j++, panel += r->ld) {
@@ -376,12 +441,28 @@ static weft_status send_maps(weft_context *ctx, const weft_chol *plan, const map
     char *const to = plan->device->index;
     const size_t bytes = rows * sizeof(int32_t);
     weft_status status = wi_gpu_copy(ctx, to + at.relative, room->maps.relative, bytes);
-    for (size_t k = 0; k < rows; k++)
-        room->maps.relative[k] = (int32_t)plan->symbolic.rows[k];
+    narrow(rows, plan->symbolic.rows, room->spare);
     if (status == WEFT_OK)
-        status = wi_gpu_copy(ctx, to + at.rows, room->maps.relative, bytes);
+        status = wi_gpu_copy(ctx, to + at.rows, room->spare, bytes);
     if (status == WEFT_OK && plan->report.nnz_a > 0)
         status = wi_gpu_copy(ctx, to + at.place, room->place, plan->report.nnz_a * sizeof(int64_t));
+    return status;
+}
+
+/* What all GPUs get. */
+typedef struct map_sending {
+    const map_room *room;
+    const weft_sparse *matrix;
+    size_t rows;
+} map_sending;
+
+static weft_status send_all_maps(weft_context *ctx, weft_chol *plan, void *user) {
+    const map_sending *const s = user;
+    find_places(&plan->device->schedule, plan->report.nnz_a, s->room);
+    weft_status status = send_maps(ctx, plan, s->room, s->rows);
+    if (status == WEFT_OK)
+        status = send_matrix(ctx, plan, s->matrix, s->room->spare);
+    plan->device->mapped = status == WEFT_OK;
     return status;
 }
 
@@ -390,8 +471,9 @@ weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *p
     const wi_symbolic *const symbolic = &plan->symbolic;
     const size_t n = plan->report.n, entries = plan->report.nnz_a;
     const size_t rows = (size_t)symbolic->rows_at[symbolic->supernodes];
-    const size_t bytes =
-        (2 * n + 2 * entries + 2) * sizeof(int64_t) + (entries + 1 + rows) * sizeof(int32_t);
+    const size_t spare = rows > entries ? rows : entries; /* rows are at least the columns */
+    const size_t bytes = (2 * n + 2 * entries + 2) * sizeof(int64_t) +
+                         (entries + 1 + rows + spare) * sizeof(int32_t);
     if (plan->device->mapped || n == 0)
         return WEFT_OK;
     void *const memory = wi_host_alloc(bytes);
@@ -400,16 +482,11 @@ weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *p
                        "%s: no memory for %zu bytes, the maps of a factor; free "
                        "some",
                        call, bytes);
-    map_room room = rooms_in(memory, n, entries);
+    map_room room = rooms_in(memory, n, entries, rows);
     memset(room.maps.relative, 0, rows * sizeof(int32_t)); /* of the columns there is none */
     weft_status status = wi_numbers_fill_maps(ctx, call, symbolic, matrix, &room.maps, room.at);
-    if (status == WEFT_OK) {
-        find_places(&plan->device->schedule, &room);
-        status = send_maps(ctx, plan, &room, rows);
-        if (status == WEFT_OK)
-            status = send_matrix(ctx, plan, matrix, memory);
-    }
-    plan->device->mapped = status == WEFT_OK;
+    if (status == WEFT_OK)
+        status = wi_chol_each_gpu(ctx, plan, send_all_maps, &(map_sending){&room, matrix, rows});
     wi_host_free(memory);
     return status;
 }
@@ -445,15 +522,25 @@ double *wi_chol_device_host_sides(const weft_chol *plan) {
     return plan->device->host + 2 * plan->symbolic.n * plan->device->rhs;
 }
 
-weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
-    wi_chol_device *const d = plan->device;
-    if (d->has_diagonal || ctx->device != d->device || wi_chol_has_d(plan))
-        return WEFT_OK;
+/* What one GPU has of the diagonal, to the host memory of the first. */
+static weft_status fetch_diagonal(weft_context *ctx, weft_chol *plan, void *user) {
+    const wi_chol_device *const d = plan->device;
     const double *const gathered =
         d->windows ? wi_chol_device_sides_of(plan, 1).solution : (const double *)d->work;
-    weft_status status = d->windows ? WEFT_OK : wi_chol_device_gather(ctx, plan);
-    if (status == WEFT_OK && plan->report.n > 0)
-        status = wi_gpu_copy(ctx, host_diagonal(plan), gathered, plan->report.n * sizeof(double));
+    const weft_status status = d->windows ? WEFT_OK : wi_chol_device_gather(ctx, plan);
+    if (status != WEFT_OK || plan->report.n == 0)
+        return status;
+    return d->first || d->spread.gpus > 1
+               ? wi_chol_fetch_runs(ctx, plan, gathered, user)
+               : wi_gpu_copy(ctx, user, gathered, plan->report.n * sizeof(double));
+}
+
+weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
+    wi_chol_device *const d = plan->device;
+    weft_chol own = *plan;
+    if (d->has_diagonal || ctx->device != d->device || wi_chol_has_d(plan))
+        return WEFT_OK;
+    const weft_status status = wi_chol_each_gpu(ctx, &own, fetch_diagonal, host_diagonal(plan));
     d->has_diagonal = status == WEFT_OK;
     return status;
 }

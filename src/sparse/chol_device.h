@@ -5,6 +5,7 @@
 
 #include "sparse/chol.h"
 #include "sparse/schedule.h"
+#include "sparse/spread.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -103,7 +104,13 @@ typedef struct wi_device_matrix {
     wi_device_figures *all;      /* which begins with these */
 } wi_device_matrix;
 
-/* Part of a plan: memory of one GPU, kept until the plan is destroyed. */
+/* The root of a subtree that another GPU has: its level there, and its records there and here. */
+typedef struct wi_guest {
+    int64_t level, there, here;
+} wi_guest;
+
+/* Part of a plan: memory of one GPU, kept until the plan is destroyed. If several GPUs share the
+ * work, the plan has that of the first, which has the others'. */
 typedef struct wi_chol_device {
     int device; /* the GPU's number */
     wi_schedule schedule;
@@ -120,6 +127,12 @@ typedef struct wi_chol_device {
     bool captured;     /* a factorization was captured into a graph */
     void *home;        /* pinned host memory with L, if the device has no room for it; or NULL */
     struct wi_chol_windows *windows; /* then what is in the device's two windows: chol_stream.cu */
+    wi_spread spread;                /* of the first: who has what */
+    struct wi_chol_device *other[WI_SPREAD_MOST_GPUS]; /* of the first: those after it, from 1 on */
+    struct wi_chol_device *first;                      /* of the others; NULL */
+    int number;                                        /* among the GPUs that share the work */
+    wi_guest *guest; /* of the others: their roots, as many as `guests`, by levels */
+    int64_t guests;
 } wi_chol_device;
 
 /* Bytes on the device, and in host memory, of a plan with this schedule. */
@@ -141,10 +154,11 @@ void wi_chol_device_widen(weft_context *ctx, weft_chol *plan);
 
 /* ---- how L fits: chol_fit.c ---- */
 
-/* The schedule for so many right-hand sides, with windows if L does not fit the free memory. *needed
+/* The schedule of one GPU for so many right-hand sides, with windows if L does not fit its free
+ * memory. `spread` is who has what, NULL if one GPU has all. *needed
  * = 0; or, if the schedule fits in no way, the bytes that have to be free. */
 weft_status wi_chol_fit(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
-                        wi_schedule *schedule, size_t *needed);
+                        const wi_spread *spread, int gpu, wi_schedule *schedule, size_t *needed);
 weft_status wi_chol_tell_too_large(weft_context *ctx, const char *call, size_t needed);
 /* Are so many bytes of the device free? */
 bool wi_chol_fits(const weft_context *ctx, size_t bytes);
@@ -153,6 +167,57 @@ size_t wi_chol_device_work_bytes(const weft_chol *plan, const wi_schedule *sched
 static inline size_t wi_chol_home_bytes(const weft_chol *plan, const wi_schedule *schedule) {
     return schedule->window > 0 ? (size_t)schedule->l * wi_chol_number(plan) : 0;
 }
+
+/* ---- several GPUs: chol_spread.c ---- */
+
+/* What a plan takes: of all GPUs, of the host, and of that L. */
+typedef struct wi_chol_needs {
+    size_t device, host, home;
+} wi_chol_needs;
+weft_status wi_chol_foresee(weft_context *ctx, const char *call, const weft_chol *plan,
+                            wi_chol_needs *needs);
+
+/* How many GPUs share the plan's work; and the context of one of them. */
+static inline int wi_chol_gpus(const weft_chol *plan) {
+    return plan->device && plan->device->spread.gpus > 1 ? plan->device->spread.gpus : 1;
+}
+weft_context *wi_chol_gpu(weft_context *ctx, int gpu);
+
+/* The plan as GPU `gpu` has it; valid as long as the plan. */
+weft_chol wi_chol_of_gpu(const weft_chol *plan, int gpu);
+
+/* Calls `step` for the plan of every GPU, that of the first first, until one fails. */
+typedef weft_status (*wi_chol_gpu_step)(weft_context *ctx, weft_chol *plan, void *user);
+weft_status wi_chol_each_gpu(weft_context *ctx, weft_chol *plan, wi_chol_gpu_step step, void *user);
+
+/* The work from which GPUs share it. */
+double wi_chol_spread_from(void);
+/* Decides who has what on the context's GPUs. */
+weft_status wi_chol_spread(weft_context *ctx, const char *call, const weft_chol *plan,
+                           wi_spread *spread);
+/* Finds the guests of the first among the fronts of another. */
+weft_status wi_chol_find_guests(weft_context *ctx, const char *call, const wi_chol_device *first,
+                                wi_chol_device *other);
+/* Is the context one with the GPUs that the plan has memory on? */
+bool wi_chol_has_gpus(const weft_context *ctx, const weft_chol *plan);
+
+/* ---- what moves between GPUs: chol_peers.cu. These do nothing if one GPU has all. ---- */
+
+/* What the others queue next comes after what is queued on the first; and the other way round. */
+weft_status wi_chol_others_wait(weft_context *ctx, const weft_chol *plan);
+weft_status wi_chol_first_waits(weft_context *ctx, const weft_chol *plan);
+/* Level k of another GPU is queued: updates of its roots go to the first; or parts of so many
+ * right-hand sides, if any. */
+weft_status wi_chol_send_guests(weft_context *ctx, const weft_chol *plan, int64_t k, int rhs);
+/* Right-hand sides of the columns that another GPU has, and of the top if asked for, from the first
+ * to it; or those of its columns back. `plan` is as that GPU has it, and so is the context. */
+weft_status wi_chol_bring_sides(weft_context *ctx, const weft_chol *plan, const double *from,
+                                double *to, int rhs, bool top);
+weft_status wi_chol_return_sides(weft_context *ctx, const weft_chol *plan, const double *from,
+                                 double *to, int rhs);
+/* The columns that a GPU has of a vector, to the host. */
+weft_status wi_chol_fetch_runs(weft_context *ctx, const weft_chol *plan, const double *from,
+                               double *to);
 
 /* ---- L in host memory: chol_stream.cu. These do nothing if L is on the device. ---- */
 

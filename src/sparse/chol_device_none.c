@@ -49,6 +49,16 @@ weft_status wi_solve_captured(wi_solve_group *g, int refine) {
     return refuse(g->ctx);
 }
 
+double wi_chol_spread_from(void) {
+    return 0;
+}
+
+weft_status wi_chol_fetch_runs(weft_context *ctx, const weft_chol *plan, const double *from,
+                               double *to) {
+    (void)plan, (void)from, (void)to;
+    return refuse(ctx);
+}
+
 size_t wi_chol_free_bytes(const weft_context *ctx) {
     (void)ctx;
     return SIZE_MAX;

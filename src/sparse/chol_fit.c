@@ -16,17 +16,15 @@ static int64_t window_of(const weft_chol *plan, size_t bytes) {
  * windows make more levels, which take memory themselves: so windows shrink until all fits. *needed
  * = 0, or what it takes to fit. */
 static weft_status cut(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
-                       wi_schedule *schedule, size_t *needed) {
+                       wi_schedule_wish wish, wi_schedule *schedule, size_t *needed) {
+    const int64_t widest = wi_schedule_widest(&plan->symbolic, &wish);
     const size_t room = wi_chol_free_bytes(ctx), number = wi_chol_number(plan);
-    const int64_t widest = wi_schedule_widest(&plan->symbolic);
     size_t all = wi_chol_device_bytes(plan, schedule, rhs);
     weft_status status = WEFT_OK;
     *needed = 0;
     while (all > room && status == WEFT_OK) {
         const size_t rest = all - (size_t)wi_schedule_resident(schedule) * number;
-        const wi_schedule_wish wish = {.small = plan->small,
-                                       .interchanged = plan->kind == WEFT_CHOL_INDEFINITE,
-                                       .window = rest < room ? window_of(plan, room - rest) : 0};
+        wish.window = rest < room ? window_of(plan, room - rest) : 0;
         if (wish.window < widest) {
             *needed = rest + 2 * (size_t)widest * number;
             return WEFT_OK;
@@ -39,11 +37,13 @@ static weft_status cut(weft_context *ctx, const char *call, const weft_chol *pla
 }
 
 weft_status wi_chol_fit(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
-                        wi_schedule *schedule, size_t *needed) {
+                        const wi_spread *spread, int gpu, wi_schedule *schedule, size_t *needed) {
     const wi_schedule_wish wish = {.small = plan->small,
-                                   .interchanged = plan->kind == WEFT_CHOL_INDEFINITE};
+                                   .interchanged = plan->kind == WEFT_CHOL_INDEFINITE,
+                                   .owner = spread ? spread->owner : NULL,
+                                   .gpu = gpu};
     const weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, &wish, schedule);
-    return status == WEFT_OK ? cut(ctx, call, plan, rhs, schedule, needed) : status;
+    return status == WEFT_OK ? cut(ctx, call, plan, rhs, wish, schedule, needed) : status;
 }
 
 weft_status wi_chol_tell_too_large(weft_context *ctx, const char *call, size_t needed) {

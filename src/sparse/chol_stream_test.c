@@ -44,7 +44,8 @@ static weft_chol *plan_of(weft_context *ctx, const weft_sparse *matrix, weft_cho
 
 /* Numbers of L that have to be on the device at once, in bytes. */
 static size_t least_windows(const weft_chol *plan) {
-    return 2 * (size_t)wi_schedule_widest(&plan->symbolic) * wi_chol_number(plan);
+    return 2 * (size_t)wi_schedule_widest(&plan->symbolic, &(wi_schedule_wish){.small = 0}) *
+           wi_chol_number(plan);
 }
 
 /* `share` of 256 of what is between the least that can do, and all. */

@@ -105,6 +105,11 @@ weft_status wi_chol_check_capture(weft_context *ctx, const char *call, const wef
                        "%s: a plan of another kind than WEFT_CHOL_DEFINITE, or with L of f32, "
                        "cannot be captured: the host looks at it; call it before the capture",
                        call);
+    if (wi_chol_gpus(plan) > 1)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: %d GPUs share the factor, which cannot be captured; call it before the "
+                       "capture, or factor on one GPU",
+                       call, wi_chol_gpus(plan));
     if (d && d->windows)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: L lies in host memory, for the GPU has no room for it, and cannot take "

@@ -72,6 +72,11 @@ weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_c
                        "%s: plan has memory on GPU %d, and the context is on %s; use one GPU, or "
                        "analyze once for each",
                        call, plan->device->device, ctx->place);
+    if (ctx->kind != WI_CPU && !wi_chol_has_gpus(ctx, plan))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: plan has memory on %d GPUs, and the context is on %s; use the place it "
+                       "was factored on, or analyze once more",
+                       call, wi_chol_gpus(plan), ctx->place);
     return WEFT_OK;
 }
 

@@ -71,8 +71,31 @@ static void sort_fronts(making *m) {
         m->order[s] = (int32_t)s;
     sort_by(m, WI_CLASSES + m->most_panels + 1, place_in_level, m->order, m->other);
     sort_by(m, m->depths, deepest_first, m->other, m->order);
+}
+
+static bool is_own(const wi_schedule_wish *wish, int64_t s) {
+    return !wish->owner || (wish->owner[s] == WI_TOP ? 0 : wish->owner[s]) == wish->gpu;
+}
+
+static bool is_guest(const making *m, int64_t s) {
+    const int64_t parent = m->symbolic->super_parent[s];
+    return !is_own(m->wish, s) && parent >= 0 && is_own(m->wish, parent);
+}
+
+/* Of the order, this GPU's fronts stay, and after them come guests. */
+static void keep_own(making *m) {
+    wi_schedule *const out = m->out;
+    int32_t *const order = m->other; /* sorting is done */
     for (int64_t k = 0; k < m->symbolic->supernodes; k++)
-        m->slot[m->order[k]] = (int32_t)k;
+        if (is_own(m->wish, m->order[k]))
+            order[out->fronts++] = m->order[k];
+    for (int64_t s = 0; s < m->symbolic->supernodes; s++)
+        if (is_guest(m, s))
+            order[out->fronts + out->guests++] = (int32_t)s;
+    m->other = m->order;
+    m->order = order;
+    for (int64_t k = 0; k < wi_schedule_records(out); k++)
+        m->slot[order[k]] = (int32_t)k;
 }
 
 /* The steps of a front with so many panels: one a panel, and one a window. */
@@ -84,10 +107,10 @@ static int64_t numbers_of(const wi_symbolic *symbolic, int64_t s) {
     return (int64_t)round_up(wi_super_height(symbolic, s)) * wi_super_columns(symbolic, s);
 }
 
-int64_t wi_schedule_widest(const wi_symbolic *symbolic) {
+int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish) {
     int64_t most = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
-        const int64_t numbers = numbers_of(symbolic, s);
+        const int64_t numbers = is_own(wish, s) ? numbers_of(symbolic, s) : 0;
         most = numbers > most ? numbers : most;
     }
     return most;
@@ -132,17 +155,21 @@ static void count_lists(making *m, const int32_t *level) {
     }
 }
 
-static void fill_record(const making *m, int64_t s, wi_front_record *r, int32_t *children) {
+static void fill_record(const making *m, int64_t s, wi_front_record *r) {
     const wi_symbolic *const symbolic = m->symbolic;
     *r = (wi_front_record){.relative = symbolic->rows_at[s] + wi_super_columns(symbolic, s),
                            .rows = symbolic->rows_at[s],
                            .first = (int32_t)symbolic->first[s],
                            .number = (int32_t)s,
                            .height = (int32_t)wi_super_height(symbolic, s),
-                           .columns = (int32_t)wi_super_columns(symbolic, s),
-                           .child = *children};
+                           .columns = (int32_t)wi_super_columns(symbolic, s)};
     r->ld = round_up(r->height);
     r->ld_update = round_up(r->height - r->columns);
+}
+
+static void list_children(const making *m, int64_t s, wi_front_record *r, int32_t *children) {
+    const wi_symbolic *const symbolic = m->symbolic;
+    r->child = *children;
     for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
         m->out->child[(*children)++] = m->slot[c];
     r->children = *children - r->child;
@@ -265,6 +292,31 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
     list_windows(m, level, step, next);
 }
 
+/* Guests after all others: their updates and parts stay where they are. */
+static void place_guests(making *m) {
+    wi_schedule *const out = m->out;
+    for (int64_t k = out->fronts; k < wi_schedule_records(out); k++) {
+        wi_front_record *const r = &out->front[k];
+        fill_record(m, m->order[k], r);
+        r->update = out->updates;
+        r->part = out->parts;
+        out->updates += update_of(r);
+        out->parts += r->height - r->columns;
+    }
+}
+
+/* The first level that has a guest as a child. */
+static void find_wait(wi_schedule *out) {
+    bool found = false;
+    for (out->waits = 0; out->waits < out->levels && !found; out->waits += !found) {
+        const wi_chol_level *const level = &out->level[out->waits];
+        const int32_t end = level->first + level->small[0] + level->small[1] + level->large;
+        for (int32_t k = level->first; k < end && !found; k++)
+            for (int32_t c = 0; c < out->front[k].children; c++)
+                found = found || out->child[out->front[k].child + c] >= out->fronts;
+    }
+}
+
 static void fill(making *m, const int32_t *level_of) {
     wi_schedule *const out = m->out;
     int32_t children = 0;
@@ -279,12 +331,15 @@ static void fill(making *m, const int32_t *level_of) {
             level->l_at = out->l;
         }
         *(kind < WI_CLASSES ? &level->small[kind] : &level->large) += 1;
-        fill_record(m, s, &out->front[k], &children);
+        fill_record(m, s, &out->front[k]);
+        list_children(m, s, &out->front[k], &children);
         out->front[k].panel = wi_schedule_level_at(out, level_of[k]) + level->l;
         level->l += numbers_of(m->symbolic, s);
         out->l += numbers_of(m->symbolic, s);
     }
     place_updates(out);
+    place_guests(m);
+    find_wait(out);
     for (int64_t k = 0; k < out->levels; k++)
         list_level(m, &out->level[k], &step, &next);
 }
@@ -298,8 +353,8 @@ static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
     memset(out->level, 0, bytes);
     out->step = (wi_chol_step *)(out->level + out->levels);
     out->front = (wi_front_record *)(out->step + out->steps);
-    out->child = (int32_t *)(out->front + out->fronts);
-    out->list = out->child + out->fronts;
+    out->child = (int32_t *)(out->front + wi_schedule_records(out));
+    out->list = out->child + wi_schedule_records(out);
     return WEFT_OK;
 }
 
@@ -308,7 +363,7 @@ weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbo
     const size_t n = (size_t)symbolic->supernodes;
     const size_t counters = n + (size_t)symbolic->n / WI_PANEL + WI_CLASSES + 2;
     const size_t bytes = (4 * n + counters) * sizeof(int32_t);
-    *schedule = (wi_schedule){.fronts = symbolic->supernodes, .window = wish->window};
+    *schedule = (wi_schedule){.window = wish->window};
     if (symbolic->n > INT32_MAX)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: a GPU counts columns with 32 bits, and the matrix has %lld; factor on "
@@ -325,6 +380,7 @@ weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbo
     m.count = m.slot + n;
     find_depths(&m);
     sort_fronts(&m);
+    keep_own(&m);
     const int32_t *const level = find_levels(&m);
     count_lists(&m, level);
     const weft_status status = take(ctx, call, schedule);

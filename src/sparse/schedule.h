@@ -8,7 +8,11 @@
  *
  * If L is larger than what the device has for it, it lies in host memory, and two windows on the
  * device take the panels of one level after the other, in turn. A level whose panels do not fit one
- * window is cut into several, which follow each other as levels do. */
+ * window is cut into several, which follow each other as levels do.
+ *
+ * If several GPUs share the work, each has a schedule of its own fronts. A front of another GPU
+ * whose parent is here is a guest: the other GPU puts its update, and its part of right-hand sides,
+ * in memory that is kept for them here, before the level of the parent. */
 #ifndef WI_SPARSE_SCHEDULE_H
 #define WI_SPARSE_SCHEDULE_H
 
@@ -68,7 +72,9 @@ typedef struct wi_chol_level {
 } wi_chol_level;
 
 typedef struct wi_schedule {
-    int64_t fronts, levels, steps, lists;
+    int64_t fronts, guests; /* the records: first the fronts of the levels, then guests */
+    int64_t levels, steps, lists;
+    int64_t waits;        /* the first level with a guest's parent; `levels`: none */
     wi_chol_level *level; /* the deepest first. This pointer owns all of the memory */
     wi_chol_step *step;
     wi_front_record *front; /* from here on the device has a copy */
@@ -88,16 +94,27 @@ static inline int64_t wi_schedule_level_at(const wi_schedule *s, int64_t k) {
     return s->window > 0 ? k % 2 * s->window : s->level[k].l_at;
 }
 
+enum {
+    WI_TOP = -1 /* a front above all subtrees that GPUs have alone */
+};
+
 /* How a schedule is made. */
 typedef struct wi_schedule_wish {
-    int small;         /* fronts of up to so many rows are done by one block each */
-    bool interchanged; /* with windows of columns, for pivots that are interchanged */
-    int64_t window;    /* as in wi_schedule; at least wi_schedule_widest */
+    int small;           /* fronts of up to so many rows are done by one block each */
+    bool interchanged;   /* with windows of columns, for pivots that are interchanged */
+    int64_t window;      /* as in wi_schedule; at least wi_schedule_widest */
+    const int8_t *owner; /* the number of the GPU that has each supernode, or WI_TOP, which is the
+                            first's; NULL: one GPU has all */
+    int gpu;             /* the number of this one */
 } wi_schedule_wish;
+
+static inline int64_t wi_schedule_records(const wi_schedule *s) {
+    return s->fronts + s->guests;
+}
 
 /* Bytes of the part that the device has a copy of. */
 static inline size_t wi_schedule_device_bytes(const wi_schedule *s) {
-    return (size_t)s->fronts * (sizeof *s->front + sizeof *s->child) +
+    return (size_t)wi_schedule_records(s) * (sizeof *s->front + sizeof *s->child) +
            (size_t)s->lists * sizeof *s->list;
 }
 static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
@@ -108,8 +125,8 @@ static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
                              const wi_schedule_wish *wish, wi_schedule *schedule);
 
-/* The numbers of L of the front that has the most. */
-int64_t wi_schedule_widest(const wi_symbolic *symbolic);
+/* The numbers of L of the front that has the most, of this GPU's. */
+int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish);
 void wi_schedule_free(wi_schedule *schedule);
 
 /* ---- what the kernels and the schedule count alike ---- */
