@@ -174,7 +174,11 @@ cmp -s "$folder/one.npy" "$folder/all.npy" || fail "solve over 3 ranks writes an
 expect 0 '"exact": 1' over 3 solve "$folder/a.npy" -b "$folder/b.npy" --exact --json
 expect 1 'singular: its column 1' over 2 solve "$folder/zero.npy"
 expect 1 'ranks cannot share standard input' over 2 solve "$folder/a.npy" -b -
-expect 1 'no variant over ranks' over 2 solve "$folder/a.npy" --spd
+npy spd.npy "'<f8'" '(2, 2)' "$two$one$one$two"
+npy ones.npy "'<f8'" '(2,)' "$one$one"
+expect 0 'factor .*, in f64, by ranks on mpi:cpu:1, 2 ranks' over 2 solve "$folder/spd.npy" --spd
+expect 0 '"variant": "ranks"' over 3 solve "$folder/spd.npy" -b "$folder/ones.npy" --spd --json
+expect 1 'not positive definite: its leading block of order 2' over 2 solve "$folder/zero.npy" --spd
 
 # what cannot be shared, and what is not there: every rank ends, and one line says why
 beside expect 1 'ranks cannot share standard input' over 2 reduce -

@@ -250,4 +250,6 @@ def correlate_image(
     turned: bool = False,
     out_dtype: DTypeLike | None = None,
     exact: bool = False,
+    truncate: bool = False,
+    any_order: bool = False,
 ) -> _Out: ...
