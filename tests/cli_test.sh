@@ -179,7 +179,7 @@ test_histogram() {
     expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" \
         "$corpus/pnm/plain_rgb16.ppm" --json
     expect 1 'cut short' "$weft" histogram "$corpus/pnm/lying_size.pgm"
-    expect 1 'not a .npy, PGM, PPM or PNG file; convert other images, such as JPEG' "$weft" histogram "$0"
+    expect 1 'not a .npy, .csv, .txt, PGM, PPM or PNG file; convert other images, such as JPEG' "$weft" histogram "$0"
     if [ "${WEFT_PNG:-0}" = 1 ]; then
         expect 0 '"channel": "green".*"counts": \[6, 0\]' "$weft" histogram -p "$place" --bins 2 \
             "$corpus/png/rgb8.png" --json
