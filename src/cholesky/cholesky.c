@@ -95,6 +95,17 @@ static weft_status run_ranks(weft_context *ctx, const wi_cholesky_call *call, we
                        wi_alike(wi_alike(0, call->args.upper), call->by_rows), status, call);
 }
 
+/* A call on place mpi: which rung is to run depends on the columns of all ranks. */
+static weft_status run_parts(weft_context *ctx, wi_cholesky_call *call, weft_status status) {
+    uint64_t before, all = 0;
+    ctx->comm->call = name;
+    status = wi_agree(ctx, wi_alike_bytes(0, name, sizeof name), status);
+    if (status == WEFT_OK)
+        status = wi_all_counts(ctx, call->args.n, &before, &all);
+    call->order = all;
+    return status == WEFT_OK ? run_ranks(ctx, call, status) : status;
+}
+
 /* All ranks have the whole matrix, and find the same words. */
 static weft_status run_share(weft_context *rank, void *user) {
     wi_cholesky_call call = *(const wi_cholesky_call *)user;
@@ -103,12 +114,29 @@ static weft_status run_share(weft_context *rank, void *user) {
     return run_ranks(rank, &call, WEFT_OK);
 }
 
-/* One GPU factors smaller matrices as fast. */
-static bool wants_gpus(weft_context *ctx, const wi_cholesky_args *g) {
+bool wi_cholesky_wants_gpus(weft_context *ctx, const wi_cholesky_args *g) {
     enum {
-        LEAST = 16384
+        LEAST = 16384 /* one GPU factors smaller ones as fast */
     };
-    return (g->n >= LEAST || wi_is_forced(ctx, &wi_cholesky_ladder)) &&
+    if (!wi_is_gpus(ctx) || wi_gpu_capturing(ctx))
+        return false;
+    const wi_row *const forced = wi_forced_row(ctx, &wi_cholesky_ladder);
+    if (forced)
+        return forced->scope == WI_DISTRIBUTED;
+    return wi_gpus_count(ctx) > 1 && g->n >= LEAST;
+}
+
+weft_status wi_cholesky_run_gpus(weft_context *ctx, const char *call, const wi_cholesky_args *args,
+                                 int64_t *words) {
+    /* What is the upper triangle by columns in memory is the lower one by rows. */
+    wi_cholesky_call spread = {*args, args->upper, args->n, true, words};
+    spread.args.upper = false;
+    return wi_gpus_run(ctx, &wi_cholesky_ladder, call, run_share, &spread);
+}
+
+/* A matrix in memory of one GPU stays there, unless a rung over all is forced. */
+static bool wants_gpus(weft_context *ctx, const wi_cholesky_args *g) {
+    return wi_cholesky_wants_gpus(ctx, g) &&
            wi_gpus_wanted(ctx, &wi_cholesky_ladder, g->a, g->n * g->lda, weft_type_size(g->type));
 }
 
@@ -120,13 +148,10 @@ static weft_status run_local(weft_context *ctx, wi_call *call, request *r) {
                        name);
     const wi_cholesky_args *const g = &r->args;
     const wi_host_matrix streamed = {name, g->type, g->upper, g->n, g->n, g->a, g->lda};
-    if (!wants_gpus(ctx, g))
-        return wi_wants_streaming(ctx, &streamed, 1) ? run_streamed(ctx, &streamed, r)
-                                                     : wi_call_run(ctx, call, run, r);
-    /* What is the upper triangle by columns in memory is the lower one by rows. */
-    wi_cholesky_call spread = {r->args, r->args.upper, true, r->words};
-    spread.args.upper = false;
-    return wi_gpus_run(ctx, &wi_cholesky_ladder, name, run_share, &spread);
+    if (wants_gpus(ctx, g))
+        return wi_cholesky_run_gpus(ctx, name, g, r->words);
+    return wi_wants_streaming(ctx, &streamed, 1) ? run_streamed(ctx, &streamed, r)
+                                                 : wi_call_run(ctx, call, run, r);
 }
 
 weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n, void *a,
@@ -138,9 +163,9 @@ weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type
     request r = {.args = {.type = type, .upper = upper != by_rows, .n = n, .a = a, .lda = lda},
                  .words = {WI_CHOLESKY_NONE, WI_CHOLESKY_NONE}};
     if (wi_is_dist(ctx)) {
-        wi_cholesky_call call = {r.args, by_rows, false, r.words};
+        wi_cholesky_call call = {.args = r.args, .by_rows = by_rows, .words = r.words};
         call.args.upper = upper;
-        status = run_ranks(ctx, &call, status);
+        status = run_parts(ctx, &call, status);
         return status == WEFT_OK ? tell(ctx, r.words) : status;
     }
     const unsigned use = WI_IN | WI_OUT; /* of the other triangle all is kept */

@@ -14,12 +14,20 @@ extern "C" {
 typedef struct wi_cholesky_call {
     wi_cholesky_args args;
     bool by_rows;
+    size_t order;   /* of the whole */
     bool shared;    /* all ranks pass the same matrix, the whole one */
     int64_t *words; /* what the rung found, in the numbering of the whole, in host memory */
 } wi_cholesky_call;
 
-/* The rung over ranks; args is a wi_cholesky_call. */
+/* On a place of several GPUs: are all of them to factor this matrix, which they reach? Then do it;
+ * `call` is the public one, and the words are left in host memory. */
+bool wi_cholesky_wants_gpus(weft_context *ctx, const wi_cholesky_args *args);
+weft_status wi_cholesky_run_gpus(weft_context *ctx, const char *call, const wi_cholesky_args *args,
+                                 int64_t *words);
+
+/* The rungs over ranks; args is a wi_cholesky_call. */
 weft_status wi_cholesky_ranks(weft_context *ctx, const void *args);
+weft_status wi_cholesky_ranks_grid(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include "cholesky/cholesky_cost.h"
 #include "cholesky/cholesky_dist.h"
 #include "cpu/blas.h"
+#include "lu/grid_cost.h"
 
 enum {
     CHOLESKY_TYPES = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64)
@@ -29,6 +30,28 @@ static const char *fits_ranks(const weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = args;
     (void)ctx;
     return g->upper ? "needs the lower triangle over ranks" : NULL;
+}
+
+static const char *fits_grid(const weft_context *ctx, const void *args) {
+    if (!wi_comm_splits(ctx))
+        return "needs place mpi, whose ranks form a grid";
+    return fits_ranks(ctx, args);
+}
+
+static wi_ranks_work work_of(const void *args) {
+    const wi_cholesky_call *const call = args;
+    const double n = (double)call->order;
+    return (wi_ranks_work){n, n, (double)weft_type_size(call->args.type), true};
+}
+
+static double ranks_seconds(const weft_context *ctx, const void *args) {
+    const wi_ranks_work w = work_of(args);
+    return wi_ranks_columns_seconds(ctx, &w);
+}
+
+static double grid_seconds(const weft_context *ctx, const void *args) {
+    const wi_ranks_work w = work_of(args);
+    return wi_ranks_grid_seconds(ctx, &w);
 }
 
 static const wi_row rows[] = {
@@ -90,8 +113,16 @@ static const wi_row rows[] = {
      .scope = WI_DISTRIBUTED,
      .types = CHOLESKY_TYPES,
      .misfit = fits_ranks,
-     .seconds = wi_no_rival,
+     .seconds = ranks_seconds,
      .run = wi_cholesky_ranks},
+    {.name = "ranks_grid",
+     .what = "square blocks dealt out to a grid of ranks: a column of them makes a panel",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = CHOLESKY_TYPES,
+     .misfit = fits_grid,
+     .seconds = grid_seconds,
+     .run = wi_cholesky_ranks_grid},
 };
 
 const wi_ladder wi_cholesky_ladder = {"cholesky", rows, sizeof rows / sizeof rows[0]};

@@ -235,12 +235,6 @@ static void print_condition(FILE *to, const weft_report *r) {
     if (isfinite(r->condition_estimate))
         snprintf(condition, sizeof condition, "about %.2g%s", r->condition_estimate,
                  isfinite(r->forward_bound) ? "" : ", singular as far as its type can tell");
-    if (isnan(r->condition_estimate)) {
-        wi_print_line(to, WI_BEHIND_LABEL,
-                      "condition not estimated over ranks; det A = %s exp(%.9g)",
-                      r->sign_det < 0 ? "-" : "+", r->log_abs_det);
-        return;
-    }
     wi_print_line(to, WI_BEHIND_LABEL, "condition %s; growth %.3g; det A = %s exp(%.9g)", condition,
                   r->growth, r->sign_det < 0 ? "-" : "+", r->log_abs_det);
 }

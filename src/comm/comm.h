@@ -63,6 +63,9 @@ typedef struct wi_comm_table {
     /* While a rank waits for others by other means: have they failed? And if this one has, which
      * `status` tells, they learn it as far as the backend can. */
     weft_status (*look)(weft_context *ctx, weft_status status);
+    /* Fills part->comm, of this rank and those that pass the same colour, in their order, with a
+     * backend for host memory; NULL: it cannot. See wi_comm_grid. */
+    weft_status (*split)(weft_context *ctx, weft_context *part, int colour);
     void (*close)(weft_context *ctx); /* frees the backend's state; waits for nobody */
 } wi_comm_table;
 
@@ -82,7 +85,9 @@ struct wi_comm {
     void *state;              /* the backend's own */
     struct wi_nccl *nccl;     /* comm_nccl.c; or NULL */
     struct wi_staged *staged; /* comm_staged.c; or NULL */
-    bool takes_device;   /* in messages and all_to_all_v, of any backend: memory of GPUs, too */
+    bool takes_device; /* in messages and all_to_all_v, of any backend: memory of GPUs, too */
+    weft_context *grid_row, *grid_column; /* split.c; or NULL */
+    size_t grid_rows;
     const char *call;    /* the public call that runs, for messages */
     const char *carried; /* by what the latest step went, if not by the backend itself */
     bool broken;
@@ -95,6 +100,16 @@ struct wi_comm {
 
 /* The backend for one rank; fills what of ctx->comm is its. */
 void wi_comm_self_open(weft_context *ctx);
+
+/* Contexts to communicate with some of the ranks alone, in host memory: those of the same row, and
+ * of the same column, of a grid with so many rows, in which rank r is in row r mod rows. They are
+ * kept until the context closes or another grid is asked for, since MPI makes them by a step that
+ * does not see that a rank has died. Collective. */
+weft_status wi_comm_grid(weft_context *ctx, size_t rows, weft_context **row, weft_context **column);
+void wi_comm_grid_close(weft_context *ctx);
+bool wi_comm_splits(const weft_context *ctx);
+/* Ends a step of such a part: if it failed, ctx's communicator is broken. */
+weft_status wi_comm_part(weft_context *ctx, const weft_context *part, weft_status status);
 
 /* The backend over an MPI communicator: `handed` is the address of the caller's MPI_Comm, or NULL
  * for all processes. Initialises MPI if nobody has. Collective. If there is one rank only, opens

@@ -66,6 +66,10 @@ static weft_status mpi_failed(weft_context *ctx, int error) {
  * is seen here, and they have said it before they end. */
 static weft_status look_for_dead(weft_context *ctx) {
     const wi_mpi *const m = state_of(ctx);
+    if (m->whole) {
+        const weft_status status = look_for_dead(m->whole);
+        return status == WEFT_OK ? status : wi_comm_break(ctx, m->whole->comm->why);
+    }
     int ended = wi_peers_ended(m->peers), noted = 0;
     for (int turn = 0; turn < (ended < 0 ? 1 : PROBES) && !noted; turn++)
         MPI_Iprobe(MPI_ANY_SOURCE, NOTE_TAG, m->notes, &noted, MPI_STATUS_IGNORE);
@@ -486,4 +490,5 @@ const wi_comm_table wi_comm_mpi = {.name = "mpi",
                                    .begin_exchange = begin_exchange,
                                    .poll = poll_behind,
                                    .look = look,
+                                   .split = wi_comm_mpi_split,
                                    .close = wi_comm_mpi_close};

@@ -13,8 +13,9 @@ enum {
 };
 
 typedef struct wi_mpi {
-    MPI_Comm all;   /* for the steps; a copy of the caller's communicator */
-    MPI_Comm notes; /* for notes about ranks that have died; another copy */
+    MPI_Comm all;        /* for the steps; a copy of the caller's communicator */
+    weft_context *whole; /* of a part of the ranks: the context that it was split off; else NULL */
+    MPI_Comm notes;      /* for notes about ranks that have died; another copy */
     wi_peers *peers;
     int note; /* the rank that has died, while notes about it are under way */
     /* Room for the arguments of a step: 2 requests for each rank, and a number of each. */
@@ -28,6 +29,7 @@ typedef struct wi_mpi {
 
 extern const wi_comm_table wi_comm_mpi;
 
+weft_status wi_comm_mpi_split(weft_context *ctx, weft_context *part, int colour);
 void wi_comm_mpi_close(weft_context *ctx);
 
 /* This process must not wait for others in MPI any more. */

@@ -163,9 +163,46 @@ weft_status wi_comm_mpi_open(weft_context *ctx, const void *handed) {
     return joined == WEFT_OK ? wi_agree(ctx, 0, ask_device(ctx)) : joined;
 }
 
+weft_status wi_comm_mpi_split(weft_context *ctx, weft_context *part, int colour) {
+    wi_comm *const comm = part->comm;
+    const wi_mpi *const whole = ctx->comm->state;
+    MPI_Comm some;
+    if (MPI_Comm_split(whole->all, colour, ctx->comm->rank, &some) != MPI_SUCCESS ||
+        MPI_Comm_rank(some, &comm->rank) != MPI_SUCCESS ||
+        MPI_Comm_size(some, &comm->size) != MPI_SUCCESS)
+        return wi_comm_break(ctx, "MPI does not split the communicator");
+    MPI_Comm_set_errhandler(some, MPI_ERRORS_RETURN);
+    wi_mpi *const m = take_state(comm->size);
+    if (!m) {
+        MPI_Comm_free(&some);
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for a communicator", ctx->comm->call);
+    }
+    m->all = some;
+    m->whole = ctx;
+    comm->state = m;
+    comm->calls = &wi_comm_mpi;
+    comm->piece = PIECE;
+    return WEFT_OK;
+}
+
+static void close_part(weft_context *part) {
+    wi_mpi *const m = part->comm->state;
+    int over = 0;
+    if (part->comm->broken || m->whole->comm->broken)
+        return; /* MPI may still refer to its state */
+    MPI_Finalized(&over);
+    if (!over)
+        MPI_Comm_free(&m->all);
+    wi_host_free(m);
+}
+
 void wi_comm_mpi_close(weft_context *ctx) {
     wi_mpi *const m = ctx->comm->state;
     int over = 0;
+    if (m->whole) {
+        close_part(ctx);
+        return;
+    }
     atomic_fetch_sub(&open_contexts, 1);
     wi_peers_close(m->peers);
     if (ctx->comm->broken)

@@ -74,6 +74,12 @@ static weft_status look(weft_context *ctx, weft_status status) {
     return status;
 }
 
+static weft_status split(weft_context *ctx, weft_context *part, int colour) {
+    (void)ctx, (void)colour;
+    wi_comm_self_open(part);
+    return WEFT_OK;
+}
+
 static void close_self(weft_context *ctx) {
     (void)ctx;
 }
@@ -91,6 +97,7 @@ static const wi_comm_table table = {.name = "self",
                                     .send = send,
                                     .recv = recv,
                                     .look = look,
+                                    .split = split,
                                     .close = close_self};
 
 void wi_comm_self_open(weft_context *ctx) {

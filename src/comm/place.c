@@ -165,6 +165,7 @@ void wi_dist_close(weft_context *ctx) {
         if (status == WEFT_OK)
             wi_comm_nccl_end(ctx);
     }
+    wi_comm_grid_close(ctx);
     if (comm->calls)
         comm->calls->close(ctx);
     weft_close(ctx->child);

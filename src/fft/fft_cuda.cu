@@ -42,9 +42,9 @@ static __global__ void __launch_bounds__(most_threads)
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
     const unsigned pitch = wi_fft_pitch<T>(stages.n);
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T, wi_fft_some_lines, wi_fft_gap<T>, false, false, halves, false> block = {
-        p,        at,    numbers,    numbers + p.grid.lines * pitch,
-        stages.n, pitch, blockDim.x, {p.grid.lines, stages.line_bits}};
+    const wi_fft_block<T, wi_fft_some_lines, wi_fft_gap<T>, false, false, halves, halves, false>
+        block = {p,        at,    numbers,    numbers + p.grid.lines * pitch,
+                 stages.n, pitch, blockDim.x, {p.grid.lines, stages.line_bits}};
     block.fill_turns(stages.at[stages.count - 1].radix);
     if (stages.count == 1)
         __syncthreads();
@@ -149,7 +149,8 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
         SHAPE(float, 19683, 736, 27, 27, 27);
     default:
-        return run_any<float, false>(ctx, l, queues);
+        return l->half_in || l->half_out ? run_any<float, true>(ctx, l, queues)
+                                         : run_any<float, false>(ctx, l, queues);
     }
 }
 
@@ -169,8 +170,6 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
 }
 
 static weft_status run_lines(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    if (l->half_in || l->half_out)
-        return run_any<float, true>(ctx, l, queues);
     return l->type == WEFT_F64 ? run_f64(ctx, l, queues) : run_f32(ctx, l, queues);
 }
 
@@ -191,12 +190,11 @@ bool wi_fft_block_cuts(weft_type type, size_t n) {
 }
 
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
-    const bool is_half = l->half_in || l->half_out; /* by the kernel for any length */
-    const bool is_power = (l->n & (l->n - 1)) == 0 && !is_half, is_wide = l->type == WEFT_F64;
+    const bool is_power = (l->n & (l->n - 1)) == 0, is_wide = l->type == WEFT_F64;
     const bool is_strided =
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
     (void)ctx;
-    if (!is_strided && !is_wide && !is_half && wi_fft_is_odd_power(l->n))
+    if (!is_strided && !is_wide && wi_fft_is_odd_power(l->n))
         return true;
     if (is_strided)
         return wi_fft_block_cuts(l->type, l->n);

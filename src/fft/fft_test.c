@@ -367,18 +367,20 @@ static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t
     run_case(r, &p);
 }
 
-/* Of f16, by the kernel for any length, cut in two where others are not; and columns. */
+/* Of f16: lines and columns, by kernels for a length, for any length and for large primes. */
 static void run_halves(rig *r, const wi_row *row) {
     run_long(r, row, WEFT_F16, 1 << 13, 1, false);
     run_long(r, row, WEFT_F16, 1 << 12, 3, true);
     run_long(r, row, WEFT_F16, 1021, 3, false);
+    run_long(r, row, WEFT_F16, 1000, 3, false);
+    run_long(r, row, WEFT_F16, 16807, 1, false);
 }
 
 /* Several groups, the last one smaller; on a GPU by each of the kernels. */
 static void run_fused(rig *r, const wi_row *row, weft_type type) {
 #ifdef WEFT_EMU
-    if (type == WEFT_F64) {
-        run_long(r, row, type, 1 << 13, 5, true);
+    if (type != WEFT_F32) {
+        run_long(r, row, type, 1 << 13, 5, type == WEFT_F64);
         return;
     }
     run_long(r, row, type, 1 << 15, 2, false);
@@ -393,6 +395,12 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
 /* Lines in clusters, and groups of them; on emu, which takes long for them, some by each type. */
 static void run_clusters(rig *r, const wi_row *row, weft_type type) {
     const size_t least = (size_t)1 << (type == WEFT_F64 ? 14 : 15);
+#ifdef WEFT_EMU
+    if (type == WEFT_F16) {
+        run_long(r, row, type, least, 1, false);
+        return;
+    }
+#endif
     run_long(r, row, type, least, 2, false);
     run_long(r, row, type, 2 * least, 1, false);
     run_long(r, row, type, type == WEFT_F64 ? 19683 : 16807, 1, false);
@@ -420,6 +428,7 @@ static void long_lines(weft_context *ctx) {
     rig r = rig_open(ctx, ARRAYS, capacity);
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t count = test_rows(ctx, &wi_fft_ladder, rows);
+    static const weft_type types[] = {WEFT_F32, WEFT_F64, WEFT_F16};
 #ifdef WEFT_EMU
     const size_t kept = wi_fft_kept_bytes;
     wi_fft_kept_bytes = 1 << 16;
@@ -430,10 +439,10 @@ static void long_lines(weft_context *ctx) {
         const bool is_fused = strcmp(name, "fused") == 0;
         if (!is_cluster && !is_fused && strcmp(name, "cached") != 0 && strcmp(name, "threads") != 0)
             continue;
-        if (!is_cluster && !is_fused) /* which have no lines of f16 of their own */
+        if (!is_cluster && !is_fused)
             run_halves(&r, rows[k]);
-        for (int t = 0; t < 2; t++) {
-            const weft_type type = t ? WEFT_F64 : WEFT_F32;
+        for (int t = 0; t < 3; t++) {
+            const weft_type type = types[t];
             if (is_fused)
                 run_fused(&r, rows[k], type);
             else if (is_cluster)

@@ -154,7 +154,7 @@ static weft_status move_columns(const wi_cyclic *c, size_t first, size_t n, char
 }
 
 /* The same by way of a block in memory of the place, where `host` is not. */
-static weft_status move_piece(const wi_cyclic *c, size_t first, size_t n, char *host, bool back) {
+weft_status wi_cyclic_move(const wi_cyclic *c, size_t first, size_t n, char *host, bool back) {
     weft_context *const child = c->ctx->child;
     const size_t bytes = n * c->ld * weft_type_size(c->given.type);
     if (!c->piece)
@@ -179,7 +179,7 @@ static weft_status move_for(const wi_cyclic *c, int r, char **packed, bool back)
         const size_t from = j > first ? j : first, to = j + c->block < end ? j + c->block : end;
         if (from >= to)
             continue;
-        status = move_piece(c, from - first, to - from, *packed, back);
+        status = wi_cyclic_move(c, from - first, to - from, *packed, back);
         *packed += (to - from) * width;
     }
     return status;

@@ -221,12 +221,11 @@ static weft_status give_pivots(work *w) {
 
 /* ---- the rungs ---- */
 
-static weft_status check_pivot(const work *w) {
-    weft_context *const ctx = w->c.ctx;
-    const wi_lu_args *const args = &w->call->args;
-    const size_t count = wi_smaller(w->c.given.m, w->c.all), width = width_of(w);
-    const size_t lines = w->call->by_rows ? args->m : args->n;
-    const size_t length = w->call->by_rows ? args->n : args->m;
+weft_status wi_lu_check_ranks_pivot(weft_context *ctx, const wi_lu_call *call, size_t count) {
+    const wi_lu_args *const args = &call->args;
+    const size_t width = weft_type_size(args->type);
+    const size_t lines = call->by_rows ? args->m : args->n;
+    const size_t length = call->by_rows ? args->n : args->m;
     const weft_status status = wi_check_array(ctx, name, "pivot", args->pivot, count, WEFT_I64);
     if (status != WEFT_OK || args->n == 0 ||
         !wi_overlap(args->a, ((lines - 1) * args->lda + length) * width, args->pivot,
@@ -238,7 +237,7 @@ static weft_status check_pivot(const work *w) {
 static weft_status take(work *w, size_t columns, bool ahead) {
     weft_context *const ctx = w->c.ctx;
     void *tails = NULL, *host = NULL;
-    weft_status status = check_pivot(w);
+    weft_status status = wi_lu_check_ranks_pivot(ctx, w->call, wi_smaller(w->c.given.m, w->c.all));
     if (status == WEFT_OK)
         status = wi_cyclic_take(&w->c, columns);
     w->sweep = (wi_sweep){.c = &w->c,

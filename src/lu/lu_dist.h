@@ -27,6 +27,10 @@ weft_status wi_lu_over_ranks(weft_context *ctx, const void *call, size_t columns
 weft_status wi_lu_ranks_columns(weft_context *ctx, const void *args);
 weft_status wi_lu_ranks_blocks(weft_context *ctx, const void *args);
 weft_status wi_lu_ranks(weft_context *ctx, const void *args);
+weft_status wi_lu_ranks_grid(weft_context *ctx, const void *args);
+
+/* Refuses a pivot, of `count` elements, that is no memory or overlaps a. */
+weft_status wi_lu_check_ranks_pivot(weft_context *ctx, const wi_lu_call *call, size_t count);
 
 /* On a place of several GPUs: are all of them to factor this matrix, which they reach? Then do it;
  * `call` is the public one, and the words are left in host memory. */
@@ -40,7 +44,8 @@ typedef struct wi_lu_solving {
     const char *call; /* its name */
     weft_type type;
     bool by_rows, transposed;
-    bool spd; /* lu is the factor of cholesky, a lower triangle, and there is no pivot */
+    bool spd;  /* lu is the factor of cholesky, a lower triangle, and there is no pivot */
+    bool last; /* only the triangle that comes last, and no exchanges: U, or L' */
     size_t columns, nrhs;
     const void *lu;
     size_t lda;

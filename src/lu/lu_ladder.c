@@ -4,6 +4,7 @@
 
 #include "core/gpu.h"
 #include "cpu/blas.h"
+#include "lu/grid_cost.h"
 #include "lu/lu_dist.h"
 
 enum {
@@ -81,6 +82,29 @@ static double overlapped_seconds(const weft_context *ctx, const void *args) {
     return seconds_on_gpu(ctx, args, 0.5 * wi_machine_of(ctx)->launch_s);
 }
 #endif
+
+/* A grid of ranks communicates in its rows and columns. */
+static const char *fits_grid(const weft_context *ctx, const void *args) {
+    (void)args;
+    return wi_comm_splits(ctx) ? NULL : "needs place mpi, whose ranks form a grid";
+}
+
+/* A rank knows the rows of the whole, and not its columns: it is taken to be square. */
+static wi_ranks_work work_of(const void *args) {
+    const wi_lu_args *const g = &((const wi_lu_call *)args)->args;
+    return (wi_ranks_work){
+        .m = (double)g->m, .n = (double)g->m, .width = (double)weft_type_size(g->type)};
+}
+
+static double ranks_seconds(const weft_context *ctx, const void *args) {
+    const wi_ranks_work w = work_of(args);
+    return wi_ranks_columns_seconds(ctx, &w);
+}
+
+static double grid_seconds(const weft_context *ctx, const void *args) {
+    const wi_ranks_work w = work_of(args);
+    return wi_ranks_grid_seconds(ctx, &w);
+}
 
 static const wi_row rows[] = {
     {.name = "serial",
@@ -164,8 +188,16 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .scope = WI_DISTRIBUTED,
      .types = LU_TYPES,
-     .seconds = wi_no_rival,
+     .seconds = ranks_seconds,
      .run = wi_lu_ranks},
+    {.name = "ranks_grid",
+     .what = "square blocks dealt out to a grid of ranks: a column of them factors a panel",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = LU_TYPES,
+     .misfit = fits_grid,
+     .seconds = grid_seconds,
+     .run = wi_lu_ranks_grid},
 };
 
 const wi_ladder wi_lu_ladder = {"lu", rows, sizeof rows / sizeof rows[0]};

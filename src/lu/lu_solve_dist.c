@@ -13,7 +13,7 @@
 enum {
     LU,
     B,
-    PIVOT /* not of spd */
+    PIVOT /* where rows are exchanged */
 };
 
 typedef struct work {
@@ -35,6 +35,10 @@ typedef struct work {
     weft_status status;       /* of this rank's own steps */
     bool entered;
 } work;
+
+static bool exchanges(const wi_lu_solving *g) {
+    return !g->spd && !g->last;
+}
 
 static size_t width_of(const work *w) {
     return weft_type_size(w->s.type);
@@ -319,7 +323,7 @@ static weft_status sweep_ranks(work *w, bool upper, bool transposed) {
 /* ---- all of it ---- */
 
 static void exchange(work *w) {
-    if (w->s.nrhs > 0 && !w->call->spd)
+    if (w->s.nrhs > 0 && exchanges(w->call))
         STEP(w, wi_lu_swap_rows(w->ctx->child, w->s.type, w->s.nrhs, w->x, w->s.n, w->s.n,
                                 w->s.pivot, !w->s.transposed));
 }
@@ -327,7 +331,7 @@ static void exchange(work *w) {
 /* With L and U, with U' and L', or with L and L'. */
 static weft_status sweep_both(work *w) {
     const bool spd = w->call->spd, transposed = w->s.transposed;
-    const weft_status status = sweep_ranks(w, transposed, transposed);
+    const weft_status status = w->call->last ? WEFT_OK : sweep_ranks(w, transposed, transposed);
     return status == WEFT_OK ? sweep_ranks(w, !transposed && !spd, transposed || spd) : status;
 }
 
@@ -363,7 +367,7 @@ static weft_status run(weft_context *child, wi_call *call, const wi_part *part, 
     (void)call;
     w->s.lu = part->p[LU];
     w->s.lda = part->ld[LU];
-    w->s.pivot = w->call->spd ? NULL : part->p[PIVOT];
+    w->s.pivot = exchanges(w->call) ? part->p[PIVOT] : NULL;
     w->s.b = part->p[B];
     w->s.ldb = part->ld[B];
     weft_status status = wi_gpu_enter(child, &before);
@@ -390,10 +394,10 @@ static weft_status run_checked(work *w, const wi_lu_solving *g) {
                                : wi_columns(lu, g->lu, n, own, "lda", g->lda, type, WI_IN));
     wi_call_add(&call, by_rows ? wi_matrix("b", g->b, n, rhs, "ldb", g->ldb, type, use)
                                : wi_columns("b", g->b, n, rhs, "ldb", g->ldb, type, use));
-    if (!g->spd)
+    if (exchanges(g))
         wi_call_add(&call, wi_elements("pivot", g->pivot, n, WEFT_I64, WI_IN));
     weft_status status = wi_call_check(child, &call);
-    if (status == WEFT_OK && !g->spd)
+    if (status == WEFT_OK && exchanges(g))
         status = wi_lu_check_pivots(child, g->call, n, g->pivot);
     status = wi_agree(ctx, 0, wi_local(ctx, status));
     if (status != WEFT_OK || n == 0 || w->all_rhs == 0)

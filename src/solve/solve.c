@@ -174,7 +174,8 @@ static weft_status solve(weft_context *ctx, request *r, const void *b, size_t ld
 static uint64_t alike_of(const request *r) {
     const weft_solve_options *const o = &r->args.options;
     const uint64_t steps = wi_alike(wi_alike(0, r->how), (uint64_t)(int64_t)o->refine);
-    return wi_alike(wi_alike(steps, (uint64_t)o->precision), (uint64_t)o->exact);
+    return wi_alike(wi_alike(wi_alike(steps, (uint64_t)o->precision), (uint64_t)o->exact),
+                    o->no_estimates != 0);
 }
 
 static weft_status solve_call(weft_context *ctx, const char *call, bool spd, unsigned how,
@@ -194,14 +195,15 @@ static weft_status solve_call(weft_context *ctx, const char *call, bool spd, uns
         status = check_options(ctx, call, type, options, &r.args.options);
     if (status == WEFT_OK)
         status = check_report(ctx, call, report);
-    const bool over_ranks = wi_is_dist(ctx) && !spd;
+    const bool over_ranks = wi_is_dist(ctx);
     if (status != WEFT_OK && !over_ranks)
         return status;
     report_nothing(&whole, nrhs);
     whole.factor_type = type;
     const wi_solve_ranks_args dist = {.solve = r.args,
                                       .by_rows = how & WEFT_ROW_MAJOR,
-                                      .transposed = how & WEFT_TRANSPOSE_A,
+                                      .transposed = !spd && how & WEFT_TRANSPOSE_A,
+                                      .upper = spd && how & WEFT_UPPER_TRIANGLE,
                                       .a = a,
                                       .b = b,
                                       .x = x,

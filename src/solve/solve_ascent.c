@@ -86,8 +86,15 @@ static void multiply_by_weights(const wi_ascent *a, size_t n) {
         a->y[k] *= a->weight[k];
 }
 
+typedef struct climb {
+    size_t n;
+    wi_inverse *inverse;
+    void *user;
+} climb;
+
 /* The next step of those that need H^-1, or H^-t. */
-static weft_status step(wi_system *s, wi_ascent *all, int count, bool transposed, bool *converged) {
+static weft_status step(const climb *c, wi_ascent *all, int count, bool transposed,
+                        bool *converged) {
     double *y[WI_ASCENTS];
     wi_ascent *chosen[WI_ASCENTS];
     int some = 0;
@@ -98,24 +105,26 @@ static weft_status step(wi_system *s, wi_ascent *all, int count, bool transposed
         }
     for (int k = 0; k < some; k++)
         if (chosen[k]->phase == WI_ASCENT_TURN)
-            multiply_by_weights(chosen[k], s->n);
+            multiply_by_weights(chosen[k], c->n);
     const weft_status status =
-        some > 0 ? wi_system_invert(s, transposed, (size_t)some, y, converged) : WEFT_OK;
+        some > 0 ? c->inverse(c->user, transposed, (size_t)some, y, converged) : WEFT_OK;
     for (int k = 0; k < some && status == WEFT_OK; k++) {
         if (chosen[k]->phase != WI_ASCENT_TURN)
-            multiply_by_weights(chosen[k], s->n);
-        advance(chosen[k], s->n);
+            multiply_by_weights(chosen[k], c->n);
+        advance(chosen[k], c->n);
     }
     return status;
 }
 
-weft_status wi_system_climb(wi_system *s, wi_ascent *all, int count, bool *converged) {
+weft_status wi_ascend(size_t n, wi_ascent *all, int count, wi_inverse *inverse, void *user,
+                      bool *converged) {
+    const climb c = {n, inverse, user};
     weft_status status = WEFT_OK;
     bool ended = false;
     for (int k = 0; k < count; k++)
-        begin(&all[k], s->n);
+        begin(&all[k], n);
     for (bool transposed = false; !ended && status == WEFT_OK; transposed = !transposed) {
-        status = step(s, all, count, transposed, converged);
+        status = step(&c, all, count, transposed, converged);
         ended = true;
         for (int k = 0; k < count; k++)
             ended = ended && all[k].phase == WI_ASCENT_ENDED;

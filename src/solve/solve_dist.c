@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "cholesky/cholesky_dist.h"
 #include "core/gpu.h"
 #include "lu/lu_dist.h"
 
@@ -58,14 +59,23 @@ static void take_exact(wi_ranks *s, size_t numbers) {
 
 static void take_all(wi_ranks *s) {
     const size_t n = s->n, size = (size_t)s->ctx->comm->size;
-    const size_t group = wi_smaller(s->most_group, s->all_rhs);
-    const size_t block = n * (group > 0 ? group : 1) * sizeof(double);
-    const wi_product p = wi_ranks_product(s, group > 0 ? group : 1);
+    const size_t some = wi_smaller(s->most_group, s->all_rhs);
+    const size_t group = some > WI_ASCENTS ? some : WI_ASCENTS;
+    const size_t block = n * group * sizeof(double);
+    wi_product p = wi_ranks_product(s, group), turned;
+    if (s->args->solve.spd)
+        p.g = wi_ranks_whole(s); /* as it will lie */
+    turned = p;
+    turned.g = wi_grid_turned(&p.g);
+    const size_t room = s->place->room_bytes(&p), other = s->place->room_bytes(&turned);
     s->f = take(s, n * s->own * weft_type_size(s->type), false);
+    if (s->args->solve.spd)
+        s->whole = take(s, n * s->own * weft_type_size(s->type), false);
     s->at = take(s, sizeof(uint64_t), false);
     s->place_x = take(s, block, false);
     s->place_r = take(s, 3 * block, false);
-    s->room = take(s, s->place->room_bytes(&p), false);
+    s->room = take(s, room > other ? room : other, false);
+    s->vector = take(s, 5 * n * sizeof *s->vector, true);
     s->no_shift = take(s, s->rhs * sizeof *s->no_shift, false);
     s->pivot = take(s, n * sizeof *s->pivot, true);
     s->counts = take(s, size * sizeof *s->counts, true);
@@ -87,6 +97,7 @@ static void take_all(wi_ranks *s) {
     s->low = s->size + numbers;
     s->gathered_low = s->gathered + size * numbers;
     s->own_x = s->own_b + n * s->rhs;
+    s->weight = s->vector + 4 * n;
 }
 
 static void give_all(wi_ranks *s) {
@@ -142,9 +153,8 @@ weft_status wi_ranks_spread(wi_ranks *s, const double *place, size_t count, doub
 
 /* ---- the system ---- */
 
-/* Refuses what is not finite. */
-static weft_status check_finite(wi_ranks *s, const wi_grid *g, const char *which, size_t row,
-                                size_t column) {
+weft_status wi_ranks_check_finite(wi_ranks *s, const wi_grid *g, const char *which, size_t row,
+                                  size_t column) {
     uint64_t at = UINT64_MAX;
     if (g->rows == 0 || g->columns == 0)
         return WEFT_OK;
@@ -159,15 +169,25 @@ static weft_status check_finite(wi_ranks *s, const wi_grid *g, const char *which
                    s->call, which, (size_t)(at % g->rows) + row, (size_t)(at / g->rows) + column);
 }
 
+/* A as it is to be factored. */
+static weft_status fill(wi_ranks *s) {
+    const wi_grid columns = s->args->transposed ? wi_grid_turned(&s->a) : s->a;
+    return s->own == 0
+               ? WEFT_OK
+               : wi_local(s->ctx, s->place->copy(s->child, &columns, s->factor, s->f, s->n));
+}
+
 static weft_status load(wi_ranks *s) {
     const bool transposed = s->args->transposed;
-    const wi_grid columns = transposed ? wi_grid_turned(&s->a) : s->a;
-    weft_status status =
-        check_finite(s, &s->a, "a", transposed ? s->first : 0, transposed ? 0 : s->first);
+    weft_status status = s->args->solve.spd
+                             ? wi_ranks_check_triangle(s)
+                             : wi_ranks_check_finite(s, &s->a, "a", transposed ? s->first : 0,
+                                                     transposed ? 0 : s->first);
     if (status == WEFT_OK)
-        status = check_finite(s, &s->b, "b", 0, s->rhs_first);
-    if (status == WEFT_OK && s->own > 0)
-        status = wi_local(s->ctx, s->place->copy(s->child, &columns, s->type, s->f, s->n));
+        status = wi_ranks_check_finite(s, &s->b, "b", 0, s->rhs_first);
+    status = wi_agree(s->ctx, 0, status);
+    if (status == WEFT_OK && s->args->solve.spd)
+        status = wi_ranks_complete(s);
     for (size_t j = 0; j < s->rhs && status == WEFT_OK; j++) {
         wi_grid one = s->b;
         one.p = (const char *)s->b.p + j * s->b.across * weft_type_size(s->type);
@@ -179,78 +199,55 @@ static weft_status load(wi_ranks *s) {
     return status;
 }
 
-/* The largest entry of each row, and the norm. */
-static weft_status measure_matrix(wi_ranks *s) {
-    const size_t n = s->n;
-    wi_product p = wi_ranks_product(s, 1);
-    weft_status status = WEFT_OK;
-    memset(s->row_most, 0, n * sizeof *s->row_most);
-    memset(s->size, 0, n * sizeof *s->size);
-    if (s->own > 0) {
-        status = wi_local(s->ctx, s->place->rows_range(s->child, &s->a, s->place_r, s->place_size));
-        if (status == WEFT_OK)
-            status = wi_ranks_spread(s, s->place_r, 1, s->row_most);
-        for (size_t j = 0; j < n; j++)
-            s->z[j] = 1;
-        if (status == WEFT_OK)
-            status = wi_ranks_move(s, s->place_x, s->z, n * sizeof *s->z);
-        if (status == WEFT_OK)
-            status = wi_local(s->ctx, s->place->multiply(s->child, &p));
-        if (status == WEFT_OK)
-            status = wi_ranks_spread(s, s->place_size, 1, s->size);
-    }
-    status = wi_ranks_combine(s, s->row_most, n, true, status);
-    if (status == WEFT_OK)
-        status = wi_ranks_combine(s, s->size, n, false, status);
-    for (size_t i = 0; i < n && status == WEFT_OK; i++)
-        s->norm = wi_larger(s->norm, s->size[i]);
-    return status;
+/* ---- factors ---- */
+
+static weft_status run_factor(wi_ranks *s, int64_t *words) {
+    const wi_lu_call lu = {
+        .args =
+            {.type = s->factor, .m = s->n, .n = s->own, .a = s->f, .lda = s->n, .pivot = s->pivot},
+        .words = words};
+    const wi_cholesky_call cholesky = {
+        .args = {.type = s->factor, .n = s->own, .a = s->f, .lda = s->n},
+        .order = s->n,
+        .words = words};
+    return s->args->solve.spd ? wi_run(s->ctx, &wi_cholesky_ladder, s->call, s->factor, &cholesky)
+                              : wi_run(s->ctx, &wi_lu_ladder, s->call, s->factor, &lu);
 }
 
-/* log |det| and its sign, of the diagonal of U. */
-static weft_status measure_determinant(wi_ranks *s) {
-    const size_t width = weft_type_size(s->type);
-    double parts[2] = {0, 1}; /* of own columns */
-    weft_status status = WEFT_OK;
-    for (size_t k = 0; k < s->own && status == WEFT_OK; k++) {
-        double value;
-        float narrow;
-        const char *const u = s->f + (s->first + k + k * s->n) * width;
-        status = wi_ranks_move(s, width == sizeof value ? (void *)&value : &narrow, u, width);
-        const double entry = width == sizeof value ? value : (double)narrow;
-        parts[0] += log(fabs(entry));
-        parts[1] *= (entry < 0) != (s->pivot[s->first + k] != (int64_t)(s->first + k)) ? -1 : 1;
-    }
-    double negative = parts[1] < 0;
-    status = wi_ranks_combine(s, &parts[0], 1, false, status);
-    if (status == WEFT_OK)
-        status = wi_ranks_combine(s, &negative, 1, false, status);
-    s->report->log_abs_det = parts[0];
-    s->report->sign_det = fmod(negative, 2) == 0 ? 1 : -1;
-    return status;
+_Static_assert((int)WI_LU_SINGULAR == (int)WI_CHOLESKY_INDEFINITE &&
+                   (int)WI_LU_INFINITE == (int)WI_CHOLESKY_INFINITE &&
+                   (int)WI_LU_WORDS == (int)WI_CHOLESKY_WORDS && WI_LU_NONE == WI_CHOLESKY_NONE,
+               "both tell what they found in the same way");
+
+/* A pivot is 0, or not above 0. */
+static weft_status refuse(wi_ranks *s, size_t column) {
+    const weft_status status = s->factor == s->type ? wi_ranks_find_witness(s, column) : WEFT_OK;
+    s->report->column = column;
+    if (status != WEFT_OK)
+        return status;
+    if (s->args->solve.spd)
+        return wi_fail(s->ctx, WEFT_ENOTSPD,
+                       "%s: a is not positive definite: its leading block of order %zu, which ends "
+                       "in column %zu (counted from 0), is not; use weft_solve",
+                       s->call, column + 1, column);
+    return wi_fail(s->ctx, WEFT_ESINGULAR,
+                   "%s: a is singular: its column %zu (counted from 0) depends on those before it",
+                   s->call, column);
 }
 
 static weft_status factor(wi_ranks *s) {
     int64_t words[WI_LU_WORDS];
-    const wi_lu_call call = {
-        .args =
-            {.type = s->type, .m = s->n, .n = s->own, .a = s->f, .lda = s->n, .pivot = s->pivot},
-        .words = words};
-    const weft_status status = wi_run(s->ctx, &wi_lu_ladder, s->call, s->type, &call);
+    const weft_status status = run_factor(s, words);
     if (status != WEFT_OK)
         return status;
-    s->report->variant = weft_used(s->ctx, "lu");
+    s->report->variant = weft_used(s->ctx, s->args->solve.spd ? "cholesky" : "lu");
     if (words[WI_LU_INFINITE] != WI_LU_NONE)
         return wi_fail(s->ctx, WEFT_ENONFINITE,
                        "%s: the pivot of column %lld is not finite: a's entries grow too much in "
                        "elimination for %s; scale a",
-                       s->call, (long long)words[WI_LU_INFINITE], weft_type_name(s->type));
-    if (words[WI_LU_SINGULAR] == WI_LU_NONE)
-        return measure_determinant(s);
-    s->report->column = (size_t)words[WI_LU_SINGULAR];
-    return wi_fail(s->ctx, WEFT_ESINGULAR,
-                   "%s: a is singular: its column %zu (counted from 0) depends on those before it",
-                   s->call, s->report->column);
+                       s->call, (long long)words[WI_LU_INFINITE], weft_type_name(s->factor));
+    return words[WI_LU_SINGULAR] == WI_LU_NONE ? wi_ranks_judge_factors(s)
+                                               : refuse(s, (size_t)words[WI_LU_SINGULAR]);
 }
 
 /* ---- all of it ---- */
@@ -278,25 +275,67 @@ static weft_status store(wi_ranks *s) {
     return status;
 }
 
+/* Factors A in s->factor, and solves for all right-hand sides. */
+static weft_status solve_by(wi_ranks *s) {
+    const double begin = wi_now();
+    weft_status status = wi_agree(s->ctx, 0, fill(s));
+    if (status == WEFT_OK)
+        status = factor(s);
+    const double middle = wi_now();
+    s->report->factor_seconds += middle - begin;
+    s->lost = false;
+    memset(s->weight, 0, s->n * sizeof *s->weight);
+    for (size_t k = 0; k < s->all_rhs && status == WEFT_OK; k += s->most_group) {
+        s->group = wi_smaller(s->most_group, s->all_rhs - k);
+        status = wi_ranks_solve_group(s, k);
+    }
+    s->report->solve_seconds += wi_now() - middle;
+    return status;
+}
+
+static bool is_poor(const wi_ranks *s, weft_status status) {
+    return status == WEFT_ESINGULAR || status == WEFT_ENOTSPD || status == WEFT_ENONFINITE ||
+           (status == WEFT_OK && (s->lost || s->report->stalled > 0));
+}
+
+/* Factors of f32 first, if that is asked for. All ranks see the same figures. */
+static weft_status solve_types(wi_ranks *s) {
+    const weft_report before = *s->report;
+    const weft_error_handler handler = s->ctx->on_error;
+    char message[WI_MESSAGE_BYTES];
+    if (s->args->solve.options.precision != WEFT_PRECISION_MIXED)
+        return solve_by(s);
+    memcpy(message, s->ctx->message, sizeof message);
+    s->factor = s->report->factor_type = WEFT_F32;
+    s->ctx->on_error = NULL; /* what is refused here is done below */
+    const weft_status status = solve_by(s);
+    s->ctx->on_error = handler;
+    if (!is_poor(s, status))
+        return status == WEFT_OK ? status : wi_fail_as(s->ctx, status, s->ctx);
+    const double seconds = s->report->factor_seconds + s->report->solve_seconds;
+    memcpy(s->ctx->message, message, sizeof message);
+    *s->report = before;
+    s->report->fell_back = 1;
+    s->report->factor_seconds = seconds;
+    s->factor = s->report->factor_type = s->type;
+    return solve_by(s);
+}
+
 static weft_status solve_entered(wi_ranks *s) {
-    double begin = wi_now();
     take_all(s);
     weft_status status = wi_agree(s->ctx, 0, s->status);
     if (status == WEFT_OK)
         status = wi_agree(s->ctx, 0, load(s));
     if (status == WEFT_OK)
-        status = factor(s);
-    s->report->factor_seconds = wi_now() - begin;
-    begin = wi_now();
+        status = wi_ranks_measure(s);
     if (status == WEFT_OK)
-        status = measure_matrix(s);
-    for (size_t k = 0; k < s->all_rhs && status == WEFT_OK; k += s->most_group) {
-        s->group = wi_smaller(s->most_group, s->all_rhs - k);
-        status = wi_ranks_solve_group(s, k);
-    }
+        status = solve_types(s);
+    const double begin = wi_now();
+    if (status == WEFT_OK)
+        status = wi_ranks_bound(s);
     if (status == WEFT_OK)
         status = wi_agree(s->ctx, 0, store(s));
-    s->report->solve_seconds = wi_now() - begin;
+    s->report->solve_seconds += wi_now() - begin;
     return status;
 }
 
@@ -350,13 +389,13 @@ static weft_status run_checked(wi_ranks *s) {
 }
 
 static void begin_report(wi_ranks *s) {
-    const double unknown = (double)NAN;
+    const double unknown = s->args->solve.options.no_estimates ? (double)NAN : 0;
     *s->report = (weft_report){.size = s->report->size,
                                .n = s->n,
                                .right_hand_sides = s->all_rhs,
                                .forward_bound = unknown,
                                .condition_estimate = unknown,
-                               .growth = unknown,
+                               .growth = s->n == 0 ? 1 : unknown,
                                .sign_det = 1,
                                .factor_type = s->type,
                                .method = "ranks",
@@ -381,6 +420,7 @@ weft_status wi_solve_ranks(weft_context *ctx, const void *args) {
                   .exact = solve->options.exact,
                   .most_group = solve->options.exact ? EXACT_GROUP : WI_SYSTEM_GROUP,
                   .type = solve->type,
+                  .factor = solve->type,
                   .own = solve->n,
                   .rhs = solve->rhs};
 #ifdef WEFT_CUDA

@@ -5,11 +5,12 @@
 #include "comm/dist.h"
 #include "solve/system.h"
 
-/* A call of weft_solve over ranks, as its user makes it: solve.n counts the columns of A that this
- * rank passes, and solve.rhs those of B and X. */
+/* A call of weft_solve or weft_solve_spd over ranks, as its user makes it: solve.n counts the
+ * columns of A that this rank passes, and solve.rhs those of B and X. */
 typedef struct wi_solve_ranks_args {
     wi_solve_args solve;
     bool by_rows, transposed;
+    bool upper; /* of a symmetric matrix: the triangle that is passed */
     const void *a, *b;
     void *x;
     size_t lda, ldb, ldx;

@@ -112,9 +112,14 @@ static wi_ascent ascent_in(const wi_system *s, size_t first, const double *weigh
         .weight = weight, .x = s->vector + first * s->n, .y = s->vector + (first + 1) * s->n};
 }
 
+static weft_status invert(void *user, bool transposed, size_t count, double *const y[],
+                          bool *converged) {
+    return wi_system_invert(user, transposed, count, y, converged);
+}
+
 static weft_status climb(wi_system *s, wi_ascent *all, int count) {
     bool converged = true;
-    const weft_status status = wi_system_climb(s, all, count, &converged);
+    const weft_status status = wi_ascend(s->n, all, count, invert, s, &converged);
     s->lost = s->lost || !converged;
     return status;
 }

@@ -51,20 +51,8 @@ static double largest_of(const double *x, size_t n) {
     return most;
 }
 
-static double element(const wi_ranks *s, const char *x, size_t e) {
-    return s->type == WEFT_F64 ? ((const double *)(const void *)x)[e]
-                               : (double)((const float *)(const void *)x)[e];
-}
-
-static void put(const wi_ranks *s, char *x, size_t e, double value) {
-    if (s->type == WEFT_F64)
-        ((double *)(void *)x)[e] = value;
-    else
-        ((float *)(void *)x)[e] = (float)value;
-}
-
-/* r = op(A) \ r: scaled so that its numbers fit the type. */
-static weft_status substitute(wi_ranks *s) {
+/* Scaled so that its numbers fit the type. */
+weft_status wi_ranks_substitute(wi_ranks *s, bool turned) {
     int powers[GROUP];
     const size_t n = s->n;
     char *const own = (char *)s->gathered;
@@ -75,11 +63,13 @@ static weft_status substitute(wi_ranks *s) {
     }
     for (size_t j = 0; j < s->share; j++)
         for (size_t i = 0; i < n; i++)
-            put(s, own, i + j * n,
+            wi_ranks_put(
+                s, own, i + j * n,
                 wi_times_power(s->r[i + (s->share_first + j) * n], -powers[s->share_first + j]));
     const wi_lu_solving call = {.call = s->call,
-                                .type = s->type,
-                                .transposed = s->args->transposed,
+                                .type = s->factor,
+                                .transposed = s->args->transposed != turned && !s->args->solve.spd,
+                                .spd = s->args->solve.spd,
                                 .columns = s->own,
                                 .nrhs = s->share,
                                 .lu = s->f,
@@ -90,9 +80,9 @@ static weft_status substitute(wi_ranks *s) {
     weft_status status = wi_lu_solve_ranks(s->ctx, &call, WEFT_OK);
     s->ctx->comm->call = s->call;
     if (status == WEFT_OK)
-        status = gather_columns(s, own, s->d, s->type);
+        status = gather_columns(s, own, s->d, s->factor);
     for (size_t e = 0; e < n * s->group && status == WEFT_OK; e++)
-        s->r[e] = wi_times_power(element(s, s->d, e), powers[e / n]);
+        s->r[e] = wi_times_power(wi_ranks_element(s, s->d, e), powers[e / n]);
     return status;
 }
 
@@ -217,6 +207,11 @@ static void judge(wi_ranks *s, const progress *column) {
             wi_larger(report->normwise_error, normwise == 0 ? 0 : normwise / scale);
         report->forward_estimate = wi_larger(report->forward_estimate, column[j].left);
         report->stalled += column[j].stalled;
+        s->lost = s->lost || column[j].active;
+        for (size_t i = 0; i < n && most > 0; i++)
+            s->weight[i] = wi_larger(
+                s->weight[i],
+                (fabs(r[i]) + (double)n * (double)n * 0x1p-105 * s->size[i + j * n]) / most);
     }
 }
 
@@ -258,7 +253,7 @@ weft_status wi_ranks_solve_group(wi_ranks *s, size_t k) {
     if (status != WEFT_OK)
         return status;
     memcpy(s->r, s->c, s->n * s->group * sizeof *s->r);
-    status = substitute(s);
+    status = wi_ranks_substitute(s, false);
     memcpy(s->z, s->r, s->n * s->group * sizeof *s->z);
     if (s->exact)
         memset(s->z_low, 0, s->n * s->group * sizeof *s->z_low);
@@ -271,7 +266,7 @@ weft_status wi_ranks_solve_group(wi_ranks *s, size_t k) {
         column[j] = (progress){.active = !solved && most > 0, .size = 1};
     }
     for (int step = 0; step < most && any && status == WEFT_OK; step++) {
-        status = substitute(s);
+        status = wi_ranks_substitute(s, false);
         any = status == WEFT_OK && correct(s, column);
         s->report->refinements += any && (size_t)step >= s->report->refinements;
         if (status == WEFT_OK)

@@ -231,8 +231,8 @@ static const char *fits_mixed(const weft_context *ctx, const void *args) {
 static const char *fits_ranks(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
     (void)ctx;
-    return wi_is_reduced(&g->options)
-               ? "factors in the matrix's type; pass WEFT_PRECISION_FULL in options.precision"
+    return g->options.precision > WEFT_PRECISION_MIXED
+               ? "factors in f64 or f32; pass WEFT_PRECISION_FULL or _MIXED in options.precision"
                : NULL;
 }
 

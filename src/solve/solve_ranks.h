@@ -18,6 +18,7 @@ typedef struct wi_ranks {
     weft_report *report;
     const char *call;
     weft_type type;
+    weft_type factor;  /* of f */
     size_t n;          /* the order, */
     size_t first, own; /* and the columns of A that this rank passes */
     size_t rhs_first, rhs, all_rhs;
@@ -25,6 +26,7 @@ typedef struct wi_ranks {
     wi_grid a, b;        /* of op(A): own columns, or rows if it is transposed */
     wi_grid x;           /* what the call passes */
     char *f;             /* factors of A, own columns */
+    char *whole;         /* own columns of a symmetric A; else NULL */
     int64_t *pivot, *at;
     size_t *counts;
     size_t group, share, share_first; /* right-hand sides in work; those this rank substitutes */
@@ -34,8 +36,11 @@ typedef struct wi_ranks {
     double *row_most, *gathered, *gathered_low;
     char *d;               /* corrections, of the type */
     double *own_b, *own_x; /* right-hand sides and solutions that this rank passes */
-    double norm;
-    size_t most_group; /* right-hand sides worked on together */
+    double norm, norm_1;   /* of op(A): the infinity norm, and the 1-norm */
+    double *vector;        /* 5 n, of which the last are: */
+    double *weight;        /* what is left of residuals, relative to z */
+    bool lost;             /* refinement of a right-hand side had not ended */
+    size_t most_group;     /* right-hand sides worked on together */
     /* Residuals are correctly rounded, and z + z_low is the solution: */
     bool exact;
     double *z_low;
@@ -63,6 +68,27 @@ typedef struct wi_ranks {
 weft_status wi_ranks_move(wi_ranks *s, void *to, const void *from, size_t bytes);
 /* x = the sum over ranks, or the largest: in their order. `status` is how this rank has fared. */
 weft_status wi_ranks_combine(wi_ranks *s, double *x, size_t n, bool largest, weft_status status);
+/* Refuses what is not finite in a grid of `which`, whose first element is at (row, column). */
+weft_status wi_ranks_check_finite(wi_ranks *s, const wi_grid *g, const char *which, size_t row,
+                                  size_t column);
+/* Of a symmetric matrix: the same for the triangle that the call passes; and s->a becomes whole
+ * columns. */
+weft_status wi_ranks_check_triangle(wi_ranks *s);
+weft_status wi_ranks_complete(wi_ranks *s);
+wi_grid wi_ranks_whole(const wi_ranks *s);
+/* After a pivot in column k that is 0 or not positive: the proof, to the memory of the options. */
+weft_status wi_ranks_find_witness(wi_ranks *s, size_t k);
+/* Element e of x, of the type of the factors. */
+static inline double wi_ranks_element(const wi_ranks *s, const char *x, size_t e) {
+    return s->factor == WEFT_F64 ? ((const double *)(const void *)x)[e]
+                                 : (double)((const float *)(const void *)x)[e];
+}
+static inline void wi_ranks_put(const wi_ranks *s, char *x, size_t e, double value) {
+    if (s->factor == WEFT_F64)
+        ((double *)(void *)x)[e] = value;
+    else
+        ((float *)(void *)x)[e] = (float)value;
+}
 /* The product of own columns of op(A) with `count` vectors at place_x. */
 wi_product wi_ranks_product(const wi_ranks *s, size_t count);
 /* Rows of z, n x group, that own columns of op(A) meet, to memory of the place. */
@@ -71,6 +97,13 @@ weft_status wi_ranks_put_rows(wi_ranks *s, double *place, const double *z);
 weft_status wi_ranks_spread(wi_ranks *s, const double *place, size_t count, double *whole);
 /* r = c - op(A) (z + z_low), each element rounded once, and size = |op(A)| |z|. */
 weft_status wi_ranks_exact_residual(wi_ranks *s);
+/* The norms, and the largest entry of each row. */
+weft_status wi_ranks_measure(wi_ranks *s);
+/* Determinant and growth; and when all is solved, the condition and the bound of the error. */
+weft_status wi_ranks_judge_factors(wi_ranks *s);
+weft_status wi_ranks_bound(wi_ranks *s);
+/* r = op(A) \ r, or with the transpose of op(A), for s->group columns. */
+weft_status wi_ranks_substitute(wi_ranks *s, bool turned);
 /* Solves for s->group right-hand sides, from number k of all on, and reports how well. */
 weft_status wi_ranks_solve_group(wi_ranks *s, size_t k);
 

@@ -2,6 +2,7 @@
 /* A system's memory, its factorization, and substitution with the factors. */
 #include <string.h>
 
+#include "cholesky/cholesky_dist.h"
 #include "cholesky/cholesky_streamed.h"
 #include "comm/gpus.h"
 #include "core/gpu.h"
@@ -182,9 +183,11 @@ void wi_system_close(wi_system *s) {
 /* ---- factors ---- */
 
 /* On all GPUs: the matrix, and its factors, are in memory of the first. */
-static weft_status run_on_gpus(wi_system *s, const wi_lu_args *args) {
+static weft_status run_on_gpus(wi_system *s, const wi_lu_args *lu,
+                               const wi_cholesky_args *cholesky) {
     int64_t words[WI_LU_WORDS];
-    const weft_status status = wi_lu_run_gpus(s->ctx, s->call, args, false, words);
+    const weft_status status = lu ? wi_lu_run_gpus(s->ctx, s->call, lu, false, words)
+                                  : wi_cholesky_run_gpus(s->ctx, s->call, cholesky, words);
     s->report->ranks = (size_t)wi_gpus_count(s->ctx);
     return status == WEFT_OK ? wi_system_put(s, s->first, words, sizeof words) : status;
 }
@@ -223,11 +226,13 @@ static weft_status run_factor(wi_system *s) {
     if (s->args->spd) {
         const wi_cholesky_args args = {
             .type = s->factor, .n = s->n, .a = s->f, .lda = s->ld, .first = s->first};
+        if (wi_cholesky_wants_gpus(s->ctx, &args))
+            return run_on_gpus(s, NULL, &args);
         return wi_run(s->ctx, &wi_cholesky_ladder, s->call, s->factor, &args);
     }
     const wi_lu_args args = {s->factor, s->n, s->n, s->f, s->ld, s->pivot, s->first};
     if (wi_lu_wants_gpus(s->ctx, &args))
-        return run_on_gpus(s, &args);
+        return run_on_gpus(s, &args, NULL);
     return wi_run(s->ctx, &wi_lu_ladder, s->call, s->factor, &args);
 }
 

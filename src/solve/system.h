@@ -284,7 +284,12 @@ typedef struct wi_ascent {
         WI_ASCENT_ENDED
     } phase;
 } wi_ascent;
-weft_status wi_system_climb(wi_system *s, wi_ascent *all, int count, bool *converged);
+/* Solves with H or, `transposed`, Ht, `count` vectors of the host, in their place. */
+typedef weft_status wi_inverse(void *user, bool transposed, size_t count, double *const y[],
+                               bool *converged);
+/* `count` of them together, of matrices of order n. */
+weft_status wi_ascend(size_t n, wi_ascent *all, int count, wi_inverse *inverse, void *user,
+                      bool *converged);
 
 /* ---- numbers ---- */
 

@@ -81,7 +81,7 @@ typedef struct wi_chol_told {
 
 /* What decides about corrections where the host cannot look. */
 typedef struct wi_judged {
-    wi_progress column[WI_CHOL_RHS];
+    wi_refining column[WI_CHOL_RHS];
     double largest[WI_CHOL_RHS]; /* |x| */
     unsigned taken;              /* a bit for each column whose correction is added */
 } wi_judged;

@@ -110,7 +110,7 @@ __global__ void wi_judge_correction(wi_group_view v) {
     wi_judged *const judged = &v.a.all->judged;
     unsigned taken = 0;
     for (int q = 0; q < v.s.rhs; q++) {
-        wi_progress *const p = &judged->column[q];
+        wi_refining *const p = &judged->column[q];
         const double size = __longlong_as_double((long long)v.a.figures[WI_FIGURE_X + q]);
         const bool asked = p->active;
         p->taken = false;

@@ -10,13 +10,13 @@
 
 /* One right-hand side: its latest correction relative to x, and an estimate of the remaining error.
  * x itself counts as the first correction, to 0. */
-typedef struct wi_progress {
+typedef struct wi_refining {
     double size, left;
     bool active, taken;
-} wi_progress;
+} wi_refining;
 
-WI_COUNTED wi_progress wi_progress_of(bool active) {
-    wi_progress p;
+WI_COUNTED wi_refining wi_progress_of(bool active) {
+    wi_refining p;
     p.size = 1;
     p.left = 0;
     p.active = active;
@@ -29,7 +29,7 @@ WI_COUNTED wi_progress wi_progress_of(bool active) {
  * The next one is foreseen to be small, and left out, unless L is of floats: what A nearly takes to
  * 0 then shrinks more slowly than what the size is of. Elements of x that are smaller by `margin`
  * than the largest are right to their last bits, too. */
-WI_COUNTED void wi_judge(wi_progress *p, double size, double wanted, bool narrow) {
+WI_COUNTED void wi_judge(wi_refining *p, double size, double wanted, bool narrow) {
     const double unit = 0x1p-53, margin = 0x1p-10;
     const bool last = size <= 2 * wanted;
     p->taken = last || size <= p->size / 2;

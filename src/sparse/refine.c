@@ -58,7 +58,7 @@ static weft_status take_correction(wi_solve_group *g, const bool *taken) {
 }
 
 /* Judges the corrections of all active right-hand sides. */
-static void judge_all(wi_solve_group *g, wi_progress *state, const double *sizes) {
+static void judge_all(wi_solve_group *g, wi_refining *state, const double *sizes) {
     for (size_t r = 0; r < g->rhs; r++) {
         const bool asked = state[r].active;
         state[r].taken = false;
@@ -70,7 +70,7 @@ static void judge_all(wi_solve_group *g, wi_progress *state, const double *sizes
     }
 }
 
-static size_t count_active(const wi_solve_group *g, const wi_progress *state) {
+static size_t count_active(const wi_solve_group *g, const wi_refining *state) {
     size_t count = 0;
     for (size_t r = 0; r < g->rhs; r++)
         count += state[r].active;
@@ -78,7 +78,7 @@ static size_t count_active(const wi_solve_group *g, const wi_progress *state) {
 }
 
 weft_status wi_solve_refine(wi_solve_group *g, int most) {
-    wi_progress state[WI_CHOL_RHS];
+    wi_refining state[WI_CHOL_RHS];
     for (size_t r = 0; r < g->rhs; r++)
         state[r] = wi_progress_of(most > 0 && g->misfit.most[r] != 0);
     weft_status status = WEFT_OK;

@@ -46,6 +46,12 @@ static weft_status kill_lu(weft_context *ctx) {
     return weft_lu_factor(ctx, 0, WEFT_F64, EDGE, EDGE / (size_t)dist_ranks, y, EDGE, pivots);
 }
 
+/* The ranks of a row, and of a column, of the grid communicate apart from the others. */
+static weft_status kill_lu_grid(weft_context *ctx) {
+    const weft_status status = weft_use(ctx, "lu", "ranks_grid");
+    return status == WEFT_OK ? kill_lu(ctx) : status;
+}
+
 /* So do exchanges. */
 static weft_status kill_fft(weft_context *ctx) {
     const weft_fft_description d = {
@@ -61,8 +67,9 @@ static weft_status kill_nbody(weft_context *ctx) {
 static const struct {
     const char *name;
     weft_status (*call)(weft_context *ctx);
-} calls[] = {{"sort", kill_sort}, {"scan", kill_scan}, {"reduce", kill_reduce}, {"gemm", kill_gemm},
-             {"lu", kill_lu},     {"fft", kill_fft},   {"nbody", kill_nbody}};
+} calls[] = {{"sort", kill_sort}, {"scan", kill_scan},  {"reduce", kill_reduce},
+             {"gemm", kill_gemm}, {"lu", kill_lu},      {"lu_grid", kill_lu_grid},
+             {"fft", kill_fft},   {"nbody", kill_nbody}};
 
 /* This process is killed a little later, whatever it does then. */
 static void die_soon(void) {

@@ -39,7 +39,7 @@ static double *exact_matrix(test_random *r, size_t m, size_t n, size_t zero) {
 
 /* ---- factors ---- */
 
-static const char *const lu_rungs[] = {"ranks", "ranks_blocks", "ranks_columns"};
+static const char *const lu_rungs[] = {"ranks", "ranks_blocks", "ranks_grid", "ranks_columns"};
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -109,17 +109,19 @@ static void random_case(test_random *r, const factor_case *f) {
     free(a), free(lu), free(pivot);
 }
 
-static const size_t sizes[][2] = {{0, 0},     {0, 3},    {3, 0},   {1, 1},   {2, 1},
-                                  {1, 2},     {5, 5},    {33, 33}, {70, 20}, {20, 70},
-                                  {100, 100}, {131, 97}, {97, 131}};
+static const size_t sizes[][2] = {{0, 0},     {0, 3},    {3, 0},    {1, 1},    {2, 1},
+                                  {1, 2},     {5, 5},    {33, 33},  {70, 20},  {20, 70},
+                                  {100, 100}, {131, 97}, {97, 131}, {260, 240}};
 
 /* Rungs in turn; on emu, which is slow, the teaching rung has small matrices only. */
 static void factor_cases(test_random *r, const factor_case *f, int turn) {
-    const char *const rung = lu_rungs[turn % 3];
-    const bool columns = turn % 3 == 2;
-    if (columns && dist_ctx->gpu && f->n > 40)
+    const char *const rung = lu_rungs[turn % 4];
+    const bool columns = turn % 4 == 3, grid = turn % 4 == 2;
+    if ((columns && dist_ctx->gpu && f->n > 40) || (grid && dist_on_gpus()))
         return;
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", rung));
+    if (grid)
+        choose_grid(r);
     exact_case(r, f, NOWHERE, false);
     random_case(r, f);
     if (f->m > 0 && f->n > 0) {
@@ -127,6 +129,18 @@ static void factor_cases(test_random *r, const factor_case *f, int turn) {
         exact_case(r, f, NOWHERE, true);
         assert_string_equal(weft_used(dist_ctx, "lu"), rung);
     }
+    unsetenv("WEFT_GRID");
+}
+
+/* All ranks refuse a grid of another number of ranks. */
+static void refused_grid(void) {
+    double one[8] = {1};
+    int64_t pivot[1] = {0};
+    dist_ok(dist_ctx, weft_use(dist_ctx, "lu", "ranks_grid"));
+    setenv("WEFT_GRID", "5x5", 1);
+    test_refused(dist_ctx, weft_lu_factor(dist_ctx, 0, WEFT_F64, 1, 1, one, 1, pivot), WEFT_EARG,
+                 "weft_lu_factor", "WEFT_GRID");
+    unsetenv("WEFT_GRID");
 }
 
 void dist_test_lu_factor(void **state) {
@@ -140,6 +154,8 @@ void dist_test_lu_factor(void **state) {
             if (is_wanted(&r, f.n))
                 factor_cases(&r, &f, turn++);
         }
+    if (!dist_on_gpus())
+        refused_grid();
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", dist_on_gpus() ? "ranks" : "auto"));
 }
 
@@ -340,7 +356,7 @@ void dist_test_solve(void **state) {
     (void)state;
     static const size_t cases[][2] = {{1, 1}, {2, 0}, {5, 7}, {33, 1}, {64, 70}, {100, 3}};
     test_random r = test_random_at(82);
-    weft_solve_options options = {.size = sizeof options, .precision = WEFT_PRECISION_MIXED};
+    weft_solve_options options = {.size = sizeof options, .precision = WEFT_PRECISION_TF32};
     double one = 1;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++) {
@@ -355,5 +371,5 @@ void dist_test_solve(void **state) {
         test_refused(dist_ctx,
                      weft_solve(dist_ctx, 0, WEFT_F64, 1, 1, &one, (size_t)dist_ranks, &one,
                                 (size_t)dist_ranks, &one, (size_t)dist_ranks, &options, NULL),
-                     WEFT_EUNSUPPORTED, "weft_solve", "WEFT_PRECISION_FULL");
+                     WEFT_EUNSUPPORTED, "weft_solve", "WEFT_PRECISION_FULL or _MIXED");
 }

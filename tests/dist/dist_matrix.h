@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,17 @@ typedef struct factor_case {
     weft_type type;
     dist_shape shape;
 } factor_case;
+
+/* Any grid of the ranks. */
+static inline void choose_grid(test_random *r) {
+    char shape[32];
+    const size_t ranks = (size_t)dist_ranks;
+    size_t rows = dist_draw(r, 2) ? ranks : 1 + dist_draw(r, ranks);
+    while (ranks % rows != 0)
+        rows--;
+    snprintf(shape, sizeof shape, "%zux%zu", rows, ranks / rows);
+    setenv("WEFT_GRID", shape, 1);
+}
 
 /* The status and the message are those of one place. */
 static inline void expect_outcome(weft_status one, weft_status all) {
