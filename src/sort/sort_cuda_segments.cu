@@ -297,7 +297,7 @@ static weft_status sorting_blocks(weft_context *ctx, void (*kernel)(Parameters..
 
 template <class U, class V>
 static weft_status sort_short_ones(weft_context *ctx, const segments<U, V> &g, const findings &f) {
-    unsigned blocks;
+    unsigned blocks = 0;
     const weft_status status = sorting_blocks(ctx, sort_short<U, V>, g.windows, &blocks);
     if (status != WEFT_OK)
         return status;
@@ -307,7 +307,7 @@ static weft_status sort_short_ones(weft_context *ctx, const segments<U, V> &g, c
 template <class U, class V>
 static weft_status sort_long(weft_context *ctx, const segments<U, V> &g, const findings &f,
                              size_t n) {
-    unsigned sorters, mergers;
+    unsigned sorters = 0, mergers = 0;
     weft_status status = sorting_blocks(ctx, sort_chunks<U, V>, 2 * g.windows, &sorters);
     if (status == WEFT_OK)
         status = sorting_blocks(ctx, merge_chunks<U, V>, 2 * g.windows, &mergers);
