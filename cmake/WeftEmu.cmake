@@ -215,6 +215,13 @@ weft_dist_runs(emu_dist_test mpi:emu emu "sort;lu")
 foreach(devices 1 2 3 4)
     weft_emu_runs_of(one emu_dist_test_gpus_${devices} emu_dist_test "WEFT_EMU_DEVICES=${devices}" emus)
 endforeach()
+# Sparse factors that GPUs share, with and without a way to each other's memory.
+foreach(devices 2 3 4)
+    weft_emu_runs_as(emu_chol_spread_test_gpus_${devices} emu_chol_spread_test
+                     "${emu_environment};WEFT_EMU_DEVICES=${devices}")
+endforeach()
+weft_emu_runs_as(emu_chol_spread_test_gpus_apart emu_chol_spread_test
+                 "${emu_environment};WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0")
 weft_emu_runs_as(emu_trace_test_gpus emu_trace_test "${emu_environment};WEFT_EMU_DEVICES=2")
 weft_emu_runs_as(emu_links_test_gpus emu_links_test "${emu_environment};WEFT_EMU_DEVICES=3")
 # Steps between GPUs by NCCL, for which a fake one stands in: in one process, and in three.

@@ -179,7 +179,7 @@ test_histogram() {
     expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" \
         "$corpus/pnm/plain_rgb16.ppm" --json
     expect 1 'cut short' "$weft" histogram "$corpus/pnm/lying_size.pgm"
-    expect 1 'not a .npy, PGM, PPM or PNG file; convert other images, such as JPEG' "$weft" histogram "$0"
+    expect 1 'not a .npy, .csv, .txt, PGM, PPM or PNG file; convert other images, such as JPEG' "$weft" histogram "$0"
     if [ "${WEFT_PNG:-0}" = 1 ]; then
         expect 0 '"channel": "green".*"counts": \[6, 0\]' "$weft" histogram -p "$place" --bins 2 \
             "$corpus/png/rgb8.png" --json
@@ -206,6 +206,26 @@ test_histogram() {
         "$folder/most.npy" -p "$place"
 }
 
+# Between images white stays white, and numbers of arrays stay what they are.
+test_convolve_types() {
+    local place=$1
+    npy wide.npy "'<u2'" '(1, 3)' '\7\0\377\0\0\1'        # 7 255 256
+    npy half.npy "'<f8'" '(1, 1)' '\0\0\0\0\0\0\xe0\x3f' # 0.5
+    "$weft" convolve "$folder/tiny.pgm" -p "$place" -f box:1 --to u16 -o "$folder/out.npy"
+    same '257 514 771 1028 1285 65535' "$(elements out.npy u2 128)" "$place: 16 bits of 8"
+    "$weft" convolve "$folder/wide.npy" -p "$place" -f box:1 --to u8 -o "$folder/out.npy"
+    same '7 255 255' "$(elements out.npy u1 128)" "$place: an array of 8 bits of 16"
+    "$weft" convolve "$folder/wide.npy" -p "$place" -f "$folder/half.npy" --to f32 -o "$folder/out.npy"
+    same '3.5 127.5 128' "$(elements out.npy f4 128)" "$place: floats of 16 bits"
+    "$weft" convolve "$folder/wide.npy" -p "$place" -f "$folder/half.npy" --to u8 --truncate \
+        --any-order -o "$folder/out.npy"
+    same '3 127 128' "$(elements out.npy u1 128)" "$place: cut towards zero"
+    "$weft" convolve "$folder/tiny.pgm" -p "$place" -f sobel --to f64 --json -o "$folder/out.npy" |
+        json_valid 'convolve --to --json' 1
+    expect 2 'images hold u8 and u16' "$weft" convolve "$folder/tiny.pgm" -f box:1 --to f32 -o "$folder/x.pgm"
+    expect 2 'no type "u32"' "$weft" convolve "$folder/tiny.pgm" -f box:1 --to u32 -o "$folder/x.npy"
+}
+
 test_convolve() {
     local place=$1 corpus=$WEFT_SOURCE/tests/fuzz
     printf 'P5 3 2 255\n\1\2\3\4\5\377' >"$folder/tiny.pgm"
@@ -223,6 +243,7 @@ test_convolve() {
     expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" "$folder/out.ppm" --json
     "$weft" convolve "$folder/tiny.pgm" -p "$place" -f emboss -o "$folder/out.pgm" --json |
         json_valid 'convolve --json' 1
+    test_convolve_types "$place"
     if [ "${WEFT_PNG:-0}" = 1 ]; then
         "$weft" convolve "$corpus/png/gray_alpha8.png" -p "$place" -f sharpen:2 -o "$folder/out.png"
         expect 0 '"channel": "alpha"' "$weft" histogram -p "$place" "$folder/out.png" --json

@@ -30,6 +30,14 @@ files() {
     cmp -s "$one" "$all" || fail "$name over 3 ranks writes another file"
 }
 
+# texts COMMAND...: the same for a table of text.
+texts() {
+    local one=$folder/one$BASHPID.csv all=$folder/all$BASHPID.csv
+    expect 0 '' "$weft" "$@" --place cpu:1 -o "$one"
+    expect 0 '' over 3 "$@" -o "$all"
+    same "$(cat "$one")" "$(cat "$all")" "weft $* over 3 ranks writes the same text"
+}
+
 # lines COMMAND...: what it prints; lines_over RANKS COMMAND...
 lines_over() {
     local ranks=$1
@@ -96,6 +104,28 @@ beside lines quantile "$x" --q 0,0.3,0.5,1
 beside lines quantile "$m" --rule nearest
 beside lines topk "$m" --k 20
 beside files histogram histogram "$x" --bins 5
+# tables of text: every rank reads all and keeps its part, and rank 0 writes
+"$weft" map a "$x" -p cpu:1 -o "$folder/x.csv"
+{
+    echo 'a,b'
+    paste -d , "$folder/x.csv" <(tac "$folder/x.csv")
+} >"$folder/two.csv"
+beside texts sort "$folder/x.csv"
+beside texts scan "$folder/two.csv" --columns b
+beside texts select "$folder/x.csv" --where '>3' --indices
+beside texts unique "$x"
+beside texts map 'a * b + 1' "$folder/x.csv" "$x"
+beside texts add "$folder/two.csv" "$folder/two.csv"
+beside files "sort of a column" sort "$folder/two.csv" --columns 2
+beside files "a histogram of text" histogram "$folder/x.csv" --bins 5
+beside lines reduce "$folder/two.csv" --columns a --op argmax
+beside lines summary "$folder/two.csv" --columns a
+beside lines quantile "$folder/x.csv" --q 0.2,0.7
+beside lines map 'a * a' "$folder/x.csv" --reduce sum
+beside lines_over 4 topk "$folder/x.csv" --k 3
+"$weft" select "$x" -p cpu:1 --where '>3' --indices -o "$folder/rows.txt"
+beside texts gather "$folder/x.csv" "$folder/rows.txt"
+beside expect 1 'no column|names no column' over 2 sort "$folder/two.csv" --columns c -o "$folder/never.csv"
 npy at.npy "'|u1'" '(7,)' "$(printf '\\x%02x' 199 0 7 7 120 3 66)"
 beside files gather gather "$x" "$folder/at.npy"
 

@@ -32,6 +32,8 @@ extern size_t wi_expr_most_blocks;      /* and of expr */
 extern size_t wi_fft_kept_bytes;        /* of intermediate results of a group of lines */
 extern size_t wi_lu_resident_bytes;   /* of a host matrix: a larger one is streamed; 0: by memory */
 extern size_t wi_scan_strip_elements; /* widened before they are scanned */
+extern double wi_chol_share_from;     /* the work of a sparse factor that GPUs share */
+extern size_t wi_chol_most_bytes;     /* of device memory that a sparse factor may take; 0: any */
 extern unsigned wi_quantile_room_percent; /* of the keys that a bracket should hold */
 #endif
 

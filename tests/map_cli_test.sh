@@ -45,6 +45,16 @@ test_formulas() {
     "$weft" map 'a' "$folder/u.npy" -p "$place" -o "$folder/z.npy" --json | json_valid 'map --json' 1
 }
 
+test_reductions() {
+    local reduced=("$weft" map -p "$place" --reduce)
+    same 512 "$("${reduced[@]}" sum '2*a - b' "$folder/u.npy" "$folder/w.npy")" "$place: a sum"
+    same 3 "$("${reduced[@]}" count a "$folder/d.npy")" "$place: how many are not 0"
+    same 3 "$("${reduced[@]}" argmax 'a > 3' "$folder/w.npy")" "$place: where"
+    same 2 "$("${reduced[@]}" argmin a "$folder/f.npy")" "$place: positions in C order"
+    same 255 "$("${reduced[@]}" or a "$folder/u.npy")" "$place: bits"
+    "${reduced[@]}" max 'sqrt(a)' "$folder/d.npy" --json | json_valid 'map --reduce --json' 1
+}
+
 test_numbers() {
     # the first words of Philox4x32-10 of counter 0 and key 0, as its authors publish them
     expect 0 '' "$weft" random bits -n 4 --seed 0 -p "$place" -o "$folder/z.npy"
@@ -70,6 +80,9 @@ test_refusals() {
         -o "$folder/x"
     expect 1 'differ in shape' "$weft" map 'a + b' "$folder/u.npy" "$folder/s.npy" -o "$folder/x"
     expect 2 'option --output is missing' "$weft" map a "$folder/u.npy"
+    expect 2 'leave --output out' "$weft" map a "$folder/u.npy" --reduce sum -o "$folder/x"
+    expect 2 'did you mean "count"' "$weft" map a "$folder/u.npy" --reduce cuont
+    expect 1 'integers' "$weft" map a "$folder/d.npy" --reduce xor
     expect 2 'option --n is missing' "$weft" random bits -o "$folder/x"
     expect 2 'did you mean "normal"' "$weft" random norml -n 3 -o "$folder/x"
     expect 2 'only integers have a range' "$weft" random normal -n 3 --low 1 -o "$folder/x"
@@ -82,6 +95,7 @@ test_refusals() {
 make_files
 for place in $places; do
     test_formulas
+    test_reductions
     test_numbers
 done
 test_refusals

@@ -53,7 +53,7 @@ static void check_done(int64_t done, int64_t want) {
 
 static void our_front(job *j) {
     wi_thread_group group = wi_thread_group_of_one(0);
-    int64_t failed;
+    int64_t failed = j->k;
     memcpy(j->front.panel, j->fresh, (size_t)front_entries(j) * sizeof *j->fresh);
     check_done(wi_front_factor(&group, &j->front, j->room, &failed), j->k);
 }
@@ -91,8 +91,9 @@ static double *array_of(int64_t doubles) {
 /* Column c of the front by blocks; row i of it, i >= c, is at [i]. */
 static double *our_column(const job *j, double *entries, int64_t c) {
     if (c < j->k)
-        return wi_block_column(entries, j->m, c);
-    return wi_block_column(entries + wi_block_entries(j->m, j->k), j->m - j->k, c - j->k) - j->k;
+        return entries + wi_block_column_at(j->m, c);
+    return entries + wi_block_entries(j->m, j->k) + wi_block_column_at(j->m - j->k, c - j->k) -
+           j->k;
 }
 
 /* Entries up to 1/2, and a diagonal that makes the matrix positive definite. */

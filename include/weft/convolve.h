@@ -24,14 +24,15 @@ enum {
     WEFT_DENSE = 2,     /* a separable filter is computed like any other */
     WEFT_SUMS_F64 = 4,  /* f64 weights and sums; else f32 */
     WEFT_TRUNCATE = 8,  /* integer outputs are cut towards zero; else to nearest, ties to even */
-    WEFT_ANY_ORDER = 16 /* sums may be made in any order, by Fourier transforms too: see below */
+    WEFT_ANY_ORDER = 16 /* sums may be made in any order, by Fourier transforms or as sums of
+                           separable filters too: see below */
 };
 
 /* A convolution. All members that are 0 have a meaning, so that an initializer can leave them out.
  */
 typedef struct weft_convolution {
     weft_type type;       /* of the images that are read: u8, u16, f16, f32 or f64 */
-    weft_type out;        /* of the images that are written: `type` or f32; of f64 only f64 */
+    weft_type out;        /* of the images that are written: any of these, whatever `type` is */
     size_t width, height; /* of an image that is read, in pixels */
     unsigned channels;    /* interleaved in a pixel: 1 to 4 */
     size_t images;        /* how many, one after the other: planes of an image, or a batch */
@@ -71,8 +72,18 @@ typedef struct weft_convolution {
  * column that is used is the one of the first weight of largest magnitude, and the row is that of
  * this weight divided by it. Again the bits are the same on every place; the error of a sum is at
  * most about (w + h + 8) 2^-24 sum |f| |x|. WEFT_DENSE switches this off. A variant that is forced
- * by weft_use decides by itself: "two_pass", "fused" and "separable" compute this way, all others
- * the first.
+ * by weft_use decides by itself: "two_pass", "fused" and "separable" compute this way, "low_rank"
+ * and "transforms" as follows, all others the first.
+ *
+ * Filters of low rank. With WEFT_ANY_ORDER, and without WEFT_DENSE, a filter that is the sum of r
+ * terms, each the product of a column and a row, with r up to 8 and r (w + h) < w h, is computed as
+ * such, where that is faster: variants "low_rank" and "low_rank_fused". The terms are found by a
+ * singular value decomposition and rounded to the type of the sums; a filter is such a sum if,
+ * after that, the root of the sum of squared differences to it is at most 2^-22 |f|, or 2^-49 |f|
+ * with sums in f64, and no other filter is computed so. The error of an output is at most about (w
+ * + r h + 20) sqrt(r) 2^-24 |f| |x|, or 2^-53 of it with sums in f64, where |f| and |x| are the
+ * roots of the sums of squares of the filter and of the pixels that it lies on. An infinity, or a
+ * number so large that its products overflow, may become NaN.
  *
  * Large filters. With WEFT_ANY_ORDER the call may also choose the variant "transforms", where it is
  * faster: the image is cut into overlapping tiles, which are filtered by Fourier transforms in the

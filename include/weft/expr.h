@@ -40,6 +40,7 @@
 #define WEFT_EXPR_H
 
 #include "weft/core.h"
+#include "weft/op.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,6 +115,30 @@ typedef struct weft_expr_input {
 WEFT_API weft_status weft_expr(weft_context *ctx, const weft_expr_step *program, size_t steps,
                                size_t n, const weft_expr_input *inputs, size_t input_count,
                                weft_type type, void *z);
+
+/* Reduces the values of a formula with `op`, without an array between: *result is that of the
+ * values for elements 0 ... n - 1. They are of `type`, one of the six that values have.
+ *
+ *     op            result              n = 0
+ *     SUM, PRODUCT  i64 of i32 and i64, u64 of u32 and u64, both modulo 2^64;     0, 1
+ *                   f32 of f32, every step in f64 and rounded to f32 once; f64
+ *     MIN, MAX      `type`                        the largest, the smallest (infinities for floats)
+ *     AND, OR, XOR  `type`, integers only                                  all bits, 0, 0
+ *     ARGMIN/MAX    u64, a position; of equal values the first             WEFT_NOWHERE
+ *
+ * NaN and -0.0 are as in weft/reduce.h. Norms are WEFT_EUNSUPPORTED: take ABS or squares in the
+ * formula. To count the elements for which a formula is not 0, end it with `0 NE`, and take SUM of
+ * WEFT_U32.
+ *
+ * The same input gives the same bits on every run at one place; on a cpu the bits do not depend on
+ * the number of threads or on the instruction set either; and all results but sums and products of
+ * floats are the same on every place. `result` may be in host or device memory, and must not
+ * overlap an input. Over ranks all get the result of the whole, positions included; sums and
+ * products of floats are those of the parts, in f64, combined in the order of the ranks and rounded
+ * once. */
+WEFT_API weft_status weft_expr_reduce(weft_context *ctx, weft_op op, const weft_expr_step *program,
+                                      size_t steps, size_t n, const weft_expr_input *inputs,
+                                      size_t input_count, weft_type type, void *result);
 
 /* z[i] = op x[i], of one type, for NEG ... ROUND. */
 WEFT_API weft_status weft_unary(weft_context *ctx, weft_expr_op op, weft_type type, size_t n,

@@ -107,13 +107,17 @@ typedef struct weft_fft_description {
 WEFT_API weft_status weft_fft(weft_context *ctx, const weft_fft_description *d, const void *x,
                               void *y);
 
-/* Makes the tables that a call with this description needs, so that weft_fft does not have to. Not
- * over ranks. */
+/* Makes the tables that a call with this description needs, so that weft_fft does not have to. Over
+ * ranks all of them call it, each with the description that it will pass to weft_fft. On a place of
+ * several GPUs tables are made for calls that go to all of them and for those that go to the first.
+ */
 WEFT_API weft_status weft_fft_prepare(weft_context *ctx, const weft_fft_description *d);
 
 /* Sets *x_bytes and *y_bytes to the sizes of the arrays that a call with x != y needs, and
  * *scratch_bytes to the temporary memory of the place that it takes besides, tables excluded. Each
- * pointer may be NULL. Not over ranks. */
+ * pointer may be NULL. Over ranks all of them call it, and each learns what it needs itself, blocks
+ * that are exchanged included; on a place of several GPUs *scratch_bytes is the most that one of
+ * them takes. */
 WEFT_API weft_status weft_fft_bytes(weft_context *ctx, const weft_fft_description *d,
                                     size_t *x_bytes, size_t *y_bytes, size_t *scratch_bytes);
 

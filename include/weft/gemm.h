@@ -235,7 +235,13 @@ WEFT_API weft_status weft_ger(weft_context *ctx, unsigned how, weft_type type, s
  *
  * In place, b = a, if the matrix is square and lda = ldb, or if neither A nor B has gaps between
  * its lines. A matrix that is not square then takes temporary memory of its own size. Else A and B
- * share no memory. */
+ * share no memory.
+ *
+ * Over ranks (place mpi) every rank passes some columns of A: n of them, any number, and m is the
+ * same on all. It gets an even part of B's m columns: of R ranks, rank r those from r m / R to (r +
+ * 1) m / R - 1, rounded down, as weft_fft divides; their length, and so the least ldb, is the sum
+ * of all n. With WEFT_ROW_MAJOR it is rows, and the parts of n and m change places. B is another
+ * array than A. */
 WEFT_API weft_status weft_transpose(weft_context *ctx, unsigned how, size_t width, size_t m,
                                     size_t n, const void *a, size_t lda, void *b, size_t ldb);
 

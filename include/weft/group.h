@@ -67,10 +67,17 @@ typedef struct weft_column {
     weft_op op;
     weft_type type; /* of x */
     const void *x;  /* n elements */
-    void *y;        /* an element for each run, of the type that weft_reduce_type gives */
+    void *y; /* an element for each run or segment, of the type that weft_reduce_type gives */
 } weft_column;
 
 #define WEFT_COLUMNS 8 /* the most of one call */
+
+/* weft_reduce_segments for several columns, each of n elements and with a result for each segment:
+ * column[c].y[s] = segment s of column[c].x, reduced. The offsets are checked and fetched once. The
+ * bits are those of a call for each column. With 0 columns only the offsets are checked. */
+WEFT_API weft_status weft_reduce_segments_columns(weft_context *ctx, size_t n, size_t segments,
+                                                  weft_type offset_type, const void *offsets,
+                                                  size_t columns, const weft_column *column);
 
 /* For each run k of equal keys, k = 0 ... *count - 1: keys_out[k] = its key, and for each of the
  * columns y[k] = the elements of x that belong to the run, reduced. keys_out may be NULL, or keys

@@ -18,7 +18,8 @@
  * it, so that the whole output lies in the order of the ranks. `count` is the number on all ranks,
  * and weft_own_count (weft/mpi.h) tells that of this one. Positions are those in the whole. A run
  * of equal elements that crosses ranks belongs to the rank where it begins. weft_partition needs z
- * there; weft_expand is not offered yet. */
+ * there. weft_expand takes each rank's part of s, x and y, of any numbers of elements, and `fill`
+ * on all ranks or on none: x[k] of the whole goes to place k of the whole. */
 #ifndef WEFT_SELECT_H
 #define WEFT_SELECT_H
 

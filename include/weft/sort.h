@@ -38,8 +38,9 @@
  * both; positions are those in the whole. It is exact whatever the keys are, stable, and has the
  * bits of one place. weft_search takes each rank's own wanted elements; weft_is_sorted and
  * weft_top_k, whose k is the same on all, give all ranks the result. Merging arrays that are not in
- * order may be WEFT_EARG. Records are sorted like keys, whatever their fields. Segments and the
- * calls that end in _bytes are not offered yet.
+ * order may be WEFT_EARG. Records are sorted like keys, whatever their fields. Segments are passed
+ * as weft/group.h says: a rank passes any number of them, whose offsets are positions in the whole.
+ * The calls that end in _bytes are not offered yet.
  */
 #ifndef WEFT_SORT_H
 #define WEFT_SORT_H

@@ -269,13 +269,18 @@ typedef struct weft_chol_report {
     size_t krylov_steps;
     weft_type factor_type; /* of L: WEFT_F64; with precision MIXED WEFT_F32, unless it fell back */
     int fell_back;         /* 1: precision MIXED was tried, and f32 was not accurate enough */
+    /* On a GPU, the bytes of L that lie in pinned host memory because the GPU's had no room for
+     * them, when the memory was taken or, before, when this is asked: its panels go there as they
+     * are made, and come back for each solve, while others are worked on. 0: L is on the GPU. */
+    size_t host_factor_bytes;
 } weft_chol_report;
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before
  * any value is read; and after weft_chol_factor, L itself. It refers to neither the matrix nor the
  * context, and like a context it belongs to one thread at a time. It may be used on cpu places and
- * on one GPU: the analysis runs on the host on both; L lies where it was factored, and is solved
- * with there. On a GPU every factorization copies the values of the matrix to it, the first its
+ * on one GPU or place gpus: the analysis runs on the host; L lies where it was factored, and is
+ * solved with there. On place gpus the GPUs share the work if a model of the time says that it pays,
+ * which is decided when memory is first taken; all results have the bits of one GPU. On a GPU every factorization copies the values of the matrix to it, the first its
  * pattern as well. */
 typedef struct weft_chol weft_chol;
 
@@ -325,7 +330,8 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
 /* P A Pt = L Lt, or L D Lt, for a matrix with the pattern that was analyzed and any values; it may
  * be called any number of times. L is the same, bit by bit, for any number of threads (but not with
  * the variant left_looking, whose sums are OpenBLAS's), and in every run on a GPU, where its last
- * bits differ from the cpu's. The call returns when the factor is there; it cannot be captured.
+ * bits differ from the cpu's. The call returns when the factor is there; it cannot be captured
+ * (weft_chol_factor_values can).
  *
  * A matrix whose diagonal has numbers below 2^-200 or above 2^200 is scaled by powers of two on
  * both sides, so that its diagonal is of the order of 1. Scaling rounds nothing, and all results
@@ -362,6 +368,32 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
 
+/* The same for the matrix that has the pattern of `matrix` and other values, as many as
+ * weft_sparse_entries says and in the order of weft_sparse_values: in host memory or, on a GPU, in
+ * its memory. Then nothing but a few words moves over the link, except that the values are fetched
+ * to the host if the matrix has to be scaled, if the factorization fails, for kinds with D and for
+ * precision MIXED; host memory for them is then taken and given back. WEFT_ENONFINITE also for a
+ * value that is not finite.
+ *
+ * A call with values in device memory can be captured into a graph, for kind DEFINITE with L of
+ * f64 that lies on one GPU, if the plan has factored there before. Each launch of the graph factors
+ * what the values then are. The graph is good for as long as the plan is there and solves no more
+ * right-hand sides at once than when it was captured. Nobody waits for a pivot: weft_chol_check
+ * says how it went. */
+WEFT_API weft_status weft_chol_factor_values(weft_context *ctx, weft_chol *plan,
+                                             const weft_sparse *matrix, const double *value);
+
+/* Waits for the context's stream, and says how the graphs with calls of weft_chol_factor_values and
+ * weft_chol_solve on this plan went, since this was asked last or the plan was last factored
+ * outside of a graph. The report's backward_error becomes the largest of all their solutions.
+ *
+ * WEFT_ENOTSPD: a matrix was not positive definite; the message has the first such column, but
+ * there is no weft_chol_direction. WEFT_ENONFINITE: values or right-hand sides were not finite.
+ * WEFT_EUNSUPPORTED: a matrix had to be scaled, or numbers of b or x came so near the limits of
+ * double that intermediate ones may have overflowed: factor and solve it outside of a graph. After
+ * these, solutions since the last check are not to be used. WEFT_OK where nothing was captured. */
+WEFT_API weft_status weft_chol_check(weft_context *ctx, weft_chol *plan);
+
 /* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 within rounding. d is 1 in the column that the
  * message named, and in exact arithmetic dt A d is the pivot that was not positive; for
  * QUASIDEFINITE, the pivot with the wrong sign. After WEFT_ESINGULAR: d with A d = 0 within
@@ -394,6 +426,10 @@ typedef struct weft_chol_solve_options {
      * wrong one of the two. Its second half takes 8 bytes for each row and right-hand side (16 at
      * most), when they are first asked for. On a GPU these residuals are computed on the host. */
     int exact;
+    /* The values of `matrix` as in weft_chol_factor_values, in place of its own; NULL: its own. In
+     * device memory they stay there, unless numbers of b or x are near the limits of double, or
+     * residuals exact, or weft_chol_factor_values had to fetch them, too. */
+    const double *value;
 } weft_chol_solve_options;
 
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
@@ -415,6 +451,13 @@ typedef struct weft_chol_solve_options {
  * 40 steps of GMRES follow for it, with the factor as the preconditioner. If even then it is above,
  * the column counts as `stalled` in the report, and the call is WEFT_OK: X is the best that was
  * found, and backward_error says how good. The parts L and LT are WEFT_EUNSUPPORTED.
+ *
+ * On a GPU, with L on it, a call can be captured into a graph: B, X and, for part A, the values in
+ * device memory (options->value), kind DEFINITE, L of f64, no exact residuals, and no more
+ * right-hand sides at once than were solved or reserved before. As nobody looks, `refine` steps are
+ * queued, of which those after the last that counts leave X as it is: X has the bits of a call
+ * outside of a graph. weft_chol_check says how it went; X is written even if B has a value that is
+ * not finite.
  *
  * Precision MIXED: X is refined in up to 10 steps, or `refine` of them if that is more, until it is
  * right to its last bits; if the condition is beyond some 2^16, or corrections do not shrink by

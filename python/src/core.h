@@ -93,6 +93,7 @@
     CALL(weft_convert)                                                                             \
     CALL(weft_where)                                                                               \
     CALL(weft_expr)                                                                                \
+    CALL(weft_expr_reduce)                                                                         \
     CALL(weft_adjacent_difference)                                                                 \
     CALL(weft_fill)                                                                                \
     CALL(weft_iota)                                                                                \

@@ -84,26 +84,47 @@ static weft_status convert(weft_context *ctx, wp_arguments *v) {
                            v->a[0].p, v->a[1].p);
 }
 
-/* z = a formula of up to seven arrays; the formula is an array of i64, three numbers for a step:
- * op, argument, and the bits of the constant. */
-static weft_status expr(weft_context *ctx, wp_arguments *v) {
+/* A formula of up to seven arrays, as an array of i64, three numbers for a step: op, argument, and
+ * the bits of the constant. */
+typedef struct formula {
     weft_expr_step program[WEFT_EXPR_MAX_STEPS];
     weft_expr_input inputs[WEFT_EXPR_MAX_INPUTS];
+    size_t steps, count;
+} formula;
+
+static bool take_formula(wp_arguments *v, size_t count, formula *f) {
     const int64_t *number = v->a[0].p;
-    const wp_array *z = &v->a[WEFT_EXPR_MAX_INPUTS + 1];
-    size_t steps = v->a[0].n / 3, count = (size_t)v->i[0];
-    if (steps > WEFT_EXPR_MAX_STEPS) {
+    f->steps = v->a[0].n / 3;
+    f->count = count;
+    if (f->steps > WEFT_EXPR_MAX_STEPS) {
         v->refused = "evaluate: the formula has too many steps; split it";
-        return WEFT_EARG;
+        return false;
     }
-    for (size_t k = 0; k < steps; k++) {
-        program[k].op = (weft_expr_op)number[3 * k];
-        program[k].argument = (int)number[3 * k + 1];
-        program[k].value.i = number[3 * k + 2];
+    for (size_t k = 0; k < f->steps; k++) {
+        f->program[k].op = (weft_expr_op)number[3 * k];
+        f->program[k].argument = (int)number[3 * k + 1];
+        f->program[k].value.i = number[3 * k + 2];
     }
     for (size_t k = 0; k < count; k++)
-        inputs[k] = (weft_expr_input){v->a[k + 1].type, v->a[k + 1].p};
-    return wp.weft_expr(ctx, program, steps, z->n, inputs, count, z->type, z->p);
+        f->inputs[k] = (weft_expr_input){v->a[k + 1].type, v->a[k + 1].p};
+    return true;
+}
+
+static weft_status expr(weft_context *ctx, wp_arguments *v) {
+    const wp_array *z = &v->a[WEFT_EXPR_MAX_INPUTS + 1];
+    formula f;
+    if (!take_formula(v, (size_t)v->i[0], &f))
+        return WEFT_EARG;
+    return wp.weft_expr(ctx, f.program, f.steps, z->n, f.inputs, f.count, z->type, z->p);
+}
+
+static weft_status expr_reduce(weft_context *ctx, wp_arguments *v) {
+    const wp_array *z = &v->a[WEFT_EXPR_MAX_INPUTS + 1];
+    formula f;
+    if (!take_formula(v, (size_t)v->i[2], &f))
+        return WEFT_EARG;
+    return wp.weft_expr_reduce(ctx, (weft_op)v->i[0], f.program, f.steps, v->a[1].n, f.inputs,
+                               f.count, (weft_type)v->i[1], z->p);
 }
 
 static weft_status random_bits(weft_context *ctx, wp_arguments *v) {
@@ -150,6 +171,8 @@ const wp_row wp_number_rows[] = {
     {"convert", "ivo", convert},               /* how, x, z */
     /* how many arrays, the formula, 7 arrays, some of them None, z */
     {"expr", "iaaaaaaaao", expr},
+    /* op, the type of the values, then as expr; z takes the result */
+    {"expr_reduce", "iiiaaaaaaaao", expr_reduce},
     {"random_bits", "iio", random_bits},              /* seed, offset, x */
     {"random_uniform", "iio", random_uniform},        /* seed, offset, x */
     {"random_normal", "iio", random_normal},          /* seed, offset, x */

@@ -189,6 +189,12 @@ def test_images(rng):
     blur = np.full((3, 3), 1 / 9)
     assert weft.correlate_image(photo, blur).shape == photo.shape
     assert weft.correlate_image(photo, blur, "valid", out_dtype=np.float32).shape == (7, 6, 3)
+    deep = np.array([[0, 300, 70, 513]], np.uint16)
+    half = np.array([[0.5]])
+    assert weft.correlate_image(deep, half, out_dtype=np.uint8).tolist() == [[0, 150, 35, 255]]
+    cut = weft.correlate_image(deep, half, out_dtype=np.uint16, truncate=True, any_order=True)
+    assert cut.tolist() == [[0, 150, 35, 256]]
+    assert weft.correlate_image(deep, half, out_dtype=np.float64)[0, 3] == 256.5
 
 
 def laplace(n):

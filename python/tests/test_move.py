@@ -150,6 +150,29 @@ def test_evaluate_integers(rng):
     assert weft.evaluate("x / 8", x=small, out=out) is out and out[0] == 12.5
 
 
+def test_evaluate_and_reduce(rng):
+    x, y = rng.standard_normal((2, 1000)), rng.standard_normal(1000)
+    d = x[0] - y
+    got = weft.evaluate("(x - y) ** 2", x=x[0], y=y, reduce="sum")
+    np.testing.assert_allclose(got, np.sum(d * d), rtol=1e-12)
+    for name in ("min", "max"):
+        assert weft.evaluate("x - y", x=x[0], y=y, reduce=name) == getattr(np, name)(d)
+        want = getattr(np, "arg" + name)(d)
+        assert weft.evaluate("x - y", x=x[0], y=y, reduce="arg" + name) == want
+    assert weft.evaluate("x > 0", x=x, reduce="sum") == np.sum(x > 0)
+    k = rng.integers(-100, 100, 500).astype(np.int8)
+    got = weft.evaluate("3 * k", k=k, reduce="sum")
+    assert got == np.sum(k * np.int8(3)) and got.dtype == np.int64
+    assert weft.evaluate("k + k", k=k, reduce="max").dtype == np.int8
+    assert weft.evaluate("k ^ 1", k=k, reduce="xor") == np.bitwise_xor.reduce(k ^ 1)
+    with pytest.raises(ValueError, match="pass one of sum"):
+        weft.evaluate("k", k=k, reduce="mean")
+    with pytest.raises(ValueError, match="integers"):
+        weft.evaluate("x", x=x, reduce="or")
+    with pytest.raises(ValueError, match="no element"):
+        weft.evaluate("x", x=x[:0], reduce="max")
+
+
 @pytest.mark.parametrize(
     ("formula", "why"),
     [

@@ -181,7 +181,9 @@ def sort_segments(a: _In, offsets: _In, *, descending: bool = False, out: _Out =
 
 # ---- formulas and exact sums ----
 
-def evaluate(formula: str, /, *, out: _Out = None, **arrays: _In) -> _Out: ...
+def evaluate(
+    formula: str, /, *, out: _Out = None, reduce: str | None = None, **arrays: _In
+) -> _Out: ...
 
 class ExactSum:
     def __init__(self, a: _In = None) -> None: ...
@@ -248,4 +250,6 @@ def correlate_image(
     turned: bool = False,
     out_dtype: DTypeLike | None = None,
     exact: bool = False,
+    truncate: bool = False,
+    any_order: bool = False,
 ) -> _Out: ...

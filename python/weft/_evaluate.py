@@ -20,6 +20,7 @@ _PAIRS = {"minimum": 7, "maximum": 8}
 _OF_FLOATS = {"sqrt", "exp", "log", "floor", "ceil", "rint"}
 _BOOL, _INT64, _FLOAT64 = (np.dtype(t) for t in (np.bool_, np.int64, np.float64))
 _MOST_INPUTS = 7
+_REDUCTIONS = ("sum", "prod", "min", "max", "and", "or", "xor", "argmin", "argmax")  # as weft_op
 
 
 def _computed(dtype):
@@ -197,10 +198,36 @@ class _Program:
         self.step(_SELECT if name == "where" else _PAIRS.get(name) or _FUNCTIONS[name])
 
 
-def evaluate(formula, /, *, out=None, **arrays):
+def _reduced(c, name, program, inputs, none):
+    """The values of a program, reduced as they are computed: a number."""
+    if name not in _REDUCTIONS:
+        raise ValueError(f"evaluate: reduce is {name!r}; pass one of {', '.join(_REDUCTIONS)}")
+    op, dtype = _REDUCTIONS.index(name), program.dtype
+    computed = _computed(dtype)
+    if name in ("and", "or", "xor") and dtype.kind == "f":
+        raise ValueError(f"evaluate: reduce {name!r} is of integers, and the formula of {dtype}")
+    if inputs[0].size == 0 and name not in ("sum", "prod"):
+        raise ValueError("evaluate: there is no element")
+    if computed != dtype and dtype != _BOOL:
+        program.step(_WRAP, number_of(dtype))
+    wide = {"f": computed, "i": np.int64}.get(computed.kind, np.uint64)
+    y = np.empty((), wide if op < 2 else np.uint64 if name.startswith("arg") else computed)
+    steps = np.array(program.steps, np.int64)
+    _core.expr_reduce(
+        c, op, number_of(computed), len(inputs), steps, *(flat(x) for x in inputs), *none, y
+    )
+    if name.startswith("arg") or (name == "sum" and dtype == _BOOL):
+        return int(y)
+    return y[()] if op < 2 else dtype.type(y)
+
+
+def evaluate(formula, /, *, out=None, reduce=None, **arrays):
     """The value of a formula for each element, in one pass over memory:
 
         weft.evaluate("a * x + exp(-y) * (y > 0)", a=2.0, x=x, y=y)
+
+    reduce="sum" gives the sum of the values alone, without an array of them; so do prod, min, max,
+    argmin, argmax and, of integers, and, or and xor. The sum of a comparison counts.
 
     Arrays, at most seven, have one shape; numbers are constants. There are + - * / ** & | ^ << >> ~,
     comparisons, and abs, sqrt, exp, log, floor, ceil, rint, minimum, maximum and where. Types are
@@ -219,8 +246,10 @@ def evaluate(formula, /, *, out=None, **arrays):
     inputs = [held[name] for name in program.inputs]
     if len(inputs) > _MOST_INPUTS:
         raise ValueError(f"evaluate: {len(inputs)} arrays; a formula takes {_MOST_INPUTS}")
-    z = output(c, inputs[0], inputs[0].shape, program.dtype, out)
     none = [None] * (_MOST_INPUTS - len(inputs))
+    if reduce is not None:
+        return _reduced(c, reduce, program, inputs, none)
+    z = output(c, inputs[0], inputs[0].shape, program.dtype, out)
     steps = np.array(program.steps, np.int64)
     _core.expr(c, len(inputs), steps, *(flat(x) for x in inputs), *none, flat(z))
     return finish(z, arrays[program.inputs[0]], out)

@@ -9,7 +9,7 @@ from ._arrays import finish, flat, new, take
 from ._context import current
 
 _BORDERS = {"constant": 0, "nearest": 1, "reflect": 2, "wrap": 3, "valid": 4}
-_CORRELATE, _SUMS_F64, _ANY_ORDER = 1, 4, 16
+_CORRELATE, _SUMS_F64, _TRUNCATE, _ANY_ORDER = 1, 4, 8, 16
 
 
 def convolve(a, v, mode="full"):
@@ -40,11 +40,23 @@ def convolve(a, v, mode="full"):
     return y
 
 
-def correlate_image(image, weights, mode="reflect", *, turned=False, out_dtype=None, exact=False):
+def correlate_image(
+    image,
+    weights,
+    mode="reflect",
+    *,
+    turned=False,
+    out_dtype=None,
+    exact=False,
+    truncate=False,
+    any_order=False,
+):
     """Filters an image (rows, columns) or (rows, columns, 1 to 4 channels) of uint8, uint16,
     float16, float32 or float64 as scipy.ndimage.correlate does; turned: as its convolve. mode is
     constant (zeros), nearest, reflect, wrap, or valid: only where the weights lie inside.
-    out_dtype: that of the image, or float32. exact: sums in float64."""
+    out_dtype: that of the image if not given, or any of these: integers are rounded to nearest, or
+    with truncate towards zero, and what is beyond their range becomes its end. exact: sums in
+    float64. any_order: Fourier transforms, and sums of separable filters, where they are faster."""
     if mode not in _BORDERS:
         raise ValueError(f"correlate_image: mode {mode!r} is none of {', '.join(_BORDERS)}")
     c = current()
@@ -59,6 +71,7 @@ def correlate_image(image, weights, mode="reflect", *, turned=False, out_dtype=N
         out = (max(height - w.shape[0] + 1, 0), max(width - w.shape[1] + 1, 0))
     y = new(c, x, (*out, *x.shape[2:]), x.dtype if out_dtype is None else np.dtype(out_dtype))
     how = (0 if turned else _CORRELATE) | (_SUMS_F64 if exact else 0)
+    how |= (_TRUNCATE if truncate else 0) | (_ANY_ORDER if any_order else 0)
     _core.convolve(
         c,
         _BORDERS[mode],

@@ -17,8 +17,9 @@ enum {
     SIDE = 64,
     SLOTS = 2,
     UNITS_STEP = 4, /* the numbers of multiprocessors that are tried */
-    WIDEST = 8,     /* blocks, times the smallest */
-    SHARE = 6       /* of what is left, a block at most */
+    WIDEST_F64 = 4, /* blocks, times the smallest: seen on an H200 */
+    WIDEST_F32 = 8,
+    SHARE = 6 /* of what is left, a block at most */
 };
 
 static size_t least_of(size_t a, size_t b) {
@@ -29,8 +30,8 @@ static double tiles_of(size_t n) {
     return ceil((double)n / SIDE);
 }
 
-size_t wi_cholesky_block_width(size_t left, size_t least, size_t tail) {
-    size_t width = WIDEST * least;
+size_t wi_cholesky_block_width(weft_type type, size_t left, size_t least, size_t tail) {
+    size_t width = (type == WEFT_F64 ? WIDEST_F64 : WIDEST_F32) * least;
     if (left <= tail)
         return left;
     while (width > least && left < SHARE * width)
@@ -113,11 +114,12 @@ double wi_cholesky_panels_seconds(const weft_context *ctx, const void *args) {
 double wi_cholesky_overlapped_seconds(const weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    size_t left = g->n, width = wi_cholesky_block_width(left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
+    size_t left = g->n,
+           width = wi_cholesky_block_width(g->type, left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
     double seconds = seconds_of_steps(m, left, width, m->units);
     for (left -= width; left > 0; left -= width) {
         const size_t before = width;
-        width = wi_cholesky_block_width(left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
+        width = wi_cholesky_block_width(g->type, left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
         const wi_syrk_args next = {.type = g->type, .n = width, .k = before};
         const wi_syrk_args rest = {.type = g->type, .n = left - width, .k = before};
         unsigned units;

@@ -15,9 +15,9 @@ enum {
     WI_CHOLESKY_TAIL = 3072  /* columns that are left to steps alone, at most */
 };
 
-/* The columns of a block when so many are left: one to eight times `least`, and no more than a
+/* The columns of a block when so many are left: `least` or a few times as many, and no more than a
  * sixth of them; all of them if they are not more than `tail`. */
-size_t wi_cholesky_block_width(size_t left, size_t least, size_t tail);
+size_t wi_cholesky_block_width(weft_type type, size_t left, size_t least, size_t tail);
 
 /* How many multiprocessors are to be left to the side lane, which makes `columns` of a matrix of
  * order `order` columns of L by steps, while the others do this product. */

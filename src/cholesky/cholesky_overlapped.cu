@@ -15,7 +15,8 @@ struct blocks : wi_cholesky_products {
 
     /* The width of the block at `first`: products with a long k are faster. */
     size_t width_at(size_t first) const {
-        return wi_cholesky_block_width(args->n - first, wi_cholesky_ahead, wi_cholesky_tail);
+        return wi_cholesky_block_width(args->type, args->n - first, wi_cholesky_ahead,
+                                       wi_cholesky_tail);
     }
     weft_status factor(size_t first, size_t columns) const {
         const wi_cholesky_steps steps = {first, columns, 2 * blocks_most, copies};

@@ -9,13 +9,13 @@
 #include "weft/expr.h"
 
 /* Every rank reads its part of both, elements of arrays of one dimension. */
-static wi_exit load_parts(const wi_arguments *args, weft_context *ctx, wi_npy *array,
-                          wi_npy *positions) {
+static wi_exit load_parts(const wi_arguments *args, weft_context *ctx, const weft_type *type,
+                          wi_npy *array, wi_npy *positions) {
     wi_note note = {""};
     weft_status status = WEFT_OK;
     wi_exit result = wi_load_part(args, ctx, args->operand[0], array);
     if (result == WI_EXIT_OK)
-        result = wi_load_any_part(args, ctx, args->operand[1], NULL, positions);
+        result = wi_load_columns_part(args, ctx, args->operand[1], NULL, type, positions);
     if (result != WI_EXIT_OK)
         return result;
     if (array->layout.dims > 1)
@@ -34,7 +34,7 @@ static wi_exit load(const wi_arguments *args, weft_context *ctx, wi_npy *array, 
     if (wi_is_standard(args->operand[0]) && wi_is_standard(args->operand[1]))
         return wi_usage(args->command, "only one of the files can be standard input");
     if (weft_ranks(ctx) > 1)
-        return load_parts(args, ctx, array, positions);
+        return load_parts(args, ctx, text ? &i64 : NULL, array, positions);
     wi_exit result = wi_load(args, args->operand[0], array);
     if (result == WI_EXIT_OK)
         result = wi_load_columns(args, args->operand[1], NULL, text ? &i64 : NULL, positions);

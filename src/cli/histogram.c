@@ -12,6 +12,7 @@
 #include "cli/chart.h"
 #include "cli/ranks.h"
 #include "cli/session.h"
+#include "cli/table_file.h"
 #include "cli/text.h"
 #include "io/image.h"
 #include "weft/reduce.h"
@@ -58,7 +59,7 @@ static weft_status take_image(task *t, weft_status status, wi_image *image) {
 }
 
 /* Finds the kind of file from its first byte. ungetc works on a pipe too. */
-static weft_status read_any(const wi_arguments *args, const weft_context *ctx, FILE *file,
+static weft_status read_any(const wi_arguments *args, weft_context *ctx, FILE *file,
                             const char *name, task *t, wi_note *note) {
     wi_image image;
     const int first = getc(file);
@@ -68,14 +69,15 @@ static weft_status read_any(const wi_arguments *args, const weft_context *ctx, F
         return take_image(t, wi_pnm_read(file, name, &image, note), &image);
     if (first == WI_PNG_FIRST)
         return take_image(t, wi_png_read(file, name, &image, note), &image);
-    if (first != WI_NPY_FIRST && first != EOF)
+    const bool text = wi_holds_table(args->operand[0], file);
+    if (first != WI_NPY_FIRST && first != EOF && !text)
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
-                            "%s: this is not a .npy, PGM, PPM or PNG file; convert other images, "
-                            "such as JPEG, to PNG or PPM",
+                            "%s: this is not a .npy, .csv, .txt, PGM, PPM or PNG file; convert "
+                            "other images, such as JPEG, to PNG or PPM",
                             name);
     const weft_status status =
-        wi_npy_read_part(file, name, wi_given(args, &wi_type_option) ? &args->type : NULL,
-                         weft_rank(ctx), weft_ranks(ctx), &t->array, note);
+        wi_read_part(ctx, file, name, text, wi_value(args, &wi_columns_option),
+                     wi_given(args, &wi_type_option) ? &args->type : NULL, &t->array, note);
     t->pixels = t->array.layout.count;
     t->channels = 1;
     return status;
@@ -321,7 +323,7 @@ static const wi_option *const options[] = {&wi_output_option,
 
 const wi_command wi_histogram_command = {
     .name = "histogram",
-    .operand_text = "FILE(.npy|.pgm|.ppm|.png)",
+    .operand_text = "FILE(.npy|.csv|.txt|.pgm|.ppm|.png)",
     .summary = "count how many elements fall into each bin, and draw it",
     .details = "Draws a chart of an array, or of each channel of an image: with --bins a line "
                "for each bin, otherwise 32 lines, each for several neighbouring bins. Bytes get "

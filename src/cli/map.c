@@ -1,16 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft map`: a formula over arrays, element by element. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/formula.h"
 #include "cli/ranks.h"
 #include "cli/session.h"
+#include "expr/expr.h"
+#include "weft/reduce.h"
 
-/* The arrays of one command. */
+static void list_reductions(const wi_command *command, wi_words *words) {
+    static const char *const names[] = {"sum", "product", "min",    "max",   "and", "or",
+                                        "xor", "argmin",  "argmax", "count", NULL};
+    (void)command;
+    for (size_t k = 0; names[k]; k++)
+        wi_words_add(words, names[k]);
+}
+
+static const wi_option reduce_option = {
+    .name = "reduce",
+    .value = "OP",
+    .help = "print this of the values, and write none; count: how many are not 0",
+    .list = list_reductions,
+    .heading = "OP"};
+
+/* The arrays of one command, and their formula. */
 typedef struct arrays {
     wi_npy in[WEFT_EXPR_MAX_INPUTS], out;
+    weft_expr_input inputs[WEFT_EXPR_MAX_INPUTS];
     size_t count;
+    wi_formula formula;
 } arrays;
+
+/* With --reduce: what is printed. */
+typedef struct outcome {
+    weft_type type;
+    unsigned char value[8];
+    bool nowhere; /* a position, but there are no elements */
+} outcome;
 
 static wi_exit check_shapes(const wi_arguments *args, const arrays *a) {
     const wi_npy_layout *const first = &a->in[0].layout;
@@ -39,10 +66,11 @@ static wi_exit load(const wi_arguments *args, weft_context *ctx, arrays *a) {
     return result == WI_EXIT_OK ? check_shapes(args, a) : result;
 }
 
-/* All in C order, unless all are in Fortran order. */
-static wi_exit align_orders(arrays *a) {
+/* All in C order, unless all are in Fortran order and no position is asked for. */
+static wi_exit align_orders(arrays *a, const wi_arguments *args) {
     wi_note note = {""};
-    bool mixed = false;
+    const char *const name = wi_value(args, &reduce_option);
+    bool mixed = name && strncmp(name, "arg", 3) == 0;
     for (size_t k = 1; k < a->count; k++)
         mixed |= a->in[k].layout.fortran_order != a->in[0].layout.fortran_order;
     for (size_t k = 0; mixed && k < a->count; k++)
@@ -53,49 +81,134 @@ static wi_exit align_orders(arrays *a) {
     return WI_EXIT_OK;
 }
 
-static wi_exit compute(const wi_arguments *args, weft_context *ctx, arrays *a) {
-    weft_expr_input inputs[WEFT_EXPR_MAX_INPUTS];
+static wi_exit parse(const wi_arguments *args, arrays *a) {
     weft_type types[WEFT_EXPR_MAX_INPUTS];
     char why[WI_REASON_BYTES];
-    wi_formula formula;
-    const size_t n = a->in[0].layout.count;
     for (size_t k = 0; k < a->count; k++) {
         types[k] = a->in[k].layout.type;
-        inputs[k] = (weft_expr_input){types[k], a->in[k].data};
+        a->inputs[k] = (weft_expr_input){types[k], a->in[k].data};
     }
-    if (!wi_formula_parse(args->operand[0], types, a->count,
-                          wi_given(args, &wi_type_option) ? &args->type : NULL, &formula, why))
-        return wi_usage(args->command, "formula: %s", why);
+    return wi_formula_parse(args->operand[0], types, a->count,
+                            wi_given(args, &wi_type_option) ? &args->type : NULL, &a->formula, why)
+               ? WI_EXIT_OK
+               : wi_usage(args->command, "formula: %s", why);
+}
+
+static wi_exit compute(weft_context *ctx, arrays *a) {
+    const size_t n = a->in[0].layout.count;
+    const wi_formula *const formula = &a->formula;
     a->out.layout = a->in[0].layout;
-    a->out.layout.type = formula.type;
+    a->out.layout.type = formula->type;
     a->out.layout.opaque = a->out.layout.swapped = false;
-    a->out.data = wi_host_alloc(n * weft_type_size(formula.type));
+    a->out.data = wi_host_alloc(n * weft_type_size(formula->type));
     if (!a->out.data && n > 0) {
         wi_say_error("no memory for %zu elements", n);
         return WI_EXIT_FAILED;
     }
-    return weft_expr(ctx, formula.step, formula.steps, n, inputs, a->count, formula.type,
+    return weft_expr(ctx, formula->step, formula->steps, n, a->inputs, a->count, formula->type,
                      a->out.data) == WEFT_OK
                ? WI_EXIT_OK
                : wi_session_failed(ctx);
 }
 
+/* The formula's values compared with 0. */
+static bool compare_with_0(wi_formula *f) {
+    const weft_type type = wi_expr_widened(f->type);
+    if (f->steps + 2 > WEFT_EXPR_MAX_STEPS)
+        return false;
+    f->step[f->steps++] = (weft_expr_step){.op = WEFT_X_CONSTANT, .argument = (int)type};
+    f->step[f->steps++] = (weft_expr_step){.op = WEFT_X_NE};
+    f->type = WEFT_U32;
+    return true;
+}
+
+static wi_exit reduce(const wi_arguments *args, weft_context *ctx, arrays *a, outcome *o) {
+    const char *const name = wi_value(args, &reduce_option);
+    const bool counts = strcmp(name, "count") == 0;
+    const weft_op op = counts ? WEFT_SUM : wi_find_op(name)->op;
+    if (counts && !compare_with_0(&a->formula))
+        return wi_usage(args->command, "formula: it is too long to be counted");
+    const weft_type type = wi_expr_widened(a->formula.type);
+    o->type = type;
+    if (op < WEFT_AND || op > WEFT_XOR)
+        weft_reduce_type(op, type, &o->type);
+    o->nowhere = op >= WEFT_ARGMIN && wi_npy_whole(&a->in[0].layout) == 0;
+    return weft_expr_reduce(ctx, op, a->formula.step, a->formula.steps, a->in[0].layout.count,
+                            a->inputs, a->count, type, o->value) == WEFT_OK
+               ? WI_EXIT_OK
+               : wi_session_failed(ctx);
+}
+
+static void print_outcome(const wi_arguments *args, const weft_context *ctx, const arrays *a,
+                          const outcome *o) {
+    char text[WI_FIELD_BYTES];
+    wi_json json;
+    if (weft_rank(ctx) > 0)
+        return;
+    if (!wi_given(args, &wi_json_option)) {
+        puts(o->nowhere ? "none" : wi_format_element(o->type, o->value, text));
+        return;
+    }
+    wi_json_open(&json);
+    wi_json_string(&json, "op", "map");
+    wi_json_string(&json, "reduce", wi_value(args, &reduce_option));
+    wi_json_string(&json, "variant", weft_used(ctx, "expr_reduce"));
+    wi_json_string(&json, "place", weft_place(ctx));
+    wi_json_ranks(&json, ctx);
+    wi_json_count(&json, "n", wi_npy_whole(&a->in[0].layout));
+    wi_json_string(&json, "result_type", weft_type_name(o->type));
+    if (o->nowhere)
+        wi_json_null(&json, "result");
+    else
+        wi_json_element(&json, "result", o->type, o->value);
+    wi_json_close(&json);
+}
+
+static wi_exit check_options(const wi_arguments *args) {
+    const char *const name = wi_value(args, &reduce_option);
+    if (!name)
+        return wi_need_output(args);
+    if (wi_given(args, &wi_output_option))
+        return wi_usage(args->command, "--reduce prints one value; leave --output out");
+    wi_words words = {.at = NULL};
+    list_reductions(args->command, &words);
+    const bool known = wi_words_have(&words, name);
+    wi_words_free(&words);
+    return known ? WI_EXIT_OK : wi_usage_word(args->command, "operation", name, list_reductions);
+}
+
+static wi_exit map_or_reduce(const wi_arguments *args, weft_context *ctx, arrays *a) {
+    outcome o = {.nowhere = false};
+    wi_exit result = parse(args, a);
+    if (result != WI_EXIT_OK)
+        return result;
+    if (wi_given(args, &reduce_option)) {
+        result = reduce(args, ctx, a, &o);
+        if (result == WI_EXIT_OK)
+            print_outcome(args, ctx, a, &o);
+        return result;
+    }
+    result = compute(ctx, a);
+    if (result == WI_EXIT_OK)
+        result = wi_save_part(args, ctx, &wi_output_option, &a->out);
+    if (result == WI_EXIT_OK)
+        wi_print_saved(args, "map", "expr", ctx, &a->out.layout);
+    return result;
+}
+
 static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     arrays a = {.count = 0};
-    wi_exit result = wi_need_output(args);
+    wi_exit result = check_options(args);
     if (result == WI_EXIT_OK)
-        result = wi_session_open(args, "expr", &ctx);
+        result =
+            wi_session_open(args, wi_given(args, &reduce_option) ? "expr_reduce" : "expr", &ctx);
     if (result == WI_EXIT_OK)
         result = load(args, ctx, &a);
     if (result == WI_EXIT_OK)
-        result = align_orders(&a);
+        result = align_orders(&a, args);
     if (result == WI_EXIT_OK)
-        result = compute(args, ctx, &a);
-    if (result == WI_EXIT_OK)
-        result = wi_save_part(args, ctx, &wi_output_option, &a.out);
-    if (result == WI_EXIT_OK)
-        wi_print_saved(args, "map", "expr", ctx, &a.out.layout);
+        result = map_or_reduce(args, ctx, &a);
     for (size_t k = 0; k < a.count; k++)
         wi_npy_free(&a.in[k]);
     wi_npy_free(&a.out);
@@ -103,13 +216,9 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_output_option,
-                                           &wi_place_option,
-                                           &wi_variant_option,
-                                           &wi_type_option,
-                                           &wi_json_option,
-                                           &wi_help_option,
-                                           NULL};
+static const wi_option *const options[] = {
+    &wi_output_option, &reduce_option,  &wi_place_option, &wi_variant_option,
+    &wi_type_option,   &wi_json_option, &wi_help_option,  NULL};
 
 const wi_command wi_map_command = {
     .name = "map",
@@ -122,16 +231,18 @@ const wi_command wi_map_command = {
         "floor, ceil, round; i8(...) to f64(...) convert and hold in range, wrap_i8(...) and so on "
         "keep the low bits. Where types differ, floats win, then 64 bits. --type converts the "
         "result; else a comparison gives u8, and other results have the type of the first file "
-        "whose values are of their kind. The files have one shape. A file name of - is standard "
-        "input or output.",
+        "whose values are of their kind. --reduce sum, or another operation, prints one value of "
+        "them all and writes no array; values then have 32 or 64 bits, and positions count in C "
+        "order from 0. The files have one shape. A file name of - is standard input or output.",
     .examples = {{"weft map '2*a + b' a.npy b.npy -o c.npy", "one pass over memory"},
                  {"weft map 'u64(a) << 32 | b' hi.npy lo.npy -o keys.npy", "two keys in one"},
                  {"weft map 'a > 0.5' x.npy -o mask.npy", "a mask of u8"},
+                 {"weft map '(a - b) * (a - b)' x.npy y.npy --reduce sum", "without an array"},
                  {"weft map 'round(a * 255)' x.npy -t u8 -o bytes.npy", "held in 0 ... 255"}},
     .options = options,
     .ladder = "expr",
     .over_ranks = true,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 2,
     .most_operands = 1 + WEFT_EXPR_MAX_INPUTS,
     .run = execute,

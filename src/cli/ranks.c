@@ -37,32 +37,45 @@ wi_exit wi_agree_result(const wi_arguments *args, weft_context *ctx, wi_exit res
     return result;
 }
 
-wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char *path,
-                         const weft_type *type, wi_npy *array) {
+weft_status wi_read_part(weft_context *ctx, FILE *file, const char *path, bool text,
+                         const char *columns, const weft_type *type, wi_npy *array, wi_note *note) {
+    const int rank = weft_rank(ctx), ranks = weft_ranks(ctx);
+    if (!text && !columns)
+        return wi_npy_read_part(file, path, type, rank, ranks, array, note);
+    weft_status status = text ? wi_table_load(file, path, columns, type, array, note)
+                              : wi_npy_read(file, path, type, array, note);
+    if (status == WEFT_OK && !text)
+        status = wi_columns_choose(columns, path, array, note);
+    return status == WEFT_OK ? wi_npy_take_part(rank, ranks, array, note) : status;
+}
+
+wi_exit wi_load_columns_part(const wi_arguments *args, weft_context *ctx, const char *path,
+                             const char *columns, const weft_type *type, wi_npy *array) {
     wi_note note = {""};
     FILE *file = NULL;
     *array = (wi_npy){.data = NULL};
     if (weft_ranks(ctx) == 1)
-        return wi_load_any(args, path, type, array);
+        return wi_load_columns(args, path, columns, type, array);
     weft_status status = WEFT_OK;
     if (!wi_is_standard(path))
         file = fopen(path, "rb");
     if (wi_is_standard(path))
         status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
                               "ranks cannot share standard input; name a file that all can read");
-    else if (wi_is_table_name(path))
-        status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
-                              "%s: ranks cannot share a table of text; name a .npy file", path);
-    else if (wi_given(args, &wi_columns_option))
-        status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
-                              "%s: ranks cannot choose columns; leave --columns out", path);
     else if (!file)
         status = wi_note_fail(&note, WEFT_EIO, "%s: opening failed: %s", path, strerror(errno));
     else
-        status = wi_npy_read_part(file, path, type, weft_rank(ctx), weft_ranks(ctx), array, &note);
+        status = wi_read_part(ctx, file, path, wi_is_table_name(path), columns, type, array, &note);
     if (file)
         fclose(file);
+    if (status != WEFT_OK)
+        wi_npy_free(array);
     return wi_agree_loaded(args, ctx, status, &note);
+}
+
+wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char *path,
+                         const weft_type *type, wi_npy *array) {
+    return wi_load_columns_part(args, ctx, path, wi_value(args, &wi_columns_option), type, array);
 }
 
 wi_exit wi_load_part(const wi_arguments *args, weft_context *ctx, const char *path, wi_npy *array) {
@@ -116,9 +129,6 @@ static wi_exit share_file(const wi_arguments *args, weft_context *ctx, const cha
     if (wi_is_standard(path))
         status = wi_fail(ctx, WEFT_EUNSUPPORTED,
                          "ranks cannot share standard output; name a file that all can write");
-    else if (wi_is_table_name(path))
-        status = wi_fail(ctx, WEFT_EUNSUPPORTED,
-                         "%s: ranks cannot write a table of text; name a .npy file", path);
     else if (weft_rank(ctx) == 0 && wi_output_open(path, output) != WI_EXIT_OK)
         status = wi_fail(ctx, WEFT_EIO, "%s: no part of it can be written", path);
     else if (weft_rank(ctx) == 0)
@@ -135,10 +145,71 @@ static wi_exit share_file(const wi_arguments *args, weft_context *ctx, const cha
     return agree(args, ctx, status);
 }
 
+wi_exit wi_collect(const wi_arguments *args, weft_context *ctx, size_t width, size_t *count,
+                   void **data) {
+    const size_t ranks = (size_t)weft_ranks(ctx);
+    const uint64_t own = *count, *of_ranks = NULL;
+    const bool gets = weft_rank(ctx) == 0;
+    uint64_t before, total;
+    if (ranks == 1)
+        return WI_EXIT_OK;
+    if (wi_all_counts(ctx, own, &before, &total) != WEFT_OK)
+        return wi_session_failed(ctx);
+    const size_t most = gets ? (size_t)total : 0;
+    void *const all = wi_host_alloc(most * width);
+    size_t *const sent = wi_host_alloc(2 * ranks * sizeof *sent);
+    weft_status status = WEFT_OK;
+    if (!all || !sent)
+        status = wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for the %zu bytes of all ranks",
+                         args->command->name, most * width);
+    wi_exit result = agree(args, ctx, status);
+    if (result == WI_EXIT_OK) {
+        status = wi_all_words(ctx, &own, 1, &of_ranks);
+        for (size_t r = 0; r < ranks && status == WEFT_OK; r++) {
+            sent[r] = r == 0 ? (size_t)own : 0;
+            sent[ranks + r] = gets ? (size_t)of_ranks[r] : 0;
+        }
+        if (status == WEFT_OK)
+            status = wi_dist_exchange(ctx, *data, sent, all, sent + ranks, width);
+        result = agree(args, ctx, status);
+    }
+    wi_host_free(sent);
+    if (result != WI_EXIT_OK) {
+        wi_host_free(all);
+        return result;
+    }
+    wi_host_free(*data);
+    *data = all;
+    *count = most;
+    return WI_EXIT_OK;
+}
+
+/* Rank 0 writes a table of text, of which it gets a copy of all parts. */
+static wi_exit save_text(const wi_arguments *args, weft_context *ctx, const wi_option *option,
+                         const wi_npy *array) {
+    const size_t size = weft_type_size(array->layout.type);
+    wi_npy whole = *array;
+    whole.data = wi_host_alloc(array->layout.count * size);
+    weft_status status = WEFT_OK;
+    if (whole.data)
+        memcpy(whole.data, array->data, array->layout.count * size);
+    else
+        status = wi_fail(ctx, WEFT_ENOMEM, "no host memory for %zu elements", array->layout.count);
+    wi_exit result = agree(args, ctx, status);
+    if (result == WI_EXIT_OK)
+        result = wi_collect(args, ctx, size, &whole.layout.count, &whole.data);
+    if (result == WI_EXIT_OK && weft_rank(ctx) == 0)
+        result = wi_save(args, option, &whole);
+    wi_npy_free(&whole);
+    return wi_agree_result(args, ctx, result);
+}
+
 wi_exit wi_save_part(const wi_arguments *args, weft_context *ctx, const wi_option *option,
                      const wi_npy *array) {
     if (weft_ranks(ctx) == 1)
         return wi_save(args, option, array);
+    if (wi_is_table_name(wi_value(args, option)))
+        return save_text(args, ctx, option, array);
     uint64_t before = 0, total;
     char name[WI_PATH_BYTES];
     wi_output output;

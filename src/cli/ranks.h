@@ -14,6 +14,15 @@ wi_exit wi_load_part(const wi_arguments *args, weft_context *ctx, const char *pa
 wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char *path,
                          const weft_type *type, wi_npy *array);
 
+/* The same with chosen columns, or all if `columns` is NULL, in place of those of --columns. */
+wi_exit wi_load_columns_part(const wi_arguments *args, weft_context *ctx, const char *path,
+                             const char *columns, const weft_type *type, wi_npy *array);
+
+/* Reads this rank's part of an open file: of a table of text, or of an array. Of a table, and of
+ * some columns of an array, every rank reads all and keeps its part. */
+weft_status wi_read_part(weft_context *ctx, FILE *file, const char *path, bool text,
+                         const char *columns, const weft_type *type, wi_npy *array, wi_note *note);
+
 /* Has every rank loaded its part? `note` says why this one has not. */
 wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status status,
                         const wi_note *note);
@@ -21,8 +30,14 @@ wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status
 /* Has every rank done well? The ranks that have not have said why; others say which one has not. */
 wi_exit wi_agree_result(const wi_arguments *args, weft_context *ctx, wi_exit result);
 
-/* As wi_save. An array of one dimension may have any number of elements on each rank; others are
- * written where they were read. */
+/* Rank 0 gets the elements of all, of `width` bytes, in the order of the ranks, and others none: in
+ * new memory, in place of that at *data. */
+wi_exit wi_collect(const wi_arguments *args, weft_context *ctx, size_t width, size_t *count,
+                   void **data);
+
+/* As wi_save; a table of text is written by rank 0, others by all ranks together. An array of one
+ * dimension may have any number of elements on each rank; others are written where they were read.
+ */
 wi_exit wi_save_part(const wi_arguments *args, weft_context *ctx, const wi_option *option,
                      const wi_npy *array);
 

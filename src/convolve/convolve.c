@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public call of convolve. */
-#include "convolve/convolve.h"
+#include "convolve/convolve_terms.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,18 +22,20 @@ static bool is_pixel_type(weft_type type) {
            type == WEFT_F64;
 }
 
-static weft_status check_types(weft_context *ctx, const weft_convolution *c) {
-    if (wi_check_type(ctx, name, c->type) != WEFT_OK)
-        return WEFT_EARG;
-    if (!is_pixel_type(c->type))
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: type is %s; there are u8, u16, f16, f32 and f64", name,
-                       weft_type_name(c->type));
-    if (c->out == c->type || (c->out == WEFT_F32 && c->type != WEFT_F64))
+static weft_status check_pixels(weft_context *ctx, const char *what, weft_type type) {
+    if (is_pixel_type(type))
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: out is %s; of images of %s pass %s%s", name,
-                   weft_type_name(c->out), weft_type_name(c->type), weft_type_name(c->type),
-                   c->type == WEFT_F32 || c->type == WEFT_F64 ? "" : " or f32");
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: %s is %s; there are u8, u16, f16, f32 and f64",
+                   name, what, weft_type_name(type));
+}
+
+static weft_status check_types(weft_context *ctx, const weft_convolution *c) {
+    weft_status status = wi_check_type(ctx, name, c->type);
+    if (status == WEFT_OK)
+        status = wi_check_type(ctx, name, c->out);
+    if (status == WEFT_OK)
+        status = check_pixels(ctx, "type", c->type);
+    return status == WEFT_OK ? check_pixels(ctx, "out", c->out) : status;
 }
 
 static weft_status check_size(weft_context *ctx, const char *what, size_t size, size_t least) {
@@ -203,6 +205,18 @@ static weft_status turn(weft_context *ctx, const weft_convolution *c, const wi_c
     return WEFT_OK;
 }
 
+/* Runs a call whose sums may have any order: perhaps as a sum of a few products. */
+static weft_status run_with_terms(weft_context *ctx, wi_convolve_args *a, wi_call *call) {
+    double *const room = wi_host_alloc(wi_convolve_terms_room(a) * sizeof *room);
+    if (!room)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory to find the rank of %zu filters", name,
+                       a->filters);
+    wi_convolve_find_terms(a, room);
+    const weft_status status = wi_call_run(ctx, call, run, a);
+    wi_host_free(room);
+    return status;
+}
+
 /* Runs the call with weights that this thread can read. `room` is for twice as many. */
 static weft_status run_with(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
                             wi_call *call, const double *weights, double *room) {
@@ -218,7 +232,9 @@ static weft_status run_with(weft_context *ctx, const weft_convolution *c, wi_con
         a->column = factors;
         a->row = factors + columns;
     }
-    return wi_call_run(ctx, call, run, a);
+    if (!a->any_order || a->column || c->how & WEFT_DENSE || wi_convolve_most_terms(a) == 0)
+        return wi_call_run(ctx, call, run, a);
+    return run_with_terms(ctx, a, call);
 }
 
 /* The same with weights in device memory. */

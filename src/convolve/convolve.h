@@ -12,7 +12,8 @@ extern "C" {
 enum {
     WI_CONVOLVE_MOST = (1 << 30) - 1, /* elements of a row, rows of an image, sides of a filter */
     WI_CONVOLVE_TAUGHT_WEIGHTS = 900, /* that teaching rungs take as parameters of a kernel */
-    WI_CONVOLVE_TAUGHT_SIDE = 64      /* of a filter whose tile fits shared memory */
+    WI_CONVOLVE_TAUGHT_SIDE = 64,     /* of a filter whose tile fits shared memory */
+    WI_CONVOLVE_MOST_TERMS = 8        /* of a filter of low rank */
 };
 
 /* One checked call on memory that the place can access. It is a correlation: filters are turned if
@@ -32,6 +33,13 @@ typedef struct wi_convolve_args {
     size_t filters;
     const double *filter;       /* in host memory */
     const double *column, *row; /* of each filter, if the call is computed by them; else NULL */
+    /* If sums may have any order: of how many products of a column and a row each filter is the
+     * sum, near enough (0: not known to be so), and those of all filters for the first term, then
+     * for the next. */
+    size_t terms;
+    const double *term_columns, *term_rows;
+    size_t summed, apart_summed; /* x is so many sets of images, each with `filters` of its own,
+                                    whose outputs are added up; 0: one set */
 } wi_convolve_args;
 
 extern const wi_ladder wi_convolve_ladder;
@@ -40,8 +48,8 @@ extern const wi_ladder wi_convolve_ladder;
  * is not separable. */
 bool wi_convolve_factors(const wi_convolve_args *args, double *column, double *row);
 
-/* Two calls that filter the rows and then the columns; `between` has room for their sums,
- * wi_convolve_between elements of f32 or f64. */
+/* Two calls that filter the rows and then the columns, whose filters are to be set; `between` has
+ * room for their sums, wi_convolve_between elements of f32 or f64. */
 size_t wi_convolve_between(const wi_convolve_args *args);
 wi_convolve_args wi_convolve_of_rows(const wi_convolve_args *args, void *between);
 wi_convolve_args wi_convolve_of_columns(const wi_convolve_args *args, const void *between);
@@ -50,6 +58,7 @@ wi_convolve_args wi_convolve_of_columns(const wi_convolve_args *args, const void
 weft_status wi_convolve_serial(weft_context *ctx, const void *args);
 weft_status wi_convolve_threads(weft_context *ctx, const void *args);
 weft_status wi_convolve_separable(weft_context *ctx, const void *args);
+weft_status wi_convolve_low_rank(weft_context *ctx, const void *args);
 weft_status wi_convolve_transforms(weft_context *ctx, const void *args);
 weft_status wi_convolve_direct(weft_context *ctx, const void *args);
 weft_status wi_convolve_constant(weft_context *ctx, const void *args);
@@ -58,6 +67,7 @@ weft_status wi_convolve_blocks(weft_context *ctx, const void *args);
 weft_status wi_convolve_rows(weft_context *ctx, const void *args);
 weft_status wi_convolve_two_pass(weft_context *ctx, const void *args);
 weft_status wi_convolve_fused(weft_context *ctx, const void *args);
+weft_status wi_convolve_low_rank_fused(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -73,13 +73,15 @@ static void arguments(weft_context *ctx) {
 
 static void types(weft_context *ctx) {
     rig r = rig_open(ctx);
-    for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++)
+    for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++) {
         BAD("type", type, bad_types[k]);
+        BAD("type", out, bad_types[k]);
+    }
     weft_convolution c = good();
     c.type = WEFT_I32;
     test_refused(ctx, weft_convolve(ctx, &c, r.x, r.y), WEFT_EUNSUPPORTED, call, "type");
     c = good();
-    c.out = WEFT_U8;
+    c.out = WEFT_BF16;
     test_refused(ctx, weft_convolve(ctx, &c, r.x, r.y), WEFT_EUNSUPPORTED, call, "out");
     c = good();
     c.channels = 3;
@@ -125,6 +127,20 @@ static weft_status run_factors(weft_context *ctx, test_arrays *a) {
     return run(ctx, a, 3, 0);
 }
 
+/* A filter of rank 2. */
+static weft_status run_terms(weft_context *ctx, test_arrays *a) {
+    double weights[25];
+    for (int k = 0; k < 25; k++)
+        weights[k] = k / 5 + k % 5 + 1;
+    weft_convolution c = good();
+    c.width = 60;
+    c.height = a->n / 60 < 70 ? a->n / 60 : 70;
+    c.filter_width = c.filter_height = 5;
+    c.filter = weights;
+    c.how = WEFT_ANY_ORDER;
+    return weft_convolve(ctx, &c, a->x, a->z);
+}
+
 static weft_status run_any_order(weft_context *ctx, test_arrays *a) {
     return run(ctx, a, 5, WEFT_DENSE | WEFT_ANY_ORDER);
 }
@@ -139,6 +155,7 @@ static const test_call calls[] = {
     {"weft_convolve", run_dense, &wi_convolve_ladder, NULL},
     {"weft_convolve by factors", run_factors, &wi_convolve_ladder, NULL},
     {"weft_convolve in any order", run_any_order, &wi_convolve_ladder, NULL},
+    {"weft_convolve of rank two", run_terms, &wi_convolve_ladder, NULL},
 };
 
 const test_cases wi_convolve_cases = {.without_context = without_context,

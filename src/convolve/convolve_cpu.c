@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rungs threads and separable: a thread takes bands of rows, in blocks of columns whose lines
- * stay in its cache. */
+/* The rungs threads, separable and low_rank: a thread takes bands of rows, in blocks of columns
+ * whose lines stay in its cache. */
 #include <string.h>
 
 #include "convolve/convolve_simd.h"
+#include "convolve/convolve_terms.h"
 #include "cpu/team.h"
 
 enum {
@@ -26,17 +27,18 @@ static size_t sum_bytes(const wi_convolve_args *a) {
     return a->doubles ? sizeof(double) : sizeof(float);
 }
 
-static wi_convolve_plan plan_of(const wi_convolve_args *a, bool by_factors, int threads) {
+static wi_convolve_plan plan_of(const wi_convolve_args *a, size_t terms, int threads) {
     const bool apart = a->filters > 1 && a->channels > 1;
     wi_convolve_plan p = {.args = a,
-                          .by_factors = by_factors,
+                          .terms = terms,
                           .step = apart ? 1 : a->channels,
                           .apart = a->channels,
                           .parts = apart ? a->channels : 1};
     p.length = a->out_width * p.step;
     /* Lines are taken four at a time. */
     p.kept = round_up(a->filter_height + WI_CONVOLVE_ROWS - 1, WI_CONVOLVE_ROWS);
-    p.block = round_up(CACHE_BYTES / (p.kept * sum_bytes(a)) + 1, LEAST_BLOCK);
+    p.block =
+        round_up(CACHE_BYTES / (p.kept * (terms ? terms : 1) * sum_bytes(a)) + 1, LEAST_BLOCK);
     p.block = p.block > MOST_BLOCK ? MOST_BLOCK : p.block;
     p.block = p.block > p.length ? p.length : p.block;
     p.pitch = round_up(p.block + (a->filter_width - 1) * p.step, 16) + 2 * WI_CONVOLVE_SPARE;
@@ -51,15 +53,21 @@ static wi_convolve_plan plan_of(const wi_convolve_args *a, bool by_factors, int 
     return p;
 }
 
-/* The weights in the type of the sums. */
+/* How many weights an output pixel of each filter takes. */
+static size_t weights_of(const wi_convolve_args *a, size_t terms) {
+    return terms ? terms * (a->filter_width + a->filter_height)
+                 : a->filter_width * a->filter_height;
+}
+
+/* The weights in the type of the sums. Those that low_rank has for one term are what separable has.
+ */
 static void put_weights(const wi_convolve_plan *p, void *weights) {
     const wi_convolve_args *const a = p->args;
-    const size_t rows = a->filters * a->filter_width, columns = a->filters * a->filter_height;
-    const size_t n = p->by_factors ? rows + columns : rows * a->filter_height;
-    for (size_t k = 0; k < n; k++) {
-        const double weight = !p->by_factors ? a->filter[k]
-                              : k < rows     ? a->row[k]
-                                             : a->column[k - rows];
+    const double *const row = a->terms ? a->term_rows : a->row;
+    const double *const column = a->terms ? a->term_columns : a->column;
+    const size_t rows = p->terms * a->filters * a->filter_width;
+    for (size_t k = 0; k < a->filters * weights_of(a, p->terms); k++) {
+        const double weight = !p->terms ? a->filter[k] : k < rows ? row[k] : column[k - rows];
         if (a->doubles)
             ((double *)weights)[k] = weight;
         else
@@ -82,21 +90,16 @@ static void run_share(void *user, int rank, int team) {
         j->work(&j->plan, k, j->room + (size_t)rank * j->room_bytes);
 }
 
-static weft_status run(weft_context *ctx, const wi_convolve_args *a, bool by_factors) {
+static weft_status run(weft_context *ctx, const wi_convolve_args *a, size_t terms) {
     const wi_convolve_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_convolve_simd);
     const size_t flops =
-        a->out_width * a->out_height * a->channels * a->images *
-        (by_factors ? a->filter_width + a->filter_height : a->filter_width * a->filter_height);
+        a->out_width * a->out_height * a->channels * a->images * weights_of(a, terms);
     const int threads = wi_team_size(ctx, (size_t)ctx->threads, flops);
-    job j = {.plan = plan_of(a, by_factors, threads), .work = a->doubles ? simd->f64 : simd->f32};
-    const size_t weights = round_up(
-        a->filters *
-            (by_factors ? a->filter_width + a->filter_height : a->filter_width * a->filter_height) *
-            sum_bytes(a),
-        64);
+    job j = {.plan = plan_of(a, terms, threads), .work = a->doubles ? simd->f64 : simd->f32};
+    const size_t weights = round_up(a->filters * weights_of(a, terms) * sum_bytes(a), 64);
     j.count = j.plan.parts * j.plan.blocks * j.plan.bands * a->images;
     j.room_bytes = round_up(wi_convolve_lines(&j.plan) * j.plan.pitch * sum_bytes(a) +
-                                j.plan.kept * sizeof(void *),
+                                j.plan.kept * (terms ? terms : 1) * sizeof(void *),
                             64);
     const int team = j.count < (size_t)threads ? (int)j.count : threads;
     char *const memory = wi_host_alloc(weights + (size_t)team * j.room_bytes);
@@ -113,9 +116,13 @@ static weft_status run(weft_context *ctx, const wi_convolve_args *a, bool by_fac
 }
 
 weft_status wi_convolve_threads(weft_context *ctx, const void *args) {
-    return run(ctx, args, false);
+    return run(ctx, args, 0);
 }
 
 weft_status wi_convolve_separable(weft_context *ctx, const void *args) {
-    return run(ctx, args, true);
+    return run(ctx, args, 1);
+}
+
+weft_status wi_convolve_low_rank_cpu(weft_context *ctx, const wi_convolve_args *args) {
+    return run(ctx, args, args->terms);
 }

@@ -4,6 +4,7 @@
  * thread has 8 rows of 4 pixels: an access to shared memory brings 4 pixels of a row of x, which
  * meet 4 weights for each of the output rows that they belong to. */
 #include "convolve/convolve_cuda.cuh"
+#include "convolve/convolve_terms.h"
 #include "core/gpu.h"
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
@@ -29,6 +30,7 @@ struct params {
     const Sum *filters;
     size_t count, blocks_across, blocks_down; /* of filters; of tiles */
     size_t planes;                            /* images times channels */
+    size_t summed, apart_summed;              /* see wi_convolve_args */
     int filter_width, filter_height, left, above;
     int piece_width, piece_height;
     int pitch, weights_room; /* of pixels, and for weights, in shared memory */
@@ -69,7 +71,8 @@ static weft_status put_all(weft_context *ctx, const double *from, size_t n, Sum 
 
 weft_status wi_convolve_put_filters(weft_context *ctx, const wi_convolve_args *args,
                                     void **filters) {
-    const size_t n = args->filters * args->filter_width * args->filter_height;
+    const size_t sets = args->summed ? args->summed : 1;
+    const size_t n = sets * args->filters * args->filter_width * args->filter_height;
     const size_t width = args->doubles ? sizeof(double) : sizeof(float);
     const weft_status status = wi_gpu_scratch(ctx, &wi_convolve_ladder, n * width, filters);
     if (status != WEFT_OK)
@@ -87,8 +90,9 @@ weft_status wi_convolve_check_grid(weft_context *ctx, size_t blocks) {
                    blocks);
 }
 
-/* A piece of the filter, and the output tile that it is added to. */
+/* A piece of the filter of one set of images, and the output tile that it is added to. */
 struct filter_piece {
+    size_t set;
     int row, column, width, height; /* of the filter */
     int top, left, rows, columns;   /* of the output; what exists of the tile */
 };
@@ -102,7 +106,8 @@ template <class Sum>
 static __device__ void take_pixels(const params<Sum> &p, size_t plane, const filter_piece &f,
                                    Sum *tile) {
     const wi_convolve_images &m = p.m;
-    const size_t image = plane / m.channels * m.apart_x, channel = plane % m.channels;
+    const size_t image = f.set * p.apart_summed + plane / m.channels * m.apart_x;
+    const size_t channel = plane % m.channels;
     const int rows = round_up(f.rows, high<Sum>) + f.height - 1;
     const int columns = round_up(f.columns, quad) + f.width - 1;
     const int padded = round_up(columns, quad) + quad;
@@ -208,15 +213,34 @@ static __device__ void put_pixels(const params<Sum> &p, size_t plane, int row, i
                                   sum[r][v]);
 }
 
+/* Adds all products of one set of images. */
+template <class Sum>
+static __device__ void add_set(const params<Sum> &p, size_t plane, filter_piece f, char *shared,
+                               Sum (&sum)[high<Sum>][quad]) {
+    Sum *const weights = (Sum *)shared;
+    Sum *const pixels = weights + p.weights_room;
+    const Sum *const filter = p.filters + (f.set * p.count + plane % p.count) *
+                                              (size_t)p.filter_width * (size_t)p.filter_height;
+    const int x = (int)threadIdx.x % lanes * quad, y = (int)threadIdx.x / lanes * high<Sum>;
+    for (f.row = 0; f.row < p.filter_height; f.row += p.piece_height)
+        for (f.column = 0; f.column < p.filter_width; f.column += p.piece_width) {
+            const int width = p.filter_width - f.column, height = p.filter_height - f.row;
+            f.width = width < p.piece_width ? width : p.piece_width;
+            f.height = height < p.piece_height ? height : p.piece_height;
+            __syncthreads();
+            take_pixels(p, plane, f, pixels);
+            take_weights(p, filter, f, weights);
+            __syncthreads();
+            if (y < f.rows && x < f.columns)
+                add_piece(f, weights, pixels + y * p.pitch + x, p.pitch, sum);
+        }
+}
+
 /* One tile of one channel of one image. */
 template <class Sum>
 static __global__ void __launch_bounds__(threads, 2) blocks(const __grid_constant__ params<Sum> p) {
     WEFT_DYNAMIC_SHARED(shared);
-    Sum *const weights = (Sum *)shared;
-    Sum *const pixels = weights + p.weights_room;
     const wi_convolve_tile_at at = wi_convolve_tile_of(blockIdx.x, p.blocks_across, p.blocks_down);
-    const Sum *const filter =
-        p.filters + at.plane % p.count * (size_t)p.filter_width * (size_t)p.filter_height;
     const int x = (int)threadIdx.x % lanes * quad, y = (int)threadIdx.x / lanes * high<Sum>;
     filter_piece f = {};
     f.top = (int)at.down * tile_height<Sum>;
@@ -224,18 +248,9 @@ static __global__ void __launch_bounds__(threads, 2) blocks(const __grid_constan
     f.rows = p.m.out_height - f.top < tile_height<Sum> ? p.m.out_height - f.top : tile_height<Sum>;
     f.columns = p.m.out_width - f.left < tile_width ? p.m.out_width - f.left : tile_width;
     Sum sum[high<Sum>][quad] = {};
-    for (f.row = 0; f.row < p.filter_height; f.row += p.piece_height)
-        for (f.column = 0; f.column < p.filter_width; f.column += p.piece_width) {
-            const int width = p.filter_width - f.column, height = p.filter_height - f.row;
-            f.width = width < p.piece_width ? width : p.piece_width;
-            f.height = height < p.piece_height ? height : p.piece_height;
-            __syncthreads();
-            take_pixels(p, at.plane, f, pixels);
-            take_weights(p, filter, f, weights);
-            __syncthreads();
-            if (y < f.rows && x < f.columns)
-                add_piece(f, weights, pixels + y * p.pitch + x, p.pitch, sum);
-        }
+#pragma unroll 1
+    for (f.set = 0; f.set < p.summed; f.set++)
+        add_set(p, at.plane, f, (char *)shared, sum);
     put_pixels(p, at.plane, f.top + y, f.left + x, sum);
 }
 
@@ -264,6 +279,8 @@ static weft_status run_blocks(weft_context *ctx, const wi_convolve_args *args) {
     p.filters = (const Sum *)filters;
     p.count = args->filters;
     p.planes = args->images * args->channels;
+    p.summed = args->summed ? args->summed : 1;
+    p.apart_summed = args->apart_summed;
     p.filter_width = (int)args->filter_width;
     p.filter_height = (int)args->filter_height;
     p.left = (int)args->left;
@@ -285,20 +302,36 @@ weft_status wi_convolve_blocks(weft_context *ctx, const void *arguments) {
     return args->doubles ? run_blocks<double>(ctx, args) : run_blocks<float>(ctx, args);
 }
 
-/* Rows, then columns, each as a filter of one row or column. */
-weft_status wi_convolve_two_pass(weft_context *ctx, const void *arguments) {
-    const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
+/* Rows, then columns, each as a filter of one row or column. With several terms the filtered rows
+ * of one lie behind those of the one before, and the columns add them up. */
+static weft_status run_passes(weft_context *ctx, const wi_convolve_args *args, size_t terms,
+                              const double *rows, const double *columns) {
+    const size_t one = wi_convolve_between(args);
+    const size_t bytes = one * (args->doubles ? sizeof(double) : sizeof(float));
     void *between = NULL;
-    weft_status status =
-        wi_gpu_alloc(ctx, &between,
-                     wi_convolve_between(args) * (args->doubles ? sizeof(double) : sizeof(float)));
+    weft_status status = wi_gpu_alloc(ctx, &between, terms * bytes);
     if (status != WEFT_OK)
         return status;
-    const wi_convolve_args of_rows = wi_convolve_of_rows(args, between);
-    const wi_convolve_args of_columns = wi_convolve_of_columns(args, between);
-    status = wi_convolve_blocks(ctx, &of_rows);
+    for (size_t t = 0; t < terms && status == WEFT_OK; t++) {
+        wi_convolve_args of_rows = wi_convolve_of_rows(args, (char *)between + t * bytes);
+        of_rows.filter = rows + t * args->filters * args->filter_width;
+        status = wi_convolve_blocks(ctx, &of_rows);
+    }
+    wi_convolve_args of_columns = wi_convolve_of_columns(args, between);
+    of_columns.filter = columns;
+    of_columns.summed = terms;
+    of_columns.apart_summed = one;
     if (status == WEFT_OK)
         status = wi_convolve_blocks(ctx, &of_columns);
     const weft_status freed = wi_gpu_free(ctx, between);
     return status == WEFT_OK ? freed : status;
+}
+
+weft_status wi_convolve_two_pass(weft_context *ctx, const void *arguments) {
+    const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
+    return run_passes(ctx, args, 1, args->row, args->column);
+}
+
+weft_status wi_convolve_low_rank_cuda(weft_context *ctx, const wi_convolve_args *args) {
+    return run_passes(ctx, args, args->terms, args->term_rows, args->term_columns);
 }

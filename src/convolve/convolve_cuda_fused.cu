@@ -6,10 +6,9 @@
 weft_status wi_convolve_fused(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
     if (args->type == WEFT_F32)
-        return wi_strip_choose<float, 1, true, WI_CONVOLVE_FUSED_F32>(ctx, args);
+        return wi_strip_choose<float, 1, 1, WI_CONVOLVE_FUSED_F32>(ctx, args);
     if (args->channels == 1)
-        return wi_strip_choose<uint8_t, 1, true, WI_CONVOLVE_FUSED_U8>(ctx, args);
-    return args->channels == 3
-               ? wi_strip_choose<uint8_t, 3, true, WI_CONVOLVE_FUSED_RGB>(ctx, args)
-               : wi_strip_choose<uint8_t, 4, true, WI_CONVOLVE_FUSED_RGB>(ctx, args);
+        return wi_strip_choose<uint8_t, 1, 1, WI_CONVOLVE_FUSED_U8>(ctx, args);
+    return args->channels == 3 ? wi_strip_choose<uint8_t, 3, 1, WI_CONVOLVE_FUSED_RGB>(ctx, args)
+                               : wi_strip_choose<uint8_t, 4, 1, WI_CONVOLVE_FUSED_RGB>(ctx, args);
 }

@@ -55,7 +55,6 @@ wi_convolve_args wi_convolve_of_rows(const wi_convolve_args *args, void *between
     a.apart_y = a.ldy * args->height;
     a.filter_height = 1;
     a.above = 0;
-    a.filter = args->row;
     return a;
 }
 
@@ -68,6 +67,5 @@ wi_convolve_args wi_convolve_of_columns(const wi_convolve_args *args, const void
     a.apart_x = a.ldx * args->height;
     a.filter_width = 1;
     a.left = 0;
-    a.filter = args->column;
     return a;
 }

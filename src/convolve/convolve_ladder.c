@@ -28,6 +28,14 @@ static const char *fits_factors(const weft_context *ctx, const void *args) {
                        "and no WEFT_DENSE";
 }
 
+static const char *fits_terms(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    (void)ctx;
+    return a->terms ? NULL
+                    : "needs WEFT_ANY_ORDER, no WEFT_DENSE, and filters that are sums of few "
+                      "products of a column and a row, but not one product each";
+}
+
 static const char *fits_transforms(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
     (void)ctx;
@@ -40,8 +48,8 @@ static const char *fits_taught(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
     if (fits_dense(ctx, args))
         return fits_dense(ctx, args);
-    if (a->type != a->out || (a->type != WEFT_F32 && a->type != WEFT_U8) || a->doubles)
-        return "needs images and outputs of f32, or of u8, and sums in f32";
+    if (a->doubles)
+        return "needs sums in f32";
     return a->filters > 1 ? "needs one filter for all" : NULL;
 }
 
@@ -112,6 +120,18 @@ static const char *fits_fused(const weft_context *ctx, const void *args) {
     return "needs a filter of a side that a kernel was made for: 3, 5 ... 17, 21, 25, 33, fewer of "
            "u8";
 }
+
+static const char *fits_low_rank_fused(const weft_context *ctx, const void *args) {
+    static const size_t of_f32[] = {WI_CONVOLVE_TERMS_F32, 0};
+    const wi_convolve_args *const a = args;
+    if (fits_terms(ctx, args))
+        return fits_terms(ctx, args);
+    if (fits_strips(a))
+        return fits_strips(a);
+    if (has_kernel(a, of_f32, of_f32, of_f32))
+        return NULL;
+    return "needs a filter of a side that a kernel was made for: 9, 13, 17, 25 or 33";
+}
 #endif
 
 /* ---- what they cost ---- */
@@ -149,6 +169,10 @@ static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, do
 
 static double threads_seconds(const weft_context *ctx, const void *args) {
     return cpu_seconds(ctx, args, dense_flops(args));
+}
+
+static double low_rank_flops(const wi_convolve_args *a) {
+    return (double)a->terms * factor_flops(a);
 }
 
 static double separable_seconds(const weft_context *ctx, const void *args) {
@@ -209,7 +233,29 @@ static double fused_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
     return gpu_seconds(ctx, a, factor_flops(a), 0.6, 1.2 * bytes_of(a));
 }
+
+/* x is read by a launch for each term, and y written once. */
+static double low_rank_passes_seconds(const weft_context *ctx, const wi_convolve_args *a) {
+    const double terms = (double)a->terms;
+    const double bytes = bytes_of(a) + terms * bytes_between(a) +
+                         (terms - 1) * inputs_of(a) * (double)weft_type_size(a->type);
+    return terms * wi_machine_of(ctx)->launch_s +
+           gpu_seconds(ctx, a, low_rank_flops(a), 0.3, 1.6 * bytes);
+}
+
+static double low_rank_fused_seconds(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    return gpu_seconds(ctx, a, low_rank_flops(a), 0.6, 1.2 * bytes_of(a));
+}
 #endif
+
+static double low_rank_seconds(const weft_context *ctx, const void *args) {
+#ifdef WEFT_CUDA
+    if (ctx->kind != WI_CPU)
+        return low_rank_passes_seconds(ctx, args);
+#endif
+    return cpu_seconds(ctx, args, 1.2 * low_rank_flops(args)); /* sums come and go between terms */
+}
 
 static const wi_row rows[] = {
     {.name = "serial",
@@ -232,6 +278,13 @@ static const wi_row rows[] = {
      .misfit = fits_factors,
      .seconds = separable_seconds,
      .run = wi_convolve_separable},
+    {.name = "low_rank",
+     .what = "a filter as the sum of a few separable ones",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .types = PIXELS,
+     .misfit = fits_terms,
+     .seconds = low_rank_seconds,
+     .run = wi_convolve_low_rank},
     {.name = "transforms",
      .what = "tiles by Fourier transforms: any filter at the price of a small one",
      .kinds = WI_ON_CPU | WI_ON_CUDA,
@@ -288,6 +341,13 @@ static const wi_row rows[] = {
      .misfit = fits_fused,
      .seconds = fused_seconds,
      .run = wi_convolve_fused},
+    {.name = "low_rank_fused",
+     .what = "all terms of low_rank in one pass, in registers",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_F32),
+     .misfit = fits_low_rank_fused,
+     .seconds = low_rank_fused_seconds,
+     .run = wi_convolve_low_rank_fused},
 #endif
 };
 

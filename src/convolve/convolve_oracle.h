@@ -145,6 +145,20 @@ static inline double oracle_sum(const oracle *o, size_t image, size_t channel, s
     return sum;
 }
 
+/* The root of the sum of squares of the pixels that the filter lies on. */
+static inline double oracle_window(const oracle *o, size_t image, size_t channel, size_t row,
+                                   size_t column) {
+    const size_t w = o->c.filter_width, h = o->c.filter_height;
+    double square = 0;
+    for (size_t k = 0; k < w * h; k++) {
+        const double x =
+            oracle_load(o, image, channel, (ptrdiff_t)(row + k / w) - oracle_before(o, h),
+                        (ptrdiff_t)(column + k % w) - oracle_before(o, w));
+        square += x * x;
+    }
+    return sqrt(square);
+}
+
 /* A sum as an output element. */
 static inline test_value oracle_output(const oracle *o, double sum) {
     test_value v = {.u = 0};

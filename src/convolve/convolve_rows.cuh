@@ -1,186 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of rows and fused. A warp has a strip of the image, a few neighbouring pixels a
- * lane, and goes down it. Rows of x, a little wider than the strip, come to a ring in shared memory
- * of the warp's own, several rows ahead; no warp waits for another. A lane takes its pixels of a
- * row, and those beside them, into registers once, and adds their products to all the output rows
- * that they belong to: there are as many as the filter is high, and their sums move on by one place
- * with each row, which costs nothing where loops are unrolled. Weights are parameters of the
- * kernel: a multiply-add takes them from constant memory, without a load or a register.
+/* The kernel of rows, fused and low_rank_fused. A warp has a strip of the image, a few neighbouring
+ * pixels a lane, and goes down it. Rows of x, a little wider than the strip, come to a ring in
+ * shared memory of the warp's own, several rows ahead; no warp waits for another. A lane takes its
+ * pixels of a row, and those beside them, into registers once, and adds their products to all the
+ * output rows that they belong to: there are as many as the filter is high, and their sums move on
+ * by one place with each row, which costs nothing where loops are unrolled. Weights are parameters
+ * of the kernel: a multiply-add takes them from constant memory, without a load or a register.
  *
  * The sum of a pixel takes in whole rows from the top, each from the left: the order that all rungs
- * have. In fused, a row is filtered first, and its result is then the only product of a row. */
+ * have. In fused, a row is filtered first, and its result is then the only product of a row. In
+ * low_rank_fused that is so for each term, whose products are added one term after the other. */
 #ifndef WI_CONVOLVE_ROWS_CUH
 #define WI_CONVOLVE_ROWS_CUH
 
-#include "convolve/convolve_cuda.cuh"
-#include "cuda/async.cuh"
-
-constexpr int wi_strip_lanes = 32, wi_strip_warps = 4, wi_strip_chunk = 16; /* bytes of a copy */
-
-__host__ __device__ constexpr int wi_strip_round_up(int n, int to) {
-    return (n + to - 1) / to * to;
-}
-
-/* Filters of `side` x `side` over images of In with `channels` in a pixel, all with one filter. A
- * lane has `groups` of neighbouring elements, a warp's width of them apart, so that neighbouring
- * lanes access neighbouring addresses; `ahead` rows are on their way. */
-template <class In_, int side_, int channels_, bool is_fused_, int groups_ = 1, int ahead_ = 8>
-struct wi_strip_shape {
-    using In = In_;
-    static constexpr int side = side_, channels = channels_;
-    static constexpr bool is_fused = is_fused_;
-    static constexpr int groups = groups_, ahead = ahead_;
-    static constexpr int across = sizeof(In) == 1 ? 8 : 4; /* elements of a group */
-    static constexpr int group_width = wi_strip_lanes * across;
-    static constexpr int reach = side / 2 * channels; /* elements on either side of one */
-    static constexpr int chunk = wi_strip_chunk / (int)sizeof(In);
-    static constexpr int margin = wi_strip_round_up(reach, chunk); /* of a row in the ring */
-    static constexpr int width = group_width * groups;
-    static constexpr int length = width + 2 * margin;
-    static constexpr int beside = wi_strip_round_up(reach, across); /* read by a lane */
-    static constexpr int weights = is_fused ? 2 * side : side * side;
-    static constexpr int threads = wi_strip_lanes * wi_strip_warps;
-    /* Registers of a lane, about, and how many blocks of a multiprocessor that leaves room for. */
-    static constexpr int registers = ((side - 1) * across + across + 2 * reach) * groups + 36;
-    static constexpr int blocks = registers <= 64    ? 8
-                                  : registers <= 80  ? 6
-                                  : registers <= 128 ? 4
-                                  : registers <= 168 ? 3
-                                                     : 2;
-};
-
-template <class Shape>
-struct wi_strip_params {
-    wi_convolve_images m;
-    size_t strips, bands;       /* groups of strips across, bands down */
-    int band;                   /* rows of a band */
-    int elements, out_elements; /* of a row of x and of y */
-    int shift;                  /* columns and rows of pixels that y lacks on the left and above */
-    bool aligned_x, aligned_y;
-    float weight[Shape::weights]; /* fused: of the row, then of the column */
-};
-
-/* How a warp brings rows of its strip to its ring. Inside the image a row is whole chunks. Where a
- * strip reaches beyond the image, each lane has one of the elements that no whole chunk brings, if
- * there are no more than lanes: it finds out once what stands for it, so that such strips are as
- * fast as others. Rows that are not aligned come element by element. */
-template <class Shape>
-struct wi_strip_loader {
-    using In = typename Shape::In;
-    const wi_strip_params<Shape> &p;
-    const In *x;     /* the image */
-    int first;       /* element of a row where the strip begins */
-    bool is_inside;  /* all chunks of the strip are */
-    bool is_general; /* element by element */
-    int from, to;    /* of this lane's element, in x and in the ring; `to` < 0: it has none */
-    In late;         /* an element on its way that no asynchronous copy brings */
-    In *late_to;
-
-    __device__ wi_strip_loader(const wi_strip_params<Shape> &params, const In *image, int begin)
-        : p(params), x(image), first(begin), from(-1), to(-1), late(0), late_to(nullptr) {
-        is_inside = p.aligned_x && first >= Shape::margin &&
-                    first + Shape::width + Shape::margin <= p.elements;
-        is_general = !p.aligned_x;
-        if (!is_inside && !is_general)
-            find_element();
-    }
-
-    /* The element of x that stands for element e; -1: it is 0. */
-    __device__ int stands_for(int e) const {
-        const int pixel = (e + Shape::margin * Shape::channels) / Shape::channels -
-                          Shape::margin; /* rounded down also where it is negative */
-        const int there = wi_convolve_pixel(p.m.border, pixel, p.m.width);
-        return there < 0 ? -1 : there * Shape::channels + (e - pixel * Shape::channels);
-    }
-
-    /* All lanes go the same way: warps stay together. */
-    __device__ void find_element() {
-        const int lane = (int)threadIdx.x % wi_strip_lanes;
-        const int before = first == 0 ? Shape::reach : 0;
-        const int begin = p.elements / Shape::chunk * Shape::chunk;
-        const int strip_end = first + Shape::width + Shape::margin;
-        const int end =
-            p.elements + Shape::reach < strip_end ? p.elements + Shape::reach : strip_end;
-        const int count = before + (end > begin ? end - begin : 0);
-        const int e = lane < before ? lane - before : begin + lane - before;
-        is_general = count > wi_strip_lanes;
-        from = stands_for(e);
-        to = lane < count ? e - first + Shape::margin : -1;
-    }
-
-    /* Nothing is left to chance in what lies beyond the image. */
-    __device__ void clear(In *ring) const {
-        if (!is_inside && !is_general)
-            for (int k = (int)threadIdx.x % wi_strip_lanes; k < Shape::ahead * Shape::length;
-                 k += wi_strip_lanes)
-                ring[k] = 0;
-        __syncwarp();
-    }
-
-    /* An element that was loaded a row ago goes to the ring; nobody waits for it. */
-    __device__ void flush() {
-        if (sizeof(In) < 4 && late_to) {
-            *late_to = late;
-            late_to = nullptr;
-        }
-    }
-
-    __device__ void copy_elements(const In *line, bool is_there, In *ring) const {
-#pragma unroll 1
-        for (int at = (int)threadIdx.x % wi_strip_lanes; at < Shape::length; at += wi_strip_lanes) {
-            const int source = is_there ? stands_for(first - Shape::margin + at) : -1;
-            if constexpr (sizeof(In) == 4)
-                wi_async_copy<4>(ring + at, source < 0 ? line : line + source, source >= 0);
-            else
-                ring[at] = source < 0 ? (In)0 : line[source];
-        }
-    }
-
-    __device__ void copy_beyond(const In *line, In *ring) {
-        if constexpr (sizeof(In) == 4) {
-            if (to >= 0)
-                wi_async_copy<4>(ring + to, from < 0 ? line : line + from, from >= 0);
-        } else if (to >= 0) {
-            late = from < 0 ? (In)0 : line[from];
-            late_to = ring + to;
-        }
-    }
-
-    /* The whole chunks of a row, of which a strip beyond the border lacks some. */
-    template <bool is_whole>
-    __device__ void copy_chunks(const In *line, bool there, In *ring) const {
-        constexpr int copies = Shape::length / Shape::chunk;
-        const int lane = (int)threadIdx.x % wi_strip_lanes;
-#pragma unroll
-        for (int k = 0; k < copies; k += wi_strip_lanes) {
-            const int at = (k + lane) * Shape::chunk, e = first - Shape::margin + at;
-            if ((k + wi_strip_lanes <= copies || lane < copies - k) &&
-                (is_whole || !there || (e >= 0 && e + Shape::chunk <= p.elements)))
-                wi_async_copy<wi_strip_chunk>(ring + at, there ? line + e : x, there);
-        }
-    }
-
-    __device__ void copy_edge(int row, In *ring) {
-        const int there = wi_convolve_pixel(p.m.border, row, p.m.height);
-        const In *const line = x + (size_t)(there < 0 ? 0 : there) * p.m.ldx;
-        flush();
-        if (is_general) {
-            copy_elements(line, there >= 0, ring);
-            return;
-        }
-        copy_chunks<false>(line, there >= 0, ring);
-        if (!is_inside && there >= 0)
-            copy_beyond(line, ring);
-    }
-
-    /* A row of the strip, on its way to the ring. */
-    __device__ void copy(int row, In *ring) {
-        if (is_inside && row >= 0 && row < p.m.height)
-            copy_chunks<true>(x + (size_t)row * p.m.ldx, true, ring);
-        else
-            copy_edge(row, ring);
-    }
-};
+#include "convolve/convolve_strip.cuh"
 
 /* A few elements that a lane reads from shared memory at once. */
 template <class Shape>
@@ -246,6 +79,21 @@ struct wi_strip_sums {
     }
 };
 
+/* Adds the products of one more term to the sums, which have moved on. */
+template <class Shape>
+__device__ inline void wi_strip_add_term(const float *weight, const wi_strip_window<Shape> &x,
+                                         wi_strip_sums<Shape> (&sum)[Shape::side],
+                                         wi_strip_sums<Shape> &done) {
+    constexpr int side = Shape::side;
+    wi_strip_sums<Shape> filtered = {};
+#pragma unroll
+    for (int i = 0; i < side; i++)
+        filtered.add(weight[i], x, i * Shape::channels);
+#pragma unroll
+    for (int j = side - 1; j >= 0; j--)
+        (j == side - 1 ? done : sum[j]).add(weight[side + j], filtered);
+}
+
 /* Adds a row's products to the sums of all rows that it belongs to; those of the first are complete
  * and are returned. */
 template <class Shape>
@@ -271,6 +119,10 @@ __device__ inline wi_strip_sums<Shape> wi_strip_add(const wi_strip_params<Shape>
                 moved.add(p.weight[j * side + i], x, i * Shape::channels);
         (j == side - 1 ? done : sum[j]) = moved;
     }
+    if constexpr (Shape::most_terms > 1)
+#pragma unroll 1
+        for (int t = 1; t < p.terms; t++)
+            wi_strip_add_term(p.weight + t * 2 * side, x, sum, done);
     return done;
 }
 
@@ -280,42 +132,38 @@ struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) wi_strip_out {
     T at[count];
 };
 
-template <int count>
-__device__ inline void wi_strip_write(const wi_convolve_images &m, float *to,
-                                      const float (&v)[count]) {
-    (void)m;
-    wi_strip_out<float, count> out;
-#pragma unroll
-    for (int k = 0; k < count; k++)
-        out.at[k] = v[k];
-    *(wi_strip_out<float, count> *)to = out;
-}
-template <int count>
-__device__ inline void wi_strip_write(const wi_convolve_images &m, uint8_t *to,
-                                      const float (&v)[count]) {
-    wi_strip_out<uint8_t, count> out;
-#pragma unroll
-    for (int k = 0; k < count; k++)
-        out.at[k] = (uint8_t)wi_convolve_whole(v[k], 255, m.truncates);
-    *(wi_strip_out<uint8_t, count> *)to = out;
-}
-
-/* A group of a lane's pixels, where they begin at element e of the output row `to`. */
-template <class Shape, class Out>
+/* A group of a lane's numbers, where they begin at element e of the output row `to`. */
+template <class Shape, class Out, class V>
 __device__ inline void wi_strip_put_group(const wi_strip_params<Shape> &p, Out *to, int e,
-                                          const float (&v)[Shape::across]) {
+                                          const V (&v)[Shape::across]) {
     if (p.aligned_y && e >= 0 && e + Shape::across <= p.out_elements) {
-        wi_strip_write(p.m, to + e, v);
+        wi_strip_out<Out, Shape::across> out;
+#pragma unroll
+        for (int k = 0; k < Shape::across; k++)
+            out.at[k] = (Out)v[k];
+        *(wi_strip_out<Out, Shape::across> *)(to + e) = out;
         return;
     }
 #pragma unroll
     for (int k = 0; k < Shape::across; k++)
-        if (e + k >= 0 && e + k < p.out_elements) {
-            if constexpr (sizeof(Out) == 1)
-                to[e + k] = (uint8_t)wi_convolve_whole(v[k], 255, p.m.truncates);
-            else
-                to[e + k] = v[k];
-        }
+        if (e + k >= 0 && e + k < p.out_elements)
+            to[e + k] = (Out)v[k];
+}
+
+/* The same as integers or f16, of 8 or 16 bits. */
+template <class Shape>
+__device__ inline void wi_strip_put_narrow(const wi_strip_params<Shape> &p, size_t at, int e,
+                                           const float (&v)[Shape::across]) {
+    unsigned bits[Shape::across];
+#pragma unroll
+    for (int k = 0; k < Shape::across; k++)
+        bits[k] = p.m.out == WEFT_F16
+                      ? wi_bit_cast<uint16_t>((__half)v[k])
+                      : wi_convolve_whole(v[k], p.m.out == WEFT_U8 ? 255 : 65535, p.m.truncates);
+    if (p.m.out == WEFT_U8)
+        wi_strip_put_group(p, (uint8_t *)p.m.y + at, e, bits);
+    else
+        wi_strip_put_group(p, (uint16_t *)p.m.y + at, e, bits);
 }
 
 /* A lane's pixels of the output row that begins at element `at`. */
@@ -326,10 +174,12 @@ __device__ inline void wi_strip_put(const wi_strip_params<Shape> &p, size_t at, 
         first + (int)threadIdx.x % wi_strip_lanes * Shape::across - p.shift * Shape::channels;
 #pragma unroll
     for (int g = 0; g < Shape::groups; g++) {
-        if (sizeof(typename Shape::In) == 4 || p.m.out == WEFT_F32)
+        if (p.m.out == WEFT_F32)
             wi_strip_put_group(p, (float *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
+        else if (p.m.out == WEFT_F64)
+            wi_strip_put_group(p, (double *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
         else
-            wi_strip_put_group(p, (uint8_t *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
+            wi_strip_put_narrow(p, at, e + g * Shape::group_width, sums.at[g]);
     }
 }
 
@@ -412,6 +262,22 @@ inline bool wi_strip_is_aligned(const void *p, size_t ld, size_t apart, size_t w
     return ((uintptr_t)p | ld * width | apart * width) % 16 == 0;
 }
 
+template <class Shape>
+void wi_strip_put_weights(const wi_convolve_args *args, wi_strip_params<Shape> *p) {
+    constexpr int side = Shape::side;
+    const double *const rows = args->terms ? args->term_rows : args->row;
+    const double *const columns = args->terms ? args->term_columns : args->column;
+    p->terms = args->terms ? (int)args->terms : 1;
+    for (int k = 0; k < Shape::weights; k++) {
+        const int term = k / (2 * side), at = k % (2 * side);
+        if (!Shape::is_fused)
+            p->weight[k] = (float)args->filter[k];
+        else if (term < p->terms)
+            p->weight[k] =
+                (float)(at < side ? rows[term * side + at] : columns[term * side + at - side]);
+    }
+}
+
 /* One filter for all. */
 template <class Shape>
 weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
@@ -425,10 +291,7 @@ weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
         wi_strip_is_aligned(args->x, args->ldx, args->apart_x, sizeof(typename Shape::In));
     p.aligned_y = p.shift == 0 &&
                   wi_strip_is_aligned(args->y, args->ldy, args->apart_y, weft_type_size(args->out));
-    for (int k = 0; k < Shape::weights; k++)
-        p.weight[k] = (float)(!Shape::is_fused ? args->filter[k]
-                              : k < side       ? args->row[k]
-                                               : args->column[k - side]);
+    wi_strip_put_weights(args, &p);
     weft_status status = wi_strip_divide(ctx, args, &p);
     const size_t blocks = p.strips * p.bands * args->images;
     if (status == WEFT_OK)
@@ -439,11 +302,11 @@ weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
 }
 
 /* By the kernel of the filter's side, which is one of these. */
-template <class In, int channels, bool is_fused, int... sides>
+template <class In, int channels, int most_terms, int... sides>
 weft_status wi_strip_choose(weft_context *ctx, const wi_convolve_args *args) {
     weft_status status = WEFT_EUNSUPPORTED;
     ((status = args->filter_width == (size_t)sides
-                   ? wi_strip_run<wi_strip_shape<In, sides, channels, is_fused>>(ctx, args)
+                   ? wi_strip_run<wi_strip_shape<In, sides, channels, most_terms>>(ctx, args)
                    : status),
      ...);
     return status;

@@ -15,7 +15,8 @@ enum {
  * or, if channels have different filters, one channel. */
 typedef struct wi_convolve_plan {
     const wi_convolve_args *args;
-    bool by_factors;
+    size_t terms;  /* of products of a column and a row that are added up; 0: all weights of the
+                      filter  are used */
     size_t step;   /* elements from a pixel to the next in a line: the channels, or 1 */
     size_t apart;  /* the same in x and y: the channels */
     size_t parts;  /* lines of a row of x or y: 1, or the channels */
@@ -23,16 +24,16 @@ typedef struct wi_convolve_plan {
     size_t block;  /* elements of a line that are computed at a time */
     size_t band;   /* rows of a piece of work */
     size_t blocks, bands;
-    size_t pitch; /* of lines in `room` */
-    size_t kept;  /* lines of x, or filtered rows, that are kept */
-    bool streams; /* outputs bypass the cache */
-    const void
-        *weights; /* rounded to f32 if sums are; all filters, or all rows, then all columns */
+    size_t pitch;        /* of lines in `room` */
+    size_t kept;         /* lines of x, or filtered rows of each term, that are kept */
+    bool streams;        /* outputs bypass the cache */
+    const void *weights; /* rounded to f32 if sums are; all filters, or the rows of all terms, then
+                            the columns */
 } wi_convolve_plan;
 
 /* Lines of `pitch` elements that a thread needs. */
 static inline size_t wi_convolve_lines(const wi_convolve_plan *plan) {
-    return plan->kept + 2 * WI_CONVOLVE_ROWS;
+    return plan->kept * (plan->terms ? plan->terms : 1) + 2 * WI_CONVOLVE_ROWS;
 }
 
 /* Does piece `piece` of parts * blocks * bands * images. `room` has wi_convolve_lines lines, of f32

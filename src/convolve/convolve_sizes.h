@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For which square filters the kernels of rows and fused exist: their loops are unrolled for each
- * side. A build for emu, which runs the same source slowly, has few of them. */
+/* For which square filters the kernels of rows, fused and low_rank_fused exist: their loops are
+ * unrolled for each side. A build for emu, which runs the same source slowly, has few of them. */
 #ifndef WI_CONVOLVE_SIZES_H
 #define WI_CONVOLVE_SIZES_H
 
@@ -11,6 +11,7 @@
 #    define WI_CONVOLVE_FUSED_F32 3, 9
 #    define WI_CONVOLVE_FUSED_U8 5
 #    define WI_CONVOLVE_FUSED_RGB 3
+#    define WI_CONVOLVE_TERMS_F32 9
 #else
 #    define WI_CONVOLVE_ROWS_F32 3, 5, 7, 9, 11, 13, 15, 17
 #    define WI_CONVOLVE_ROWS_U8 3, 5, 7, 9
@@ -18,6 +19,7 @@
 #    define WI_CONVOLVE_FUSED_F32 3, 5, 7, 9, 11, 13, 15, 17, 21, 25, 33
 #    define WI_CONVOLVE_FUSED_U8 3, 5, 7, 9, 13, 17
 #    define WI_CONVOLVE_FUSED_RGB 3, 5, 7, 9
+#    define WI_CONVOLVE_TERMS_F32 9, 13, 17, 25, 33
 #endif
 
 #endif

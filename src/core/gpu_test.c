@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "core/gpu.h"
 #include "testing.h"
 
@@ -19,11 +20,6 @@ enum {
 static void ok(weft_context *ctx, weft_status status) {
     if (status != WEFT_OK)
         fail_msg("%s: %s", weft_status_name(status), weft_message(ctx));
-}
-
-static void cuda_ok(cudaError_t error) {
-    if (error != cudaSuccess)
-        fail_msg("%s", cudaGetErrorString(error));
 }
 
 /* Is the device memory all zeros? It is then filled with ones. */
@@ -149,9 +145,9 @@ static void test_streams(weft_context *ctx) {
     cudaStream_t streams[3];
     float *x, *y;
     make_arrays(ctx, &x, &y);
-    cuda_ok(cudaSetDevice(ctx->device));
+    test_cuda_ok(cudaSetDevice(ctx->device));
     for (int k = 0; k < 3; k++)
-        cuda_ok(cudaStreamCreateWithFlags(&streams[k], cudaStreamNonBlocking));
+        test_cuda_ok(cudaStreamCreateWithFlags(&streams[k], cudaStreamNonBlocking));
     for (int k = 0; k < 30; k++) {
         ok(ctx, weft_set_stream(ctx, k % 4 == 3 ? NULL : streams[k % 4]));
         ok(ctx, weft_add(ctx, WEFT_F32, N, x, y, y));
@@ -164,7 +160,7 @@ static void test_streams(weft_context *ctx) {
     ok(ctx, weft_sync(ctx));
     ok(ctx, weft_set_stream(ctx, NULL));
     for (int k = 0; k < 3; k++)
-        cuda_ok(cudaStreamDestroy(streams[k]));
+        test_cuda_ok(cudaStreamDestroy(streams[k]));
 }
 
 /* What the caller queues on the legacy default stream, as cudaMemcpy and frameworks do, and what
@@ -176,20 +172,20 @@ static void test_default_stream(weft_context *ctx) {
     const size_t bytes = N * sizeof(float);
     const cudaStream_t legacy = NULL;
     float *x, *y, *sent, *back;
-    cuda_ok(cudaSetDevice(ctx->device));
-    cuda_ok(cudaMallocHost((void **)&sent, bytes));
-    cuda_ok(cudaMallocHost((void **)&back, bytes));
+    test_cuda_ok(cudaSetDevice(ctx->device));
+    test_cuda_ok(cudaMallocHost((void **)&sent, bytes));
+    test_cuda_ok(cudaMallocHost((void **)&back, bytes));
     make_arrays(ctx, &x, &y);
     ok(ctx, weft_sync(ctx));
     for (int k = 0; k < N; k++)
         sent[k] = 2 * (float)(k + 1);
     for (int round = 1; round <= 2; round++) {
-        cuda_ok(cudaMemcpyAsync(x, sent, bytes, cudaMemcpyHostToDevice, legacy));
+        test_cuda_ok(cudaMemcpyAsync(x, sent, bytes, cudaMemcpyHostToDevice, legacy));
         ok(ctx, weft_add(ctx, WEFT_F32, N, x, y, y));
-        cuda_ok(cudaMemcpyAsync(back, y, bytes, cudaMemcpyDeviceToHost, legacy));
-        cuda_ok(cudaMemsetAsync(y, 0, bytes, legacy));
+        test_cuda_ok(cudaMemcpyAsync(back, y, bytes, cudaMemcpyDeviceToHost, legacy));
+        test_cuda_ok(cudaMemsetAsync(y, 0, bytes, legacy));
         ok(ctx, weft_add(ctx, WEFT_F32, N, back, x, x)); /* x = 2 + 2 times 1, 2, 3, ... */
-        cuda_ok(cudaMemcpyAsync(sent, x, bytes, cudaMemcpyDeviceToHost, legacy));
+        test_cuda_ok(cudaMemcpyAsync(sent, x, bytes, cudaMemcpyDeviceToHost, legacy));
         ok(ctx, weft_copy(ctx, back, sent, bytes)); /* by this thread: no device memory */
         for (int k = 0; k < N; k++)
             if (!(back[k] == 4 * (float)round * (float)(k + 1)))
@@ -200,42 +196,8 @@ static void test_default_stream(weft_context *ctx) {
     ok(ctx, weft_free(ctx, x));
     ok(ctx, weft_free(ctx, y));
     ok(ctx, weft_sync(ctx));
-    cuda_ok(cudaFreeHost(sent));
-    cuda_ok(cudaFreeHost(back));
-}
-
-/* A graph of what is called between capture_begin and capture_end. */
-typedef struct capture {
-    cudaStream_t stream;
-    cudaGraph_t graph;
-    cudaGraphExec_t ready;
-} capture;
-
-static capture capture_begin(weft_context *ctx) {
-    capture c;
-    cuda_ok(cudaSetDevice(ctx->device));
-    cuda_ok(cudaStreamCreateWithFlags(&c.stream, cudaStreamNonBlocking));
-    ok(ctx, weft_sync(ctx));
-    cuda_ok(cudaStreamBeginCapture(c.stream, cudaStreamCaptureModeGlobal));
-    ok(ctx, weft_set_stream(ctx, c.stream)); /* in the middle of a capture */
-    return c;
-}
-
-static void capture_end(weft_context *ctx, capture *c) {
-    ok(ctx, weft_set_stream(ctx, NULL));
-    cuda_ok(cudaStreamEndCapture(c->stream, &c->graph));
-    cuda_ok(cudaGraphInstantiate(&c->ready, c->graph, 0));
-}
-
-static void capture_run(const capture *c) {
-    cuda_ok(cudaGraphLaunch(c->ready, c->stream));
-    cuda_ok(cudaStreamSynchronize(c->stream));
-}
-
-static void capture_drop(const capture *c) {
-    cuda_ok(cudaGraphExecDestroy(c->ready));
-    cuda_ok(cudaGraphDestroy(c->graph));
-    cuda_ok(cudaStreamDestroy(c->stream));
+    test_cuda_ok(cudaFreeHost(sent));
+    test_cuda_ok(cudaFreeHost(back));
 }
 
 /* The calls of the graph, the first of their shape, so that scratch grows during the capture. What
@@ -254,23 +216,23 @@ static void queue_captured(weft_context *ctx, float *x, float *y, float *sum) {
     ok(ctx, weft_scan(ctx, WEFT_INCLUSIVE, WEFT_MAX, WEFT_F32, N, y, y, NULL));
 }
 
-static void test_capture(weft_context *ctx) {
+static void test_graph(weft_context *ctx) {
     if (!ctx->gpu)
         return;
     float *x, *y, *sum, got = 0;
     make_arrays(ctx, &x, &y);
     ok(ctx, weft_alloc(ctx, (void **)&sum, sizeof *sum));
-    capture c = capture_begin(ctx);
+    test_capture c = test_capture_begin(ctx);
     queue_captured(ctx, x, y, sum);
-    capture_end(ctx, &c);
+    test_capture_end(ctx, &c);
     expect_multiple(ctx, y, 0); /* nothing has run yet */
     for (int k = 1; k <= 3; k++) {
-        capture_run(&c);
+        test_capture_run(&c);
         expect_multiple(ctx, y, (float)k); /* rising, so that the running maximum changes nothing */
         ok(ctx, weft_copy(ctx, &got, sum, sizeof got));
         assert_true(got == (float)(k * ((double)N * (N + 1) / 2)));
     }
-    capture_drop(&c);
+    test_capture_drop(&c);
     ok(ctx, weft_free(ctx, x));
     ok(ctx, weft_free(ctx, y));
     ok(ctx, weft_free(ctx, sum));
@@ -346,7 +308,7 @@ static void check_sorts(const results *r, const float *x, uint32_t runs) {
     assert_memory_equal(r->values, values, sizeof values);
 }
 
-static void test_capture_sorts(weft_context *ctx) {
+static void test_graph_sorts(weft_context *ctx) {
     if (!ctx->gpu)
         return;
     const uint64_t bounds[2] = {0, KEYS};
@@ -366,15 +328,15 @@ static void test_capture_sorts(weft_context *ctx) {
     ok(ctx, weft_copy(ctx, there, x, KEYS * sizeof *x));
     ok(ctx, weft_copy(ctx, offsets, bounds, sizeof bounds));
     ok(ctx, weft_copy(ctx, out, got, sizeof *got));
-    capture c = capture_begin(ctx);
+    test_capture c = test_capture_begin(ctx);
     queue_sorts(ctx, there, offsets, out);
-    capture_end(ctx, &c);
+    test_capture_end(ctx, &c);
     for (uint32_t k = 1; k <= 2; k++) {
-        capture_run(&c);
+        test_capture_run(&c);
         ok(ctx, weft_copy(ctx, got, out, sizeof *got));
         check_sorts(got, x, k);
     }
-    capture_drop(&c);
+    test_capture_drop(&c);
     ok(ctx, weft_free(ctx, there));
     ok(ctx, weft_free(ctx, offsets));
     ok(ctx, weft_free(ctx, out));
@@ -424,24 +386,24 @@ static void test_current_device(weft_context *ctx) {
     const int other = (ctx->device + 1) % count;
     int now = -1;
     float *x, *y;
-    cuda_ok(cudaSetDevice(other));
-    cuda_ok(cudaFree(NULL)); /* initialises it */
+    test_cuda_ok(cudaSetDevice(other));
+    test_cuda_ok(cudaFree(NULL)); /* initialises it */
     make_arrays(ctx, &x, &y);
     ok(ctx, weft_add(ctx, WEFT_F32, N, x, y, y));
     ok(ctx, weft_sync(ctx));
-    cuda_ok(cudaGetDevice(&now));
+    test_cuda_ok(cudaGetDevice(&now));
     assert_int_equal(now, other);
     expect_multiple(ctx, y, 1);
     ok(ctx, weft_free(ctx, x));
     ok(ctx, weft_free(ctx, y));
-    cuda_ok(cudaSetDevice(ctx->device));
+    test_cuda_ok(cudaSetDevice(ctx->device));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(test_scratch),        TEST_ON_EACH_PLACE(test_reserve),
         TEST_ON_EACH_PLACE(test_streams),        TEST_ON_EACH_PLACE(test_default_stream),
-        TEST_ON_EACH_PLACE(test_capture),        TEST_ON_EACH_PLACE(test_capture_sorts),
+        TEST_ON_EACH_PLACE(test_graph),          TEST_ON_EACH_PLACE(test_graph_sorts),
         TEST_ON_EACH_PLACE(test_errors),         TEST_ON_EACH_PLACE(test_two_contexts),
         TEST_ON_EACH_PLACE(test_current_device), TEST_ON_EACH_PLACE(test_fork),
     };

@@ -93,24 +93,6 @@ static weft_status describe(weft_context *ctx, const char *call, weft_op op, wef
 
 /* ---- the calls ---- */
 
-weft_status weft_exact_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
-                                       const void *x, size_t segments, weft_type offset_type,
-                                       const void *offsets, weft_type result_type, void *y) {
-    wi_group_request r = {.ladder = &wi_exact_segments_ladder,
-                          .pieces = &wi_exact_pieces,
-                          .args = {.call = "weft_exact_reduce_segments",
-                                   .n = n,
-                                   .segments = segments,
-                                   .x = x,
-                                   .starts = offsets,
-                                   .y = y},
-                          .op = op,
-                          .offset_type = offset_type};
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    return wi_group_by_segment(ctx, &r, describe(ctx, r.args.call, op, type, result_type, &r.args));
-}
-
 static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
 #ifdef WEFT_CUDA
     return wi_exact_segments_prepare(ctx, a);
@@ -122,6 +104,26 @@ static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
 
 static const wi_group_way exactly = {&wi_exact_segments_ladder, false, wi_exact_segments_bytes,
                                      prepare, &wi_exact_pieces};
+
+weft_status weft_exact_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
+                                       const void *x, size_t segments, weft_type offset_type,
+                                       const void *offsets, weft_type result_type, void *y) {
+    wi_group_request r = {.way = &exactly,
+                          .offset_type = offset_type,
+                          .columns = 1,
+                          .has_names = true,
+                          .column = {{.call = "weft_exact_reduce_segments",
+                                      .asked = op,
+                                      .n = n,
+                                      .segments = segments,
+                                      .x = x,
+                                      .starts = offsets,
+                                      .y = y}}};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return wi_group_by_segment(
+        ctx, &r, describe(ctx, r.column[0].call, op, type, result_type, &r.column[0]));
+}
 
 weft_status weft_exact_reduce_by_key(weft_context *ctx, size_t n, size_t width, const void *keys,
                                      void *keys_out, size_t columns,

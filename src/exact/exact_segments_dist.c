@@ -29,11 +29,11 @@ static void join(weft_context *ctx, const wi_group_args *column, const uint64_t 
     wi_exact_store(column->result_type, wi_exact_round(all, column->result_type, root), result);
 }
 
-static weft_status reduce_segments(weft_context *child, const wi_group_request *r, size_t n,
+static weft_status reduce_segments(weft_context *child, const wi_group_args *column, size_t n,
                                    const void *x, size_t segments, weft_type offset_type,
                                    const void *offsets, void *y) {
-    return weft_exact_reduce_segments(child, r->op, r->args.type, n, x, segments, offset_type,
-                                      offsets, r->args.result_type, y);
+    return weft_exact_reduce_segments(child, column->asked, column->type, n, x, segments,
+                                      offset_type, offsets, column->result_type, y);
 }
 
 const wi_group_pieces wi_exact_pieces = {WI_EXACT_WORDS, reduce_piece, join, reduce_segments};

@@ -6,23 +6,29 @@
 #include "comm/gpus.h"
 #include "cpu/team.h"
 
-/* Bytes read and written, each once. */
-static double bytes_of(const wi_expr_args *call) {
-    const wi_expr_program *const p = call->program;
-    size_t bytes = weft_type_size((weft_type)p->type);
+double wi_expr_bytes_read(const wi_expr_program *p) {
+    size_t bytes = 0;
     for (uint32_t k = 0; k < p->inputs; k++)
         bytes += weft_type_size((weft_type)p->from[k]);
-    return (double)call->n * (double)bytes;
+    return (double)bytes;
 }
 
-/* Cycles of one thread for all elements, if a code takes `simple` or `heavy` cycles for one; twice
- * as many if some value has 64 bits. */
-static double cycles_of(const wi_expr_args *call, double simple, double heavy) {
-    const wi_expr_program *const p = call->program;
+double wi_expr_cycles(const wi_expr_program *p, double simple, double heavy) {
     double cycles = 0;
     for (uint32_t k = 0; k < p->codes; k++)
         cycles += wi_expr_is_heavy((wi_expr_do)p->code[k].what) ? heavy : simple;
-    return (double)call->n * cycles * (p->wide ? 2 : 1);
+    return cycles * (p->wide ? 2 : 1);
+}
+
+/* Bytes read and written, each once. */
+static double bytes_of(const wi_expr_args *call) {
+    const wi_expr_program *const p = call->program;
+    return (double)call->n * (wi_expr_bytes_read(p) + (double)weft_type_size((weft_type)p->type));
+}
+
+/* Cycles of one thread for all elements. */
+static double cycles_of(const wi_expr_args *call, double simple, double heavy) {
+    return (double)call->n * wi_expr_cycles(call->program, simple, heavy);
 }
 
 static double serial_seconds(const weft_context *ctx, const void *args) {
@@ -73,6 +79,10 @@ static const wi_row rows[] = {
      .run = wi_expr_ranks},
 };
 
+const char *const wi_expr_input_names[WEFT_EXPR_MAX_INPUTS] = {
+    "inputs[0].x", "inputs[1].x", "inputs[2].x", "inputs[3].x",
+    "inputs[4].x", "inputs[5].x", "inputs[6].x"};
+
 const wi_ladder wi_expr_ladder = {"expr", rows, sizeof rows / sizeof rows[0]};
 
 /* z is the last array of the call. */
@@ -113,8 +123,7 @@ static weft_status run_share(weft_context *rank, void *user) {
                        wi_share_of(s->z, share, size), s->z_name, WEFT_OK);
 }
 
-/* A hash of what all ranks must pass alike. */
-static uint64_t alike_of(const wi_expr_program *p) {
+uint64_t wi_expr_alike(const wi_expr_program *p) {
     const uint64_t types = wi_alike_bytes(wi_alike(0, p->type), p->from, p->inputs);
     const uint64_t codes = wi_alike_bytes(types, p->code, p->codes * sizeof *p->code);
     return wi_alike_bytes(codes, p->constant, p->constants * sizeof *p->constant);
@@ -141,7 +150,7 @@ weft_status wi_expr_run(weft_context *ctx, const char *name, const wi_expr_progr
                            &(spread){name, names, z_name, program, n, inputs, z});
     if (wi_is_dist(ctx))
         return wi_dist_run(ctx, &wi_expr_ladder, name, (weft_type)program->type,
-                           status == WEFT_OK ? alike_of(program) : 0, status,
+                           status == WEFT_OK ? wi_expr_alike(program) : 0, status,
                            &(wi_dist_args){&call, &args});
     return status == WEFT_OK ? wi_expr_call_run(ctx, &call, &args) : status;
 }
@@ -160,11 +169,8 @@ static weft_status check_inputs(weft_context *ctx, const char *name, const weft_
     return WEFT_OK;
 }
 
-static weft_status check(weft_context *ctx, const char *name, const weft_expr_step *program,
-                         size_t steps, const weft_expr_input *inputs, size_t count,
-                         weft_type type) {
-    if (wi_check_type(ctx, name, type) != WEFT_OK)
-        return WEFT_EARG;
+weft_status wi_expr_check(weft_context *ctx, const char *name, const weft_expr_step *program,
+                          size_t steps, const weft_expr_input *inputs, size_t count) {
     if (!program)
         return wi_fail(ctx, WEFT_EARG, "%s: program is NULL; pass its steps", name);
     if (steps > WEFT_EXPR_MAX_STEPS)
@@ -176,14 +182,13 @@ static weft_status check(weft_context *ctx, const char *name, const weft_expr_st
 weft_status weft_expr(weft_context *ctx, const weft_expr_step *program, size_t steps, size_t n,
                       const weft_expr_input *inputs, size_t input_count, weft_type type, void *z) {
     static const char name[] = "weft_expr";
-    static const char *const names[WEFT_EXPR_MAX_INPUTS] = {
-        "inputs[0].x", "inputs[1].x", "inputs[2].x", "inputs[3].x",
-        "inputs[4].x", "inputs[5].x", "inputs[6].x"};
     wi_expr_program code;
     weft_status status = wi_check_context(ctx);
     if (status == WEFT_OK)
-        status = check(ctx, name, program, steps, inputs, input_count, type);
+        status = wi_check_type(ctx, name, type);
+    if (status == WEFT_OK)
+        status = wi_expr_check(ctx, name, program, steps, inputs, input_count);
     if (status == WEFT_OK)
         status = wi_expr_compile(ctx, name, program, steps, inputs, input_count, type, &code);
-    return wi_expr_run(ctx, name, &code, n, inputs, names, z, "z", status);
+    return wi_expr_run(ctx, name, &code, n, inputs, wi_expr_input_names, z, "z", status);
 }

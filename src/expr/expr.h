@@ -100,6 +100,13 @@ const char *wi_expr_name(weft_expr_op op);
 /* Takes many instructions: on a GPU such operations do not work in registers. */
 bool wi_expr_is_heavy(wi_expr_do what);
 
+/* What the inputs of a formula are called in messages. */
+extern const char *const wi_expr_input_names[WEFT_EXPR_MAX_INPUTS];
+
+/* Refuses a formula that is not there, is too long, or has inputs of no type. */
+weft_status wi_expr_check(weft_context *ctx, const char *call, const weft_expr_step *program,
+                          size_t steps, const weft_expr_input *inputs, size_t input_count);
+
 /* Checks a formula and translates it. Messages begin with `call`. */
 weft_status wi_expr_compile(weft_context *ctx, const char *call, const weft_expr_step *steps,
                             size_t count, const weft_expr_input *inputs, size_t input_count,
@@ -119,6 +126,17 @@ void wi_expr_emit(wi_expr_writer *w, wi_expr_do what, unsigned a, unsigned b);
 unsigned wi_expr_constant(wi_expr_writer *w, uint64_t bits, bool wide);
 /* Converts the accumulator, of a widened type. */
 void wi_expr_emit_conversion(wi_expr_writer *w, weft_type from, weft_type to, bool saturate);
+
+/* A hash of what all ranks must pass alike. */
+uint64_t wi_expr_alike(const wi_expr_program *program);
+
+/* For one element: the bytes of the inputs; and a thread's cycles, if a code takes `simple` or
+ * `heavy` of them, twice as many if some value has 64 bits. */
+double wi_expr_bytes_read(const wi_expr_program *program);
+double wi_expr_cycles(const wi_expr_program *program, double simple, double heavy);
+
+/* The bits of the value of element i, computed alone. */
+uint64_t wi_expr_value_at(const wi_expr_args *args, size_t i);
 
 /* A step that puts the element at p on the stack. */
 weft_expr_step wi_expr_constant_at(weft_type type, const void *p);

@@ -3,7 +3,7 @@
  * each of their allocations failed. */
 #include "arguments.h"
 #include "cases.h"
-#include "expr/expr.h"
+#include "expr/expr_reduce.h"
 
 static const weft_expr_step twice[] = {
     {.op = WEFT_X_INPUT, .argument = 0}, {.op = WEFT_X_INPUT, .argument = 0}, {.op = WEFT_X_ADD}};
@@ -12,6 +12,8 @@ static void without_context(void) {
     float x = 1, y = 2;
     const weft_expr_input in = {WEFT_F32, &x};
     assert_int_equal(weft_expr(NULL, twice, 3, 1, &in, 1, WEFT_F32, &y), WEFT_EARG);
+    assert_int_equal(weft_expr_reduce(NULL, WEFT_SUM, twice, 3, 1, &in, 1, WEFT_F32, &y),
+                     WEFT_EARG);
     assert_int_equal(weft_unary(NULL, WEFT_X_NEG, WEFT_F32, 1, &x, &y), WEFT_EARG);
     assert_int_equal(weft_binary(NULL, WEFT_X_ADD, WEFT_F32, 1, &x, &x, &y), WEFT_EARG);
     assert_int_equal(weft_binary_scalar(NULL, WEFT_X_ADD, WEFT_F32, 1, &x, &x, &y), WEFT_EARG);
@@ -64,6 +66,32 @@ static void wrong_values(weft_context *ctx) {
                  "weft_unary", "SQRT");
     test_refused(ctx, weft_binary(ctx, WEFT_X_AND, WEFT_F32, 4, r.x, r.y, r.z), WEFT_EUNSUPPORTED,
                  "weft_binary", "AND");
+    rig_close(&r);
+}
+
+/* weft_expr_reduce, whose type is that of the values. */
+static void wrong_reductions(weft_context *ctx) {
+    static const char name[] = "weft_expr_reduce";
+    rig r = rig_open(ctx);
+    const weft_expr_input in = {WEFT_I32, r.x}, none = {WEFT_I32, NULL}, f = {WEFT_F32, r.x};
+    const weft_op norms[] = {WEFT_NRM1, WEFT_NRM2, WEFT_NRMINF};
+    uint64_t sum;
+    REFUSED(name, "program", weft_expr_reduce(ctx, WEFT_SUM, NULL, 3, 4, &in, 1, WEFT_I32, &sum));
+    REFUSED(name, "inputs", weft_expr_reduce(ctx, WEFT_SUM, twice, 3, 4, NULL, 1, WEFT_I32, &sum));
+    REFUSED(name, "x", weft_expr_reduce(ctx, WEFT_SUM, twice, 3, 4, &none, 1, WEFT_I32, &sum));
+    REFUSED(name, "result", weft_expr_reduce(ctx, WEFT_SUM, twice, 3, 4, &in, 1, WEFT_I32, NULL));
+    REFUSED(name, "result", weft_expr_reduce(ctx, WEFT_SUM, twice, 3, 4, &in, 1, WEFT_I32, r.x));
+    REFUSED(name, "op", weft_expr_reduce(ctx, (weft_op)12, twice, 3, 4, &in, 1, WEFT_I32, &sum));
+    REFUSED(name, "type", weft_expr_reduce(ctx, WEFT_SUM, twice, 3, 4, &in, 1, bad_types[0], &sum));
+    REFUSED(name, "type", weft_expr_reduce(ctx, WEFT_SUM, twice, 3, 4, &in, 1, WEFT_I16, &sum));
+    REFUSED(name, "type", weft_expr_reduce(ctx, WEFT_SUM, twice, 3, 4, &in, 1, WEFT_F32, &sum));
+    REFUSED(name, "steps", weft_expr_reduce(ctx, WEFT_SUM, twice, 65, 4, &in, 1, WEFT_I32, &sum));
+    for (int k = 0; k < 3; k++)
+        test_refused(ctx, weft_expr_reduce(ctx, norms[k], twice, 3, 4, &f, 1, WEFT_F32, &sum),
+                     WEFT_EUNSUPPORTED, name, "op");
+    for (int op = WEFT_AND; op <= WEFT_XOR; op++)
+        test_refused(ctx, weft_expr_reduce(ctx, (weft_op)op, twice, 3, 4, &f, 1, WEFT_F32, &sum),
+                     WEFT_EUNSUPPORTED, name, "type");
     rig_close(&r);
 }
 
@@ -124,6 +152,9 @@ static void empty(weft_context *ctx) {
     const float one = 1;
     const weft_expr_input in = {WEFT_F32, NULL};
     assert_int_equal(weft_expr(ctx, twice, 3, 0, &in, 1, WEFT_F32, NULL), WEFT_OK);
+    float sum = 1;
+    assert_int_equal(weft_expr_reduce(ctx, WEFT_SUM, twice, 3, 0, &in, 1, WEFT_F32, &sum), WEFT_OK);
+    assert_true(sum == 0);
     assert_int_equal(weft_unary(ctx, WEFT_X_NEG, WEFT_F32, 0, NULL, NULL), WEFT_OK);
     assert_int_equal(weft_binary(ctx, WEFT_X_ADD, WEFT_F32, 0, NULL, NULL, NULL), WEFT_OK);
     assert_int_equal(weft_binary_scalar(ctx, WEFT_X_ADD, WEFT_F32, 0, NULL, &one, NULL), WEFT_OK);
@@ -140,6 +171,11 @@ static weft_status run_expr(weft_context *ctx, test_arrays *a) {
     return weft_expr(ctx, twice, 3, a->n, &in, 1, WEFT_F32, a->z);
 }
 
+static weft_status run_reduce(weft_context *ctx, test_arrays *a) {
+    const weft_expr_input in = {WEFT_F32, a->x};
+    return weft_expr_reduce(ctx, WEFT_SUM, twice, 3, a->n, &in, 1, WEFT_F32, a->z);
+}
+
 static weft_status run_binary(weft_context *ctx, test_arrays *a) {
     return weft_binary(ctx, WEFT_X_MUL, WEFT_F32, a->n, a->x, a->y, a->z);
 }
@@ -149,15 +185,14 @@ static weft_status run_difference(weft_context *ctx, test_arrays *a) {
 }
 
 static const test_refusal refusals[] = {
-    {"expr: null arguments", null_arguments},
-    {"expr: wrong values", wrong_values},
-    {"expr: overlaps", overlaps},
-    {"expr: wrong programs", wrong_programs},
-    {"expr: empty", empty},
+    {"expr: null arguments", null_arguments},     {"expr: wrong values", wrong_values},
+    {"expr: wrong reductions", wrong_reductions}, {"expr: overlaps", overlaps},
+    {"expr: wrong programs", wrong_programs},     {"expr: empty", empty},
 };
 
 static const test_call calls[] = {
     {"weft_expr", run_expr, &wi_expr_ladder, NULL},
+    {"weft_expr_reduce", run_reduce, &wi_expr_reduce_ladder, NULL},
     {"weft_binary", run_binary, &wi_expr_ladder, NULL},
     {"weft_adjacent_difference", run_difference, &wi_expr_ladder, NULL},
 };

@@ -435,7 +435,7 @@ static weft_status finish(translation *t, weft_type type) {
                        t->depth);
     if (t->stack[0].type != wi_expr_widened(type))
         return wi_fail(t->ctx, WEFT_EARG,
-                       "%s: program: it gives %s, and z is of %s; end with a conversion", t->call,
+                       "%s: program: it gives %s, and type is %s; end with a conversion", t->call,
                        weft_type_name(t->stack[0].type), weft_type_name(type));
     load(t, t->stack[0]);
     return t->writer.full

@@ -37,30 +37,44 @@ inline size_t wi_expr_lay_out(wi_expr_job *job, size_t lane_bytes, size_t count,
     return job->scratch + (p.heavy ? 2 * column : 0);
 }
 
+/* Threads of a block, and its shared memory. */
+struct wi_expr_shape {
+    unsigned threads;
+    size_t shared_bytes;
+};
+
+/* The job of a call whose tiles begin `shift` elements before the first, and the blocks for it. */
+template <class Lane, int groups, int run>
+void wi_expr_prepare(const wi_expr_args *args, size_t shift, wi_expr_job *job,
+                     wi_expr_shape *shape) {
+    constexpr size_t most_shared = 96 * 1024, count = groups * run;
+    job->program = *args->program;
+    job->n = args->n;
+    memcpy(job->x, args->x, sizeof job->x);
+    job->z = args->z;
+    job->shift = shift;
+    job->out_bytes = (uint8_t)weft_type_size((weft_type)args->program->type);
+    for (uint32_t k = 0; k < job->program.inputs; k++)
+        job->bytes[k] = (uint8_t)weft_type_size((weft_type)job->program.from[k]);
+    shape->threads = wi_expr_threads;
+    shape->shared_bytes = wi_expr_lay_out(job, sizeof(Lane), count, shape->threads);
+    while (shape->shared_bytes > most_shared) {
+        shape->threads /= 2;
+        shape->shared_bytes = wi_expr_lay_out(job, sizeof(Lane), count, shape->threads);
+    }
+    const size_t tile = count * shape->threads;
+    job->tiles = (job->n + job->shift + tile - 1) / tile;
+}
+
 template <class Lane, int groups, int run>
 weft_status wi_expr_start(weft_context *ctx, const wi_expr_args *args) {
-    constexpr size_t most_shared = 96 * 1024, count = groups * run;
     const size_t size = weft_type_size((weft_type)args->program->type);
-    unsigned threads = wi_expr_threads;
     wi_expr_job job;
-    job.program = *args->program;
-    job.n = args->n;
-    memcpy(job.x, args->x, sizeof job.x);
-    job.z = args->z;
-    job.shift = (uintptr_t)args->z % 16 / size;
-    job.out_bytes = (uint8_t)size;
-    for (uint32_t k = 0; k < job.program.inputs; k++)
-        job.bytes[k] = (uint8_t)weft_type_size((weft_type)job.program.from[k]);
-    size_t bytes = wi_expr_lay_out(&job, sizeof(Lane), count, threads);
-    while (bytes > most_shared) {
-        threads /= 2;
-        bytes = wi_expr_lay_out(&job, sizeof(Lane), count, threads);
-    }
-    const size_t tile = count * threads;
-    job.tiles = (job.n + job.shift + tile - 1) / tile;
+    wi_expr_shape shape;
+    wi_expr_prepare<Lane, groups, run>(args, (uintptr_t)args->z % 16 / size, &job, &shape);
     const size_t blocks = job.tiles < wi_expr_most_blocks ? job.tiles : wi_expr_most_blocks;
-    return WEFT_LAUNCH((wi_expr_kernel<Lane, groups, run>), ctx, (unsigned)blocks, threads, bytes,
-                       job);
+    return WEFT_LAUNCH((wi_expr_kernel<Lane, groups, run>), ctx, (unsigned)blocks, shape.threads,
+                       shape.shared_bytes, job);
 }
 
 #endif

@@ -110,15 +110,18 @@ static void step(machine *m, wi_expr_code code) {
     }
 }
 
+uint64_t wi_expr_value_at(const wi_expr_args *args, size_t i) {
+    const wi_expr_program *const p = args->program;
+    machine m = {.args = args, .i = i};
+    for (uint32_t k = 0; k < p->codes; k++)
+        step(&m, p->code[k]);
+    return m.acc;
+}
+
 weft_status wi_expr_serial(weft_context *ctx, const void *args) {
     const wi_expr_args *const call = args;
-    const wi_expr_program *const p = call->program;
-    machine m = {.args = call};
     (void)ctx;
-    for (m.i = 0; m.i < call->n; m.i++) {
-        for (uint32_t k = 0; k < p->codes; k++)
-            step(&m, p->code[k]);
-        put((weft_type)p->type, call->z, m.i, m.acc);
-    }
+    for (size_t i = 0; i < call->n; i++)
+        put((weft_type)call->program->type, call->z, i, wi_expr_value_at(call, i));
     return WEFT_OK;
 }

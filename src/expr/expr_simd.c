@@ -240,17 +240,25 @@ static block prepare(const wi_expr_program *p, unsigned char *room) {
     return b;
 }
 
+/* Computes up to a block of elements, from element i on; returns their values. */
+static const void *compute(block *b, const wi_expr_args *args, size_t i, size_t to) {
+    const wi_expr_program *const p = args->program;
+    const size_t most = wi_expr_block_n(p);
+    b->n = to - i < most ? to - i : most;
+    for (uint32_t k = 0; k < p->inputs; k++)
+        b->x[k] = (const char *)args->x[k] + i * weft_type_size((weft_type)p->from[k]);
+    for (uint32_t k = 0; k < p->codes; k++)
+        step(b, p->code[k]);
+    return b->acc;
+}
+
 static void run(const wi_expr_args *args, size_t from, size_t to, bool stream, void *room) {
     const wi_expr_program *const p = args->program;
-    const size_t size = weft_type_size((weft_type)p->type), most = wi_expr_block_n(p);
+    const size_t size = weft_type_size((weft_type)p->type);
     block b = prepare(p, room);
     for (size_t i = from; i < to; i += b.n) {
-        b.n = to - i < most ? to - i : most;
-        for (uint32_t k = 0; k < p->inputs; k++)
-            b.x[k] = (const char *)args->x[k] + i * weft_type_size((weft_type)p->from[k]);
-        for (uint32_t k = 0; k < p->codes; k++)
-            step(&b, p->code[k]);
-        const void *const z = narrowed((weft_type)p->type, b.n, b.acc, b.work[WRITTEN]);
+        const void *const values = compute(&b, args, i, to);
+        const void *const z = narrowed((weft_type)p->type, b.n, values, b.work[WRITTEN]);
         if (stream)
             wi_stream((char *)args->z + i * size, z, b.n * size);
         else
@@ -260,4 +268,13 @@ static void run(const wi_expr_args *args, size_t from, size_t to, bool stream, v
         wi_stream_done();
 }
 
-const wi_expr_simd WI_FOR_ISA(wi_expr_simd) = {.run = run};
+static void each(const wi_expr_args *args, size_t from, size_t to, void *room, wi_expr_taker take,
+                 void *user) {
+    block b = prepare(args->program, room);
+    for (size_t i = from; i < to; i += b.n) {
+        const void *const values = compute(&b, args, i, to);
+        take(user, i, b.n, values);
+    }
+}
+
+const wi_expr_simd WI_FOR_ISA(wi_expr_simd) = {.run = run, .each = each};

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr/expr_drawing.h"
 #include "expr/expr_oracle.h"
 #include "limits.h"
 
 enum {
     INPUTS = 3,
-    MOST = 40003,
-    MOST_STEPS = 24
+    MOST = 40003
 };
 
 typedef struct rig {
@@ -62,7 +62,7 @@ typedef struct expr_case {
     const wi_row *row;
     size_t n, inputs;
     weft_expr_input input[INPUTS];
-    weft_expr_step step[MOST_STEPS];
+    weft_expr_step step[DRAWING_MOST_STEPS];
     size_t steps;
     weft_type type;
     int alias; /* z is this input; -1: none */
@@ -148,106 +148,11 @@ static void run_case(rig *r, expr_case *c) {
 
 /* ---- formulas drawn at random ---- */
 
-typedef struct drawing {
-    rig *r;
-    expr_case *c;
-    weft_type stack[WEFT_EXPR_MAX_DEPTH];
-    int depth;
-} drawing;
-
-static size_t below(drawing *d, size_t bound) {
-    return test_below(&d->r->random, bound);
-}
-
-static void add(drawing *d, weft_expr_op op, int argument) {
-    d->c->step[d->c->steps++] = (weft_expr_step){.op = op, .argument = argument};
-}
-
-static void draw_leaf(drawing *d) {
-    if (below(d, 3) > 0) {
-        const size_t k = below(d, d->c->inputs);
-        add(d, WEFT_X_INPUT, (int)k);
-        d->stack[d->depth++] = wi_expr_widened(d->c->input[k].type);
-        return;
-    }
-    const weft_type type = (weft_type)below(d, WEFT_TYPE_COUNT);
-    add(d, WEFT_X_CONSTANT, (int)type);
-    weft_expr_step *const s = &d->c->step[d->c->steps - 1];
-    s->value.u = below(d, 2) ? test_bits(&d->r->random) : below(d, 70);
-    if (test_is_float(type))
-        s->value.f = test_unit(&d->r->random) * 300;
-    d->stack[d->depth++] = wi_expr_widened(type);
-}
-
-static void convert_to(drawing *d, weft_type type) {
-    add(d, below(d, 2) ? WEFT_X_SATURATE : WEFT_X_WRAP, (int)type);
-    d->stack[d->depth - 1] = wi_expr_widened(type);
-}
-
-static void draw_unary(drawing *d) {
-    static const weft_expr_op of_floats[] = {WEFT_X_NEG,   WEFT_X_ABS,  WEFT_X_SQRT,
-                                             WEFT_X_FLOOR, WEFT_X_CEIL, WEFT_X_ROUND};
-    static const weft_expr_op of_integers[] = {WEFT_X_NEG, WEFT_X_ABS, WEFT_X_NOT};
-    if (below(d, 2))
-        convert_to(d, (weft_type)below(d, WEFT_TYPE_COUNT));
-    else if (test_is_float(d->stack[d->depth - 1]))
-        add(d, of_floats[below(d, 6)], 0);
-    else
-        add(d, of_integers[below(d, 3)], 0);
-}
-
-static void draw_binary(drawing *d) {
-    const weft_type type = d->stack[d->depth - 2];
-    if (d->stack[d->depth - 1] != type)
-        convert_to(d, type);
-    const bool compares = below(d, 4) == 0;
-    const size_t arithmetic = test_is_float(type) ? 6 : 12; /* ADD ... MAX, or ADD ... SHR */
-    const size_t k =
-        compares ? (size_t)WEFT_X_EQ + below(d, 6) : (size_t)WEFT_X_ADD + below(d, arithmetic);
-    add(d, (weft_expr_op)k, 0);
-    d->stack[--d->depth - 1] = compares ? WEFT_U32 : type;
-}
-
-static void draw_select(drawing *d) {
-    const weft_type type = d->stack[d->depth - 2];
-    if (d->stack[d->depth - 1] != type)
-        convert_to(d, type);
-    add(d, WEFT_X_SELECT, 0);
-    d->depth -= 2;
-    d->stack[d->depth - 1] = type;
-}
-
-static void draw_step(drawing *d) {
-    const bool has_mask =
-        d->depth >= 3 && (d->stack[d->depth - 3] == WEFT_U32 || d->stack[d->depth - 3] == WEFT_I32);
-    const size_t which = below(d, 9);
-    if (has_mask && which < 3) {
-        draw_select(d);
-    } else if (d->depth >= 2 && which < 5) {
-        draw_binary(d);
-    } else if (d->depth >= 1 && which == 5 && d->depth < 5) {
-        add(d, WEFT_X_DUP, 0);
-        d->stack[d->depth] = d->stack[d->depth - 1];
-        d->depth++;
-    } else if (d->depth >= 1 && which == 6) {
-        draw_unary(d);
-    } else if (d->depth < 5) {
-        draw_leaf(d);
-    } else {
-        draw_binary(d);
-    }
-}
-
 static void draw_formula(rig *r, expr_case *c) {
-    drawing d = {.r = r, .c = c};
-    const size_t length = 1 + test_below(&r->random, 10);
-    draw_leaf(&d);
-    while (c->steps < length)
-        draw_step(&d);
-    while (d.depth > 1)
-        draw_binary(&d);
-    if (d.stack[0] != wi_expr_widened(c->type))
-        convert_to(&d, c->type);
+    drawing d = {.random = &r->random, .input = c->input, .inputs = c->inputs};
+    drawing_formula(&d, c->type);
+    c->steps = d.steps;
+    memcpy(c->step, d.step, sizeof c->step);
 }
 
 static bool run_random(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {

@@ -333,7 +333,8 @@ case WI_X_##name:                                                               
 #undef HEAVY_BINARY
     }
 
-    __device__ void step(const wi_expr_code code) {
+    /* Inlined: a call would put the worker, and with it the accumulator, into memory. */
+    __device__ __forceinline__ void step(const wi_expr_code code) {
         if (code.what == WI_X_SAVE) {
             save(slot(code.a - WI_X_AT_SLOT), acc);
             return;
@@ -404,11 +405,16 @@ case WI_X_##name:                                                               
         }
     }
 
-    __device__ void work(size_t tile) {
-        const int64_t first = (int64_t)(tile * count * blockDim.x) - (int64_t)job.shift;
+    /* Leaves the tile's values in `acc`; `first` is its first element. Inlined, too. */
+    __device__ __forceinline__ void compute(int64_t first) {
         bring_all(first);
         for (uint32_t k = 0; k < job.program.codes; k++)
             step(job.program.code[k]);
+    }
+
+    __device__ void work(size_t tile) {
+        const int64_t first = (int64_t)(tile * count * blockDim.x) - (int64_t)job.shift;
+        compute(first);
         narrow_floats();
         wi_expr_by_size<Lane>(job.out_bytes, [&](auto tag) {
             using T = typename decltype(tag)::type;

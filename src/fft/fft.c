@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "comm/dist.h"
+#include "comm/gpus.h"
 
 enum {
     X,
@@ -133,7 +134,8 @@ static void fill_strides(const weft_fft_description *d, int array, bool in_place
     for (unsigned k = d->rank; k > 0 && !are_given; k--) {
         const bool is_row = k == d->rank && is_real(d, array) && in_place;
         strides[k - 1] = step;
-        step *= is_row ? 2 * (d->n[k - 1] / 2 + 1) : wi_fft_length(d, array, k - 1);
+        const size_t length = wi_fft_length(d, array, k - 1); /* 0: a rank that has nothing */
+        step *= is_row ? 2 * (d->n[k - 1] / 2 + 1) : length > 0 ? length : 1;
     }
     if (*apart)
         return;
@@ -290,7 +292,7 @@ static weft_status describe(weft_context *ctx, const wi_fft_args *a, wi_call *ca
 
 weft_status wi_fft_describe(weft_context *ctx, wi_fft_args *args, bool in_place, wi_call *call) {
     const weft_status status = complete_strides(ctx, call->name, in_place, &args->d);
-    return status == WEFT_OK ? describe(ctx, args, call) : status;
+    return status == WEFT_OK && !wi_fft_only_asks(args) ? describe(ctx, args, call) : status;
 }
 
 void wi_fft_narrow(wi_fft_args *args) {
@@ -328,50 +330,68 @@ weft_status wi_fft_call_run(weft_context *ctx, const char *name, const wi_row *r
 weft_status weft_fft(weft_context *ctx, const weft_fft_description *d, const void *x, void *y) {
     wi_fft_args args = {.x = x, .y = y};
     wi_call call;
+    wi_call_begin(&call, "weft_fft", 0, 0);
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     if (wi_is_dist(ctx))
-        return wi_fft_over_ranks(ctx, d, x, y);
-    wi_call_begin(&call, "weft_fft", 0, 0);
+        return wi_fft_over_ranks(ctx, call.name, d, &args);
     weft_status status = complete(ctx, call.name, d, x == y && x, &args.d);
     if (status == WEFT_OK)
         status = describe(ctx, &args, &call);
     if (status != WEFT_OK || args.d.batch == 0)
         return status;
-    return wi_fft_wants_gpus(ctx, &args) ? wi_fft_over_gpus(ctx, &args)
+    return wi_fft_wants_gpus(ctx, &args) ? wi_fft_over_gpus(ctx, call.name, &args)
                                          : wi_call_run(ctx, &call, run, &(job){&args, NULL});
 }
 
-weft_status weft_fft_prepare(weft_context *ctx, const weft_fft_description *d) {
-    static const char call[] = "weft_fft_prepare";
-    wi_fft_args args = {.prepares = true};
-    weft_status status = complete(ctx, call, d, false, &args.d);
+/* Stand for arrays, in host memory, where a call is only prepared or counted. */
+static char standins[2][64];
+
+/* Prepares or counts. On several GPUs for both: that a call goes to all of them, as it does if they
+ * hold its arrays, and that it goes to the first. */
+static weft_status ask(weft_context *ctx, const char *call, const weft_fft_description *d,
+                       wi_fft_args *args) {
+    size_t bytes = 0;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    args->x = standins[X];
+    args->y = standins[Y];
+    if (wi_is_dist(ctx))
+        return wi_fft_over_ranks(ctx, call, d, args);
+    weft_status status = complete(ctx, call, d, false, &args->d);
+    if (status != WEFT_OK || args->d.batch == 0)
+        return status;
+    if (wi_fft_wants_gpus(ctx, args)) {
+        status = wi_fft_over_gpus(ctx, call, args);
+        if (wi_gpus_forced(ctx, &wi_fft_ladder))
+            return status; /* it goes to all, wherever its arrays lie */
+        bytes = args->asks_bytes ? *args->asks_bytes : 0;
+    }
+    const weft_type type = args->d.type;
+    wi_fft_narrow(args);
     if (status == WEFT_OK)
-        status = wi_check_local(ctx, call);
-    const weft_type type = args.d.type;
-    wi_fft_narrow(&args);
-    return status == WEFT_OK && args.d.batch > 0 ? wi_run(ctx, &wi_fft_ladder, call, type, &args)
-                                                 : status;
+        status = wi_run(ctx, &wi_fft_ladder, call, type, args);
+    if (args->asks_bytes && *args->asks_bytes < bytes)
+        *args->asks_bytes = bytes;
+    return status;
+}
+
+weft_status weft_fft_prepare(weft_context *ctx, const weft_fft_description *d) {
+    wi_fft_args args = {.prepares = true};
+    return ask(ctx, "weft_fft_prepare", d, &args);
 }
 
 weft_status weft_fft_bytes(weft_context *ctx, const weft_fft_description *d, size_t *x_bytes,
                            size_t *y_bytes, size_t *scratch_bytes) {
-    static const char call[] = "weft_fft_bytes";
     size_t scratch = 0;
     wi_fft_args args = {.asks_bytes = &scratch};
-    weft_status status = complete(ctx, call, d, false, &args.d);
-    if (status == WEFT_OK)
-        status = wi_check_local(ctx, call);
-    const weft_type type = args.d.type;
-    wi_fft_narrow(&args);
-    if (status == WEFT_OK && args.d.batch > 0)
-        status = wi_run(ctx, &wi_fft_ladder, call, type, &args);
+    const weft_status status = ask(ctx, "weft_fft_bytes", d, &args);
     if (status != WEFT_OK)
         return status;
     if (x_bytes)
-        *x_bytes = reals_of(&args.d, X) * weft_type_size(type);
+        *x_bytes = reals_of(&args.d, X) * weft_type_size(d->type);
     if (y_bytes)
-        *y_bytes = reals_of(&args.d, Y) * weft_type_size(type);
+        *y_bytes = reals_of(&args.d, Y) * weft_type_size(d->type);
     if (scratch_bytes)
         *scratch_bytes = scratch;
     return WEFT_OK;

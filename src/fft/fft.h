@@ -35,6 +35,10 @@ typedef struct wi_fft_args {
     size_t *asks_bytes; /* not NULL: only the scratch memory is counted */
 } wi_fft_args;
 
+static inline bool wi_fft_only_asks(const wi_fft_args *args) {
+    return args->prepares || args->asks_bytes;
+}
+
 extern const wi_ladder wi_fft_ladder;
 
 /* ---- calls (fft.c, fft_spread.c) ---- */
@@ -50,17 +54,20 @@ weft_status wi_fft_check(weft_context *ctx, const char *call, const weft_fft_des
  * ranks have. */
 size_t wi_fft_length(const weft_fft_description *d, int array, unsigned k);
 size_t wi_fft_divided(const weft_fft_description *d, int array);
-/* Fills in strides, and checks and describes the arrays. */
+/* Fills in strides, and checks and describes the arrays, if there are any yet. */
 weft_status wi_fft_describe(weft_context *ctx, wi_fft_args *args, bool in_place, wi_call *call);
 /* Of f16 arrays arithmetic is that of f32. */
 void wi_fft_narrow(wi_fft_args *args);
 /* Runs a row (NULL: the one that is chosen) on arrays in any memory, as part of another call. */
 weft_status wi_fft_call_run(weft_context *ctx, const char *name, const wi_row *row,
                             const wi_fft_args *args);
-weft_status wi_fft_over_ranks(weft_context *ctx, const weft_fft_description *given, const void *x,
-                              void *y);
+/* Over ranks: a call, or what is to be prepared or counted for it (both for x != y); completes
+ * args->d. */
+weft_status wi_fft_over_ranks(weft_context *ctx, const char *call,
+                              const weft_fft_description *given, wi_fft_args *args);
+/* Would it go to all GPUs? And there it goes. */
 bool wi_fft_wants_gpus(weft_context *ctx, const wi_fft_args *args);
-weft_status wi_fft_over_gpus(weft_context *ctx, const wi_fft_args *args);
+weft_status wi_fft_over_gpus(weft_context *ctx, const char *call, const wi_fft_args *args);
 
 /* Loops over lines: the first is the innermost. Steps are in numbers, real or complex as the arrays
  * are. */
@@ -131,7 +138,7 @@ typedef struct wi_fft_fold {
 /* What does the works of a rung. */
 typedef struct wi_fft_engine {
     bool any_length; /* lines of any length; else none with prime factors above 13 */
-    bool halves;     /* lines from and to f16 arrays; moves and folds always do */
+    bool halves;     /* lines from and to f16 arrays, chirps, too; moves and folds always do */
     /* Can it transform such lines in one go? */
     bool (*takes)(const weft_context *ctx, const wi_fft_lines *l);
     /* May a line be cut into lines of this length, which are then strided? */

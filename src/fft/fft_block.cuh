@@ -38,7 +38,7 @@ struct wi_fft_pass {
     wi_fft_circle circle;             /* of the line that these are part of */
     int turning;                      /* a loop; -1: results are not turned */
     bool lines_in, lines_out; /* are threads next to each other given lines next to each other? */
-    bool half_in, half_out;   /* x, y is f16, which some kernels know */
+    bool half_in, half_out;   /* x, y is f16 */
     T sign_in;                /* -1: conjugates are transformed */
     T scale_re, scale_im;     /* of results that are not turned */
 };
@@ -127,6 +127,21 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
 }
 #undef WI_FFT_BUTTERFLY
 
+/* The radices of lines of any length. */
+#define WI_FFT_EACH_RADIX(CASE)                                                                    \
+    CASE(2)                                                                                        \
+    CASE(3)                                                                                        \
+    CASE(4)                                                                                        \
+    CASE(5)                                                                                        \
+    CASE(6)                                                                                        \
+    CASE(7)                                                                                        \
+    CASE(8)                                                                                        \
+    CASE(9)                                                                                        \
+    CASE(10)                                                                                       \
+    CASE(11)                                                                                       \
+    CASE(13)                                                                                       \
+    CASE(16)
+
 /* How many lines a block has: a power of 2 that a kernel is told. */
 struct wi_fft_some_lines {
     unsigned by, bits;
@@ -142,10 +157,12 @@ struct wi_fft_nothing {
 
 /* Lines of a block in shared memory, with that gap; `Lines` is wi_fft_some_lines or wi_fft_fixed.
  * Numbers read or written in global memory that only pass through need not stay in a cache. With
- * `halves` the arrays may be f16. With `loads_ahead` a thread loads all its sets of a first stage
- * before it waits for any. */
+ * `halves_in` and `halves_out` x and y may be f16: as f32 is what is between, one kernel is for
+ * both, which differ in how a number is loaded and stored. With `loads_ahead` a thread loads all
+ * its sets of a first stage before it waits for any. */
 template <class T, class Lines, unsigned gap = wi_fft_gap<T>, bool passes_in = false,
-          bool passes_out = false, bool halves = false, bool loads_ahead = true>
+          bool passes_out = false, bool halves_in = false, bool halves_out = false,
+          bool loads_ahead = true>
 struct wi_fft_block {
     using number = wi_fft_number<T>;
     const wi_fft_pass<T> &p;
@@ -183,7 +200,7 @@ struct wi_fft_block {
         const number *const from = p.x + first;
         const size_t step = m * p.stride_in;
         number v[R];
-        if (halves && p.half_in) {
+        if (halves_in && p.half_in) {
 #pragma unroll
             for (int k = 0; k < R; k++)
                 v[k] = wi_fft_number_at<T>(p.x, true, first + k * step);
@@ -247,7 +264,7 @@ struct wi_fft_block {
         const size_t first = at.out + line * p.near_out + j * p.stride_out;
         number *const to = p.y + first;
         const size_t step = before * p.stride_out;
-        if (halves && p.half_out) { /* the last pass: nothing is turned */
+        if (halves_out && p.half_out) { /* the last pass: nothing is turned */
 #pragma unroll
             for (int k = 0; k < R; k++)
                 wi_fft_set_number<T>(p.y, true, first + k * step,

@@ -98,6 +98,11 @@ static void sizes(weft_context *ctx) {
     assert_int_equal(weft_fft_bytes(ctx, &d, &x, &y, &scratch), WEFT_OK);
     assert_int_equal(x, 4 * 6 * sizeof(float));
     assert_int_equal(y, 4 * 4 * 2 * sizeof(float));
+    d = (weft_fft_description){
+        .type = WEFT_F32, .kind = WEFT_FFT_COMPLEX_TO_REAL, .rank = 2, .n = {6, 8}, .batch = 1};
+    assert_int_equal(weft_fft_bytes(ctx, &d, &x, &y, &scratch), WEFT_OK);
+    assert_true(scratch >= x); /* x is left as it was */
+    d = good();
     d.batch = 0;
     assert_int_equal(weft_fft(ctx, &d, NULL, NULL), WEFT_OK);
     assert_int_equal(weft_fft_bytes(ctx, &d, &x, &y, &scratch), WEFT_OK);

@@ -22,6 +22,7 @@ struct chirper {
     using T = typename Shape::Type;
     using number = wi_fft_number<T>;
     using Block = wi_fft_block<T, typename Shape::Lines, Shape::gap>;
+    static constexpr bool is_narrow = sizeof(T) == 4; /* arrays may be f16 */
     const wi_fft_chirp_params<T> &c;
     const Block &block;
 
@@ -46,13 +47,13 @@ struct chirper {
     /* x c; numbers n to M - 1 are zeros. */
     template <int R>
     __device__ __forceinline__ void load(unsigned line, unsigned j, T *re, T *im) const {
-        const number *const from = c.p.x + block.at.in + line * c.p.near_in;
+        const size_t from = block.at.in + line * c.p.near_in;
 #pragma unroll
         for (int k = 0; k < R; k++) {
             const unsigned i = j + (unsigned)k * (Shape::n / R);
             number v = {0, 0};
             if (i < c.n && line < block.at.lines) {
-                v = from[i * c.p.stride_in];
+                v = wi_fft_number_at<T>(c.p.x, is_narrow && c.p.half_in, from + i * c.p.stride_in);
                 v.im *= c.p.sign_in;
                 v = wi_fft_product(v, c.chirp[i]);
             }
@@ -65,13 +66,14 @@ struct chirper {
     template <int R>
     __device__ __forceinline__ void store(unsigned line, unsigned j, const T *re,
                                           const T *im) const {
-        number *const to = c.p.y + block.at.out + line * c.p.near_out;
+        const size_t to = block.at.out + line * c.p.near_out;
 #pragma unroll
         for (int k = 0; k < R; k++) {
             const unsigned i = j + (unsigned)k * (Shape::n / R);
             if (i < c.n && line < block.at.lines) {
                 const number v = wi_fft_product(number{re[k], -im[k]}, c.chirp[i]);
-                to[i * c.p.stride_out] = {v.re * c.p.scale_re, v.im * c.p.scale_im};
+                wi_fft_set_number<T>(c.p.y, is_narrow && c.p.half_out, to + i * c.p.stride_out,
+                                     {v.re * c.p.scale_re, v.im * c.p.scale_im});
             }
         }
     }

@@ -39,10 +39,12 @@ struct team {
         lines1 * pitch1 > lines2 *pitch2 ? lines1 *pitch1 : lines2 *pitch2;
     static constexpr size_t bytes = (room + lines1 * First::last) * sizeof(wi_fft_number<T>);
 
-    template <unsigned lines>
-    using Block = wi_fft_block<T, wi_fft_fixed<(int)lines>, gap>;
-    using Block1 = Block<lines1>;
-    using Block2 = Block<lines2>;
+    /* The first factor reads what may be f16, and the second one writes it. */
+    template <unsigned lines, bool reads, bool writes>
+    using Block = wi_fft_block<T, wi_fft_fixed<(int)lines>, gap, false, false,
+                               reads && sizeof(T) == 4, writes && sizeof(T) == 4>;
+    using Block1 = Block<lines1, true, false>;
+    using Block2 = Block<lines2, false, true>;
 
     /* How many of `count` lines a block has, each but the last `most`. */
     static __device__ __forceinline__ unsigned share_of(unsigned count, unsigned most,
@@ -260,8 +262,7 @@ static bool team_takes(const weft_context *ctx, const wi_fft_lines *l) {
                          l->n <= (size_t)1 << (is_wide ? 17 : 18);
     if (wi_fft_block_takes(ctx, l))
         return true;
-    return (is_held || wi_fft_is_odd_power(l->n)) && !l->half_in && !l->half_out && !is_near &&
-           l->period == 0;
+    return (is_held || wi_fft_is_odd_power(l->n)) && !is_near && l->period == 0;
 }
 
 weft_status wi_fft_clusters(weft_context *ctx, const void *args) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs registers and cached: lines in blocks, by kernels made for a length or by one for any
- * length. */
+ * length; for long ones of any length see fft_whole.cu. */
 #include "fft/fft_cuda.h"
 
 #include "fft/fft_shape.cuh"
@@ -42,29 +42,16 @@ static __global__ void __launch_bounds__(most_threads)
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
     const unsigned pitch = wi_fft_pitch<T>(stages.n);
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T, wi_fft_some_lines, wi_fft_gap<T>, false, false, halves, false> block = {
-        p,        at,    numbers,    numbers + p.grid.lines * pitch,
-        stages.n, pitch, blockDim.x, {p.grid.lines, stages.line_bits}};
+    const wi_fft_block<T, wi_fft_some_lines, wi_fft_gap<T>, false, false, halves, halves, false>
+        block = {p,        at,    numbers,    numbers + p.grid.lines * pitch,
+                 stages.n, pitch, blockDim.x, {p.grid.lines, stages.line_bits}};
     block.fill_turns(stages.at[stages.count - 1].radix);
     if (stages.count == 1)
         __syncthreads();
 #pragma unroll 1
     for (unsigned k = 0; k < stages.count; k++) {
         const any_stage &s = stages.at[k];
-        switch (s.radix) {
-            STAGE(2)
-            STAGE(3)
-            STAGE(4)
-            STAGE(5)
-            STAGE(6)
-            STAGE(7)
-            STAGE(8)
-            STAGE(9)
-            STAGE(10)
-            STAGE(11)
-            STAGE(13)
-            STAGE(16)
-        }
+        switch (s.radix) { WI_FFT_EACH_RADIX(STAGE) }
     }
 }
 #undef STAGE
@@ -149,7 +136,10 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
         SHAPE(float, 19683, 736, 27, 27, 27);
     default:
-        return run_any<float, false>(ctx, l, queues);
+        if (l->n > WI_FFT_SHORT_LINE)
+            return wi_fft_whole_line(ctx, l, queues);
+        return l->half_in || l->half_out ? run_any<float, true>(ctx, l, queues)
+                                         : run_any<float, false>(ctx, l, queues);
     }
 }
 
@@ -164,13 +154,12 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(double, 4096, 256, 16, 16, 16);
         SHAPE(double, 8192, 512, 16, 8, 8, 8);
     default:
-        return run_any<double, false>(ctx, l, queues);
+        return l->n > WI_FFT_SHORT_LINE / 2 ? wi_fft_whole_line(ctx, l, queues)
+                                            : run_any<double, false>(ctx, l, queues);
     }
 }
 
 static weft_status run_lines(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    if (l->half_in || l->half_out)
-        return run_any<float, true>(ctx, l, queues);
     return l->type == WEFT_F64 ? run_f64(ctx, l, queues) : run_f32(ctx, l, queues);
 }
 
@@ -190,17 +179,23 @@ bool wi_fft_block_cuts(weft_type type, size_t n) {
     return n <= (size_t)((n & (n - 1)) == 0 ? 1024 : 512);
 }
 
+/* Has a block shared memory for a line? With gaps after 16 numbers of f32, or 8 of f64, or none. */
+static bool has_room(const weft_context *ctx, const wi_fft_lines *l, bool has_gaps) {
+    const size_t gap = l->type == WEFT_F64 ? wi_fft_gap<double> : wi_fft_gap<float>;
+    const size_t spare = 64; /* numbers: factors of the last stage */
+    const size_t numbers = l->n + (has_gaps ? l->n / gap : 0) + spare;
+    return numbers * wi_fft_number_bytes(l->type) <= ctx->gpu->shared_optin;
+}
+
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
-    const bool is_half = l->half_in || l->half_out; /* by the kernel for any length */
-    const bool is_power = (l->n & (l->n - 1)) == 0 && !is_half, is_wide = l->type == WEFT_F64;
+    const bool is_wide = l->type == WEFT_F64;
     const bool is_strided =
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
-    (void)ctx;
-    if (!is_strided && !is_wide && !is_half && wi_fft_is_odd_power(l->n))
-        return true;
     if (is_strided)
         return wi_fft_block_cuts(l->type, l->n);
-    return l->n <= (size_t)(is_power ? 16384 : 4096) >> is_wide;
+    if (!is_wide && wi_fft_is_odd_power(l->n))
+        return has_room(ctx, l, false);
+    return l->n <= (size_t)16384 >> is_wide && has_room(ctx, l, true);
 }
 
 /* ---- the rungs ---- */

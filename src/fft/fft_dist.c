@@ -6,9 +6,22 @@
 
 #include "weft/map.h"
 
+/* Counts the scratch memory of a part of the call, or makes its tables. */
+static weft_status ask_here(const wi_fft_spread *s, wi_fft_args *here) {
+    size_t bytes = 0;
+    if (here->asks_bytes)
+        here->asks_bytes = &bytes;
+    const weft_status status = wi_run_row(s->ctx->child, &wi_fft_ladder, s->row, here);
+    wi_fft_tally_take(s, bytes);
+    wi_fft_tally_give(s, bytes);
+    return wi_local(s->ctx, status);
+}
+
 weft_status wi_fft_run_here(const wi_fft_spread *s, const wi_fft_args *args) {
     wi_fft_args here = *args;
     here.d.layout = 0;
+    if (s->tally)
+        return ask_here(s, &here);
     return wi_local(s->ctx, wi_fft_call_run(s->ctx->child, s->ctx->comm->call, s->row, &here));
 }
 
@@ -23,12 +36,33 @@ static bool is_turned(const wi_fft_spread *s, unsigned flag) {
     return s->a->d.layout & flag;
 }
 
+weft_status wi_fft_numbers_take(const wi_fft_spread *s, size_t numbers, void **p) {
+    static char standin[64];
+    const size_t bytes = numbers * wi_fft_number_bytes(s->a->d.type);
+    *p = s->tally ? standin : NULL;
+    if (s->tally)
+        wi_fft_tally_take(s, bytes);
+    return s->tally || bytes == 0 ? WEFT_OK : wi_local(s->ctx, weft_alloc(s->ctx->child, p, bytes));
+}
+
+void wi_fft_numbers_give(const wi_fft_spread *s, size_t numbers, void *p) {
+    if (s->tally)
+        wi_fft_tally_give(s, numbers * wi_fft_number_bytes(s->a->d.type));
+    else
+        weft_free(s->ctx->child, p);
+}
+
+void *wi_fft_number_at(const wi_fft_spread *s, void *p, size_t at) {
+    return s->tally ? p : (char *)p + at * wi_fft_number_bytes(s->a->d.type);
+}
+
 static weft_status take_rows(const wi_fft_spread *s, size_t rows, size_t pitch, wi_fft_rows *x) {
-    const size_t width = wi_fft_number_bytes(s->a->d.type);
     *x = (wi_fft_rows){NULL, pitch, rows * pitch};
-    if (rows * pitch == 0)
-        return WEFT_OK;
-    return wi_local(s->ctx, weft_alloc(s->ctx->child, &x->p, s->a->d.batch * rows * pitch * width));
+    return wi_fft_numbers_take(s, s->a->d.batch * x->apart, &x->p);
+}
+
+static void give_rows(const wi_fft_spread *s, const wi_fft_rows *x) {
+    wi_fft_numbers_give(s, s->a->d.batch * x->apart, x->p);
 }
 
 /* Room for this rank's columns. One alone gets a neighbour of zeros. */
@@ -37,7 +71,7 @@ static weft_status take_columns(const wi_fft_spread *s, const size_t *columns, w
     const bool is_alone = own == 1 && s->columns > 1;
     const uint8_t zero = 0;
     weft_status status = take_rows(s, n, is_alone ? 2 : own, x);
-    if (status == WEFT_OK && is_alone)
+    if (status == WEFT_OK && is_alone && !s->tally)
         status = wi_local(s->ctx, weft_fill(s->ctx->child, WEFT_U8,
                                             batch * n * 2 * wi_fft_number_bytes(s->a->d.type),
                                             &zero, x->p));
@@ -153,7 +187,7 @@ static weft_status finish_rows(const wi_fft_spread *s, const wi_fft_rows *work,
     if (status == WEFT_OK && !is_direct)
         status = rows_after(s, &rows, late);
     if (!is_direct)
-        weft_free(s->ctx->child, rows.p);
+        give_rows(s, &rows);
     return status;
 }
 
@@ -169,7 +203,7 @@ static weft_status finish_columns(const wi_fft_spread *s, const wi_fft_args *arg
         status = wi_fft_columns_run(s, &work, 0, own_of(s, columns));
     if (status == WEFT_OK)
         status = copy_columns(s, &work, s->y_begin, true);
-    weft_free(s->ctx->child, work.p);
+    give_rows(s, &work);
     return status;
 }
 
@@ -185,7 +219,7 @@ static weft_status from_rows(const wi_fft_spread *s, size_t *columns) {
         status = wi_fft_rows_to_columns(s, &args, s->x_begin, columns, &work);
     if (status == WEFT_OK)
         status = finish_rows(s, &work, columns, true, true);
-    weft_free(s->ctx->child, work.p);
+    give_rows(s, &work);
     return status;
 }
 
@@ -207,7 +241,7 @@ static weft_status through_rows(const wi_fft_spread *s, const wi_fft_rows *work,
     set_dense(s, &rows, s->across, args.d.stride_x, &args.d.apart_x);
     if (status == WEFT_OK)
         status = finish_columns(s, &args, even, false, last);
-    weft_free(s->ctx->child, rows.p);
+    give_rows(s, &rows);
     return status;
 }
 
@@ -224,7 +258,7 @@ static weft_status from_columns(const wi_fft_spread *s, size_t *columns, size_t 
     if (status == WEFT_OK)
         status = is_turned(s, WEFT_FFT_TRANSPOSED_Y) ? through_rows(s, &work, columns, more)
                                                      : finish_rows(s, &work, columns, false, false);
-    weft_free(s->ctx->child, work.p);
+    give_rows(s, &work);
     return status;
 }
 

@@ -87,6 +87,11 @@ static size_t pieces_of(const turn *t) {
     return pieces < 1 ? 1 : pieces > MOST_PIECES ? MOST_PIECES : pieces;
 }
 
+/* Bytes of the blocks that are sent or received at a time. */
+static size_t near_bytes(const turn *t) {
+    return (t->pieces == 1 ? 1 : 2) * (most_numbers(t, true) + most_numbers(t, false)) * t->width;
+}
+
 static weft_status open_turn(turn *t) {
     weft_context *const ctx = t->s->ctx;
     void *counts = NULL;
@@ -95,10 +100,12 @@ static weft_status open_turn(turn *t) {
     t->behind = -1;
     weft_status status = wi_dist_take(ctx, 2 * ranks_of(t->s), sizeof(size_t), &counts);
     t->counts = counts;
+    if (t->s->tally)
+        wi_fft_tally_take(t->s, near_bytes(t));
     for (int i = 0; i < 2; i++) {
         t->sent[i] = t->got[i] = NULL;
-        if (i == 1 && t->pieces == 1)
-            break;
+        if ((i == 1 && t->pieces == 1) || t->s->tally)
+            continue;
         if (status == WEFT_OK)
             status = wi_dist_take_near(ctx, most_numbers(t, true), t->width, &t->sent[i]);
         if (status == WEFT_OK)
@@ -108,6 +115,8 @@ static weft_status open_turn(turn *t) {
 }
 
 static void close_turn(turn *t) {
+    if (t->s->tally)
+        wi_fft_tally_give(t->s, near_bytes(t));
     for (int i = 0; i < 2; i++) {
         wi_dist_give_near(t->s->ctx, t->sent[i]);
         wi_dist_give_near(t->s->ctx, t->got[i]);
@@ -148,6 +157,8 @@ static weft_status pack(const turn *t, size_t k, const wi_fft_rows *array) {
     const size_t first = piece_begin(t, t->columns, own, k);
     char *to = t->sent[k % 2];
     weft_status status = WEFT_OK;
+    if (t->s->tally)
+        return WEFT_OK;
     for (size_t r = 0; r < ranks_of(t->s) && status == WEFT_OK; r++) {
         size_t rows, columns;
         block_of(t, own, r, k, &rows, &columns);
@@ -188,6 +199,8 @@ static weft_status begin_piece(turn *t, size_t k) {
         t->counts[r] = 2 * numbers_of(t, own, r, k);
         t->counts[ranks + r] = 2 * numbers_of(t, r, own, k);
     }
+    if (t->s->tally)
+        return WEFT_OK;
     t->behind = (int)k;
     if (calls->begin_exchange)
         return calls->begin_exchange(t->s->ctx, t->sent[k % 2], t->counts, t->got[k % 2],
@@ -223,7 +236,8 @@ static weft_status transform_rows(const wi_fft_spread *s, const wi_fft_args *arg
     wi_fft_args part = *args;
     if (first == end)
         return WEFT_OK;
-    part.x = (const char *)args->x + first * args->d.stride_x[0] * width;
+    if (!s->tally)
+        part.x = (const char *)args->x + first * args->d.stride_x[0] * width;
     part.y = to->p;
     part.part = end - first;
     part.whole = s->a->d.n[0];
@@ -234,17 +248,15 @@ static weft_status transform_rows(const wi_fft_spread *s, const wi_fft_args *arg
     return wi_fft_run_here(s, &part);
 }
 
-/* Memory for the longest piece of this rank's rows. */
-static weft_status take_piece(const turn *t, void **p) {
+/* Numbers of the longest piece of this rank's rows. */
+static size_t longest_piece(const turn *t) {
     const size_t own = (size_t)rank_of(t->s);
     size_t most = 0;
-    *p = NULL;
     for (size_t k = 0; k < t->pieces; k++) {
         const size_t n = piece_begin(t, t->rows, own, k + 1) - piece_begin(t, t->rows, own, k);
         most = n > most ? n : most;
     }
-    const size_t bytes = t->s->a->d.batch * most * t->s->columns * t->width;
-    return bytes == 0 ? WEFT_OK : wi_local(t->s->ctx, weft_alloc(t->s->ctx->child, p, bytes));
+    return t->s->a->d.batch * most * t->s->columns;
 }
 
 weft_status wi_fft_rows_to_columns(const wi_fft_spread *s, const wi_fft_args *args,
@@ -255,7 +267,7 @@ weft_status wi_fft_rows_to_columns(const wi_fft_spread *s, const wi_fft_args *ar
     wi_fft_rows piece = {.pitch = s->columns};
     weft_status status = open_turn(&t);
     if (status == WEFT_OK) {
-        status = take_piece(&t, &piece.p);
+        status = wi_fft_numbers_take(s, longest_piece(&t), &piece.p);
         for (size_t k = 0; k <= t.pieces; k++) {
             const size_t first = piece_begin(&t, rows, own, k),
                          end = k < t.pieces ? piece_begin(&t, rows, own, k + 1) : first;
@@ -269,8 +281,8 @@ weft_status wi_fft_rows_to_columns(const wi_fft_spread *s, const wi_fft_args *ar
                 break;
             status = begin_piece(&t, k);
         }
+        wi_fft_numbers_give(s, longest_piece(&t), piece.p);
     }
-    weft_free(s->ctx->child, piece.p);
     close_turn(&t);
     return status;
 }
@@ -281,7 +293,7 @@ weft_status wi_fft_columns_run(const wi_fft_spread *s, const wi_fft_rows *work, 
                                size_t count) {
     const weft_fft_description *const d = &s->a->d;
     const size_t wide = count == 1 && s->columns > 1 ? 2 : count; /* see wi_fft_rows */
-    char *const at = (char *)work->p + first * wi_fft_number_bytes(d->type);
+    void *const at = wi_fft_number_at(s, work->p, first);
     const wi_fft_args args = {
         .d = {.type = d->type,
               .direction = d->kind == WEFT_FFT_COMPLEX_TO_REAL ? WEFT_FFT_INVERSE : d->direction,
@@ -297,7 +309,9 @@ weft_status wi_fft_columns_run(const wi_fft_spread *s, const wi_fft_rows *work, 
         .y = at,
         .dimensions = 1,
         .part = wide,
-        .whole = s->columns};
+        .whole = s->columns,
+        .prepares = s->a->prepares,
+        .asks_bytes = s->a->asks_bytes};
     return count == 0 || d->n[0] == 1 ? WEFT_OK : wi_fft_run_here(s, &args);
 }
 

@@ -260,8 +260,7 @@ static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l) {
 /* Lines that an engine does not take in one go. */
 static weft_status by_cutting(wi_fft_job *job, const wi_fft_lines *l) {
     size_t lines[2] = {1, 1};
-    const bool pairs = job->engine->pairs && !l->half_in && !l->half_out;
-    const size_t n1 = pairs ? job->engine->pairs(l->type, l->n, lines) : 0;
+    const size_t n1 = job->engine->pairs ? job->engine->pairs(l->type, l->n, lines) : 0;
     return n1 ? by_pairs(job, l, n1, lines) : by_groups(job, l);
 }
 
@@ -425,7 +424,7 @@ weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
     wi_fft_lines sorted = *l;
     if (l->n == 1)
         return copy(job, l);
-    if (is_half && (m || (!engine->halves && !is_chirp)))
+    if (is_half && !engine->halves && !is_chirp)
         return by_copies(job, l);
     wi_fft_loops_sort(&sorted.loops, &sorted.turning);
     if (is_chirp)

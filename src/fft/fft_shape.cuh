@@ -75,8 +75,11 @@ struct wi_fft_shape {
     static __device__ __forceinline__ void run_all(const wi_fft_pass<T> &p, const wi_fft_place &at,
                                                    number *shared, const number *twiddles,
                                                    const Work &meanwhile) {
-        const wi_fft_block<T, Lines, gap, passes_in, passes_out, false, !is_crowded> block = {
-            p, at, shared, shared + lines * pitch, n, pitch, threads, {}};
+        /* What does not pass through lies between two passes, in f32. */
+        constexpr bool halves_in = sizeof(T) == 4 && !passes_out;
+        constexpr bool halves_out = sizeof(T) == 4 && !passes_in;
+        const wi_fft_block<T, Lines, gap, passes_in, passes_out, halves_in, halves_out, !is_crowded>
+            block = {p, at, shared, shared + lines * pitch, n, pitch, threads, {}};
         /* of f64 it is a call, for which all registers would be saved */
         if constexpr (sizeof(T) == 8 || is_crowded) {
             block.fill_turns(last);

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "comm/gpus.h"
+#include "core/gpu.h"
 #include "fft/fft_dist.h"
-
-static const char name[] = "weft_fft";
 
 size_t wi_fft_even_begin(size_t n, size_t rank, size_t ranks) {
     return n / ranks * rank + n % ranks * rank / ranks;
@@ -25,8 +24,8 @@ static uint64_t alike_of(const weft_fft_description *d) {
 
 /* Where the parts of all ranks begin: words `at` of two for each rank; as equal as can be if all
  * are 0. */
-static weft_status begins_of(weft_context *ctx, const char *what, const uint64_t *parts, int at,
-                             size_t n, size_t *begin) {
+static weft_status begins_of(weft_context *ctx, const char *call, const char *what,
+                             const uint64_t *parts, int at, size_t n, size_t *begin) {
     const size_t ranks = (size_t)ctx->comm->size;
     size_t all = 0;
     begin[0] = 0;
@@ -35,7 +34,7 @@ static weft_status begins_of(weft_context *ctx, const char *what, const uint64_t
             return wi_fail(ctx, WEFT_EARG,
                            "%s: %s of all ranks add up to more than the %zu indices that there "
                            "are; pass what each rank has, or 0 on all for equal parts",
-                           name, what, n);
+                           call, what, n);
         begin[r + 1] = all += parts[2 * r + (size_t)at];
     }
     for (size_t r = 0; r <= ranks && all == 0; r++)
@@ -44,20 +43,21 @@ static weft_status begins_of(weft_context *ctx, const char *what, const uint64_t
         return wi_fail(ctx, WEFT_EARG,
                        "%s: %s of all ranks add up to %zu, and there are %zu indices; pass what "
                        "each rank has, or 0 on all for equal parts",
-                       name, what, all, n);
+                       call, what, all, n);
     return WEFT_OK;
 }
 
 /* All ranks learn what each has; d gets this rank's own parts. */
-static weft_status join(weft_context *ctx, weft_fft_description *d, size_t *begins) {
+static weft_status join(weft_context *ctx, const char *call, weft_fft_description *d,
+                        size_t *begins) {
     const int own = ctx->comm->rank;
     size_t *const x = begins, *const y = begins + ctx->comm->size + 1;
     const uint64_t parts[2] = {d->part_x, d->part_y}, *all = NULL;
     weft_status status = wi_all_words(ctx, parts, 2, &all);
     if (status == WEFT_OK)
-        status = begins_of(ctx, "part_x", all, 0, wi_fft_divided(d, 0), x);
+        status = begins_of(ctx, call, "part_x", all, 0, wi_fft_divided(d, 0), x);
     if (status == WEFT_OK)
-        status = begins_of(ctx, "part_y", all, 1, wi_fft_divided(d, 1), y);
+        status = begins_of(ctx, call, "part_y", all, 1, wi_fft_divided(d, 1), y);
     if (status != WEFT_OK)
         return status;
     d->part_x = x[own + 1] - x[own];
@@ -66,31 +66,42 @@ static weft_status join(weft_context *ctx, weft_fft_description *d, size_t *begi
     return WEFT_OK;
 }
 
-weft_status wi_fft_over_ranks(weft_context *ctx, const weft_fft_description *given, const void *x,
-                              void *y) {
-    wi_fft_args args = {.x = x, .y = y};
+/* Fills in what ranks must know of each other, and this rank's strides. */
+static weft_status join_and_describe(weft_context *ctx, wi_fft_args *args, wi_call *call,
+                                     size_t *begins) {
+    const weft_status status =
+        args->d.layout & WEFT_FFT_OWN ? WEFT_OK : join(ctx, call->name, &args->d, begins);
+    return status == WEFT_OK ? wi_fft_describe(ctx, args, args->x == args->y && args->x, call)
+                             : status;
+}
+
+weft_status wi_fft_over_ranks(weft_context *ctx, const char *call_name,
+                              const weft_fft_description *given, wi_fft_args *args) {
     wi_call call;
     void *begins = NULL;
     const size_t ranks = (size_t)ctx->comm->size;
-    wi_call_begin(&call, name, 0, 0);
+    wi_fft_tally tally = {0};
+    wi_call_begin(&call, call_name, 0, 0);
     call.distributed = true;
-    ctx->comm->call = name;
-    weft_status status = wi_fft_check(ctx, name, given, &args.d);
+    ctx->comm->call = call_name;
+    weft_status status = wi_fft_check(ctx, call_name, given, &args->d);
     if (status == WEFT_OK)
         status = wi_dist_take(ctx, 2 * (ranks + 1), sizeof(size_t), &begins);
-    const uint64_t alike = status == WEFT_OK ? alike_of(&args.d) : 0;
-    status = wi_agree(ctx, wi_alike_bytes(alike, name, sizeof name), status);
-    if (status == WEFT_OK && !(args.d.layout & WEFT_FFT_OWN))
-        status = join(ctx, &args.d, begins);
-    else if (status != WEFT_OK)
+    const uint64_t alike = status == WEFT_OK ? alike_of(&args->d) : 0;
+    status = wi_agree(ctx, wi_alike_bytes(alike, call_name, strlen(call_name)), status);
+    if (status != WEFT_OK)
         goto done;
-    if (status == WEFT_OK)
-        status = wi_fft_describe(ctx, &args, x == y && x, &call);
-    wi_fft_narrow(&args);
-    const weft_type type = args.half_x ? WEFT_F16 : args.d.type;
-    const wi_fft_spread spread = {
-        .ctx = ctx, .a = &args, .x_begin = begins, .y_begin = (size_t *)begins + ranks + 1};
-    status = wi_dist_run(ctx, &wi_fft_ladder, name, type, alike, status, &spread);
+    status = join_and_describe(ctx, args, &call, begins);
+    wi_fft_narrow(args);
+    const weft_type type = args->half_x ? WEFT_F16 : args->d.type;
+    const wi_fft_spread spread = {.ctx = ctx,
+                                  .a = args,
+                                  .x_begin = begins,
+                                  .y_begin = (size_t *)begins + ranks + 1,
+                                  .tally = wi_fft_only_asks(args) ? &tally : NULL};
+    status = wi_dist_run(ctx, &wi_fft_ladder, call_name, type, alike, status, &spread);
+    if (args->asks_bytes)
+        *args->asks_bytes = tally.most;
 done:
     wi_host_free(begins);
     return status;
@@ -100,8 +111,10 @@ done:
 
 /* A call, and how it is divided. */
 typedef struct spreading {
+    const char *call;
     const wi_fft_args *args;
     bool by_rows, by_batch;
+    size_t bytes[WI_MOST_GPUS]; /* of scratch memory, if it is asked for */
 } spreading;
 
 /* Elements from the first to the last of dimensions `from` on, of an array. */
@@ -130,7 +143,7 @@ static spreading spread_of(const wi_fft_args *a, int count) {
 }
 
 static weft_status run_share(weft_context *rank, void *user) {
-    const spreading *const s = user;
+    spreading *const s = user;
     const wi_fft_args *const a = s->args;
     const size_t wide[2] = {width_of(a, 0), width_of(a, 1)};
     weft_fft_description d = a->d;
@@ -148,8 +161,14 @@ static weft_status run_share(weft_context *rank, void *user) {
     d.part_x = d.layout ? 0 : x.n;
     d.part_y = d.layout ? 0 : y.n;
     d.batch = d.layout ? x.n : d.batch;
-    return wi_fft_over_ranks(rank, &d, wi_share_of(a->x, x, step[0]),
-                             wi_share_of(a->y, y, step[1]));
+    wi_fft_args own = {.x = a->x, .y = a->y, .prepares = a->prepares};
+    if (a->asks_bytes)
+        own.asks_bytes = &s->bytes[rank->comm->rank];
+    if (!wi_fft_only_asks(a)) {
+        own.x = wi_share_of(a->x, x, step[0]);
+        own.y = wi_share_of(a->y, y, step[1]);
+    }
+    return wi_fft_over_ranks(rank, s->call, &d, &own);
 }
 
 bool wi_fft_wants_gpus(weft_context *ctx, const wi_fft_args *args) {
@@ -161,7 +180,12 @@ bool wi_fft_wants_gpus(weft_context *ctx, const wi_fft_args *args) {
            wi_gpus_wanted(ctx, &wi_fft_ladder, args->x, n, width_of(args, 0));
 }
 
-weft_status wi_fft_over_gpus(weft_context *ctx, const wi_fft_args *args) {
+weft_status wi_fft_over_gpus(weft_context *ctx, const char *call, const wi_fft_args *args) {
     spreading s = spread_of(args, wi_gpus_count(ctx));
-    return wi_gpus_run(ctx, &wi_fft_ladder, name, run_share, &s);
+    s.call = call;
+    const weft_status status = wi_gpus_run(ctx, &wi_fft_ladder, call, run_share, &s);
+    for (int k = 0; k < WI_MOST_GPUS && args->asks_bytes; k++)
+        if (s.bytes[k] > *args->asks_bytes)
+            *args->asks_bytes = s.bytes[k];
+    return status;
 }

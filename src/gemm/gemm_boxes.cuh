@@ -8,13 +8,15 @@
  *   T, Out, Sum          the types
  *   tile_m, tile_n       of C's tile
  *   slots                of the ring
- *   adders, warps        of a block; the copier comes after the adders, the others do nothing
+ *   adders, warps        of a block; the copier comes after the adders, then the carrier, if C is
+ *                        carried; the others do nothing
  *   copier_registers, adder_registers   of a thread of each
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
  *   rate                 of flops, beside that of multiply-adds of Sum
  *   any_share            may tiles be cut anywhere? gemm_deal.cuh
  *   may_turn_c           may C be stored by rows?
  *   read_bytes           of C that a thread reads at once, to add to them
+ *   carries_c            does C come and go by shared memory? gemm_carried.cuh
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each
  *
@@ -28,6 +30,7 @@
 #include "cuda/boxes.cuh"
 #include "cuda/group.cuh"
 #include "cuda/warp.cuh"
+#include "gemm/gemm_carried.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_deal.cuh"
 #include "gemm/gemm_triangle.cuh"
@@ -83,15 +86,17 @@ struct wi_gemm_boxed_block {
     using B = wi_gemm_panel<T, Shape::tile_n, b_by_k>;
     using Adder = typename Shape::template Adder<A, B>;
     using Triangle = wi_gemm_triangle<Shape>;
+    using Carried = wi_gemm_carried<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
     static constexpr int threads = 32 * Shape::warps;
     static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
 
     struct barriers {
         wi_barrier full[slots], empty[slots];
+        typename Carried::barriers of_c;
     };
     static constexpr size_t shared_bytes =
-        wi_box_align + (size_t)slots * slot_bytes + sizeof(barriers);
+        wi_box_align + (size_t)slots * slot_bytes + sizeof(barriers) + Carried::bytes;
 
     const Params &g;
     const wi_gemm_deal<Sum> &deal;
@@ -111,6 +116,7 @@ struct wi_gemm_boxed_block {
                 wi_barrier_init(&b.full[s], 1);
                 wi_barrier_init(&b.empty[s], Shape::adders);
             }
+            carried().begin();
             wi_barrier_publish();
         }
         __syncthreads();
@@ -205,6 +211,34 @@ struct wi_gemm_boxed_block {
         fetch_tile(item, g.c);
     }
 
+    /* May all of the tile be stored by whole runs? */
+    template <class To>
+    __device__ bool is_plain(const wi_gemm_item &item, const To *c) const {
+        const To *const tile = c + item.row + item.column * g.ldc;
+        return !has_turned_c() && (uintptr_t)tile % (sizeof(To) * Adder::run) == 0 &&
+               g.ldc % Adder::run == 0 && item.row + Shape::tile_m <= g.m &&
+               item.column + Shape::tile_n <= g.n &&
+               Triangle::has_all_of(item.row, item.column, deal.wanted);
+    }
+    __device__ bool is_carried(const wi_gemm_item &item) const {
+        return Shape::carries_c && item.whole && is_plain(item, g.c);
+    }
+    __device__ Carried carried() const {
+        return {(char *)(&b + 1), b.of_c};
+    }
+    /* The carrier's work, by its warp. */
+    __device__ void carry() const {
+        uint32_t parity = 0;
+        each_item([&](const wi_gemm_item &item) {
+            Out *const tile = g.c + item.row + item.column * g.ldc;
+            if (!is_carried(item))
+                return;
+            carried().load(tile, g.ldc, g.beta != (Sum)0);
+            carried().store(tile, g.ldc, parity);
+            parity ^= 1;
+        });
+    }
+
     /* For an adder: waits until the slot is full; returns A, behind which is B. */
     __device__ const char *wait(const turn &t) const {
         wi_barrier_wait(&b.full[t.slot], t.parity);
@@ -267,11 +301,11 @@ struct wi_gemm_boxed_block {
         return true;
     }
 
-    /* Stores all sums of an adder. Of C, what is to be added is read several runs at a time, before
-     * any is written: for all the compiler knows, what one writes is what the next reads. With more
-     * at a time registers run out. */
-    template <class To>
-    __device__ void store_all(const Adder &sums, To *tile, size_t ldc, Sum alpha, Sum beta) const {
+    /* Stores all sums of an adder at place(row, column). What they are added to is read several
+     * runs at a time, before any is written: for all the compiler knows, what one writes is what
+     * the next reads. With more at a time registers run out. */
+    template <class To, class Place>
+    __device__ void store_at(const Adder &sums, Sum alpha, Sum beta, const Place &place) const {
         using run = wi_gemm_run<To, Adder::run>;
         using sum_run = wi_gemm_run<Sum, Adder::run>;
         constexpr int runs = Adder::count / Adder::run,
@@ -282,17 +316,29 @@ struct wi_gemm_boxed_block {
             int q = 0;
             sums.each([&](int i, int j, const sum_run &) {
                 if (q >= first && q < first + at_once && beta != (Sum)0)
-                    old[q - first] = *(const run *)(tile + (size_t)i + (size_t)j * ldc);
+                    old[q - first] = *(const run *)place(i, j);
                 q++;
             });
             q = 0;
             sums.each([&](int i, int j, const sum_run &x) {
                 if (q >= first && q < first + at_once)
-                    *(run *)(tile + (size_t)i + (size_t)j * ldc) =
-                        wi_gemm_updated(old[q - first], alpha, x, beta);
+                    *(run *)place(i, j) = wi_gemm_updated(old[q - first], alpha, x, beta);
                 q++;
             });
         }
+    }
+    template <class To>
+    __device__ void store_all(const Adder &sums, To *tile, size_t ldc, Sum alpha, Sum beta) const {
+        store_at<To>(sums, alpha, beta,
+                     [&](int i, int j) { return tile + (size_t)i + (size_t)j * ldc; });
+    }
+    /* In the carried tile, whose turns are counted by `parity`. */
+    __device__ void store_carried(const Adder &sums, uint32_t &parity) const {
+        const Carried tile = carried();
+        tile.take(parity);
+        parity ^= 1;
+        store_at<Out>(sums, g.alpha, g.beta, [&](int i, int j) { return tile.at(i, j); });
+        tile.give_back();
     }
 
     /* Stores an adder's sums in C: elements c and on. */
@@ -307,8 +353,7 @@ struct wi_gemm_boxed_block {
         using run = wi_gemm_run<To, Adder::run>;
         const bool aligned =
             down == 1 && (uintptr_t)tile % sizeof(run) == 0 && across % Adder::run == 0;
-        if (aligned && rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n &&
-            Triangle::has_all_of(item.row, item.column, deal.wanted))
+        if (is_plain(item, c))
             store_all(sums, tile, across, alpha, beta);
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
@@ -323,6 +368,7 @@ struct wi_gemm_boxed_block {
 
     __device__ void add(int adder) const {
         turn t = {0, 0};
+        uint32_t parity = 0;
         each_item([&](const wi_gemm_item &item) {
             Adder sums(adder);
             const size_t steps = wi_gemm_pieces(item.end - item.first, depth);
@@ -333,6 +379,11 @@ struct wi_gemm_boxed_block {
             }
             if (!item.whole && !join(item, adder, sums.sum))
                 return;
+            if constexpr (Shape::carries_c)
+                if (is_carried(item)) {
+                    store_carried(sums, parity);
+                    return;
+                }
             if constexpr (sizeof(Out) == 2)
                 if (g.c_f32) {
                     store(item, sums, g.c_f32);
@@ -357,6 +408,9 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
         wi_keep_registers<Shape::copier_registers>();
         if (warp == Shape::adders)
             block.copy(&from_a, &from_b);
+        if constexpr (Shape::carries_c)
+            if (warp == Shape::adders + 1)
+                block.carry();
     } else {
         wi_take_registers<Shape::adder_registers>();
         block.add(warp);
@@ -371,7 +425,7 @@ struct wi_gemm_boxed_shape {
     using Sum = Sum_;
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1;
-    static constexpr bool any_share = false, may_turn_c = false;
+    static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };

@@ -124,13 +124,13 @@ struct wi_gemm_doubles {
 
 /* Rates are in percent of multiply-adds without tensor cores. */
 template <int tile_m, int tile_n, int warps_m_, int warps_n_, int slots, int percent,
-          bool may_turn_c_>
+          bool may_turn_c_, bool carries_c_ = false>
 struct wi_gemm_doubles_shape
     : wi_gemm_boxed_shape<double, double, double, tile_m, tile_n, slots, 8> {
     static constexpr int warps_m = warps_m_, warps_n = warps_n_;
     static constexpr double rate = percent / 100.0;
-    static constexpr bool any_share = true, may_turn_c = may_turn_c_;
-    static constexpr int read_bytes = 128;
+    static constexpr bool any_share = true, may_turn_c = may_turn_c_, carries_c = carries_c_;
+    static constexpr int read_bytes = carries_c ? 64 : 128;
     template <class A, class B>
     using Adder = wi_gemm_doubles<wi_gemm_doubles_shape, A, B>;
 };

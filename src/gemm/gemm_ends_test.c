@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices whose lines begin at multiples of 16 bytes, are not whole chunks of 16 bytes, and end
  * where their memory ends: who copies by chunks must not read beyond. Every row of the ladders of
- * gemm, syrk and gemm_batch, in all layouts; place emu and compute-sanitizer see such a read. */
+ * gemm, syrk and gemm_batch, in all layouts; place emu and compute-sanitizer see such a read. And
+ * products with whole tiles of C, which the copy engine takes where they belong. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/machine.h"
 #include "gemm/gemm_batch.h"
 #include "gemm/gemm_cases.h"
 #include "gemm/syrk.h"
@@ -35,8 +37,8 @@ static weft_status run_gemm(weft_context *ctx, const call *c, void *const at[]) 
 
 static weft_status run_syrk(weft_context *ctx, const call *c, void *const at[]) {
     const product *const p = &c->p;
-    return weft_syrk(ctx, p->how & ~(unsigned)WEFT_TRANSPOSE_B, p->types.type, p->n, p->k, 1, at[A],
-                     p->ld[A], 1, at[C], p->ld[C]);
+    return weft_syrk(ctx, p->how & ~(unsigned)WEFT_TRANSPOSE_B, p->types.type, p->n, p->k, p->alpha,
+                     at[A], p->ld[A], p->beta, at[C], p->ld[C]);
 }
 
 static weft_status run_batch(weft_context *ctx, const call *c, void *const at[]) {
@@ -120,6 +122,39 @@ static void each_row(weft_context *ctx, const operation *op) {
     weft_close(cpu);
 }
 
+/* Several large tiles for each block of `ring` that stays, of f64: whole ones alone, or with others
+ * between them; added to what was there, or not. */
+static void tiles_of(weft_context *ctx, weft_context *cpu, const operation *op) {
+    const size_t tile_m = 96, tile_n = 128;
+    size_t side = 1;
+    while (side * side <= 2 * (size_t)wi_machine_of(ctx)->units)
+        side++;
+    for (unsigned how = 0; how < STORED; how++) {
+        call c = {.op = op,
+                  .p = {.row = test_row_named(op->ladder, "ring"),
+                        .types = pairs[0],
+                        .how = how,
+                        .m = tile_m * side + (how % 3 ? 10 : 0),
+                        .n = tile_n * side + (how % 3 ? 6 : 0),
+                        .k = 70,
+                        .alpha = -1,
+                        .beta = how % 2}};
+        for (int k = 0; k < ARRAYS; k++) {
+            size_t lines, length;
+            stored_as(&c.p, k, &lines, &length);
+            c.p.ld[k] = length + length % 2 + 2 * how;
+        }
+        run_case(ctx, cpu, &c);
+    }
+}
+static void tiles(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    tiles_of(ctx, cpu, &(operation){&wi_gemm_ladder, 1, run_gemm});
+    weft_close(cpu);
+}
+
 static void gemm(weft_context *ctx) {
     each_row(ctx, &(operation){&wi_gemm_ladder, 1, run_gemm});
 }
@@ -132,6 +167,6 @@ static void gemm_batch(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(gemm), TEST_ON_EACH_PLACE(syrk),
-                                       TEST_ON_EACH_PLACE(gemm_batch)};
+                                       TEST_ON_EACH_PLACE(gemm_batch), TEST_ON_EACH_PLACE(tiles)};
     return cmocka_run_group_tests_name("gemm_ends", tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f64 by a ring of boxes. The long and thin tiles are for a thin C; the square ones for a small C.
- */
+ * Large tiles of C have room beside a short ring. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_doubles.cuh"
 
-using large = wi_gemm_doubles_shape<96, 128, 2, 4, 7, 180, false>;
+using large = wi_gemm_doubles_shape<96, 128, 2, 4, 4, 180, false, true>;
 using small = wi_gemm_doubles_shape<64, 128, 2, 4, 8, 158, true>;
 using square = wi_gemm_doubles_shape<64, 64, 2, 4, 12, 130, false>;
 using thin32 = wi_gemm_doubles_shape<128, 32, 4, 2, 10, 110, true>;

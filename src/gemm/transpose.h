@@ -2,6 +2,7 @@
 #ifndef WI_TRANSPOSE_H
 #define WI_TRANSPOSE_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/gemm.h"
 
@@ -25,6 +26,20 @@ extern const wi_ladder wi_transpose_ladder;
 
 /* Does so by the fastest rung, between wi_gpu_enter and wi_gpu_leave. */
 weft_status wi_transpose_part(weft_context *ctx, const wi_transpose_args *args);
+
+/* A call over ranks: each has some lines of A, of args.rows elements, and gets some of B: `share`,
+ * or an even part. Of args, b's lines have a length that the ranks have yet to learn. */
+typedef struct wi_transpose_request {
+    wi_transpose_args args;
+    unsigned columns; /* WI_COLUMNS, or 0: what lines are called */
+    bool has_share;
+    size_t share;
+} wi_transpose_request;
+weft_status wi_transpose_ranks(weft_context *ctx, const void *request);
+
+/* A matrix of elements without a type: `lines` of them, `length` elements each. */
+wi_array wi_transpose_matrix(const char *which, const void *p, size_t lines, size_t length,
+                             const char *ld_name, size_t ld, size_t width, unsigned use);
 
 /* The rungs. */
 weft_status wi_transpose_serial(weft_context *ctx, const void *args);

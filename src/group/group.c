@@ -148,102 +148,136 @@ weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, 
                              : status;
 }
 
-/* ---- the call ---- */
+/* ---- the calls ---- */
 
-enum {
-    X,
-    Y,
-    OFFSETS
-};
-
-/* A checked call, and the ladder that makes its results. */
-typedef struct by_segment {
-    const wi_ladder *ladder;
-    const wi_group_args *args;
-} by_segment;
-
+/* The arrays of the description: x and y of each column, then the offsets. */
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    const by_segment *const b = user;
-    wi_group_args args = *b->args;
-    args.x = part->p[X];
-    args.y = part->p[Y];
-    args.starts = part->p[OFFSETS];
-    return wi_run(ctx, b->ladder, call->name, args.type, &args);
+    wi_group_request r = *(const wi_group_request *)user;
+    void *room = NULL;
+    weft_status status = WEFT_OK;
+    for (size_t c = 0; c < r.columns; c++) {
+        r.column[c].x = part->p[2 * c];
+        r.column[c].y = part->p[2 * c + 1];
+        r.column[c].starts = part->p[2 * r.columns];
+    }
+    if (r.columns > 1)
+        status = wi_group_take_room(ctx, r.way, r.columns, r.column, &room);
+    for (size_t c = 0; c < r.columns && status == WEFT_OK; c++) {
+        wi_group_args *const a = &r.column[c];
+        a->room = room;
+        status = wi_run(ctx, r.way->ladder, call->name, a->type, a);
+    }
+    const weft_status given = wi_group_give(ctx, room);
+    return status == WEFT_OK ? given : status;
 }
 
 /* Describes a call, and checks its arrays. */
-static weft_status describe(weft_context *ctx, wi_call *call, wi_group_args *a,
-                            weft_type offset_type) {
-    a->start_bytes = weft_type_size(offset_type);
-    wi_call_add(call, wi_elements("x", a->x, a->n, a->type, WI_IN));
-    wi_call_add(call, wi_elements("y", a->y, a->segments, a->result_type, WI_OUT));
-    return wi_group_check_segments(ctx, call, a->n, a->segments, offset_type, a->starts);
+static weft_status describe(weft_context *ctx, wi_call *call, wi_group_request *r) {
+    const wi_group_args *const first = &r->column[0];
+    for (size_t c = 0; c < r->columns; c++) {
+        wi_group_args *const a = &r->column[c];
+        a->start_bytes = weft_type_size(r->offset_type);
+        wi_call_add(call, wi_elements(r->has_names ? "x" : wi_group_x_names[c], a->x, a->n, a->type,
+                                      WI_IN));
+        wi_call_add(call, wi_elements(r->has_names ? "y" : wi_group_y_names[c], a->y, a->segments,
+                                      a->result_type, WI_OUT));
+    }
+    return wi_group_check_segments(ctx, call, first->n, first->segments, r->offset_type,
+                                   first->starts);
 }
 
-static weft_status run_checked(weft_context *ctx, const wi_ladder *ladder, wi_call *call,
-                               wi_group_args *a) {
-    return a->segments > 0 ? wi_call_run(ctx, call, run, &(by_segment){ladder, a}) : WEFT_OK;
+static weft_status run_checked(weft_context *ctx, wi_call *call, wi_group_request *r) {
+    return r->columns > 0 && r->column[0].segments > 0 ? wi_call_run(ctx, call, run, r) : WEFT_OK;
 }
 
 static weft_status run_share(weft_context *rank, void *user);
 
 /* Offsets are searched and sent through host memory, so GPUs that hold x keep to one. */
 static bool wants_gpus(weft_context *ctx, const wi_group_request *r) {
-    const wi_group_args *const a = &r->args;
-    return wi_gpus_forced(ctx, r->ladder) ||
+    const wi_group_args *const a = &r->column[0];
+    if (r->columns == 0)
+        return false;
+    return wi_gpus_forced(ctx, r->way->ladder) ||
            (wi_is_host(ctx, a->x) &&
-            wi_gpus_wanted(ctx, r->ladder, a->x, a->n, weft_type_size(a->type)));
+            wi_gpus_wanted(ctx, r->way->ladder, a->x, a->n, weft_type_size(a->type)));
+}
+
+/* What all ranks must pass alike. */
+static uint64_t alike_of(const wi_group_request *r) {
+    uint64_t alike = wi_alike(wi_alike(0, r->columns), r->offset_type);
+    for (size_t c = 0; c < r->columns; c++)
+        alike = wi_alike(wi_alike(wi_alike(alike, r->column[c].asked), r->column[c].type),
+                         r->column[c].result_type);
+    return alike;
 }
 
 weft_status wi_group_by_segment(weft_context *ctx, wi_group_request *r, weft_status status) {
-    wi_group_args *const a = &r->args;
+    const wi_group_args *const a = &r->column[0];
     wi_call call;
     wi_call_begin(&call, a->call, 0, 0);
     call.distributed = true;
     if (status == WEFT_OK)
-        status = describe(ctx, &call, a, r->offset_type);
+        status = describe(ctx, &call, r);
     if (status == WEFT_OK && wants_gpus(ctx, r))
-        return wi_gpus_run(ctx, r->ladder, a->call, run_share, r);
+        return wi_gpus_run(ctx, r->way->ladder, a->call, run_share, r);
     if (wi_is_dist(ctx))
-        return wi_dist_run(ctx, r->ladder, a->call, a->type,
-                           wi_alike(wi_alike(wi_alike(0, r->op), r->offset_type), a->result_type),
-                           status, r);
-    return status == WEFT_OK ? run_checked(ctx, r->ladder, &call, a) : status;
+        return wi_dist_run(ctx, r->way->ladder, a->call, a->type,
+                           status == WEFT_OK ? alike_of(r) : 0, status, r);
+    return status == WEFT_OK ? run_checked(ctx, &call, r) : status;
 }
 
-/* On a place of several GPUs: each has a share of x, and one of the segments, where y lies. */
+/* On a place of several GPUs: each has a share of the elements, and one of the segments, where the
+ * first column's results lie. */
 static weft_status run_share(weft_context *rank, void *user) {
     wi_group_request r = *(const wi_group_request *)user;
-    wi_group_args *const a = &r.args;
-    const size_t size = weft_type_size(a->type), width = weft_type_size(a->result_type);
-    const wi_share of_x = wi_gpus_share(rank, a->x, a->n, size);
-    const wi_share of_y = wi_gpus_share(rank, a->y, a->segments, width);
-    a->n = of_x.n;
-    a->x = wi_share_of(a->x, of_x, size);
-    a->segments = of_y.n;
-    a->y = wi_share_of(a->y, of_y, width);
-    a->starts = wi_share_of(a->starts, of_y, a->start_bytes);
+    const wi_group_args first = r.column[0];
+    const wi_share of_x = wi_gpus_share(rank, first.x, first.n, weft_type_size(first.type));
+    const wi_share of_y =
+        wi_gpus_share(rank, first.y, first.segments, weft_type_size(first.result_type));
+    for (size_t c = 0; c < r.columns; c++) {
+        wi_group_args *const a = &r.column[c];
+        a->n = of_x.n;
+        a->x = wi_share_of(a->x, of_x, weft_type_size(a->type));
+        a->segments = of_y.n;
+        a->y = wi_share_of(a->y, of_y, weft_type_size(a->result_type));
+        a->starts = wi_share_of(a->starts, of_y, a->start_bytes);
+    }
     return wi_group_by_segment(rank, &r, WEFT_OK);
+}
+
+/* Both calls; the first column has their name, also if there is none. */
+static weft_status reduce_segments(weft_context *ctx, wi_group_request *r, const char *name,
+                                   const weft_column *column, size_t n, size_t segments,
+                                   const void *offsets) {
+    r->column[0].call = name;
+    weft_status status = wi_group_check_columns(ctx, name, r->columns, column);
+    if (status == WEFT_OK)
+        status = wi_group_take_columns(ctx, name, r->columns, column, r->column);
+    for (size_t c = 0; c < WEFT_COLUMNS; c++) {
+        r->column[c].n = n;
+        r->column[c].segments = segments;
+        r->column[c].starts = offsets;
+    }
+    return wi_group_by_segment(ctx, r, status);
 }
 
 weft_status weft_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
                                  const void *x, size_t segments, weft_type offset_type,
                                  const void *offsets, void *y) {
-    wi_group_request r = {.ladder = &wi_group_ladder,
-                          .pieces = &wi_group_rounded_pieces,
-                          .args = {.call = "weft_reduce_segments",
-                                   .type = type,
-                                   .n = n,
-                                   .segments = segments,
-                                   .x = x,
-                                   .starts = offsets,
-                                   .y = y},
-                          .op = op,
-                          .offset_type = offset_type};
+    const weft_column column = {op, type, x, y};
+    wi_group_request r = {
+        .way = &wi_group_rounding, .offset_type = offset_type, .columns = 1, .has_names = true};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const weft_status status = wi_reduce_check_op(ctx, r.args.call, op, type, &r.args.op);
-    if (status == WEFT_OK)
-        r.args.result_type = wi_reduce_result_type(r.args.op, type);
-    return wi_group_by_segment(ctx, &r, status);
+    return reduce_segments(ctx, &r, "weft_reduce_segments", &column, n, segments, offsets);
+}
+
+weft_status weft_reduce_segments_columns(weft_context *ctx, size_t n, size_t segments,
+                                         weft_type offset_type, const void *offsets, size_t columns,
+                                         const weft_column *column) {
+    wi_group_request r = {
+        .way = &wi_group_rounding, .offset_type = offset_type, .columns = columns};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return reduce_segments(ctx, &r, "weft_reduce_segments_columns", column, n, segments, offsets);
 }

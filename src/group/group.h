@@ -16,6 +16,7 @@ extern "C" {
 typedef struct wi_group_args {
     const char *call; /* the public name */
     wi_reduction op;  /* not DOT */
+    weft_op asked;    /* the same, as the user has called it */
     weft_type type, result_type;
     size_t n;
     size_t segments;       /* with `found`: the most that there may be; not 0 */
@@ -45,15 +46,15 @@ typedef struct wi_group_cut {
 } wi_group_cut;
 wi_group_cut wi_group_cut_at(const wi_group_args *a, size_t segments, int rank, int size);
 
-struct wi_group_pieces;
+struct wi_group_way;
 
-/* A call by segment as the user made it; `args` has its arrays. */
+/* A call by segment as the user made it. n, segments and starts are the same for all columns. */
 typedef struct wi_group_request {
-    const wi_ladder *ladder;
-    const struct wi_group_pieces *pieces;
-    wi_group_args args;
-    weft_op op;
+    const struct wi_group_way *way;
     weft_type offset_type;
+    size_t columns;
+    bool has_names; /* arrays are x and y of the public call, not of its columns */
+    wi_group_args column[WEFT_COLUMNS];
 } wi_group_request;
 
 /* Segments that are cut between ranks. */
@@ -65,9 +66,10 @@ typedef struct wi_group_pieces {
     /* *result = pieces that follow one another, at most one of each rank, joined. */
     void (*join)(weft_context *ctx, const wi_group_args *column, const uint64_t *pieces, int count,
                  uint64_t *result);
-    /* The request, for other elements, segments and results, on a rank's own place. */
-    weft_status (*segments)(weft_context *child, const wi_group_request *r, size_t n, const void *x,
-                            size_t segments, weft_type offset_type, const void *offsets, void *y);
+    /* The column, for other elements, segments and results, on a rank's own place. */
+    weft_status (*segments)(weft_context *child, const wi_group_args *column, size_t n,
+                            const void *x, size_t segments, weft_type offset_type,
+                            const void *offsets, void *y);
 } wi_group_pieces;
 
 extern const wi_group_pieces wi_group_rounded_pieces; /* as weft_reduce does */
@@ -81,8 +83,9 @@ int wi_group_team(const weft_context *ctx, const wi_group_args *a);
 weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, size_t segments,
                                     weft_type offset_type, const void *offsets);
 
-/* Checks the arrays of a call by segment, and runs it: r has everything but start_bytes. `status`
- * is what the call's own checks have said. */
+/* Checks the arrays of a call by segment, and runs it: its columns have everything but start_bytes.
+ * `status` is what the call's own checks have said; if not WEFT_OK, only the name of the call, of
+ * the first column, is valid. */
 weft_status wi_group_by_segment(weft_context *ctx, wi_group_request *r, weft_status status);
 
 /* The rungs. */
@@ -111,7 +114,7 @@ weft_status wi_group_mark_keys(weft_context *ctx, const void *keys, size_t width
 weft_status wi_group_mark_keys_cuda(weft_context *ctx, const void *keys, size_t width, size_t n,
                                     uint8_t *heads);
 
-/* How the columns of a reduction by key are reduced. */
+/* How columns are reduced. */
 typedef struct wi_group_way {
     const wi_ladder *ladder;
     bool rounds; /* as weft_reduce does; rung `one_pass` can do it */
@@ -119,6 +122,19 @@ typedef struct wi_group_way {
     weft_status (*prepare)(weft_context *ctx, const wi_group_args *a); /* on a GPU */
     const wi_group_pieces *pieces;
 } wi_group_way;
+
+extern const wi_group_way wi_group_rounding; /* as weft_reduce does */
+
+/* Several columns: the names of their arrays in messages; the checks of their number, and of what
+ * is to be done with each, which goes to `args` with its types and arrays; and the memory that
+ * their rungs need, taken before anything is written. */
+extern const char *const wi_group_x_names[WEFT_COLUMNS], *const wi_group_y_names[WEFT_COLUMNS];
+weft_status wi_group_check_columns(weft_context *ctx, const char *call, size_t columns,
+                                   const void *column);
+weft_status wi_group_take_columns(weft_context *ctx, const char *call, size_t columns,
+                                  const weft_column *column, wi_group_args *args);
+weft_status wi_group_take_room(weft_context *ctx, const wi_group_way *way, size_t columns,
+                               const wi_group_args *args, void **room);
 
 /* One reduction by key, on memory that the place can access directly. */
 typedef struct wi_group_keys_args {

@@ -12,6 +12,8 @@ static void without_context(void) {
     const weft_column column = {WEFT_SUM, WEFT_F32, &x, &y};
     assert_int_equal(
         weft_reduce_segments(NULL, WEFT_SUM, WEFT_F32, 1, &x, 1, WEFT_U64, offsets, &y), WEFT_EARG);
+    assert_int_equal(weft_reduce_segments_columns(NULL, 1, 1, WEFT_U64, offsets, 1, &column),
+                     WEFT_EARG);
     assert_int_equal(weft_reduce_by_key(NULL, 1, 4, &x, NULL, 1, &column, &count), WEFT_EARG);
     assert_int_equal(weft_scan_segments(NULL, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, 1, &x, &y, 1,
                                         WEFT_U64, offsets),
@@ -56,6 +58,33 @@ static void segments_arguments(weft_context *ctx) {
                 weft_reduce_segments(ctx, WEFT_SUM, bad_types[k], N, r.x, 2, WEFT_U32, good, y));
         REFUSED(call, "type", reduce(ctx, r.x, 2, bad_types[k], good, y));
     }
+    rig_close(&r);
+}
+
+static void columns_arguments(weft_context *ctx) {
+    static const char call[] = "weft_reduce_segments_columns";
+    rig r = rig_open(ctx);
+    const uint32_t good[3] = {0, 3, N}, falls[4] = {0, 5, 4, N};
+    int64_t *const y = (int64_t *)(void *)r.y;
+    weft_column column[2] = {{WEFT_SUM, WEFT_I32, r.x, y}, {WEFT_MAX, WEFT_I32, r.x, y + N}};
+#define COLUMNS(segments, offsets, columns, at)                                                    \
+    weft_reduce_segments_columns(ctx, N, segments, WEFT_U32, offsets, columns, at)
+    REFUSED(call, "column", COLUMNS(2, good, 1, NULL));
+    REFUSED(call, "columns", COLUMNS(2, good, WEFT_COLUMNS + 1, column));
+    REFUSED(call, "offsets", COLUMNS(2, NULL, 2, column));
+    REFUSED(call, "fall", COLUMNS(3, falls, 2, column));
+    REFUSED(call, "fall", COLUMNS(3, falls, 0, NULL));
+    REFUSED(call, "segments", COLUMNS(0, good, 2, column));
+    column[1].y = y;
+    REFUSED(call, "overlap", COLUMNS(2, good, 2, column));
+    column[1].y = NULL;
+    REFUSED(call, "column[1].y", COLUMNS(2, good, 2, column));
+    column[1].type = bad_types[0];
+    REFUSED(call, "type", COLUMNS(2, good, 2, column));
+    column[0].op = WEFT_AND;
+    test_refused(ctx, COLUMNS(2, good, 2, column), WEFT_EUNSUPPORTED, call, "op");
+    assert_int_equal(COLUMNS(2, good, 0, NULL), WEFT_OK);
+#undef COLUMNS
     rig_close(&r);
 }
 
@@ -120,6 +149,13 @@ static weft_status run_segments(weft_context *ctx, test_arrays *a) {
     return weft_reduce_segments(ctx, WEFT_SUM, WEFT_F32, a->n, a->x, 2, WEFT_U64, offsets, a->z);
 }
 
+static weft_status run_columns(weft_context *ctx, test_arrays *a) {
+    const uint64_t offsets[3] = {0, 1, a->n};
+    const weft_column column[] = {{WEFT_SUM, WEFT_F32, a->x, a->z},
+                                  {WEFT_MAX, WEFT_F32, a->y, (float *)a->z + 2}};
+    return weft_reduce_segments_columns(ctx, a->n, 2, WEFT_U64, offsets, 2, column);
+}
+
 static weft_status run_by_key(weft_context *ctx, test_arrays *a) {
     const weft_column column = {WEFT_MAX, WEFT_F32, a->y, a->z};
     return weft_reduce_by_key(ctx, a->n, 4, a->x, NULL, 1, &column, a->result);
@@ -142,12 +178,14 @@ static weft_status run_scan_by_key(weft_context *ctx, test_arrays *a) {
 
 static const test_refusal refusals[] = {
     {"group: segments", segments_arguments},
+    {"group: columns", columns_arguments},
     {"group: keys", by_key_arguments},
     {"group: scans", scan_arguments},
 };
 
 static const test_call calls[] = {
     {"weft_reduce_segments", run_segments, &wi_group_ladder, NULL},
+    {"weft_reduce_segments_columns", run_columns, &wi_group_ladder, NULL},
     {"weft_reduce_by_key", run_by_key, &wi_group_ladder, NULL},
     {"weft_reduce_by_key of records", run_by_wide_key, &wi_group_ladder, NULL},
     {"weft_scan_segments", run_scan_segments, &wi_group_scan_ladder, NULL},

@@ -79,11 +79,11 @@ static void join_pieces(weft_context *ctx, const wi_group_args *column, const ui
     wi_reduce_join(ctx, column->op, column->type, (const void *)pieces, count, result);
 }
 
-static weft_status reduce_segments(weft_context *child, const wi_group_request *r, size_t n,
+static weft_status reduce_segments(weft_context *child, const wi_group_args *column, size_t n,
                                    const void *x, size_t segments, weft_type offset_type,
                                    const void *offsets, void *y) {
-    return weft_reduce_segments(child, r->op, r->args.type, n, x, segments, offset_type, offsets,
-                                y);
+    return weft_reduce_segments(child, column->asked, column->type, n, x, segments, offset_type,
+                                offsets, y);
 }
 
 const wi_group_pieces wi_group_rounded_pieces = {sizeof(wi_reduce_partial) / sizeof(uint64_t),

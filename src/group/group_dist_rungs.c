@@ -12,9 +12,12 @@ static bool is_position(wi_reduction op) {
 
 /* ---- segments reduced ---- */
 
+/* Of one column; the segments that ranks have are the same for all. */
 typedef struct segments {
     weft_context *ctx;
-    const wi_group_request *request;
+    const wi_group_args *column;
+    const wi_group_pieces *pieces;
+    weft_type offset_type;
     wi_group_dealt d;
     wi_group_joining joining;
     size_t width;            /* of a result */
@@ -23,12 +26,12 @@ typedef struct segments {
 
 /* Positions are made those of the whole in host memory. */
 static weft_status take_room(const segments *s, size_t n, void **p) {
-    return is_position(s->request->args.op) ? wi_dist_take(s->ctx, n, s->width, p)
-                                            : wi_dist_take_near(s->ctx, n, s->width, p);
+    return is_position(s->column->op) ? wi_dist_take(s->ctx, n, s->width, p)
+                                      : wi_dist_take_near(s->ctx, n, s->width, p);
 }
 
 static void give_room(const segments *s, void *p) {
-    if (is_position(s->request->args.op))
+    if (is_position(s->column->op))
         wi_host_free(p);
     else
         wi_dist_give_near(s->ctx, p);
@@ -38,7 +41,7 @@ static weft_status take_results(segments *s) {
     size_t all = 0;
     for (int r = 0; r < s->ctx->comm->size; r++)
         all += s->d.sent[r];
-    weft_status status = wi_group_joining_open(s->ctx, s->request->pieces, &s->joining);
+    weft_status status = wi_group_joining_open(s->ctx, s->pieces, &s->joining);
     if (status == WEFT_OK)
         status = take_room(s, s->d.count, &s->results);
     return status == WEFT_OK ? take_room(s, all, &s->answers) : status;
@@ -59,18 +62,16 @@ static weft_status clear_cut(const segments *s) {
 
 /* Reduces the segments that lie in this rank's part with both ends. */
 static weft_status reduce_inside(segments *s) {
-    const wi_group_args *const a = &s->request->args;
+    const wi_group_args *const a = s->column;
     wi_group_dealt *const d = &s->d;
     const wi_group_ends *const e = &d->ends;
     const size_t from = e->head > 0, end = d->count - (e->tail < e->n);
     weft_status status = clear_cut(s);
     if (end <= from || status != WEFT_OK)
         return status;
-    for (size_t k = from; k <= end; k++)
-        d->starts[k] -= e->head;
     char *const results = (char *)s->results + from * s->width;
-    status = wi_local(
-        s->ctx, s->request->pieces->segments(s->ctx->child, s->request, e->tail - e->head,
+    status =
+        wi_local(s->ctx, s->pieces->segments(s->ctx->child, a, e->tail - e->head,
                                              (const char *)a->x + e->head * weft_type_size(a->type),
                                              end - from, WEFT_U64, d->starts + from, results));
     if (status == WEFT_OK && is_position(a->op))
@@ -86,8 +87,7 @@ static weft_status put_answers(const segments *s) {
     for (int r = 0; r < s->ctx->comm->size && status == WEFT_OK; r++) {
         const size_t bytes = s->d.sent[r] * s->width;
         if (bytes > 0)
-            status = weft_copy(child, (char *)s->request->args.y + s->d.first[r] * s->width, from,
-                               bytes);
+            status = weft_copy(child, (char *)s->column->y + s->d.first[r] * s->width, from, bytes);
         from += bytes;
     }
     return wi_local(s->ctx, status);
@@ -95,7 +95,7 @@ static weft_status put_answers(const segments *s) {
 
 /* The result of a segment of this rank that begins in the tail of rank `first`. */
 static weft_status put_joined(const segments *s, int first, size_t segment) {
-    const wi_group_args *const a = &s->request->args;
+    const wi_group_args *const a = s->column;
     uint64_t result;
     wi_group_join(s->ctx, a, &s->joining, first, &result);
     if (is_position(a->op))
@@ -126,10 +126,10 @@ static weft_status join_segments(const segments *s) {
 }
 
 static weft_status reduce_segments(segments *s) {
-    const wi_group_request *const r = s->request;
+    const wi_group_args *const a = s->column;
     weft_status status = wi_agree(s->ctx, 0, take_results(s));
     if (status == WEFT_OK)
-        status = wi_group_share_ends(s->ctx, r->args.call, &r->args, &s->d.ends, &s->joining);
+        status = wi_group_share_ends(s->ctx, a->call, a, &s->d.ends, &s->joining);
     if (status == WEFT_OK)
         status = wi_agree(s->ctx, 0, reduce_inside(s));
     if (status == WEFT_OK)
@@ -143,23 +143,41 @@ static weft_status reduce_segments(segments *s) {
 
 /* There are no elements: every segment is empty. */
 static weft_status reduce_nothing(const segments *s) {
-    const wi_group_request *const r = s->request;
-    const wi_group_args *const a = &r->args;
+    const wi_group_args *const a = s->column;
     return a->segments == 0
                ? WEFT_OK
-               : wi_local(s->ctx, r->pieces->segments(s->ctx->child, r, 0, NULL, a->segments,
-                                                      r->offset_type, a->starts, a->y));
+               : wi_local(s->ctx, s->pieces->segments(s->ctx->child, a, 0, NULL, a->segments,
+                                                      s->offset_type, a->starts, a->y));
+}
+
+static weft_status reduce_column(segments *s, const wi_group_args *column) {
+    s->column = column;
+    s->width = weft_type_size(column->result_type);
+    s->results = s->answers = NULL;
+    memset(&s->joining, 0, sizeof s->joining);
+    const weft_status status = s->d.total > 0 ? reduce_segments(s) : reduce_nothing(s);
+    give_room(s, s->results);
+    give_room(s, s->answers);
+    wi_group_joining_close(&s->joining);
+    return status;
+}
+
+/* Segments inside of this rank's part are counted from the first of their elements. */
+static void shift_starts(wi_group_dealt *d) {
+    const wi_group_ends *const e = &d->ends;
+    const size_t from = e->head > 0, end = d->count - (e->tail < e->n);
+    for (size_t k = from; end > from && k <= end; k++)
+        d->starts[k] -= e->head;
 }
 
 weft_status wi_group_ranks(weft_context *ctx, const void *request) {
     const wi_group_request *const r = request;
-    segments s = {.ctx = ctx, .request = r, .width = weft_type_size(r->args.result_type)};
-    weft_status status = wi_group_deal(ctx, &r->args, r->offset_type, &s.d);
-    if (status == WEFT_OK)
-        status = s.d.total > 0 ? reduce_segments(&s) : reduce_nothing(&s);
-    give_room(&s, s.results);
-    give_room(&s, s.answers);
-    wi_group_joining_close(&s.joining);
+    segments s = {.ctx = ctx, .pieces = r->way->pieces, .offset_type = r->offset_type};
+    weft_status status = wi_group_deal(ctx, &r->column[0], r->offset_type, &s.d);
+    if (status == WEFT_OK && s.d.total > 0)
+        shift_starts(&s.d);
+    for (size_t c = 0; c < r->columns && status == WEFT_OK; c++)
+        status = reduce_column(&s, &r->column[c]);
     wi_group_deal_close(&s.d);
     return status;
 }

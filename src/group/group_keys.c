@@ -7,13 +7,6 @@
 #include "group/group.h"
 #include "select/select.h"
 
-static const char *const x_names[WEFT_COLUMNS] = {"column[0].x", "column[1].x", "column[2].x",
-                                                  "column[3].x", "column[4].x", "column[5].x",
-                                                  "column[6].x", "column[7].x"};
-static const char *const y_names[WEFT_COLUMNS] = {"column[0].y", "column[1].y", "column[2].y",
-                                                  "column[3].y", "column[4].y", "column[5].y",
-                                                  "column[6].y", "column[7].y"};
-
 /* ---- where runs begin ---- */
 
 /* Can select compare the keys itself? */
@@ -76,28 +69,13 @@ static weft_status find_runs(weft_context *ctx, const wi_group_keys_args *k, con
 
 /* ---- the columns ---- */
 
-static weft_status take_room(weft_context *ctx, const wi_group_keys_args *k, memory *m) {
-    weft_status status = WEFT_OK;
-    size_t most = 0;
-    for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
-        const wi_group_args *const column = &k->column[c];
-        const wi_row *unused; /* a rung that is forced but cannot do it is refused here */
-        status = wi_choose_row(ctx, k->way->ladder, k->call, column->type, column, &unused);
-        if (ctx->kind == WI_CUDA && status == WEFT_OK)
-            status = k->way->prepare(ctx, column);
-        const size_t bytes = ctx->kind == WI_CPU ? k->way->bytes(ctx, column) : 0;
-        most = bytes > most ? bytes : most;
-    }
-    return status == WEFT_OK && most > 0 ? wi_group_take(ctx, k->call, most, &m->room) : status;
-}
-
 static weft_status take_memory(weft_context *ctx, const wi_group_keys_args *k, memory *m) {
     const size_t word = sizeof *m->found;
     const size_t bytes = (k->n * k->start_bytes + word - 1) / word * word;
     weft_status status = wi_group_take(ctx, k->call, bytes + word, &m->starts);
     if (status == WEFT_OK) {
         m->found = (uint64_t *)(void *)((char *)m->starts + bytes);
-        status = take_room(ctx, k, m);
+        status = wi_group_take_room(ctx, k->way, k->columns, k->column, &m->room);
     }
     if (status == WEFT_OK && !is_word(k->width, k->keys))
         status = wi_group_take(ctx, k->call, k->n, &m->heads);
@@ -305,14 +283,7 @@ weft_status wi_group_check_keys(weft_context *ctx, const char *call, size_t widt
                                 const void *column) {
     if (width == 0)
         return wi_fail(ctx, WEFT_EARG, "%s: width is 0; pass the bytes of one key", call);
-    if (columns > WEFT_COLUMNS)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: columns is %zu; pass at most %d, and the others in another call", call,
-                       columns, WEFT_COLUMNS);
-    if (columns > 0 && !column)
-        return wi_fail(ctx, WEFT_EARG, "%s: column is NULL; pass an array of %zu columns", call,
-                       columns);
-    return WEFT_OK;
+    return wi_group_check_columns(ctx, call, columns, column);
 }
 
 /* Describes a call: k has everything but start_bytes, and of each column op, types, x and y. */
@@ -327,8 +298,8 @@ static void describe(wi_call *call, wi_group_keys_args *k) {
         a->call = k->call;
         a->n = a->segments = k->n;
         a->start_bytes = k->start_bytes;
-        wi_call_add(call, wi_elements(x_names[c], a->x, k->n, a->type, WI_IN));
-        wi_call_add(call, wi_elements(y_names[c], a->y, k->n, a->result_type, WI_OUT));
+        wi_call_add(call, wi_elements(wi_group_x_names[c], a->x, k->n, a->type, WI_IN));
+        wi_call_add(call, wi_elements(wi_group_y_names[c], a->y, k->n, a->result_type, WI_OUT));
     }
 }
 
@@ -434,31 +405,6 @@ weft_status wi_group_by_key(weft_context *ctx, wi_group_keys_args *k, weft_statu
     return check_and_run(ctx, &call, k, status);
 }
 
-static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
-#ifdef WEFT_CUDA
-    return wi_group_paths_prepare(ctx, a);
-#else
-    (void)ctx, (void)a;
-    return WEFT_OK;
-#endif
-}
-
-static const wi_group_way rounding = {&wi_group_ladder, true, wi_group_threads_bytes, prepare,
-                                      &wi_group_rounded_pieces};
-
-static weft_status take_columns(weft_context *ctx, wi_group_keys_args *k,
-                                const weft_column *column) {
-    weft_status status = WEFT_OK;
-    for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
-        wi_group_args *const a = &k->column[c];
-        *a = (wi_group_args){.type = column[c].type, .x = column[c].x, .y = column[c].y};
-        status = wi_reduce_check_op(ctx, k->call, column[c].op, a->type, &a->op);
-        if (status == WEFT_OK)
-            a->result_type = wi_reduce_result_type(a->op, a->type);
-    }
-    return status;
-}
-
 weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const void *keys,
                                void *keys_out, size_t columns, const weft_column *column,
                                uint64_t *count) {
@@ -466,7 +412,7 @@ weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const 
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     wi_group_keys_args k = {.call = name,
-                            .way = &rounding,
+                            .way = &wi_group_rounding,
                             .n = n,
                             .width = width,
                             .columns = columns,
@@ -475,6 +421,6 @@ weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const 
                             .count = count};
     weft_status status = wi_group_check_keys(ctx, name, width, columns, column);
     if (status == WEFT_OK)
-        status = take_columns(ctx, &k, column);
+        status = wi_group_take_columns(ctx, name, columns, column, k.column);
     return wi_group_by_key(ctx, &k, status);
 }

@@ -109,13 +109,19 @@ static weft_status read_head(const wi_source *s, const weft_type *type, bool tak
     return status;
 }
 
+/* One of equal parts of `whole` elements: how many it has, and where it begins. */
+static size_t part_of(size_t whole, int rank, int ranks, size_t *first) {
+    const size_t parts = (size_t)ranks, r = (size_t)rank;
+    *first = whole / parts * r + (whole % parts < r ? whole % parts : r);
+    return whole / parts + (r < whole % parts);
+}
+
 /* Goes on to the part of a rank; layout->count becomes its elements, and *bytes what they take. */
 static weft_status skip_to_part(const wi_source *s, int rank, int ranks, wi_npy_layout *layout,
                                 size_t *bytes) {
-    const size_t size = weft_type_size(layout->type), whole = layout->count;
-    const size_t parts = (size_t)ranks, r = (size_t)rank;
-    const size_t first = whole / parts * r + (whole % parts < r ? whole % parts : r);
-    size_t left;
+    const size_t size = weft_type_size(layout->type);
+    size_t left, first;
+    const size_t own = part_of(layout->count, rank, ranks, &first);
     if (layout->fortran_order && layout->dims > 1)
         return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
                             "%s: the array is in Fortran order, and ranks take parts in C order; "
@@ -130,7 +136,7 @@ static weft_status skip_to_part(const wi_source *s, int rank, int ranks, wi_npy_
     if (fseeko(s->file, (off_t)(first * size), SEEK_CUR) != 0)
         return wi_note_fail(s->note, WEFT_EIO, "%s: reading failed: %s", s->name, strerror(errno));
     layout->fortran_order = false;
-    layout->count = whole / parts + (r < whole % parts);
+    layout->count = own;
     *bytes = layout->count * size;
     return WEFT_OK;
 }
@@ -224,6 +230,18 @@ weft_status wi_npy_to_c_order(wi_npy *array, wi_note *note) {
         array->data = ordered;
     }
     layout->fortran_order = false;
+    return WEFT_OK;
+}
+
+weft_status wi_npy_take_part(int rank, int ranks, wi_npy *array, wi_note *note) {
+    const weft_status status = wi_npy_to_c_order(array, note);
+    const size_t size = weft_type_size(array->layout.type);
+    size_t first;
+    const size_t own = part_of(array->layout.count, rank, ranks, &first);
+    if (status != WEFT_OK)
+        return status;
+    memmove(array->data, (const char *)array->data + first * size, own * size);
+    array->layout.count = own;
     return WEFT_OK;
 }
 

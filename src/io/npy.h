@@ -52,6 +52,9 @@ weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_
 weft_status wi_npy_read_part(FILE *file, const char *name, const weft_type *type, int rank,
                              int ranks, wi_npy *array, wi_note *note);
 
+/* Keeps that part of an array that was read whole. */
+weft_status wi_npy_take_part(int rank, int ranks, wi_npy *array, wi_note *note);
+
 /* wi_npy_read for arrays of real or complex numbers, which it refuses. */
 weft_status wi_npy_read_numbers(FILE *file, const char *name, wi_npy *array, wi_note *note);
 

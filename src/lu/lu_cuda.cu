@@ -79,30 +79,41 @@ struct steps {
         const size_t by_columns = 32;
         return clusters ? wi_lu_cluster_width(ctx, args->m - column) : by_columns;
     }
-    /* One panel, and its effect on the columns of `whole`. */
-    weft_status panel(wi_lu_columns columns, wi_lu_columns whole) const {
-        const wi_lu_panel p = {args, columns.first, wi_lu_count(columns)};
+    weft_status factor(const wi_lu_panel *p, wi_lu_columns columns) const {
+        return clusters ? wi_lu_factor_in_cluster(ctx, p)
+                        : wi_lu_factor_by_columns(ctx, p, columns);
+    }
+    /* What at most 32 factored columns do to the others of `whole`. */
+    weft_status spread(const wi_lu_panel *p, wi_lu_columns whole) const {
+        const weft_status status = wi_lu_apply(ctx, p, whole);
+        return status == WEFT_OK ? wi_lu_update(ctx, p, {p->first + p->width, whole.end}) : status;
+    }
+    /* A group of 32 columns is factored, in as many panels as that takes, and then reaches the
+     * other columns of `whole`: if each narrow panel did, these would be read and written for each.
+     */
+    weft_status group(wi_lu_columns columns, wi_lu_columns whole) const {
         weft_status status = WEFT_OK;
-        if (!asked && clusters)
-            status = wi_lu_factor_in_cluster(ctx, &p);
-        else if (!asked)
-            status = wi_lu_factor_by_columns(ctx, &p, columns);
-        if (status == WEFT_OK && !asked)
-            status = wi_lu_apply(ctx, &p, whole);
-        if (status == WEFT_OK && !asked)
-            status = wi_lu_update(ctx, &p, {columns.end, whole.end});
-        return status;
+        for (size_t k = columns.first; k < columns.end && !asked && status == WEFT_OK;) {
+            const size_t width = width_at(k), left = columns.end - k;
+            const wi_lu_panel p = {args, k, width < left ? width : left};
+            status = factor(&p, {k, k + p.width});
+            if (status == WEFT_OK)
+                status = spread(&p, columns);
+            k += p.width;
+        }
+        const wi_lu_panel all = {args, columns.first, wi_lu_count(columns)};
+        return status == WEFT_OK && !asked ? spread(&all, whole) : status;
     }
-    wi_lu_columns panel_at(size_t column, wi_lu_columns whole) const {
-        const size_t width = width_at(column), left = whole.end - column;
-        return {column, column + (width < left ? width : left)};
+    wi_lu_columns group_at(size_t column, wi_lu_columns whole) const {
+        const size_t left = whole.end - column;
+        return {column, column + (left < 32 ? left : 32)};
     }
-    /* Panel after panel, from a column on. */
+    /* Group after group, from a column on. */
     weft_status block_from(size_t column, wi_lu_columns whole) const {
         weft_status status = WEFT_OK;
         while (column < whole.end && status == WEFT_OK) {
-            const wi_lu_columns columns = panel_at(column, whole);
-            status = panel(columns, whole);
+            const wi_lu_columns columns = group_at(column, whole);
+            status = group(columns, whole);
             column = columns.end;
         }
         return status;
@@ -205,32 +216,39 @@ struct rows_of_blocks {
     }
 };
 
-/* How many of these columns are multiplied while a block is factored: of a usual block all, of a
- * wide one what takes as long. A column of the block takes 2.2 us with what comes between panels,
- * and the products reach 1.1 times the rate of fused multiply-adds: seen on an H200. */
-static size_t multiplied_beside(const steps &s, wi_lu_columns block, wi_lu_columns rest) {
+/* Seconds that a block takes while products leave it the multiprocessors of a cluster: a column
+ * costs a few kernels' parts and the way of 32 columns to the others. Seen on an H200. */
+static double seconds_of_block(const steps &s, wi_lu_columns block) {
+    const double bytes = (double)((s.args->m - block.first) * weft_type_size(s.args->type));
+    return (double)wi_lu_count(block) * (1.5e-6 + 1.9e-11 * bytes);
+}
+
+/* How many of these columns are multiplied while the next block is factored: what takes a little
+ * longer, as waiting for the block costs more than going on without a cluster's multiprocessors.
+ * Products reach 1.3 times the rate of fused multiply-adds: seen on an H200. */
+static size_t multiplied_beside(const steps &s, wi_lu_columns block, wi_lu_columns next,
+                                wi_lu_columns rest) {
     const wi_machine *const m = wi_machine_of(s.ctx);
-    const double rate = 1.1 * (s.args->type == WEFT_F64 ? m->f64_flops : m->f32_flops);
+    const double rate = 1.3 * (s.args->type == WEFT_F64 ? m->f64_flops : m->f32_flops);
     const double a_column = 2.0 * (double)(s.args->m - block.end) * (double)wi_lu_count(block);
-    const double columns = 2.2e-6 * (double)s.wide * rate / a_column;
+    const double columns = 1.2 * seconds_of_block(s, next) * rate / a_column;
     const size_t beside = ((size_t)columns / usual_width + 1) * usual_width;
-    const bool some = s.wide > usual_width && beside < wi_lu_count(rest);
-    return some ? beside : wi_lu_count(rest);
+    return 2 * beside < wi_lu_count(rest) ? beside : wi_lu_count(rest);
 }
 
 /* While the side lane factors the next block, what is beyond it is updated. The long product begins
- * when the second panel does, so that its blocks leave the panels the multiprocessors they have:
+ * when the second group does, so that its blocks leave the panels the multiprocessors they have:
  * for a cluster these must be neighbours. When the block is done the rest is multiplied by all. */
 static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_columns next) {
-    const wi_lu_columns rest = {next.end, s.args->n}, first = s.panel_at(next.first, next);
-    const size_t split = next.end + multiplied_beside(s, block, rest);
+    const wi_lu_columns rest = {next.end, s.args->n}, first = s.group_at(next.first, next);
+    const size_t split = next.end + multiplied_beside(s, block, next, rest);
     steps beyond = s;
     beyond.kept = WI_LARGEST_CLUSTER;
     weft_status status = wi_gpu_fork(s.ctx);
     if (status != WEFT_OK)
         return status;
     wi_gpu_take_side(s.ctx, true);
-    status = s.panel(first, next);
+    status = s.group(first, next);
     wi_gpu_take_side(s.ctx, false);
     if (status == WEFT_OK)
         status = s.swap(block, rest);
@@ -338,17 +356,17 @@ static steps block_steps(weft_context *ctx, const wi_lu_args *args) {
 }
 weft_status wi_lu_block_begin(weft_context *ctx, const wi_lu_args *args) {
     const steps s = block_steps(ctx, args);
-    const wi_lu_columns whole = {0, s.panels()}, first = s.panel_at(0, whole);
     const weft_status status = wi_lu_clear_words(ctx, args);
-    return status == WEFT_OK ? s.panel(first, {0, args->n}) : status;
+    const wi_lu_columns all = {0, args->n};
+    return status == WEFT_OK ? s.group(s.group_at(0, {0, s.panels()}), all) : status;
 }
 weft_status wi_lu_block_rest(weft_context *ctx, const wi_lu_args *args) {
     const steps s = block_steps(ctx, args);
     const wi_lu_columns whole = {0, s.panels()};
     weft_status status = WEFT_OK;
-    for (size_t k = s.panel_at(0, whole).end; k < whole.end && status == WEFT_OK;) {
-        const wi_lu_columns columns = s.panel_at(k, whole);
-        status = s.panel(columns, {0, args->n});
+    for (size_t k = s.group_at(0, whole).end; k < whole.end && status == WEFT_OK;) {
+        const wi_lu_columns columns = s.group_at(k, whole);
+        status = s.group(columns, {0, args->n});
         k = columns.end;
     }
     return status;

@@ -63,6 +63,10 @@ weft_status wi_reduce_by(weft_context *ctx, const char *call, weft_op op, weft_t
 weft_status wi_reduce_dot(weft_context *ctx, const char *call, weft_type type, size_t n,
                           const void *x, const void *y, void *result);
 
+/* SUM, PRODUCT, MIN or MAX of at most WI_REDUCE_BLOCK elements on a cpu: sums and products as a u64
+ * or an f64, of MIN and MAX the element. */
+uint64_t wi_reduce_block_bits(wi_reduction op, weft_type type, size_t n, const void *x);
+
 /* What a rank knows of a part of an array that lies on several ranks. */
 typedef struct wi_reduce_partial {
     uint64_t n;

@@ -60,6 +60,16 @@ static uint64_t flip_of(wi_reduction op, weft_type type) {
     return op == WI_RED_MAX || op == WI_RED_ARGMAX ? ~sign : sign;
 }
 
+/* The element that a key was made from. */
+static uint64_t bits_of_key(weft_type type, uint64_t flip, int64_t key) {
+    uint64_t bits = (uint64_t)key ^ flip;
+    if (!wi_type_is_float(type))
+        return bits;
+    unsigned width = 8 * (unsigned)weft_type_size(type);
+    bool negative = bits >> (width - 1) & 1;
+    return negative ? bits ^ (UINT64_MAX >> (65 - width)) : bits;
+}
+
 static plan make_plan(const wi_reduce_args *args, const wi_reduce_simd *simd) {
     plan p = {.args = *args,
               .block = simd->blocks[args->op][args->type],
@@ -115,6 +125,17 @@ static wi_partial reduce_block(const plan *p, size_t from, size_t n) {
     return partial;
 }
 
+uint64_t wi_reduce_block_bits(wi_reduction op, weft_type type, size_t n, const void *x) {
+    const wi_reduce_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_reduce_simd);
+    const wi_reduce_run run = {.n = n, .x = x, .flip = flip_of(op, type)};
+    wi_partial partial = {.integer = 0};
+    uint64_t bits;
+    simd->blocks[op][type](&run, &partial);
+    memcpy(&bits, &partial, sizeof bits);
+    return merging_of(op, type) == BETTER_KEY ? bits_of_key(type, run.flip, partial.best.key)
+                                              : bits;
+}
+
 static wi_partial reduce_span(const plan *p, size_t from, size_t n) {
     wi_partial sum = reduce_block(p, from, n < WI_REDUCE_BLOCK ? n : WI_REDUCE_BLOCK);
     for (size_t at = WI_REDUCE_BLOCK; at < n; at += WI_REDUCE_BLOCK) {
@@ -166,16 +187,6 @@ static double norm_of_squares(const wi_partial *p) {
     return high * sqrt(1 + (low / high) * (low / high));
 }
 
-/* The element that a key was made from. */
-static uint64_t bits_of_key(const plan *p, int64_t key) {
-    uint64_t bits = (uint64_t)key ^ p->flip;
-    if (!wi_type_is_float(p->args.type))
-        return bits;
-    unsigned width = 8 * (unsigned)weft_type_size(p->args.type);
-    bool negative = bits >> (width - 1) & 1;
-    return negative ? bits ^ (UINT64_MAX >> (65 - width)) : bits;
-}
-
 static void put_value(const plan *p, double value) {
     float rounded = (float)value;
     bool short_float = wi_type_is_float(p->args.type) && p->args.type != WEFT_F64;
@@ -198,7 +209,7 @@ static void finish(const plan *p, const wi_partial *sum) {
     switch (p->args.op) {
     case WI_RED_MIN:
     case WI_RED_MAX:
-        put_integer(p, bits_of_key(p, sum->best.key), size);
+        put_integer(p, bits_of_key(p->args.type, p->flip, sum->best.key), size);
         break;
     case WI_RED_ARGMIN:
     case WI_RED_ARGMAX:

@@ -130,13 +130,13 @@ static weft_status check_predicate(weft_context *ctx, const char *call, const we
     return wi_check_type(ctx, call, p->type);
 }
 
-static weft_status check_width(weft_context *ctx, const char *call, size_t width) {
+weft_status wi_select_check_width(weft_context *ctx, const char *call, size_t width) {
     if (width > 0)
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG, "%s: width is 0; pass the bytes of one element", call);
 }
 
-static weft_status check_begin(weft_context *ctx, const char *call, const weft_predicate *p) {
+weft_status wi_select_check_begin(weft_context *ctx, const char *call, const weft_predicate *p) {
     return wi_check_context(ctx) == WEFT_OK ? check_predicate(ctx, call, p) : WEFT_EARG;
 }
 
@@ -152,7 +152,7 @@ static weft_status check_whole(weft_context *ctx, const wi_call *call, const wi_
 
 /* ---- the calls ---- */
 
-static wi_select_args args_of(const weft_predicate *p, size_t n) {
+wi_select_args wi_select_args_of(const weft_predicate *p, size_t n) {
     return (wi_select_args){.n = n,
                             .tested_bytes = weft_type_size(p->type),
                             .range = wi_select_range_of(p),
@@ -271,14 +271,14 @@ static weft_status check_and_run(weft_context *ctx, const char *name, wi_call *c
         alike = wi_alike(wi_alike(alike, args->range.negate), index_type);
     }
     return wi_dist_run(ctx, &wi_select_ladder, name, WI_NO_TYPE, alike, status,
-                       &(wi_select_request){call, args, index_type});
+                       &(wi_select_request){.call = call, .args = args, .index_type = index_type});
 }
 
 /* select and partition, checked except for their arrays: s is tested; elements of x go to y and z.
  */
 static weft_status move(weft_context *ctx, const char *name, const weft_predicate *p, wi_array s,
                         wi_array x, wi_array y, wi_array z, uint64_t *count, bool partition) {
-    wi_select_args args = args_of(p, s.cols);
+    wi_select_args args = wi_select_args_of(p, s.cols);
     wi_call call = {.name = name,
                     .array = {[WI_SELECT_S] = s,
                               [WI_SELECT_X] = x,
@@ -303,7 +303,7 @@ static weft_status refused(weft_context *ctx, const char *name, weft_status stat
 static weft_status move_typed(weft_context *ctx, const char *call, const weft_predicate *p,
                               size_t n, const void *x, void *y, void *z, uint64_t *count,
                               bool partition) {
-    if (check_begin(ctx, call, p) != WEFT_OK)
+    if (wi_select_check_begin(ctx, call, p) != WEFT_OK)
         return refused(ctx, call, WEFT_EARG);
     const wi_array in = wi_elements("x", x, n, p->type, WI_IN | WI_STRIDED);
     return move(ctx, call, p, in, in, wi_elements("y", y, n, p->type, WI_OUT),
@@ -313,7 +313,8 @@ static weft_status move_typed(weft_context *ctx, const char *call, const weft_pr
 static weft_status move_where(weft_context *ctx, const char *call, const weft_predicate *p,
                               size_t n, const void *s, size_t width, const void *x, void *y,
                               void *z, uint64_t *count, bool partition) {
-    if (check_begin(ctx, call, p) != WEFT_OK || check_width(ctx, call, width) != WEFT_OK)
+    if (wi_select_check_begin(ctx, call, p) != WEFT_OK ||
+        wi_select_check_width(ctx, call, width) != WEFT_OK)
         return refused(ctx, call, WEFT_EARG);
     return move(ctx, call, p, wi_elements("s", s, n, p->type, WI_IN | WI_STRIDED),
                 wi_items("x", x, n, width, WI_IN | WI_STRIDED), wi_items("y", y, n, width, WI_OUT),
@@ -343,9 +344,9 @@ weft_status weft_partition_where(weft_context *ctx, weft_predicate p, size_t n, 
 weft_status weft_select_count(weft_context *ctx, weft_predicate p, size_t n, const void *x,
                               uint64_t *count) {
     static const char name[] = "weft_select_count";
-    if (check_begin(ctx, name, &p) != WEFT_OK)
+    if (wi_select_check_begin(ctx, name, &p) != WEFT_OK)
         return refused(ctx, name, WEFT_EARG);
-    wi_select_args args = args_of(&p, n);
+    wi_select_args args = wi_select_args_of(&p, n);
     args.job = WI_SELECT_JUST_COUNT;
     wi_call call = {.name = name,
                     .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN | WI_STRIDED),
@@ -356,42 +357,19 @@ weft_status weft_select_count(weft_context *ctx, weft_predicate p, size_t n, con
 weft_status weft_select_indices(weft_context *ctx, weft_predicate p, size_t n, const void *x,
                                 weft_type index_type, void *y, uint64_t *count) {
     static const char name[] = "weft_select_indices";
-    if (check_begin(ctx, name, &p) != WEFT_OK)
+    if (wi_select_check_begin(ctx, name, &p) != WEFT_OK)
         return refused(ctx, name, WEFT_EARG);
     const weft_status status =
         wi_check_index_type(ctx, name, "index_type", index_type, n > 0 ? n - 1 : 0);
     if (status != WEFT_OK)
         return refused(ctx, name, status);
-    wi_select_args args = args_of(&p, n);
+    wi_select_args args = wi_select_args_of(&p, n);
     args.position_bytes = weft_type_size(index_type);
     wi_call call = {.name = name,
                     .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN | WI_STRIDED),
                               [WI_SELECT_POSITIONS] = wi_elements("y", y, n, index_type, WI_OUT),
                               [WI_SELECT_COUNT] = count_of(count)}};
     return check_and_run(ctx, name, &call, &args, index_type, WEFT_OK);
-}
-
-weft_status weft_expand(weft_context *ctx, weft_predicate p, size_t n, const void *s, size_t width,
-                        size_t m, const void *x, const void *fill, void *y) {
-    static const char name[] = "weft_expand";
-    if (check_begin(ctx, name, &p) != WEFT_OK || check_width(ctx, name, width) != WEFT_OK)
-        return WEFT_EARG;
-    wi_select_args args = args_of(&p, n);
-    args.job = WI_SELECT_EXPAND;
-    args.units = width;
-    args.moves = true;
-    args.packed = m;
-    args.has_fill = fill != NULL;
-    const unsigned y_use = fill ? WI_OUT : WI_IN | WI_OUT; /* else unselected elements stay */
-    wi_call call = {
-        .name = name,
-        .array = {[WI_SELECT_S] = wi_elements("s", s, n, p.type, WI_IN | WI_STRIDED),
-                  [WI_SELECT_X] = wi_items("x", x, m, width, WI_IN | WI_STRIDED),
-                  [WI_SELECT_Y] = wi_items("y", y, n, width, y_use),
-                  [WI_SELECT_FILL] = wi_items("fill", fill, 1, width, WI_IN | WI_OPTIONAL)},
-        .count = WI_SELECT_ARRAYS};
-    const weft_status status = wi_call_check(ctx, &call);
-    return status == WEFT_OK && n > 0 ? wi_select_run(ctx, &call, &args) : status;
 }
 
 /* unique and run_length, with types checked: values and, if given, lengths. */

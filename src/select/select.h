@@ -89,10 +89,19 @@ void wi_select_take_lengths(const weft_context *ctx, const wi_select_args *args,
 typedef struct wi_select_request {
     const wi_call *call;
     const wi_select_args *args;
-    weft_type index_type; /* of positions or lengths, if asked for */
+    weft_type index_type;    /* of positions or lengths, if asked for */
+    weft_predicate expanded; /* of weft_expand */
 } wi_select_request;
 
 weft_status wi_select_ranks(weft_context *ctx, const void *request);
+weft_status wi_expand_ranks(weft_context *ctx,
+                            const wi_select_request *request); /* of weft_expand */
+
+/* The checks of a call, of its predicate, and of the bytes of an element; and the arguments of one
+ * that tests n elements. */
+weft_status wi_select_check_begin(weft_context *ctx, const char *call, const weft_predicate *p);
+weft_status wi_select_check_width(weft_context *ctx, const char *call, size_t width);
+wi_select_args wi_select_args_of(const weft_predicate *p, size_t n);
 
 /* The rungs. */
 weft_status wi_select_serial(weft_context *ctx, const void *arguments);

@@ -108,6 +108,8 @@ weft_status wi_select_ranks(weft_context *ctx, const void *request) {
     const wi_select_request *const r = request;
     const wi_array *const array = r->call->array, *const positions = &array[WI_SELECT_POSITIONS];
     uint64_t own = 0, before = 0, all_n = 0, count = 0, unused;
+    if (r->args->job == WI_SELECT_EXPAND)
+        return wi_expand_ranks(ctx, r);
     weft_status status = wi_all_counts(ctx, r->args->n, &before, &all_n);
     if (status == WEFT_OK && r->args->position_bytes > 0)
         status =

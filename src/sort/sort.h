@@ -148,6 +148,7 @@ extern const wi_ladder wi_sort_segments_ladder, wi_sort_records_ladder, wi_merge
     wi_is_sorted_ladder, wi_search_ladder, wi_top_k_ladder, wi_sort_gather_ladder;
 
 weft_status wi_sort_segments_threads(weft_context *ctx, const void *args);
+weft_status wi_sort_segments_ranks(weft_context *ctx, const void *args); /* as the user called it */
 weft_status wi_sort_records_threads(weft_context *ctx, const void *args);
 weft_status wi_merge_pieces(weft_context *ctx, const void *args);
 weft_status wi_is_sorted_threads(weft_context *ctx, const void *args);

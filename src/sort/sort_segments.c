@@ -3,6 +3,7 @@
  * and sort each long one together. */
 #include <stdatomic.h>
 
+#include "comm/gpus.h"
 #include "cpu/team.h"
 #include "sort/sort_parts.h"
 #include "sort/sort_run.h"
@@ -55,7 +56,7 @@ weft_status wi_sort_segments_threads(weft_context *ctx, const void *args) {
 }
 
 static weft_status check_count(weft_context *ctx, const wi_segments_args *a) {
-    if (a->segments == 0 && a->sort.n > 0)
+    if (a->segments == 0 && a->sort.n > 0 && !wi_is_dist(ctx))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: segments is 0, and there are %zu keys; pass offsets of segments that "
                        "hold them",
@@ -71,7 +72,7 @@ static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
     const char *const call = a->sort.call;
     const uint64_t *const offsets = a->offsets;
     a->checked = wi_is_host(ctx, offsets);
-    if (!a->checked)
+    if (!a->checked || a->segments == 0)
         return WEFT_OK;
     for (size_t s = 0; s < a->segments; s++) {
         if (offsets[s] > offsets[s + 1])
@@ -81,8 +82,8 @@ static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
                            call, (unsigned long long)offsets[s], (unsigned long long)offsets[s + 1],
                            s);
     }
-    if (offsets[0] == 0 && offsets[a->segments] == a->sort.n)
-        return WEFT_OK;
+    if (wi_is_dist(ctx) || (offsets[0] == 0 && offsets[a->segments] == a->sort.n))
+        return WEFT_OK; /* over ranks they are those of the whole */
     return wi_fail(ctx, WEFT_EARG,
                    "%s: offsets run from %llu to %llu; the first must be 0 and the last n, %zu",
                    call, (unsigned long long)offsets[0], (unsigned long long)offsets[a->segments],
@@ -104,6 +105,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_sort_segments_by_length},
 #endif
+    {.name = "ranks",
+     .what = "every rank its own segments; those that are cut become records that all ranks sort",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_sort_segments_ranks},
 };
 
 const wi_ladder wi_sort_segments_ladder = {"sort_segments", rows, sizeof rows / sizeof rows[0]};
@@ -126,27 +134,67 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     return wi_sort_any_values(ctx, &args.sort, run, &args);
 }
 
-static weft_status check_and_run(weft_context *ctx, weft_order order, wi_segments_args *args) {
+/* Describes a call, and checks it. */
+static weft_status check(weft_context *ctx, weft_order order, wi_segments_args *args,
+                         wi_call *call) {
     wi_sort_args *const a = &args->sort;
     if (wi_sort_check_keys(ctx, a->call, order, a->type) != WEFT_OK ||
         check_count(ctx, args) != WEFT_OK)
         return WEFT_EARG;
     a->descending = order == WEFT_DESCENDING;
     a->end_bit = 8 * (unsigned)weft_type_size(a->type);
-    wi_call call = wi_sort_call_of(a);
-    call.array[OFFSETS] =
-        wi_elements("offsets", args->offsets, args->segments + 1, WEFT_U64, WI_IN);
-    call.count = ARRAYS;
-    weft_status status = wi_call_check(ctx, &call);
+    *call = wi_sort_call_of(a);
+    const size_t offsets = wi_is_dist(ctx) && args->segments == 0 ? 0 : args->segments + 1;
+    call->array[OFFSETS] = wi_elements("offsets", args->offsets, offsets, WEFT_U64, WI_IN);
+    call->count = ARRAYS;
+    call->distributed = !a->bytes;
+    weft_status status = wi_call_check(ctx, call);
     if (status == WEFT_OK)
         status = wi_sort_check_room(ctx, a->call, a->n, a->value_bytes);
-    if (status == WEFT_OK)
-        status = check_offsets(ctx, args);
+    return status == WEFT_OK ? check_offsets(ctx, args) : status;
+}
+
+static weft_status run_share(weft_context *rank, void *user);
+
+/* Offsets are searched and sent through host memory, so GPUs that hold keys keep to one. */
+static bool wants_gpus(weft_context *ctx, const wi_sort_args *a) {
+    return wi_gpus_forced(ctx, &wi_sort_segments_ladder) ||
+           (wi_is_host(ctx, a->x) &&
+            wi_gpus_wanted(ctx, &wi_sort_segments_ladder, a->x, a->n, weft_type_size(a->type)));
+}
+
+static weft_status check_and_run(weft_context *ctx, weft_order order, wi_segments_args *args) {
+    wi_sort_args *const a = &args->sort;
+    wi_call call;
+    const weft_status status = check(ctx, order, args, &call);
+    if (status == WEFT_OK && !a->bytes && wants_gpus(ctx, a))
+        return wi_gpus_run(ctx, &wi_sort_segments_ladder, a->call, run_share, args);
+    if (wi_is_dist(ctx) && !a->bytes)
+        return wi_dist_run(ctx, &wi_sort_segments_ladder, a->call, a->type,
+                           wi_alike(wi_alike(0, order), a->value_bytes), status, args);
     if (status != WEFT_OK)
         return status;
     if (a->bytes)
         *a->bytes = 0;
     return a->n == 0 ? WEFT_OK : wi_sort_call_run(ctx, &call, run_part, args);
+}
+
+/* On a place of several GPUs: each has a share of the keys, and one of the segments. */
+static weft_status run_share(weft_context *rank, void *user) {
+    wi_segments_args args = *(const wi_segments_args *)user;
+    wi_sort_args *const a = &args.sort;
+    const size_t size = weft_type_size(a->type);
+    const wi_share share = wi_gpus_share(rank, a->x, a->n, size);
+    const wi_share of_segments =
+        wi_gpus_share(rank, args.offsets, args.segments, sizeof *args.offsets);
+    a->n = share.n;
+    a->x = wi_share_of(a->x, share, size);
+    a->y = wi_share_of(a->y, share, size);
+    a->values = wi_share_of(a->values, share, a->value_bytes);
+    a->values_out = wi_share_of(a->values_out, share, a->value_bytes);
+    args.segments = of_segments.n;
+    args.offsets = wi_share_of(args.offsets, of_segments, sizeof *args.offsets);
+    return check_and_run(rank, a->descending ? WEFT_DESCENDING : WEFT_ASCENDING, &args);
 }
 
 static wi_segments_args args_of(const char *call, weft_type type, size_t n, const void *keys,

@@ -47,28 +47,33 @@ __device__ void merge_registers(T (&x)[count]) {
 
 /* Where element i of a window is in shared memory: threads whose segments have one length read
  * different banks. */
-__device__ inline int tiny_at(int i) {
+__device__ inline unsigned tiny_at(unsigned i) {
     return i + i / 32;
 }
 
 /* Sorts n <= count words from `begin` on. */
 template <int count, class W>
-__device__ void sort_few(W *word, int begin, int n) {
+__device__ void sort_few(W *word, unsigned begin, unsigned n) {
     W x[count];
+    unsigned at[count];
 #pragma unroll
-    for (int k = 0; k < count; k++)
-        x[k] = k < n ? word[tiny_at(begin + k)] : (W) ~(W)0;
+    for (unsigned k = 0; k < count; k++) {
+        at[k] = tiny_at(begin + k);
+        x[k] = ~(W)0;
+        if (k < n)
+            x[k] = word[at[k]];
+    }
     merge_registers<1, 1>(x);
 #pragma unroll
-    for (int k = 0; k < count; k++)
+    for (unsigned k = 0; k < count; k++)
         if (k < n)
-            word[tiny_at(begin + k)] = x[k];
+            word[at[k]] = x[k];
 }
 
 /* Called by whole warps. */
 template <class W>
-__device__ void sort_by_width(W *word, int begin, int n) {
-    const unsigned most = wi_warp_max((unsigned)n);
+__device__ void sort_by_width(W *word, unsigned begin, unsigned n) {
+    const unsigned most = wi_warp_max(n);
     if (most <= 1)
         return;
     if (most <= 4)
@@ -96,9 +101,13 @@ struct tiny_block {
     const group &of;
     W *word;
 
-    /* The thread's k-th element, of the window's. */
+    /* The thread's k-th element, of the window's, and where it is in shared memory. */
     __device__ static int mine(int k) {
         return k * wi_merge_threads + (int)threadIdx.x;
+    }
+    __device__ W &own(int k) const {
+        static_assert(wi_merge_threads % 32 == 0, "steps by whole lines");
+        return word[tiny_at(threadIdx.x) + k * tiny_at(wi_merge_threads)];
     }
 
     __device__ void load(U (&bits)[each]) const {
@@ -110,6 +119,7 @@ struct tiny_block {
     /* Are all segments tiny? Called by the whole block. */
     __device__ bool all_tiny() const {
         bool tiny = true;
+#pragma unroll 1
         for (size_t s = of.s + threadIdx.x; s < of.end; s += wi_merge_threads)
             tiny = tiny && g.length(s) <= (size_t)tiny_segment;
         return __syncthreads_and(tiny);
@@ -118,18 +128,19 @@ struct tiny_block {
     __device__ void sort(const U (&bits)[each]) const {
 #pragma unroll
         for (int k = 0; k < each; k++) {
-            W own = (W)g.map.key(bits[k]);
+            W placed = (W)g.map.key(bits[k]);
             if constexpr (wi_merge_has_values<V>)
-                own = own << place_bits | (W)mine(k);
+                placed = placed << place_bits | (W)mine(k);
             if (mine(k) < of.n)
-                word[tiny_at(mine(k))] = own;
+                own(k) = placed;
         }
         __syncthreads();
+#pragma unroll 1
         for (size_t first = of.s; first < of.end; first += wi_merge_threads) {
             const size_t s = first + threadIdx.x;
             const bool has = s < of.end;
-            sort_by_width(word, has ? (int)(g.offsets[s] - of.first) : 0,
-                          has ? (int)g.length(s) : 0);
+            sort_by_width(word, has ? (unsigned)(g.offsets[s] - of.first) : 0,
+                          has ? (unsigned)g.length(s) : 0);
         }
         __syncthreads();
     }
@@ -140,10 +151,10 @@ struct tiny_block {
         for (int k = 0; k < each; k++) {
             if (mine(k) >= of.n)
                 continue;
-            const W own = word[tiny_at(mine(k))];
-            g.out.keys[of.first + (size_t)mine(k)] = g.map.bits((U)(own >> place_bits));
+            const W placed = own(k);
+            g.out.keys[of.first + (size_t)mine(k)] = g.map.bits((U)(placed >> place_bits));
             if constexpr (wi_merge_has_values<V>)
-                value[k] = g.x.from(of.first).value((int)(own & (((W)1 << place_bits) - 1)));
+                value[k] = g.x.from(of.first).value((int)(placed & (((W)1 << place_bits) - 1)));
         }
         if constexpr (wi_merge_has_values<V>) {
             __syncthreads(); /* the values may be sorted in place */
@@ -155,8 +166,14 @@ struct tiny_block {
     }
 };
 
+/* Blocks of a multiprocessor, at least: a window waits for its offsets, then for its keys. The
+ * widest network of wider words has no registers to spare. */
+template <class W>
+constexpr int tiny_blocks = sizeof(W) == 4 ? 7 : 1;
+
 template <class U, class V>
-__global__ void __launch_bounds__(wi_merge_threads) sort_tiny(segments<U, V> g, findings f) {
+__global__ void __launch_bounds__(wi_merge_threads, (tiny_blocks<typename tiny_word<U, V>::type>))
+    sort_tiny(segments<U, V> g, findings f) {
     using Block = tiny_block<U, V>;
     WEFT_SHARED(typename Block::W, word, [Block::size + Block::size / 32]);
     const group of = find_group(g, blockIdx.x);

@@ -14,6 +14,14 @@ static const double most_diagonal = 0x1p200;
 /* The same for an L of floats. */
 static const double most_narrow = 0x1p40;
 
+static double limit_of(const weft_chol *plan) {
+    return plan->narrow ? most_narrow : most_diagonal;
+}
+
+bool wi_chol_is_extreme(const weft_chol *plan, double least, double most) {
+    return least < 1 / limit_of(plan) || most > limit_of(plan);
+}
+
 /* Is a number on the diagonal outside of 1 / limit ... limit? Only the diagonal is read: in a
  * positive definite matrix no entry is larger than the largest on the diagonal. */
 static bool is_extreme(const weft_sparse *matrix, double limit) {
@@ -120,16 +128,17 @@ static int32_t *room_of(const weft_context *ctx, const weft_chol *plan) {
 
 /* Does the matrix have to be scaled? What finds out for L D Lt borrows `room`. */
 static bool is_to_be_scaled(const weft_chol *plan, const weft_sparse *matrix, int32_t *room) {
-    const double limit = plan->narrow ? most_narrow : most_diagonal;
+    const double limit = limit_of(plan);
     return wi_chol_has_d(plan) ? is_uneven(matrix, limit, room, room + matrix->cols)
                                : is_extreme(matrix, limit);
 }
 
+/* Values that are only on a device have been looked at there. */
 weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan,
                             const weft_sparse *matrix) {
     wi_numbers *const numbers = &plan->numbers;
     int32_t *const room = room_of(ctx, plan);
-    if (!is_to_be_scaled(plan, matrix, room)) {
+    if (!matrix->value || !is_to_be_scaled(plan, matrix, room)) {
         numbers->balance.scaled = false;
         return WEFT_OK;
     }

@@ -6,6 +6,7 @@
 
 #include "core/rows.h"
 #include "sparse/dense.h"
+#include "sparse/progress.h"
 #include "sparse/symbolic.h"
 
 #ifdef __cplusplus
@@ -304,6 +305,29 @@ weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft
                                  const weft_sparse *matrix);
 /* The same, and that the plan is factored. */
 weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan);
+
+/* ---- factor.c and values.c ---- */
+
+/* weft_chol_factor, of a checked matrix or a view of one, by the name of another call. */
+weft_status wi_chol_factor(weft_context *ctx, const char *call, weft_chol *plan,
+                           const weft_sparse *matrix);
+
+/* Can calls on this plan be captured, with so many right-hand sides at once? */
+weft_status wi_chol_check_capture(weft_context *ctx, const char *call, const weft_chol *plan,
+                                  int64_t rhs);
+
+/* *view = the matrix with other values, in host or device memory, whose array is checked here. */
+weft_status wi_chol_view(weft_context *ctx, const char *call, const weft_sparse *matrix,
+                         const double *value, weft_sparse *view);
+
+/* *own = the view with its values in host memory alone, which is taken if they are on the device;
+ * wi_chol_give_back frees that. */
+weft_status wi_chol_fetch(weft_context *ctx, const char *call, const weft_sparse *view,
+                          weft_sparse *own);
+void wi_chol_give_back(const weft_sparse *view, weft_sparse *own);
+
+/* Is a diagonal between these numbers one that makes scaling necessary? */
+bool wi_chol_is_extreme(const weft_chol *plan, double least, double most);
 
 /* ---- the ladder "sparse" ---- */
 

@@ -4,30 +4,44 @@
 
 constexpr int threads = 256;
 
-/* L = the entries of A in their places. */
+/* Numbers first ... first + count - 1 of L, which are at l. */
+template <class real>
+struct wi_part_of_l {
+    real *l;
+    int64_t first, count;
+};
+
+/* L = the entries of A in their places, in a part of it. */
 template <class real>
 __global__ void __launch_bounds__(threads)
-    wi_scatter_entries(const double *value, const int64_t *place, size_t count, real *l) {
+    wi_scatter_entries(const double *value, const int64_t *place, size_t entries,
+                       wi_part_of_l<real> part) {
     const size_t k = (size_t)blockIdx.x * threads + threadIdx.x;
-    if (k < count)
-        l[place[k]] = (real)value[k];
+    const int64_t at = k < entries ? place[k] - part.first : -1;
+    if (at >= 0 && at < part.count)
+        part.l[at] = (real)value[k];
 }
 
 /* The diagonal of L, a front for each block. */
 template <class real>
-__global__ void __launch_bounds__(threads) wi_gather_diagonal(wi_device_chol d, double *diagonal) {
-    const wi_front_record r = d.front[blockIdx.x];
+__global__ void __launch_bounds__(threads)
+    wi_gather_diagonal(wi_device_chol d, int first, double *diagonal) {
+    const wi_front_record r = d.front[first + (int)blockIdx.x];
     for (int j = (int)threadIdx.x; j < r.columns; j += threads)
         diagonal[r.first + j] = wi_front_panel<real>(d, r)[(int64_t)j * (r.ld + 1)];
 }
 
-weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
-    const wi_chol_device *const own = plan->device;
-    return own->schedule.fronts == 0
+static weft_status gather(weft_context *ctx, const weft_chol *plan, int first, int64_t fronts,
+                          double *diagonal) {
+    return fronts == 0
                ? WEFT_OK
                : WEFT_LAUNCH(plan->narrow ? wi_gather_diagonal<float> : wi_gather_diagonal<double>,
-                             ctx, (unsigned)own->schedule.fronts, threads, 0,
-                             wi_chol_device_view(plan), (double *)own->work);
+                             ctx, (unsigned)fronts, threads, 0, wi_chol_device_view(plan), first,
+                             diagonal);
+}
+
+weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
+    return gather(ctx, plan, 0, plan->device->schedule.fronts, (double *)plan->device->work);
 }
 
 /* No pivot yet, and every column in its place. */
@@ -72,70 +86,165 @@ static weft_status settle_pivots(weft_context *ctx, const weft_chol *plan) {
                              p, wi_chol_device_matrix(plan).perm, (int)n);
 }
 
-/* L = the entries of A, of which there is one. */
 template <class real>
-static weft_status scatter(weft_context *ctx, const weft_chol *plan) {
+static weft_status scatter(weft_context *ctx, const weft_chol *plan, wi_part_of_l<real> part) {
     const size_t entries = plan->report.nnz_a;
-    return WEFT_LAUNCH(wi_scatter_entries<real>, ctx, (unsigned)((entries - 1) / threads + 1),
-                       threads, 0, (const double *)wi_chol_device_matrix(plan).value,
-                       wi_chol_device_places(plan), entries, (real *)plan->device->l);
+    const weft_status status = wi_cuda(
+        ctx, cudaMemsetAsync(part.l, 0, (size_t)part.count * sizeof(real), ctx->gpu->stream),
+        "clearing L");
+    return entries == 0 || status != WEFT_OK
+               ? status
+               : WEFT_LAUNCH(wi_scatter_entries<real>, ctx, (unsigned)((entries - 1) / threads + 1),
+                             threads, 0, (const double *)wi_chol_device_matrix(plan).value,
+                             wi_chol_device_places(plan), entries, part);
+}
+
+/* Numbers first ... first + count - 1 of L = the entries of A in their places, and 0; they lie at
+ * `at` of what the device has of L. */
+static weft_status load_part(weft_context *ctx, const weft_chol *plan, int64_t at, int64_t first,
+                             int64_t count) {
+    void *const l = plan->device->l;
+    return plan->narrow ? scatter<float>(ctx, plan, {(float *)l + at, first, count})
+                        : scatter<double>(ctx, plan, {(double *)l + at, first, count});
 }
 
 weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
     wi_chol_device *const own = args->plan->device;
-    const wi_device_chol d = wi_chol_device_view(args->plan);
     const size_t entries = args->plan->report.nnz_a;
     own->has_diagonal = false;
-    weft_status status =
-        wi_cuda(ctx, cudaMemsetAsync(d.failed, 0xff, sizeof *d.failed, ctx->gpu->stream),
-                "clearing a word");
-    if (status == WEFT_OK)
-        status =
-            wi_cuda(ctx,
-                    cudaMemsetAsync(own->l, 0, (size_t)own->schedule.l * wi_chol_number(args->plan),
-                                    ctx->gpu->stream),
-                    "clearing L");
+    own->captured = wi_gpu_capturing(ctx);
+    weft_status status = own->captured ? WEFT_OK : wi_chol_device_forget(ctx, args->plan);
     if (status == WEFT_OK)
         status = begin_pivots(ctx, args->plan);
-    if (entries == 0 || status != WEFT_OK)
-        return status;
-    status = wi_chol_device_values(ctx, args->plan, args->matrix);
-    if (status == WEFT_OK && !args->plan->numbers.balance.scaled)
+    if (status == WEFT_OK && entries > 0)
+        status = wi_chol_device_values(ctx, args->plan, args->matrix);
+    if (status == WEFT_OK && entries > 0 && !args->plan->numbers.balance.scaled)
         own->version = args->matrix->version;
-    if (status != WEFT_OK)
-        return status;
-    return args->plan->narrow ? scatter<float>(ctx, args->plan) : scatter<double>(ctx, args->plan);
+    return status == WEFT_OK && !own->windows ? load_part(ctx, args->plan, 0, 0, own->schedule.l)
+                                              : status;
+}
+
+/* Before level k: its window, if L lies in windows. */
+static weft_status begin_level(weft_context *ctx, const weft_chol *plan, int64_t k) {
+    const wi_schedule *const schedule = &plan->device->schedule;
+    const wi_chol_level *const level = &schedule->level[k];
+    if (!plan->device->windows)
+        return WEFT_OK;
+    const weft_status status = wi_chol_windows_clear(ctx, plan, k);
+    return status == WEFT_OK
+               ? load_part(ctx, plan, wi_schedule_level_at(schedule, k), level->l_at, level->l)
+               : status;
+}
+
+/* After it: its panels go to the host, and their diagonal to where a solution will be. */
+static weft_status end_level(weft_context *ctx, const weft_chol *plan, int64_t k) {
+    const wi_chol_level *const level = &plan->device->schedule.level[k];
+    if (!plan->device->windows)
+        return WEFT_OK;
+    const weft_status status =
+        gather(ctx, plan, level->first, level->small[0] + level->small[1] + level->large,
+               wi_chol_device_sides_of(plan, 1).solution);
+    return status == WEFT_OK ? wi_chol_windows_keep(ctx, plan, k) : status;
+}
+
+/* The first column that failed on any GPU. */
+static weft_status fetch_failed(weft_context *ctx, weft_chol *plan, void *user) {
+    unsigned long long *const failed = (unsigned long long *)user, own;
+    const weft_status status = wi_gpu_copy(ctx, &own, wi_chol_device_view(plan).failed, sizeof own);
+    if (status == WEFT_OK && own < *failed)
+        *failed = own;
+    return status;
 }
 
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
-    const wi_device_chol d = wi_chol_device_view(args->plan);
-    unsigned long long failed = 0;
+    unsigned long long failed = ~0ull;
+    if (args->plan->device->captured)
+        return args->plan->report.n > 0
+                   ? wi_chol_device_tell_factored(ctx, args->plan, args->matrix->there)
+                   : WEFT_OK;
     weft_status status = settle_pivots(ctx, args->plan);
     if (status == WEFT_OK)
-        status = wi_gpu_copy(ctx, &failed, d.failed, sizeof failed);
+        status = wi_chol_share_places(ctx, args->plan);
+    if (status == WEFT_OK)
+        status = wi_chol_each_gpu(ctx, args->plan, fetch_failed, &failed);
     if (status == WEFT_OK && wi_chol_has_d(args->plan))
         status = wi_chol_device_pivots(ctx, args->plan);
+    if (status == WEFT_OK && (args->plan->device->windows || wi_chol_gpus(args->plan) > 1))
+        status = wi_chol_device_diagonal(ctx, args->plan);
     if (status != WEFT_OK || failed == ~0ull)
         return status;
     status = wi_chol_device_diagonal(ctx, args->plan);
     return status == WEFT_OK ? wi_chol_fail(ctx, args->call, args->plan, (int64_t)failed) : status;
 }
 
-static weft_status run(weft_context *ctx, const void *args,
-                       weft_status (*level)(weft_context *ctx, const weft_chol *plan,
-                                            const wi_chol_level *level)) {
+/* What a rung does with a level. */
+typedef weft_status (*level_step)(weft_context *ctx, const weft_chol *plan,
+                                  const wi_chol_level *level);
+
+/* All levels of one GPU. The first waits for the others before the first front that needs them. */
+static weft_status run_levels(weft_context *ctx, const wi_chol_args *a, level_step step) {
+    const weft_chol *const plan = a->plan;
+    const wi_schedule *const schedule = &plan->device->schedule;
+    weft_status status = wi_chol_windows_begin(ctx, plan);
+    for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
+        if (k == schedule->waits)
+            status = wi_chol_first_waits(ctx, plan);
+        if (status == WEFT_OK)
+            status = begin_level(ctx, plan, k);
+        if (status == WEFT_OK)
+            status = step(ctx, plan, &schedule->level[k]);
+        if (status == WEFT_OK)
+            status = end_level(ctx, plan, k);
+        if (status == WEFT_OK)
+            status = wi_chol_send_guests(ctx, plan, k, 0);
+        if (status == WEFT_OK && !plan->device->first &&
+            !wi_chol_tell(a->plan, (double)(k + 1) / (double)schedule->levels))
+            status = wi_chol_cancel(ctx, a->call);
+    }
+    const weft_status ended = wi_chol_windows_end(ctx, plan);
+    return status == WEFT_OK ? ended : status;
+}
+
+/* The levels of another GPU. */
+static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, level_step step) {
+    weft_context *const own = wi_chol_gpu(ctx, gpu);
+    weft_chol plan = wi_chol_of_gpu(a->plan, gpu);
+    const wi_chol_args args = {a->call, &plan, a->matrix};
+    int before;
+    weft_status status = wi_gpu_enter(own, &before);
+    if (status == WEFT_OK) {
+        status = wi_chol_device_load(own, &args);
+        if (status == WEFT_OK)
+            status = run_levels(own, &args, step);
+        if (status == WEFT_OK)
+            status = wi_chol_return_pivots(own, &plan);
+        wi_gpu_leave(own, before);
+    }
+    return status == WEFT_OK ? WEFT_OK : wi_fail_as(ctx, status, own);
+}
+
+/* The others' work is queued before the first's. Whatever happens, the first then waits for them:
+ * what the caller queues next may write what they read. */
+static weft_status run_all(weft_context *ctx, const wi_chol_args *a, level_step step) {
+    weft_status status = wi_chol_device_load(ctx, a);
+    if (status == WEFT_OK)
+        status =
+            wi_chol_others_wait(ctx, a->plan); /* their D goes over the first's, which is new */
+    for (int g = 1; g < wi_chol_gpus(a->plan) && status == WEFT_OK; g++)
+        status = run_other(ctx, a, g, step);
+    if (status == WEFT_OK)
+        status = run_levels(ctx, a, step);
+    const weft_status ended = wi_chol_first_waits(ctx, a->plan);
+    return status == WEFT_OK ? ended : status;
+}
+
+static weft_status run(weft_context *ctx, const void *args, level_step step) {
     const wi_chol_args *const a = (const wi_chol_args *)args;
-    const wi_schedule *const schedule = &a->plan->device->schedule;
     int before;
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = wi_chol_device_load(ctx, a);
-    for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
-        status = level(ctx, a->plan, &schedule->level[k]);
-        if (status == WEFT_OK && !wi_chol_tell(a->plan, (double)(k + 1) / (double)schedule->levels))
-            status = wi_chol_cancel(ctx, a->call);
-    }
+    status = run_all(ctx, a, step);
     if (status == WEFT_OK)
         status = wi_chol_device_finish(ctx, a);
     wi_gpu_leave(ctx, before);
@@ -148,10 +257,12 @@ static weft_status one_after_the_other(weft_context *ctx, const weft_chol *plan,
     return status == WEFT_OK ? wi_chol_large_fronts(ctx, plan, level) : status;
 }
 
-/* Small fronts on the side lane, if there are large ones, too. */
+/* Small fronts on the side lane, if there are large ones, too. A graph has one lane, and
+ * the other moves L if it lies in host memory. */
 static weft_status side_by_side(weft_context *ctx, const weft_chol *plan,
                                 const wi_chol_level *level) {
-    if (level->large == 0 || level->small[0] + level->small[1] == 0)
+    const bool has_one_lane = plan->device->captured || plan->device->windows;
+    if (level->large == 0 || level->small[0] + level->small[1] == 0 || has_one_lane)
         return one_after_the_other(ctx, plan, level);
     weft_status status = wi_gpu_fork(ctx);
     if (status != WEFT_OK)

@@ -53,7 +53,7 @@ static matrix_parts matrix_parts_of(const weft_chol *plan) {
     at.at = at.start + (n + 1) * sizeof(int64_t);
     at.value = at.at + entries * sizeof(int64_t);
     at.figures = at.value + entries * sizeof(double);
-    at.col = at.figures + WI_FIGURES * sizeof(uint64_t);
+    at.col = whole_words(at.figures + sizeof(wi_device_figures));
     at.row = at.col + entries * sizeof(int32_t);
     at.perm = at.row + entries * sizeof(int32_t);
     at.end = at.perm + n * sizeof(int32_t);
@@ -61,7 +61,7 @@ static matrix_parts matrix_parts_of(const weft_chol *plan) {
 }
 
 static size_t factor_bytes(const weft_chol *plan, const wi_schedule *schedule) {
-    return (size_t)schedule->l * wi_chol_number(plan);
+    return (size_t)wi_schedule_resident(schedule) * wi_chol_number(plan);
 }
 
 /* `work` holds the updates, and after them the diagonal of L, of doubles. */
@@ -71,13 +71,18 @@ static size_t work_bytes(const weft_chol *plan, const wi_schedule *schedule) {
     return updates > diagonal ? updates : diagonal;
 }
 
+size_t wi_chol_device_work_bytes(const weft_chol *plan, const wi_schedule *schedule) {
+    return factor_bytes(plan, schedule) + work_bytes(plan, schedule);
+}
+
 static size_t side_entries(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
     return (4 * plan->report.n + (size_t)schedule->parts) * (size_t)rhs;
 }
 
 size_t wi_chol_device_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
-    return parts_of(plan, schedule).end + matrix_parts_of(plan).end + factor_bytes(plan, schedule) +
-           work_bytes(plan, schedule) + side_entries(plan, schedule, rhs) * sizeof(double);
+    return parts_of(plan, schedule).end + matrix_parts_of(plan).end +
+           wi_chol_device_work_bytes(plan, schedule) +
+           side_entries(plan, schedule, rhs) * sizeof(double);
 }
 
 static size_t host_entries(const weft_chol *plan, int64_t rhs) {
@@ -86,14 +91,17 @@ static size_t host_entries(const weft_chol *plan, int64_t rhs) {
 
 size_t wi_chol_device_host_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
     return sizeof(wi_chol_device) + wi_schedule_host_bytes(schedule) +
-           host_entries(plan, rhs) * sizeof(double);
+           host_entries(plan, rhs) * sizeof(double) + wi_chol_home_bytes(plan, schedule);
 }
 
 size_t wi_chol_device_held(const weft_chol *plan) {
-    const wi_chol_device *const d = plan->device;
-    return d ? wi_chol_device_bytes(plan, &d->schedule, d->rhs) +
-                   wi_chol_device_host_bytes(plan, &d->schedule, d->rhs)
-             : 0;
+    size_t held = 0;
+    for (int g = 0; g < wi_chol_gpus(plan) && plan->device; g++) {
+        const wi_chol_device *const d = g > 0 ? plan->device->other[g] : plan->device;
+        held += wi_chol_device_bytes(plan, &d->schedule, d->rhs) +
+                wi_chol_device_host_bytes(plan, &d->schedule, d->rhs);
+    }
+    return held;
 }
 
 /* ---- memory ---- */
@@ -102,9 +110,15 @@ static void drop_work(wi_chol_device *d) {
     wi_gpu_drop(d->l);
     wi_gpu_drop(d->work);
     d->l = d->work = NULL;
+    wi_chol_windows_drop(d);
 }
 
 static void drop(wi_chol_device *d) {
+    for (int g = 1; g < d->spread.gpus; g++)
+        if (d->other[g])
+            drop(d->other[g]);
+    wi_spread_free(&d->spread);
+    wi_host_free(d->guest);
     wi_gpu_drop(d->index);
     wi_gpu_drop(d->matrix);
     drop_work(d);
@@ -120,9 +134,15 @@ void wi_chol_device_free(weft_chol *plan) {
     plan->device = NULL;
 }
 
-void wi_chol_device_drop_work(weft_chol *plan) {
-    if (plan->device)
-        drop_work(plan->device);
+void wi_chol_device_widen(weft_context *ctx, weft_chol *plan) {
+    wi_chol_device *const d = plan->device;
+    if (!d)
+        return;
+    if (wi_chol_gpus(plan) == 1)
+        drop_work(d);
+    if (wi_chol_gpus(plan) > 1 || d->schedule.window > 0 ||
+        !wi_chol_fits(ctx, wi_chol_device_work_bytes(plan, &d->schedule)))
+        wi_chol_device_free(plan);
 }
 
 static weft_status take_sides(weft_context *ctx, const char *call, const weft_chol *plan,
@@ -139,12 +159,14 @@ static weft_status take_sides(weft_context *ctx, const char *call, const weft_ch
         wi_host_free(host);
         return status;
     }
+    if (d->has_diagonal)
+        memcpy(host + plan->report.n * 4 * (size_t)rhs,
+               d->host + plan->report.n * 4 * (size_t)d->rhs, plan->report.n * sizeof *host);
     wi_gpu_drop(d->sides);
     wi_host_free(d->host);
     d->sides = sides;
     d->host = host;
     d->rhs = rhs;
-    d->has_diagonal = false;
     return WEFT_OK;
 }
 
@@ -157,7 +179,9 @@ static weft_status take_work(weft_context *ctx, const weft_chol *plan, wi_chol_d
     status = wi_gpu_keep(ctx, &work, work_bytes(plan, &d->schedule));
     if (status == WEFT_OK)
         d->work = work;
-    else
+    if (status == WEFT_OK && d->schedule.window > 0)
+        status = wi_chol_windows_take(ctx, plan, d);
+    if (status != WEFT_OK)
         drop_work(d);
     return status;
 }
@@ -180,22 +204,76 @@ static weft_status take(weft_context *ctx, const weft_chol *plan, wi_chol_device
     return bytes > 0 ? wi_gpu_copy(ctx, d->index, schedule->front, bytes) : WEFT_OK;
 }
 
-static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
-    wi_chol_device *const d = wi_host_alloc(sizeof *d);
-    if (!d)
-        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, sizeof *d);
-    *d = (wi_chol_device){.device = ctx->device};
-    weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, plan->small,
-                                          is_interchanged(plan), &d->schedule);
+/* The memory of one GPU. On failure it has what it got. */
+static weft_status make_one(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
+                            wi_chol_device *first, int gpu, wi_chol_device *d) {
+    const wi_spread *const spread = first->spread.gpus > 1 ? &first->spread : NULL;
+    size_t needed = 0;
+    weft_status status = wi_chol_fit(ctx, call, plan, rhs, spread, gpu, &d->schedule, &needed);
+    if (status == WEFT_OK && needed > 0)
+        status = wi_chol_tell_too_large(ctx, call, needed);
     if (status == WEFT_OK)
         status = take(ctx, plan, d);
     if (status == WEFT_OK)
         status = take_sides(ctx, call, plan, d, rhs);
+    if (status == WEFT_OK && gpu > 0)
+        status = wi_chol_find_guests(ctx, call, first, d);
+    return status;
+}
+
+static weft_status new_device(weft_context *ctx, const char *call, wi_chol_device *first,
+                              wi_chol_device **made) {
+    wi_chol_device *const d = wi_host_alloc(sizeof *d);
+    if (!d)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, sizeof *d);
+    *d = (wi_chol_device){.device = ctx->device, .first = first};
+    *made = d;
+    return WEFT_OK;
+}
+
+static weft_status make_others(weft_context *ctx, const char *call, const weft_chol *plan,
+                               int64_t rhs, wi_chol_device *d) {
+    weft_status status = WEFT_OK;
+    for (int g = 1; g < d->spread.gpus && status == WEFT_OK; g++) {
+        weft_context *const gpu = wi_chol_gpu(ctx, g);
+        status = new_device(gpu, call, d, &d->other[g]);
+        if (status == WEFT_OK)
+            d->other[g]->number = g;
+        if (status == WEFT_OK)
+            status = make_one(gpu, call, plan, rhs, d, g, d->other[g]);
+        if (status != WEFT_OK)
+            wi_fail_as(ctx, status, gpu);
+    }
+    return status;
+}
+
+static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
+    wi_chol_device *d = NULL;
+    weft_status status = new_device(ctx, call, NULL, &d);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_chol_spread(ctx, call, plan, &d->spread);
+    if (status == WEFT_OK)
+        status = make_one(ctx, call, plan, rhs, d, 0, d);
+    if (status == WEFT_OK)
+        status = make_others(ctx, call, plan, rhs, d);
     if (status == WEFT_OK)
         plan->device = d;
     else
         drop(d);
     return status;
+}
+
+/* What a plan's right-hand sides take on each GPU. */
+typedef struct more_sides {
+    const char *call;
+    int64_t rhs;
+} more_sides;
+
+static weft_status take_more_sides(weft_context *ctx, weft_chol *plan, void *user) {
+    const more_sides *const m = user;
+    return plan->device->rhs < m->rhs ? take_sides(ctx, m->call, plan, plan->device, m->rhs)
+                                      : WEFT_OK;
 }
 
 weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_chol *plan,
@@ -209,8 +287,8 @@ weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_cho
         return status;
     if (!plan->device)
         status = make(ctx, call, plan, rhs);
-    else if (plan->device->rhs < rhs)
-        status = take_sides(ctx, call, plan, plan->device, rhs);
+    else
+        status = wi_chol_each_gpu(ctx, plan, take_more_sides, &(more_sides){call, rhs});
     if (status == WEFT_OK && !plan->device->work)
         status = take_work(ctx, plan, plan->device);
     if (status == WEFT_OK)
@@ -245,10 +323,11 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
     const wi_chol_device *const d = plan->device;
     const index_parts at = parts_of(plan, &d->schedule);
     const wi_front_record *const front = (const wi_front_record *)d->index;
-    const int32_t *const child = (const int32_t *)(front + d->schedule.fronts);
+    const int64_t records = wi_schedule_records(&d->schedule);
+    const int32_t *const child = (const int32_t *)(front + records);
     return (wi_device_chol){.front = front,
                             .child = child,
-                            .list = child + d->schedule.fronts,
+                            .list = child + records,
                             .relative = (const int32_t *)(d->index + at.relative),
                             .rows = (const int32_t *)(d->index + at.rows),
                             .l = d->l,
@@ -273,13 +352,16 @@ wi_device_matrix wi_chol_device_matrix(const weft_chol *plan) {
                               .col = (int32_t *)(m + at.col),
                               .row = (int32_t *)(m + at.row),
                               .perm = (int32_t *)(m + at.perm),
-                              .figures = (unsigned long long *)(m + at.figures)};
+                              .figures = (unsigned long long *)(m + at.figures),
+                              .all = (wi_device_figures *)(m + at.figures)};
 }
 
 weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
                                   const weft_sparse *matrix) {
     const size_t bytes = plan->report.nnz_a * sizeof(double);
     plan->device->version = 0;
+    if (matrix->there)
+        return wi_gpu_copy_within(ctx, wi_chol_device_matrix(plan).value, matrix->there, bytes);
     return bytes > 0 ? wi_gpu_copy(ctx, wi_chol_device_matrix(plan).value, matrix->value, bytes)
                      : WEFT_OK;
 }
@@ -325,27 +407,30 @@ static weft_status send_matrix(weft_context *ctx, const weft_chol *plan, const w
 typedef struct map_room {
     wi_numbers maps;
     int64_t *at, *place;
-    int32_t *rows;
+    int32_t *spare; /* for the most of rows, columns and entries */
 } map_room;
 
-static map_room rooms_in(void *memory, size_t n, size_t entries) {
+static map_room rooms_in(void *memory, size_t n, size_t entries, size_t rows) {
     map_room room = {.at = memory};
     room.maps.entry_at = room.at + n;
     room.maps.entry = room.maps.entry_at + n + 1;
     room.place = room.maps.entry + entries + 1;
     room.maps.slot = (int32_t *)(room.place + entries);
     room.maps.relative = room.maps.slot + entries + 1;
+    room.spare = room.maps.relative + rows;
     return room;
 }
 
-/* Where in L every entry of A goes. */
-static void find_places(const wi_schedule *schedule, const map_room *room) {
+/* Where in L of this GPU every entry of A goes. */
+static void find_places(const wi_schedule *schedule, size_t entries, const map_room *room) {
+    int64_t panel = 0;                                        /* they follow each other in L */
+    memset(room->place, 0xff, entries * sizeof *room->place); /* -1: of another GPU */
     for (int64_t f = 0; f < schedule->fronts; f++) {
         const wi_front_record *const r = &schedule->front[f];
-        for (int64_t j = 0; j < r->columns; j++) {
+        for (int64_t j = 0; j < r->columns; j++, panel += r->ld) {
             const int64_t *const at = room->maps.entry_at + r->first + j;
             for (int64_t e = at[0]; e < at[1]; e++)
-                room->place[room->maps.entry[e]] = r->panel + j * r->ld + room->maps.slot[e];
+                room->place[room->maps.entry[e]] = panel + room->maps.slot[e];
         }
     }
 }
@@ -356,12 +441,28 @@ static weft_status send_maps(weft_context *ctx, const weft_chol *plan, const map
     char *const to = plan->device->index;
     const size_t bytes = rows * sizeof(int32_t);
     weft_status status = wi_gpu_copy(ctx, to + at.relative, room->maps.relative, bytes);
-    for (size_t k = 0; k < rows; k++)
-        room->maps.relative[k] = (int32_t)plan->symbolic.rows[k];
+    narrow(rows, plan->symbolic.rows, room->spare);
     if (status == WEFT_OK)
-        status = wi_gpu_copy(ctx, to + at.rows, room->maps.relative, bytes);
+        status = wi_gpu_copy(ctx, to + at.rows, room->spare, bytes);
     if (status == WEFT_OK && plan->report.nnz_a > 0)
         status = wi_gpu_copy(ctx, to + at.place, room->place, plan->report.nnz_a * sizeof(int64_t));
+    return status;
+}
+
+/* What all GPUs get. */
+typedef struct map_sending {
+    const map_room *room;
+    const weft_sparse *matrix;
+    size_t rows;
+} map_sending;
+
+static weft_status send_all_maps(weft_context *ctx, weft_chol *plan, void *user) {
+    const map_sending *const s = user;
+    find_places(&plan->device->schedule, plan->report.nnz_a, s->room);
+    weft_status status = send_maps(ctx, plan, s->room, s->rows);
+    if (status == WEFT_OK)
+        status = send_matrix(ctx, plan, s->matrix, s->room->spare);
+    plan->device->mapped = status == WEFT_OK;
     return status;
 }
 
@@ -370,8 +471,9 @@ weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *p
     const wi_symbolic *const symbolic = &plan->symbolic;
     const size_t n = plan->report.n, entries = plan->report.nnz_a;
     const size_t rows = (size_t)symbolic->rows_at[symbolic->supernodes];
-    const size_t bytes =
-        (2 * n + 2 * entries + 2) * sizeof(int64_t) + (entries + 1 + rows) * sizeof(int32_t);
+    const size_t spare = rows > entries ? rows : entries; /* rows are at least the columns */
+    const size_t bytes = (2 * n + 2 * entries + 2) * sizeof(int64_t) +
+                         (entries + 1 + rows + spare) * sizeof(int32_t);
     if (plan->device->mapped || n == 0)
         return WEFT_OK;
     void *const memory = wi_host_alloc(bytes);
@@ -380,112 +482,11 @@ weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *p
                        "%s: no memory for %zu bytes, the maps of a factor; free "
                        "some",
                        call, bytes);
-    map_room room = rooms_in(memory, n, entries);
+    map_room room = rooms_in(memory, n, entries, rows);
     memset(room.maps.relative, 0, rows * sizeof(int32_t)); /* of the columns there is none */
     weft_status status = wi_numbers_fill_maps(ctx, call, symbolic, matrix, &room.maps, room.at);
-    if (status == WEFT_OK) {
-        find_places(&plan->device->schedule, &room);
-        status = send_maps(ctx, plan, &room, rows);
-        if (status == WEFT_OK)
-            status = send_matrix(ctx, plan, matrix, memory);
-    }
-    plan->device->mapped = status == WEFT_OK;
+    if (status == WEFT_OK)
+        status = wi_chol_each_gpu(ctx, plan, send_all_maps, &(map_sending){&room, matrix, rows});
     wi_host_free(memory);
     return status;
-}
-
-/* ---- right-hand sides and the diagonal ---- */
-
-static double *host_diagonal(const weft_chol *plan) {
-    return plan->device->host + plan->symbolic.n * 4 * plan->device->rhs;
-}
-
-wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs) {
-    double *const y = plan->device->host;
-    return (wi_solve_room){
-        .y = y, .x = y + plan->symbolic.n * rhs, .krylov = host_diagonal(plan) + plan->symbolic.n};
-}
-
-double wi_chol_device_entry(const weft_chol *plan, int64_t column) {
-    return plan->device->has_diagonal ? host_diagonal(plan)[column] : (double)NAN;
-}
-
-wi_device_sides wi_chol_device_sides_of(const weft_chol *plan, int64_t rhs) {
-    const size_t vector = plan->report.n * (size_t)rhs;
-    double *const y = plan->device->sides;
-    return (wi_device_sides){.y = y,
-                             .x = y + vector,
-                             .b = y + 2 * vector,
-                             .solution = y + 3 * vector,
-                             .parts = y + 4 * vector,
-                             .rhs = (int)rhs};
-}
-
-double *wi_chol_device_host_sides(const weft_chol *plan) {
-    return plan->device->host + 2 * plan->symbolic.n * plan->device->rhs;
-}
-
-weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
-    wi_chol_device *const d = plan->device;
-    if (d->has_diagonal || ctx->device != d->device || wi_chol_has_d(plan))
-        return WEFT_OK;
-    weft_status status = wi_chol_device_gather(ctx, plan);
-    if (status == WEFT_OK && plan->report.n > 0)
-        status = wi_gpu_copy(ctx, host_diagonal(plan), d->work, plan->report.n * sizeof(double));
-    d->has_diagonal = status == WEFT_OK;
-    return status;
-}
-
-weft_status wi_chol_device_pivots(weft_context *ctx, const weft_chol *plan) {
-    const wi_pivots *const to = &plan->numbers.pivots;
-    const size_t bytes = (size_t)((char *)(to->mark + plan->report.n) - (char *)to->d);
-    return plan->report.n > 0 ? wi_gpu_copy(ctx, to->d, wi_chol_device_view(plan).pivots.d, bytes)
-                              : WEFT_OK;
-}
-
-/* The solution in x to the host, in the order of the analysis, if all went well so far. */
-static weft_status fetch_solution(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
-                                  size_t bytes, weft_status status) {
-    const bool moved = is_interchanged(plan);
-    if (status == WEFT_OK && moved)
-        status = wi_chol_interchange(ctx, plan, sides, true);
-    return status == WEFT_OK
-               ? wi_gpu_copy(ctx, plan->device->host, moved ? sides.y : sides.x, bytes)
-               : status;
-}
-
-/* Moves y to the device, and x back. L D Lt is solved with as a whole. */
-weft_status wi_chol_device_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs,
-                                      bool up, bool down) {
-    const wi_device_sides sides = wi_chol_device_sides_of(plan, rhs);
-    const wi_subtree all = {0, INT32_MAX, 0};
-    const size_t bytes = plan->report.n * (size_t)rhs * sizeof(double);
-    double *const host = plan->device->host;
-    if (bytes == 0)
-        return WEFT_OK;
-    const bool moved = is_interchanged(plan);
-    weft_status status = wi_gpu_copy(ctx, up && !moved ? sides.y : sides.x, host, bytes);
-    if (status == WEFT_OK && moved)
-        status = wi_chol_interchange(ctx, plan, sides, false);
-    if (status == WEFT_OK && up)
-        status = wi_chol_go_up(ctx, plan, sides);
-    if (status == WEFT_OK && down)
-        status = wi_chol_go_down(ctx, plan, sides, all);
-    return fetch_solution(ctx, plan, sides, bytes, status);
-}
-
-weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, int64_t s,
-                                     int64_t k) {
-    const wi_device_sides sides = wi_chol_device_sides_of(plan, 1);
-    const wi_symbolic *const symbolic = &plan->symbolic;
-    const wi_subtree tree = {(int32_t)(s - symbolic->size[s] + 1), (int32_t)s,
-                             (int32_t)(k - symbolic->first[s] + 1)};
-    const size_t bytes = plan->report.n * sizeof(double);
-    double *const host = plan->device->host;
-    memset(host, 0, bytes);
-    host[k] = 1;
-    weft_status status = wi_gpu_copy(ctx, sides.x, host, bytes);
-    if (status == WEFT_OK)
-        status = wi_chol_go_down(ctx, plan, sides, tree);
-    return fetch_solution(ctx, plan, sides, bytes, status);
 }

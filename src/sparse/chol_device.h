@@ -5,6 +5,7 @@
 
 #include "sparse/chol.h"
 #include "sparse/schedule.h"
+#include "sparse/spread.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,16 +50,6 @@ typedef struct wi_device_sides {
     int rhs;
 } wi_device_sides;
 
-/* A symmetric matrix on the device: entries of its lower half by rows and by columns, the diagonal
- * only among the latter; values are those of the columns. Place k of the factor has the caller's
- * column perm[k]. */
-typedef struct wi_device_matrix {
-    int64_t *row_start, *start, *at;
-    double *value;
-    int32_t *col, *row, *perm;
-    unsigned long long *figures; /* WI_FIGURES of them: bits of numbers above 0 */
-} wi_device_matrix;
-
 /* What kernels find out about right-hand sides, the largest each: |b|, |x|, |r|, |r| / scale, and
  * of a correction, WI_CHOL_RHS numbers each; and the norm of A. */
 enum {
@@ -67,10 +58,59 @@ enum {
     WI_FIGURE_R = 2 * WI_CHOL_RHS,
     WI_FIGURE_ERROR = 3 * WI_CHOL_RHS,
     WI_FIGURE_NORM = 4 * WI_CHOL_RHS,
-    WI_FIGURES
+    WI_SOLVE_FIGURES
 };
 
-/* Part of a plan: memory of one GPU, kept until the plan is destroyed. */
+/* Facts of the values of a matrix: the largest |value|, and the largest and the least number above
+ * 0 on the diagonal. */
+enum {
+    WI_VALUE_MOST = 0,
+    WI_VALUE_DIAGONAL_MOST,
+    WI_VALUE_DIAGONAL_LEAST,
+    WI_VALUE_FIGURES
+};
+
+/* What the calls in graphs tell weft_chol_check: how many there were; facts of values, as above;
+ * and of all right-hand sides the largest |b|, x and backward error, and the least |b| of the
+ * columns' largest. */
+typedef struct wi_chol_told {
+    unsigned long long factored, solved;
+    unsigned long long value[WI_VALUE_FIGURES];
+    unsigned long long b_least, b_most, x_most, error;
+} wi_chol_told;
+
+/* What decides about corrections where the host cannot look. */
+typedef struct wi_judged {
+    wi_refining column[WI_CHOL_RHS];
+    double largest[WI_CHOL_RHS]; /* |x| */
+    unsigned taken;              /* a bit for each column whose correction is added */
+} wi_judged;
+
+/* All that lies behind a matrix on the device. */
+typedef struct wi_device_figures {
+    unsigned long long solve[WI_SOLVE_FIGURES], value[WI_VALUE_FIGURES];
+    wi_chol_told told;
+    wi_judged judged;
+} wi_device_figures;
+
+/* A symmetric matrix on the device: entries of its lower half by rows and by columns, the diagonal
+ * only among the latter; values are those of the columns. Place k of the factor has the caller's
+ * column perm[k]. */
+typedef struct wi_device_matrix {
+    int64_t *row_start, *start, *at;
+    double *value;
+    int32_t *col, *row, *perm;
+    unsigned long long *figures; /* WI_SOLVE_FIGURES of them: bits of numbers above 0 */
+    wi_device_figures *all;      /* which begins with these */
+} wi_device_matrix;
+
+/* The root of a subtree that another GPU has: its level there, and its records there and here. */
+typedef struct wi_guest {
+    int64_t level, there, here;
+} wi_guest;
+
+/* Part of a plan: memory of one GPU, kept until the plan is destroyed. If several GPUs share the
+ * work, the plan has that of the first, which has the others'. */
 typedef struct wi_chol_device {
     int device; /* the GPU's number */
     wi_schedule schedule;
@@ -84,6 +124,15 @@ typedef struct wi_chol_device {
     int64_t rhs;       /* that there is room for */
     bool mapped;       /* the maps are there */
     bool has_diagonal; /* the host has the diagonal of the latest factor */
+    bool captured;     /* a factorization was captured into a graph */
+    void *home;        /* pinned host memory with L, if the device has no room for it; or NULL */
+    struct wi_chol_windows *windows; /* then what is in the device's two windows: chol_stream.cu */
+    wi_spread spread;                /* of the first: who has what */
+    struct wi_chol_device *other[WI_SPREAD_MOST_GPUS]; /* of the first: those after it, from 1 on */
+    struct wi_chol_device *first;                      /* of the others; NULL */
+    int number;                                        /* among the GPUs that share the work */
+    wi_guest *guest; /* of the others: their roots, as many as `guests`, by levels */
+    int64_t guests;
 } wi_chol_device;
 
 /* Bytes on the device, and in host memory, of a plan with this schedule. */
@@ -98,9 +147,102 @@ weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_cho
                                    int64_t rhs);
 void wi_chol_device_free(weft_chol *plan);
 
-/* Gives back L and the memory for updates; wi_chol_device_reserve takes them for the type that the
- * plan then has. */
-void wi_chol_device_drop_work(weft_chol *plan);
+/* For a plan whose L is of doubles from now on: gives back L and the memory for updates, or all of
+ * the plan's memory on the device if L then has to lie elsewhere; wi_chol_device_reserve takes it
+ * anew. */
+void wi_chol_device_widen(weft_context *ctx, weft_chol *plan);
+
+/* ---- how L fits: chol_fit.c ---- */
+
+/* The schedule of one GPU for so many right-hand sides, with windows if L does not fit its free
+ * memory. `spread` is who has what, NULL if one GPU has all. *needed
+ * = 0; or, if the schedule fits in no way, the bytes that have to be free. */
+weft_status wi_chol_fit(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
+                        const wi_spread *spread, int gpu, wi_schedule *schedule, size_t *needed);
+weft_status wi_chol_tell_too_large(weft_context *ctx, const char *call, size_t needed);
+/* Are so many bytes of the device free? */
+bool wi_chol_fits(const weft_context *ctx, size_t bytes);
+/* Bytes of L and of the memory for updates on the device, and of L in host memory. */
+size_t wi_chol_device_work_bytes(const weft_chol *plan, const wi_schedule *schedule);
+static inline size_t wi_chol_home_bytes(const weft_chol *plan, const wi_schedule *schedule) {
+    return schedule->window > 0 ? (size_t)schedule->l * wi_chol_number(plan) : 0;
+}
+
+/* ---- several GPUs: chol_spread.c ---- */
+
+/* What a plan takes: of all GPUs, of the host, and of that L. */
+typedef struct wi_chol_needs {
+    size_t device, host, home;
+} wi_chol_needs;
+weft_status wi_chol_foresee(weft_context *ctx, const char *call, const weft_chol *plan,
+                            wi_chol_needs *needs);
+
+/* How many GPUs share the plan's work; and the context of one of them. */
+static inline int wi_chol_gpus(const weft_chol *plan) {
+    return plan->device && plan->device->spread.gpus > 1 ? plan->device->spread.gpus : 1;
+}
+weft_context *wi_chol_gpu(weft_context *ctx, int gpu);
+
+/* The plan as GPU `gpu` has it; valid as long as the plan. */
+weft_chol wi_chol_of_gpu(const weft_chol *plan, int gpu);
+
+/* Calls `step` for the plan of every GPU, that of the first first, until one fails. */
+typedef weft_status (*wi_chol_gpu_step)(weft_context *ctx, weft_chol *plan, void *user);
+weft_status wi_chol_each_gpu(weft_context *ctx, weft_chol *plan, wi_chol_gpu_step step, void *user);
+
+/* The work from which GPUs share it. */
+double wi_chol_spread_from(void);
+/* Decides who has what on the context's GPUs. */
+weft_status wi_chol_spread(weft_context *ctx, const char *call, const weft_chol *plan,
+                           wi_spread *spread);
+/* Finds the guests of the first among the fronts of another. */
+weft_status wi_chol_find_guests(weft_context *ctx, const char *call, const wi_chol_device *first,
+                                wi_chol_device *other);
+/* Is the context one with the GPUs that the plan has memory on? */
+bool wi_chol_has_gpus(const weft_context *ctx, const weft_chol *plan);
+
+/* ---- what moves between GPUs: chol_peers.cu. These do nothing if one GPU has all. ---- */
+
+/* What the others queue next comes after what is queued on the first; and the other way round. */
+weft_status wi_chol_others_wait(weft_context *ctx, const weft_chol *plan);
+weft_status wi_chol_first_waits(weft_context *ctx, const weft_chol *plan);
+/* Level k of another GPU is queued: updates of its roots go to the first; or parts of so many
+ * right-hand sides, if any. */
+weft_status wi_chol_send_guests(weft_context *ctx, const weft_chol *plan, int64_t k, int rhs);
+/* Right-hand sides of the columns that another GPU has, and of the top if asked for, from the first
+ * to it; or those of its columns back. `plan` is as that GPU has it, and so is the context. */
+weft_status wi_chol_bring_sides(weft_context *ctx, const weft_chol *plan, const double *from,
+                                double *to, int rhs, bool top);
+weft_status wi_chol_return_sides(weft_context *ctx, const weft_chol *plan, const double *from,
+                                 double *to, int rhs);
+/* D and the order of pivots, of the columns that another GPU has, to the first. */
+weft_status wi_chol_return_pivots(weft_context *ctx, const weft_chol *plan);
+/* Where every column is, from the first to the others. */
+weft_status wi_chol_share_places(weft_context *ctx, const weft_chol *plan);
+/* The columns that a GPU has of a vector, to the host. */
+weft_status wi_chol_fetch_runs(weft_context *ctx, const weft_chol *plan, const double *from,
+                               double *to);
+
+/* ---- L in host memory: chol_stream.cu. These do nothing if L is on the device. ---- */
+
+/* Bytes of device memory that a factor may take. */
+size_t wi_chol_free_bytes(const weft_context *ctx);
+
+weft_status wi_chol_windows_take(weft_context *ctx, const weft_chol *plan, wi_chol_device *d);
+void wi_chol_windows_drop(wi_chol_device *d);
+/* Before the levels of a call, and after them. */
+weft_status wi_chol_windows_begin(weft_context *ctx, const weft_chol *plan);
+weft_status wi_chol_windows_end(weft_context *ctx, const weft_chol *plan);
+/* What is queued next may write the panels of level k. */
+weft_status wi_chol_windows_clear(weft_context *ctx, const weft_chol *plan, int64_t k);
+/* They are written: they go to the host. */
+weft_status wi_chol_windows_keep(weft_context *ctx, const weft_chol *plan, int64_t k);
+/* What is queued next may read the panels of level k, and those of `next` are on the way; -1: none.
+ */
+weft_status wi_chol_windows_fetch(weft_context *ctx, const weft_chol *plan, int64_t k,
+                                  int64_t next);
+/* They were read. */
+weft_status wi_chol_windows_used(weft_context *ctx, const weft_chol *plan, int64_t k);
 
 /* Puts the maps of the entries of A on the device, unless they are there. Takes host memory for a
  * while. */
@@ -137,6 +279,20 @@ weft_status wi_chol_levels(weft_context *ctx, const void *args);
 weft_status wi_chol_batched(weft_context *ctx, const void *args);
 weft_status wi_chol_overlapped(weft_context *ctx, const void *args);
 
+/* ---- values in device memory, and graphs: chol_values.cu ---- */
+
+/* Finds the facts of values in device memory; waits for them. */
+weft_status wi_chol_device_size_up(weft_context *ctx, const weft_chol *plan, const double *value,
+                                   double facts[WI_VALUE_FIGURES]);
+/* The same for weft_chol_check, of the factorization that is being captured. */
+weft_status wi_chol_device_tell_factored(weft_context *ctx, const weft_chol *plan,
+                                         const double *value);
+/* Nothing has been told, and no pivot has failed. */
+weft_status wi_chol_device_forget(weft_context *ctx, const weft_chol *plan);
+/* Waits for what was told, and for the first column that failed, -1 for none; and forgets it. */
+weft_status wi_chol_device_ask(weft_context *ctx, const weft_chol *plan, wi_chol_told *told,
+                               int64_t *failed);
+
 /* ---- between the files of this part ---- */
 
 wi_device_chol wi_chol_device_view(const weft_chol *plan);
@@ -150,7 +306,7 @@ weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan);
 
 /* L = the entries of A; nothing has failed. */
 weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args);
-/* Waits, and says whether all pivots were good. */
+/* Waits, and says whether all pivots were good; during a capture it does neither. */
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args);
 
 /* The small fronts of a level, and its large ones, of any kind. */

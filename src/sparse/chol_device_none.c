@@ -30,6 +30,49 @@ weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
     return refuse(ctx);
 }
 
+weft_status wi_chol_device_size_up(weft_context *ctx, const weft_chol *plan, const double *value,
+                                   double facts[WI_VALUE_FIGURES]) {
+    (void)plan, (void)value, (void)facts;
+    return refuse(ctx);
+}
+
+weft_status wi_chol_device_ask(weft_context *ctx, const weft_chol *plan, wi_chol_told *told,
+                               int64_t *failed) {
+    (void)plan;
+    *told = (wi_chol_told){.factored = 0};
+    *failed = -1;
+    return refuse(ctx);
+}
+
+weft_status wi_solve_captured(wi_solve_group *g, int refine) {
+    (void)refine;
+    return refuse(g->ctx);
+}
+
+double wi_chol_spread_from(void) {
+    return 0;
+}
+
+weft_status wi_chol_fetch_runs(weft_context *ctx, const weft_chol *plan, const double *from,
+                               double *to) {
+    (void)plan, (void)from, (void)to;
+    return refuse(ctx);
+}
+
+size_t wi_chol_free_bytes(const weft_context *ctx) {
+    (void)ctx;
+    return SIZE_MAX;
+}
+
+weft_status wi_chol_windows_take(weft_context *ctx, const weft_chol *plan, wi_chol_device *d) {
+    (void)plan, (void)d;
+    return refuse(ctx);
+}
+
+void wi_chol_windows_drop(wi_chol_device *d) {
+    (void)d;
+}
+
 weft_status wi_solve_device_plainly(wi_solve_group *g, bool *plain) {
     *plain = false;
     return refuse(g->ctx);

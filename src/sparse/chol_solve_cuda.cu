@@ -1,93 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solving with right-hand sides on a GPU: what comes before and after the substitutions. Residuals
  * are computed by the same operations in the same order as on the cpu. */
-#include "sparse/chol_cuda.cuh"
-#include "sparse/solve.h"
+#include "sparse/chol_sides.cuh"
 
-constexpr int threads = 256;
+constexpr int threads = wi_side_threads;
 
 /* If numbers of b and x are between these, nothing overflows on the way: see solve_range.c. */
 static const double least_b = 0x1p-300, most_b = 0x1p300, most_x = 0x1p600;
 
-/* What the kernels of a group have; `given` and `out` are the caller's, or b and solution. */
-struct wi_group_view {
-    wi_device_matrix a;
-    wi_device_sides s;
-    const double *given;
-    double *out;
-    size_t ldb, ldx;
-    int n;
-    bool permuted, keep;
-};
-
-/* Raises figure[q] to |x|; NaN is larger than anything. */
-__device__ static void raise(unsigned long long *figure, double x) {
-    const unsigned long long bits = (unsigned long long)__double_as_longlong(x < 0 ? -x : x);
-    const unsigned long long size = bits & ~(1ull << 63);
-    unsigned long long most = size;
-    for (int by = 16; by > 0; by /= 2) {
-        const unsigned long long other = __shfl_xor_sync(wi_all_lanes, most, by);
-        most = other > most ? other : most;
-    }
-    if (wi_lane() == 0 && most > 0)
-        atomicMax(figure, most);
-}
-
-__device__ static int row_of_thread() {
-    return (int)(blockIdx.x * threads + threadIdx.x);
-}
-
 /* y = P b, of the caller's columns; and the largest |b|. x as well: Lt alone begins with it. */
 __global__ void __launch_bounds__(threads) wi_load_sides(wi_group_view v) {
-    const int k = row_of_thread();
+    const int k = wi_row_of_thread();
     const size_t from = k < v.n ? (size_t)(v.permuted ? v.a.perm[k] : k) : 0;
     for (int q = 0; q < v.s.rhs; q++) {
         const double b = k < v.n ? v.given[from + q * v.ldb] : 0;
         if (k < v.n)
             v.s.x[(size_t)k * v.s.rhs + q] = v.s.y[(size_t)k * v.s.rhs + q] = b;
-        raise(v.a.figures + WI_FIGURE_B + q, b);
+        wi_raise(v.a.figures + WI_FIGURE_B + q, b);
     }
 }
 
 __global__ void __launch_bounds__(threads) wi_size_up_sides(wi_group_view v) {
-    const int k = row_of_thread();
+    const int k = wi_row_of_thread();
     for (int q = 0; q < v.s.rhs; q++)
-        raise(v.a.figures + WI_FIGURE_B + q, k < v.n ? v.given[k + q * v.ldb] : 0);
+        wi_raise(v.a.figures + WI_FIGURE_B + q, k < v.n ? v.given[k + q * v.ldb] : 0);
 }
 
 /* solution = Pt x, and its largest element. */
 __global__ void __launch_bounds__(threads) wi_unload_sides(wi_group_view v) {
-    const int k = row_of_thread();
+    const int k = wi_row_of_thread();
     const size_t to = k < v.n ? (size_t)(v.permuted ? v.a.perm[k] : k) : 0;
     for (int q = 0; q < v.s.rhs; q++) {
         const double x = k < v.n ? v.s.x[(size_t)k * v.s.rhs + q] : 0;
         if (k < v.n)
             v.s.solution[to + (size_t)q * v.n] = x;
-        raise(v.a.figures + WI_FIGURE_X + q, x);
+        wi_raise(v.a.figures + WI_FIGURE_X + q, x);
     }
 }
 
 /* The largest element of the correction in x. */
 __global__ void __launch_bounds__(threads) wi_size_up_correction(wi_group_view v) {
-    const int k = row_of_thread();
+    const int k = wi_row_of_thread();
     for (int q = 0; q < v.s.rhs; q++)
-        raise(v.a.figures + WI_FIGURE_X + q, k < v.n ? v.s.x[(size_t)k * v.s.rhs + q] : 0);
+        wi_raise(v.a.figures + WI_FIGURE_X + q, k < v.n ? v.s.x[(size_t)k * v.s.rhs + q] : 0);
 }
 
 /* solution += Pt x, for the columns whose bit is set. */
 __global__ void __launch_bounds__(threads) wi_correct_sides(wi_group_view v, unsigned taken) {
-    const int k = row_of_thread();
+    const int k = wi_row_of_thread();
     const size_t to = k < v.n ? (size_t)v.a.perm[k] : 0;
+    if (v.taken)
+        taken = *v.taken;
     for (int q = 0; q < v.s.rhs; q++) {
         double *const x = v.s.solution + to + (size_t)q * v.n;
         if (k < v.n && taken >> q & 1)
             *x += v.s.x[(size_t)k * v.s.rhs + q];
-        raise(v.a.figures + WI_FIGURE_X + q, k < v.n ? *x : 0);
+        wi_raise(v.a.figures + WI_FIGURE_X + q, k < v.n ? *x : 0);
     }
 }
 
 __global__ void __launch_bounds__(threads) wi_hand_out_sides(wi_group_view v) {
-    const int i = row_of_thread();
+    const int i = wi_row_of_thread();
     for (int q = 0; q < v.s.rhs && i < v.n; q++)
         v.out[i + q * v.ldx] = v.s.solution[i + (size_t)q * v.n];
 }
@@ -134,7 +107,7 @@ __device__ static double error_of(const wi_group_view &v, const wi_row_sums &s, 
 
 /* r = b - A x for the rows of the lower half and their mirror images: a thread for each row. */
 __global__ void __launch_bounds__(threads) wi_measure_rows(wi_group_view v) {
-    const int k = row_of_thread();
+    const int k = wi_row_of_thread();
     const int i = k < v.n ? v.a.perm[k] : 0;
     for (int q = 0; q < v.s.rhs; q++) {
         double r = 0, error = 0, norm = 0;
@@ -148,18 +121,20 @@ __global__ void __launch_bounds__(threads) wi_measure_rows(wi_group_view v) {
             if (v.keep)
                 v.s.y[(size_t)k * v.s.rhs + q] = r;
         }
-        raise(v.a.figures + WI_FIGURE_R + q, r);
-        raise(v.a.figures + WI_FIGURE_ERROR + q, error);
+        wi_raise(v.a.figures + WI_FIGURE_R + q, r);
+        wi_raise(v.a.figures + WI_FIGURE_ERROR + q, error);
         if (q == 0)
-            raise(v.a.figures + WI_FIGURE_NORM, norm);
+            wi_raise(v.a.figures + WI_FIGURE_NORM, norm);
     }
 }
 
 /* ---- the steps ---- */
 
-static wi_group_view view_of(const wi_solve_group *g) {
+wi_group_view wi_group_view_of(const wi_solve_group *g) {
     wi_group_view v = {};
     v.a = wi_chol_device_matrix(g->plan);
+    if (g->given && g->given->there)
+        v.a.value = (double *)(uintptr_t)g->given->there;
     v.s = wi_chol_device_sides_of(g->plan, (int64_t)g->rhs);
     const bool b_is_there = wi_is_device(g->ctx, g->b);
     const bool out_is_there = g->out && wi_is_device(g->ctx, g->out);
@@ -170,13 +145,6 @@ static wi_group_view view_of(const wi_solve_group *g) {
     v.n = (int)g->n;
     v.permuted = g->part == WEFT_CHOL_A;
     return v;
-}
-
-template <class... Parameters, class... Arguments>
-static weft_status launch(const wi_solve_group *g, void (*kernel)(Parameters...),
-                          Arguments... arguments) {
-    return WEFT_LAUNCH(kernel, g->ctx, (unsigned)((g->n - 1) / threads + 1), threads, 0,
-                       arguments...);
 }
 
 /* Figures first ... are 0 again. */
@@ -218,22 +186,46 @@ static bool is_plain(const wi_solve_group *g) {
     return plain;
 }
 
+weft_status wi_queue_solution(const wi_solve_group *g, const wi_group_view &v) {
+    weft_status status = clear(g, v, 0, WI_SOLVE_FIGURES);
+    if (status == WEFT_OK)
+        status = wi_launch_rows(g, wi_load_sides, v);
+    if (status == WEFT_OK)
+        status = substitute(g, v);
+    return status == WEFT_OK ? wi_launch_rows(g, wi_unload_sides, v) : status;
+}
+
+weft_status wi_queue_misfit(const wi_solve_group *g, const wi_group_view &v) {
+    const weft_status status = clear(g, v, WI_FIGURE_R, WI_SOLVE_FIGURES - WI_FIGURE_R);
+    return status == WEFT_OK ? wi_launch_rows(g, wi_measure_rows, v) : status;
+}
+
+weft_status wi_queue_correction(const wi_solve_group *g, const wi_group_view &v) {
+    weft_status status = substitute(g, v);
+    if (status == WEFT_OK)
+        status = clear(g, v, WI_FIGURE_X, WI_CHOL_RHS);
+    return status == WEFT_OK ? wi_launch_rows(g, wi_size_up_correction, v) : status;
+}
+
+weft_status wi_queue_sum(const wi_solve_group *g, const wi_group_view &v, unsigned taken) {
+    const weft_status status = clear(g, v, WI_FIGURE_X, WI_CHOL_RHS);
+    return status == WEFT_OK ? wi_launch_rows(g, wi_correct_sides, v, taken) : status;
+}
+
+weft_status wi_queue_out(const wi_solve_group *g, const wi_group_view &v) {
+    return wi_launch_rows(g, wi_hand_out_sides, v);
+}
+
 /* Whether b was plain is asked when x is there: that waits once. */
 static weft_status solve(wi_solve_group *g, bool *plain) {
-    const wi_group_view v = view_of(g);
+    const wi_group_view v = wi_group_view_of(g);
     double figures[2 * WI_CHOL_RHS];
     *plain = false;
     if (g->plan->numbers.balance.scaled)
         return WEFT_OK;
     weft_status status = send_b(g, v);
     if (status == WEFT_OK)
-        status = clear(g, v, 0, WI_FIGURES);
-    if (status == WEFT_OK)
-        status = launch(g, wi_load_sides, v);
-    if (status == WEFT_OK)
-        status = substitute(g, v);
-    if (status == WEFT_OK)
-        status = launch(g, wi_unload_sides, v);
+        status = wi_queue_solution(g, v);
     if (status == WEFT_OK)
         status = fetch(g, v, 0, 2 * WI_CHOL_RHS, figures);
     for (size_t q = 0; q < g->rhs && status == WEFT_OK; q++) {
@@ -245,20 +237,19 @@ static weft_status solve(wi_solve_group *g, bool *plain) {
 }
 
 static weft_status measure(wi_solve_group *g, bool keep) {
-    wi_group_view v = view_of(g);
-    double figures[WI_FIGURES];
+    wi_group_view v = wi_group_view_of(g);
+    double figures[WI_SOLVE_FIGURES];
     weft_status status = WEFT_OK;
     v.keep = keep;
-    if (g->given->version == 0 || g->given->version != g->plan->device->version) {
+    if (!g->given->there &&
+        (g->given->version == 0 || g->given->version != g->plan->device->version)) {
         status = wi_chol_device_values(g->ctx, g->plan, g->given);
         g->plan->device->version = status == WEFT_OK ? g->given->version : 0;
     }
     if (status == WEFT_OK)
-        status = clear(g, v, WI_FIGURE_R, WI_FIGURES - WI_FIGURE_R);
+        status = wi_queue_misfit(g, v);
     if (status == WEFT_OK)
-        status = launch(g, wi_measure_rows, v);
-    if (status == WEFT_OK)
-        status = fetch(g, v, 0, WI_FIGURES, figures);
+        status = fetch(g, v, 0, WI_SOLVE_FIGURES, figures);
     for (size_t q = 0; q < g->rhs && status == WEFT_OK; q++) {
         g->largest[q] = figures[WI_FIGURE_X + q];
         g->misfit.most[q] = figures[WI_FIGURE_R + q];
@@ -269,39 +260,34 @@ static weft_status measure(wi_solve_group *g, bool keep) {
 }
 
 static weft_status find_correction(wi_solve_group *g, double *sizes) {
-    const wi_group_view v = view_of(g);
-    weft_status status = substitute(g, v);
-    if (status == WEFT_OK)
-        status = clear(g, v, WI_FIGURE_X, WI_CHOL_RHS);
-    if (status == WEFT_OK)
-        status = launch(g, wi_size_up_correction, v);
+    const wi_group_view v = wi_group_view_of(g);
+    const weft_status status = wi_queue_correction(g, v);
     return status == WEFT_OK ? fetch(g, v, WI_FIGURE_X, (int)g->rhs, sizes) : status;
 }
 
 static weft_status correct(wi_solve_group *g, const bool *taken) {
-    const wi_group_view v = view_of(g);
+    const wi_group_view v = wi_group_view_of(g);
     unsigned bits = 0;
     for (size_t q = 0; q < g->rhs; q++)
         bits |= (unsigned)taken[q] << q;
-    const weft_status status = clear(g, v, WI_FIGURE_X, WI_CHOL_RHS);
-    return status == WEFT_OK ? launch(g, wi_correct_sides, v, bits) : status;
+    return wi_queue_sum(g, v, bits);
 }
 
 static weft_status hand_out(wi_solve_group *g) {
-    const wi_group_view v = view_of(g);
+    const wi_group_view v = wi_group_view_of(g);
     weft_status status = WEFT_OK;
     if (v.out != v.s.solution)
-        return launch(g, wi_hand_out_sides, v);
+        return wi_queue_out(g, v);
     for (size_t q = 0; q < g->rhs && status == WEFT_OK; q++)
         status = wi_gpu_copy(g->ctx, g->out + q * g->ldx, v.out + q * g->n, g->n * sizeof(double));
     return status;
 }
 
 static weft_status find_largest(wi_solve_group *g, double *right) {
-    const wi_group_view v = view_of(g);
+    const wi_group_view v = wi_group_view_of(g);
     weft_status status = clear(g, v, WI_FIGURE_B, WI_CHOL_RHS);
     if (status == WEFT_OK)
-        status = launch(g, wi_size_up_sides, v);
+        status = wi_launch_rows(g, wi_size_up_sides, v);
     return status == WEFT_OK ? fetch(g, v, WI_FIGURE_B, (int)g->rhs, right) : status;
 }
 

@@ -386,7 +386,8 @@ static unsigned flat_blocks(const weft_chol *plan, const wi_device_sides &sides)
 
 static weft_status divide(weft_context *ctx, const weft_chol *plan, const wi_device_sides &sides) {
     const wi_sides s = {sides.y, sides.x, sides.parts, sides.rhs, {0, INT32_MAX, 0}};
-    return wi_chol_has_d(plan) && plan->report.n > 0
+    const bool is_last = !plan->device->first; /* D is divided by on the first GPU */
+    return wi_chol_has_d(plan) && is_last && plan->report.n > 0
                ? WEFT_LAUNCH(wi_divide_sides, ctx, flat_blocks(plan, sides), flat_threads, 0,
                              wi_chol_device_view(plan).pivots, s, plan->symbolic.n)
                : WEFT_OK;
@@ -399,12 +400,63 @@ weft_status wi_chol_interchange(weft_context *ctx, const weft_chol *plan, wi_dev
                        wi_chol_device_view(plan).pivots, s, plan->symbolic.n, back);
 }
 
+/* ---- several GPUs ---- */
+
+/* Calls way(ctx, plan, its own sides) for each GPU but the first, after what is queued there. */
+template <class Way>
+static weft_status each_other(weft_context *ctx, const weft_chol *plan, int rhs, Way way) {
+    weft_status status = wi_chol_others_wait(ctx, plan);
+    for (int g = 1; g < wi_chol_gpus(plan) && status == WEFT_OK; g++) {
+        weft_context *const own = wi_chol_gpu(ctx, g);
+        const weft_chol part = wi_chol_of_gpu(plan, g);
+        int before;
+        status = wi_gpu_enter(own, &before);
+        if (status == WEFT_OK) {
+            status = way(own, &part, wi_chol_device_sides_of(&part, rhs));
+            wi_gpu_leave(own, before);
+        }
+        if (status != WEFT_OK)
+            wi_fail_as(ctx, status, own);
+    }
+    return status;
+}
+
+/* The other GPUs go up, with y from the first and x to it. */
+static weft_status others_up(weft_context *ctx, const weft_chol *plan,
+                             const wi_device_sides &first) {
+    return each_other(ctx, plan, first.rhs,
+                      [&](weft_context *own, const weft_chol *part, const wi_device_sides &sides) {
+                          weft_status status =
+                              wi_chol_bring_sides(own, part, first.y, sides.y, sides.rhs, false);
+                          if (status == WEFT_OK)
+                              status = wi_chol_go_up(own, part, sides);
+                          return status == WEFT_OK
+                                     ? wi_chol_return_sides(own, part, sides.x, first.x, sides.rhs)
+                                     : status;
+                      });
+}
+
+/* They go down, once x of the top is there. */
+static weft_status others_down(weft_context *ctx, const weft_chol *plan, const wi_sides &first) {
+    return each_other(ctx, plan, first.rhs,
+                      [&](weft_context *own, const weft_chol *part, const wi_device_sides &sides) {
+                          weft_status status =
+                              wi_chol_bring_sides(own, part, first.x, sides.x, sides.rhs, true);
+                          if (status == WEFT_OK)
+                              status = wi_chol_go_down(own, part, sides, first.tree);
+                          return status == WEFT_OK
+                                     ? wi_chol_return_sides(own, part, sides.x, first.x, sides.rhs)
+                                     : status;
+                      });
+}
+
 /* ---- the levels ---- */
 
 /* One substitution, by kernels with sums for R right-hand sides. */
 template <class real, int R>
 struct level_substitution {
     weft_context *ctx;
+    const weft_chol *plan;
     const wi_schedule *schedule;
     wi_device_chol d;
     wi_sides s;
@@ -456,19 +508,35 @@ struct level_substitution {
         weft_status status = WEFT_OK;
         for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
             const wi_chol_level *const level = &schedule->level[k];
-            status = small(level, wi_forward_small<real, R>);
+            if (k == schedule->waits)
+                status = wi_chol_first_waits(ctx, plan);
+            if (status == WEFT_OK)
+                status = wi_chol_windows_fetch(ctx, plan, k, k + 1 < schedule->levels ? k + 1 : -1);
+            if (status == WEFT_OK)
+                status = small(level, wi_forward_small<real, R>);
             if (status == WEFT_OK && level->large > 0)
                 status = forward_large(level);
+            if (status == WEFT_OK)
+                status = wi_chol_windows_used(ctx, plan, k);
+            if (status == WEFT_OK)
+                status = wi_chol_send_guests(ctx, plan, k, s.rhs);
         }
         return status;
     }
     weft_status down() const {
-        weft_status status = WEFT_OK;
+        weft_status status =
+            schedule->waits == schedule->levels ? others_down(ctx, plan, s) : WEFT_OK;
         for (int64_t k = schedule->levels - 1; k >= 0 && status == WEFT_OK; k--) {
             const wi_chol_level *const level = &schedule->level[k];
-            status = small(level, wi_backward_small<real, R>);
+            status = wi_chol_windows_fetch(ctx, plan, k, k - 1);
+            if (status == WEFT_OK)
+                status = small(level, wi_backward_small<real, R>);
             if (status == WEFT_OK && level->large > 0)
                 status = backward_large(level);
+            if (status == WEFT_OK)
+                status = wi_chol_windows_used(ctx, plan, k);
+            if (status == WEFT_OK && k == schedule->waits)
+                status = others_down(ctx, plan, s);
         }
         return status;
     }
@@ -481,21 +549,33 @@ static weft_status substitute(weft_context *ctx, const weft_chol *plan, wi_devic
     const wi_schedule *const schedule = &plan->device->schedule;
     const wi_device_chol d = wi_chol_device_view(plan);
     const wi_sides s = {sides.y, sides.x, sides.parts, sides.rhs, tree};
-    return sides.rhs == 1 ? way(level_substitution<real, 1>{ctx, schedule, d, s})
-                          : way(level_substitution<real, most>{ctx, schedule, d, s});
+    weft_status status = wi_chol_windows_begin(ctx, plan);
+    if (status != WEFT_OK)
+        return status;
+    status = sides.rhs == 1 ? way(level_substitution<real, 1>{ctx, plan, schedule, d, s})
+                            : way(level_substitution<real, most>{ctx, plan, schedule, d, s});
+    const weft_status ended = wi_chol_windows_end(ctx, plan);
+    return status == WEFT_OK ? ended : status;
 }
 
 weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides) {
     const wi_subtree all = {0, INT32_MAX, 0};
     const auto up = [](const auto &levels) { return levels.up(); };
-    const weft_status status = plan->narrow ? substitute<float>(ctx, plan, sides, all, up)
-                                            : substitute<double>(ctx, plan, sides, all, up);
+    weft_status status = others_up(ctx, plan, sides);
+    if (status == WEFT_OK)
+        status = plan->narrow ? substitute<float>(ctx, plan, sides, all, up)
+                              : substitute<double>(ctx, plan, sides, all, up);
+    const weft_status ended = wi_chol_first_waits(ctx, plan);
+    if (status == WEFT_OK)
+        status = ended;
     return status == WEFT_OK ? divide(ctx, plan, sides) : status;
 }
 
 weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
                             wi_subtree tree) {
     const auto down = [](const auto &levels) { return levels.down(); };
-    return plan->narrow ? substitute<float>(ctx, plan, sides, tree, down)
-                        : substitute<double>(ctx, plan, sides, tree, down);
+    const weft_status status = plan->narrow ? substitute<float>(ctx, plan, sides, tree, down)
+                                            : substitute<double>(ctx, plan, sides, tree, down);
+    const weft_status ended = wi_chol_first_waits(ctx, plan);
+    return status == WEFT_OK ? ended : status;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/call.h"
+#include "core/gpu.h"
 #include "sparse/chol_device.h"
 
 static const wi_row rows[] = {
@@ -71,6 +72,11 @@ weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_c
                        "%s: plan has memory on GPU %d, and the context is on %s; use one GPU, or "
                        "analyze once for each",
                        call, plan->device->device, ctx->place);
+    if (ctx->kind != WI_CPU && !wi_chol_has_gpus(ctx, plan))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: plan has memory on %d GPUs, and the context is on %s; use the place it "
+                       "was factored on, or analyze once more",
+                       call, wi_chol_gpus(plan), ctx->place);
     return WEFT_OK;
 }
 
@@ -299,6 +305,19 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
                    args->call, (long long)column_at(plan, column));
 }
 
+/* The same of values that may be on a device only. */
+static weft_status tell_singular_of(weft_context *ctx, const wi_chol_args *args) {
+    weft_sparse own;
+    wi_chol_args at_host = *args;
+    weft_status status = wi_chol_fetch(ctx, args->call, args->matrix, &own);
+    if (status != WEFT_OK)
+        return status;
+    at_host.matrix = &own;
+    status = tell_singular(ctx, &at_host);
+    wi_chol_give_back(args->matrix, &own);
+    return status;
+}
+
 /* Does this status of a failed rung mean that it has written to L? */
 static bool has_begun(weft_status status) {
     return status == WEFT_ENOTSPD || status == WEFT_ESINGULAR || status == WEFT_ENONFINITE ||
@@ -325,7 +344,7 @@ static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
     wi_pivots_begin(plan, args.matrix);
     const weft_status ran = wi_run(ctx, &wi_sparse_ladder, call, WI_NO_TYPE, &args);
     const bool may_be_singular = ran == (wi_chol_has_d(plan) ? WEFT_ESINGULAR : WEFT_ENOTSPD);
-    return may_be_singular && !plan->narrow ? tell_singular(ctx, &args) : ran;
+    return may_be_singular && !plan->narrow ? tell_singular_of(ctx, &args) : ran;
 }
 
 /* After a factorization that has begun. */
@@ -345,6 +364,8 @@ weft_status wi_chol_fall_back(weft_context *ctx, const char *call, weft_chol *pl
     plan->report.fell_back = 1;
     plan->state = WI_CHOL_EMPTY;
     weft_status status = wi_numbers_widen(ctx, call, plan);
+    if (status == WEFT_OK && ctx->kind == WI_CUDA)
+        status = wi_chol_device_map(ctx, call, plan, matrix);
     if (status == WEFT_OK)
         status = run(ctx, call, plan, matrix);
     settle(plan, status);
@@ -356,17 +377,10 @@ static bool is_of_precision(weft_status status) {
     return status == WEFT_ENOTSPD || status == WEFT_ESINGULAR || status == WEFT_ENONFINITE;
 }
 
-weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
-    static const char call[] = "weft_chol_factor";
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    weft_status status = wi_chol_check_plan(ctx, call, plan);
-    if (status == WEFT_OK)
-        status = wi_chol_check_matrix(ctx, call, plan, matrix);
-    if (status != WEFT_OK)
-        return status;
+weft_status wi_chol_factor(weft_context *ctx, const char *call, weft_chol *plan,
+                           const weft_sparse *matrix) {
     const double begin = wi_now();
-    status = wi_numbers_reserve(ctx, call, plan, 1);
+    weft_status status = wi_numbers_reserve(ctx, call, plan, 1);
     if (status == WEFT_OK)
         status = ctx->kind == WI_CPU ? wi_numbers_map(ctx, call, plan, matrix)
                                      : wi_chol_device_map(ctx, call, plan, matrix);
@@ -385,9 +399,24 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
         plan->on_device = was_on_device;
         plan->numbers.balance = balance;
     }
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && !(plan->on_device && plan->device->captured))
         plan->report.factor_seconds = wi_now() - begin;
     return status;
+}
+
+weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
+    static const char call[] = "weft_chol_factor";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_chol_check_plan(ctx, call, plan);
+    if (status == WEFT_OK)
+        status = wi_chol_check_matrix(ctx, call, plan, matrix);
+    if (status == WEFT_OK && ctx->kind == WI_CUDA && wi_gpu_capturing(ctx))
+        status = wi_fail(ctx, WEFT_EUNSUPPORTED,
+                         "%s: values in host memory cannot take part in a stream capture; call "
+                         "weft_chol_factor_values with device memory, or factor before it",
+                         call);
+    return status == WEFT_OK ? wi_chol_factor(ctx, call, plan, matrix) : status;
 }
 
 /* log |det D| for L D Lt, whose L has 1 on the diagonal. */

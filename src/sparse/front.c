@@ -29,5 +29,5 @@ int64_t wi_front_do(wi_thread_group *group, const weft_chol *plan, const weft_sp
         return wi_front_small(plan, matrix, s, group->rank);
     const wi_front front = wi_front_of(plan, s, group->rank);
     assemble(group, plan, matrix, s);
-    return factor(group, &front, room, failed);
+    return NAME(factor)(group, &front, room, failed);
 }

@@ -39,6 +39,13 @@ int64_t wi_front_do(wi_thread_group *group, const weft_chol *plan, const weft_sp
 int64_t wi_front_do_narrow(wi_thread_group *group, const weft_chol *plan, const weft_sparse *matrix,
                            int64_t s, void *room, int64_t *failed);
 
+/* The second of these steps, for L Lt: factors the panel and computes the update. `failed` must be
+ * `columns` before. */
+int64_t wi_front_factor(wi_thread_group *group, const wi_front *front, double *room,
+                        int64_t *failed);
+int64_t wi_front_narrow_factor(wi_thread_group *group, const wi_front_narrow *front, float *room,
+                               int64_t *failed);
+
 /* Both steps at once, for L Lt and a front of a few rows, by one thread: the same bits in less
  * time. */
 bool wi_front_is_small(const weft_chol *plan, int64_t s);

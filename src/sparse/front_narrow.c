@@ -62,7 +62,7 @@ int64_t wi_front_do_narrow(wi_thread_group *group, const weft_chol *plan, const 
     if (!wi_front_is_small(plan, s)) {
         const wi_front_narrow front = wi_front_narrow_of(plan, s, group->rank);
         assemble(group, plan, matrix, s);
-        return factor(group, &front, room, failed);
+        return NAME(factor)(group, &front, room, failed);
     }
     if (group->size == 1)
         return do_small(plan, matrix, s, group->rank);

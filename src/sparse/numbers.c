@@ -215,10 +215,11 @@ static void drop_factor(wi_numbers *numbers) {
 }
 
 weft_status wi_numbers_widen(weft_context *ctx, const char *call, weft_chol *plan) {
+    const int64_t rhs = ctx->kind == WI_CUDA && plan->device ? plan->device->rhs : 1;
     plan->narrow = false;
     drop_work(&plan->numbers);
-    wi_chol_device_drop_work(plan);
-    return wi_numbers_reserve(ctx, call, plan, 1);
+    wi_chol_device_widen(ctx, plan);
+    return wi_numbers_reserve(ctx, call, plan, rhs);
 }
 
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {

@@ -73,10 +73,10 @@ static bool is_negative(const weft_chol *plan, const weft_sparse *matrix, int64_
 
 void wi_pivots_begin(weft_chol *plan, const weft_sparse *matrix) {
     wi_pivots *const pivots = &plan->numbers.pivots;
-    const double largest = wi_largest((size_t)matrix->start[matrix->cols], matrix->value);
-    const double size = largest > 0 ? largest : 1, asked = plan->perturbation;
     if (!wi_chol_has_d(plan))
         return;
+    const double largest = wi_largest((size_t)matrix->start[matrix->cols], matrix->value);
+    const double size = largest > 0 ? largest : 1, asked = plan->perturbation;
     if (plan->kind == WEFT_CHOL_INDEFINITE) {
         const double least = plan->narrow ? narrow_rounding : rounding;
         const double usual = plan->narrow ? narrow_perturbation : default_perturbation;

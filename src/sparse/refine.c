@@ -10,9 +10,6 @@
 
 static const double unit = 0x1p-53;
 
-/* Elements of x as small as this, relative to the largest, are also right to their last bits. */
-static const double margin = 0x1p-10;
-
 /* x += the correction in y, for the right-hand sides asked for. */
 static void correct(const wi_solve_pass *p, size_t begin, size_t end) {
     const wi_solve_group *const g = p->g;
@@ -60,40 +57,20 @@ static weft_status take_correction(wi_solve_group *g, const bool *taken) {
     return WEFT_OK;
 }
 
-/* One right-hand side: its latest correction relative to x, and an estimate of the remaining error.
- * x itself counts as the first correction, to 0. */
-typedef struct progress {
-    double size, left;
-    bool active, taken;
-} progress;
-
-/* Is a correction of this size to be added, and another one to be computed? If it is more than half
- * of the one before, the factor is too far from the matrix, and the correction is as wrong as x.
- * The next one is foreseen to be small, and left out, unless L is of floats: what A nearly takes to
- * 0 then shrinks more slowly than what the size is of. */
-static void judge(progress *p, double size, double wanted, bool narrow) {
-    const bool last = size <= 2 * wanted;
-    p->taken = last || size <= p->size / 2;
-    const double left = p->taken ? size / p->size * size : size;
-    p->active = p->taken && !last && (narrow || !(left <= wanted * margin));
-    p->size = size;
-    p->left = left <= 1 ? fmax(left, unit) : 1;
-}
-
 /* Judges the corrections of all active right-hand sides. */
-static void judge_all(wi_solve_group *g, progress *state, const double *sizes) {
+static void judge_all(wi_solve_group *g, wi_refining *state, const double *sizes) {
     for (size_t r = 0; r < g->rhs; r++) {
         const bool asked = state[r].active;
         state[r].taken = false;
         if (asked)
-            judge(&state[r], sizes[r] / g->largest[r], g->low ? wi_solve_finest : unit,
-                  g->plan->narrow);
+            wi_judge(&state[r], sizes[r] / g->largest[r], g->low ? wi_solve_finest : unit,
+                     g->plan->narrow);
         g->stuck[r] = g->stuck[r] || (asked && !state[r].taken);
         g->stalled += asked && !state[r].taken;
     }
 }
 
-static size_t count_active(const wi_solve_group *g, const progress *state) {
+static size_t count_active(const wi_solve_group *g, const wi_refining *state) {
     size_t count = 0;
     for (size_t r = 0; r < g->rhs; r++)
         count += state[r].active;
@@ -101,9 +78,9 @@ static size_t count_active(const wi_solve_group *g, const progress *state) {
 }
 
 weft_status wi_solve_refine(wi_solve_group *g, int most) {
-    progress state[WI_CHOL_RHS];
+    wi_refining state[WI_CHOL_RHS];
     for (size_t r = 0; r < g->rhs; r++)
-        state[r] = (progress){.size = 1, .active = most > 0 && g->misfit.most[r] != 0};
+        state[r] = wi_progress_of(most > 0 && g->misfit.most[r] != 0);
     weft_status status = WEFT_OK;
     for (int step = 0; step < most && count_active(g, state) > 0 && status == WEFT_OK; step++) {
         double sizes[WI_CHOL_RHS] = {0};

@@ -6,27 +6,18 @@
 
 #include "sparse/chol_device.h"
 
-/* The bytes needed on a GPU: in its memory, and in all. */
+/* The bytes needed on GPUs: in their memory, and in all. */
 static weft_status find_device_bytes(weft_context *ctx, const char *call, const weft_chol *plan,
                                      weft_chol_report *report) {
-    wi_schedule schedule = {.fronts = 0};
-    const bool known = plan->device && plan->device->index;
-    const int64_t rhs = known ? plan->device->rhs : 1;
-    if (!known) {
-        const weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, plan->small,
-                                                    plan->kind == WEFT_CHOL_INDEFINITE, &schedule);
-        if (status != WEFT_OK)
-            return status;
-    }
-    const wi_schedule *const used = known ? &plan->device->schedule : &schedule;
-    report->device_bytes_needed = wi_chol_device_bytes(plan, used, rhs);
+    wi_chol_needs needs;
+    const weft_status status = wi_chol_foresee(ctx, call, plan, &needs);
+    report->host_factor_bytes = needs.home;
+    report->device_bytes_needed = needs.device;
     report->bytes_needed =
-        plan->report.analysis_bytes + report->device_bytes_needed +
-        wi_chol_device_host_bytes(plan, used, rhs) + wi_pivots_bytes(plan) +
+        plan->report.analysis_bytes + needs.device + needs.host + wi_pivots_bytes(plan) +
         plan->numbers.low_bytes +
         (wi_chol_has_d(plan) ? wi_balance_bytes(plan) : plan->numbers.scaled_bytes);
-    wi_schedule_free(&schedule);
-    return WEFT_OK;
+    return status;
 }
 
 /* The bytes needed for the threads of this context, or for those that the memory was sized for. */

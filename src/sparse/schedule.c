@@ -8,10 +8,9 @@
 typedef struct making {
     const wi_symbolic *symbolic;
     wi_schedule *out;
-    int small;
-    bool interchanged;
+    const wi_schedule_wish *wish;
     int32_t *depth, *order, *other, *slot, *count;
-    int32_t levels, most_panels;
+    int32_t depths, most_panels;
 } making;
 
 static int32_t round_up(int64_t rows) {
@@ -25,7 +24,7 @@ static int32_t panels_of(const wi_symbolic *symbolic, int64_t s) {
 /* 0 and 1: small; 2: large. */
 static int class_of(const making *m, int64_t s) {
     const int64_t height = wi_super_height(m->symbolic, s);
-    return height > m->small ? WI_CLASSES : height > WI_FRONT_TINY;
+    return height > m->wish->small ? WI_CLASSES : height > WI_FRONT_TINY;
 }
 
 static void find_depths(making *m) {
@@ -33,8 +32,8 @@ static void find_depths(making *m) {
     for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
         const int64_t parent = symbolic->super_parent[s];
         m->depth[s] = parent < 0 ? 0 : m->depth[parent] + 1;
-        if (m->depth[s] >= m->levels)
-            m->levels = m->depth[s] + 1;
+        if (m->depth[s] >= m->depths)
+            m->depths = m->depth[s] + 1;
         if (panels_of(symbolic, s) > m->most_panels)
             m->most_panels = panels_of(symbolic, s);
     }
@@ -47,7 +46,7 @@ static int32_t place_in_level(const making *m, int64_t s) {
 }
 
 static int32_t deepest_first(const making *m, int64_t s) {
-    return m->levels - 1 - m->depth[s];
+    return m->depths - 1 - m->depth[s];
 }
 
 /* A stable counting sort of `from` by a key below `keys`. */
@@ -71,47 +70,106 @@ static void sort_fronts(making *m) {
     for (int64_t s = 0; s < m->symbolic->supernodes; s++)
         m->order[s] = (int32_t)s;
     sort_by(m, WI_CLASSES + m->most_panels + 1, place_in_level, m->order, m->other);
-    sort_by(m, m->levels, deepest_first, m->other, m->order);
+    sort_by(m, m->depths, deepest_first, m->other, m->order);
+}
+
+static bool is_own(const wi_schedule_wish *wish, int64_t s) {
+    return !wish->owner || (wish->owner[s] == WI_TOP ? 0 : wish->owner[s]) == wish->gpu;
+}
+
+static bool is_guest(const making *m, int64_t s) {
+    const int64_t parent = m->symbolic->super_parent[s];
+    return !is_own(m->wish, s) && parent >= 0 && is_own(m->wish, parent);
+}
+
+/* Of the order, this GPU's fronts stay, and after them come guests. */
+static void keep_own(making *m) {
+    wi_schedule *const out = m->out;
+    int32_t *const order = m->other; /* sorting is done */
     for (int64_t k = 0; k < m->symbolic->supernodes; k++)
-        m->slot[m->order[k]] = (int32_t)k;
+        if (is_own(m->wish, m->order[k]))
+            order[out->fronts++] = m->order[k];
+    for (int64_t s = 0; s < m->symbolic->supernodes; s++)
+        if (is_guest(m, s))
+            order[out->fronts + out->guests++] = (int32_t)s;
+    m->other = m->order;
+    m->order = order;
+    for (int64_t k = 0; k < wi_schedule_records(out); k++)
+        m->slot[order[k]] = (int32_t)k;
 }
 
 /* The steps of a front with so many panels: one a panel, and one a window. */
 static int32_t steps_of(const making *m, int32_t panels) {
-    return panels + (m->interchanged ? wi_windows_of_front(panels * WI_PANEL) : 0);
+    return panels + (m->wish->interchanged ? wi_windows_of_front(panels * WI_PANEL) : 0);
+}
+
+static int64_t numbers_of(const wi_symbolic *symbolic, int64_t s) {
+    return (int64_t)round_up(wi_super_height(symbolic, s)) * wi_super_columns(symbolic, s);
+}
+
+int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish) {
+    int64_t most = 0;
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t numbers = is_own(wish, s) ? numbers_of(symbolic, s) : 0;
+        most = numbers > most ? numbers : most;
+    }
+    return most;
+}
+
+/* The level of the k-th front in the order: a new one for each depth, and for each window. */
+static int32_t *find_levels(making *m) {
+    int32_t *const level = m->other, depth = -1;
+    int64_t numbers = 0;
+    for (int64_t k = 0; k < m->out->fronts; k++) {
+        const int64_t s = m->order[k], own = numbers_of(m->symbolic, s);
+        const bool is_full = m->wish->window > 0 && numbers + own > m->wish->window;
+        if (m->depth[s] != depth || is_full) {
+            m->out->levels++;
+            depth = m->depth[s];
+            numbers = 0;
+        }
+        numbers += own;
+        level[k] = (int32_t)m->out->levels - 1;
+    }
+    return level;
 }
 
 /* Steps and sums: those of a level are as many as its first large front has panels. */
-static void count_lists(making *m) {
+static void count_lists(making *m, const int32_t *level) {
     wi_schedule *const out = m->out;
     int32_t *const most = m->count; /* panels, of each level */
-    memset(most, 0, (size_t)m->levels * sizeof *most);
-    for (int64_t s = 0; s < out->fronts; s++) {
+    memset(most, 0, (size_t)out->levels * sizeof *most);
+    for (int64_t k = 0; k < out->fronts; k++) {
+        const int64_t s = m->order[k];
         if (class_of(m, s) < WI_CLASSES)
             continue;
         const int32_t panels = panels_of(m->symbolic, s);
         out->lists += 2 + 2 * (int64_t)steps_of(m, panels);
-        if (panels > most[m->depth[s]])
-            most[m->depth[s]] = panels;
+        if (panels > most[level[k]])
+            most[level[k]] = panels;
     }
-    for (int32_t k = 0; k < m->levels; k++) {
+    for (int64_t k = 0; k < out->levels; k++) {
         const int32_t steps = steps_of(m, most[k]);
         out->steps += steps;
         out->lists += 2 + 2 * (int64_t)steps;
     }
 }
 
-static void fill_record(const making *m, int64_t s, wi_front_record *r, int32_t *children) {
+static void fill_record(const making *m, int64_t s, wi_front_record *r) {
     const wi_symbolic *const symbolic = m->symbolic;
     *r = (wi_front_record){.relative = symbolic->rows_at[s] + wi_super_columns(symbolic, s),
                            .rows = symbolic->rows_at[s],
                            .first = (int32_t)symbolic->first[s],
                            .number = (int32_t)s,
                            .height = (int32_t)wi_super_height(symbolic, s),
-                           .columns = (int32_t)wi_super_columns(symbolic, s),
-                           .child = *children};
+                           .columns = (int32_t)wi_super_columns(symbolic, s)};
     r->ld = round_up(r->height);
     r->ld_update = round_up(r->height - r->columns);
+}
+
+static void list_children(const making *m, int64_t s, wi_front_record *r, int32_t *children) {
+    const wi_symbolic *const symbolic = m->symbolic;
+    r->child = *children;
     for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
         m->out->child[(*children)++] = m->slot[c];
     r->children = *children - r->child;
@@ -121,13 +179,22 @@ static int64_t update_of(const wi_front_record *r) {
     return (int64_t)r->ld_update * (r->height - r->columns);
 }
 
-/* The memory for updates and parts holds two levels that follow each other. */
+/* The first level after k that has another depth. */
+static int64_t next_depth(const wi_schedule *out, int64_t k) {
+    int64_t next = k + 1;
+    while (next < out->levels && out->level[next].depth == out->level[k].depth)
+        next++;
+    return next;
+}
+
+/* The memory for updates and parts holds those of two depths that follow each other. */
 static void place_updates(wi_schedule *out) {
     int64_t before = 0, before_part = 0;
     for (int pass = 0; pass < 2; pass++) {
-        for (int64_t k = 0, s = 0; k < out->levels; k++) {
-            const bool at_end = (out->levels - 1 - k) % 2;
-            const int64_t end = k + 1 < out->levels ? out->level[k + 1].first : out->fronts;
+        for (int64_t k = 0, s = 0, next; k < out->levels; k = next) {
+            const bool at_end = out->level[k].depth % 2;
+            next = next_depth(out, k);
+            const int64_t end = next < out->levels ? out->level[next].first : out->fronts;
             int64_t all = 0, all_parts = 0;
             for (s = out->level[k].first; s < end; s++) {
                 out->front[s].update = all;
@@ -194,7 +261,7 @@ static void list_windows(making *m, wi_chol_level *level, int64_t *step, int64_t
     const int32_t large = level->first + level->small[0] + level->small[1];
     level->window = *step;
     level->windows =
-        level->large && m->interchanged ? wi_windows_of_front(out->front[large].columns) : 0;
+        level->large && m->wish->interchanged ? wi_windows_of_front(out->front[large].columns) : 0;
     int32_t active = level->large;
     for (int32_t p = 0; p < level->windows; p++) {
         while (wi_windows_of_front(out->front[large + active - 1].columns) <= p)
@@ -225,23 +292,55 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
     list_windows(m, level, step, next);
 }
 
-static void fill(making *m) {
+/* Guests after all others: their updates and parts stay where they are. */
+static void place_guests(making *m) {
+    wi_schedule *const out = m->out;
+    for (int64_t k = out->fronts; k < wi_schedule_records(out); k++) {
+        wi_front_record *const r = &out->front[k];
+        fill_record(m, m->order[k], r);
+        r->update = out->updates;
+        r->part = out->parts;
+        out->updates += update_of(r);
+        out->parts += r->height - r->columns;
+    }
+}
+
+/* The first level that has a guest as a child. */
+static void find_wait(wi_schedule *out) {
+    bool found = false;
+    for (out->waits = 0; out->waits < out->levels && !found; out->waits += !found) {
+        const wi_chol_level *const level = &out->level[out->waits];
+        const int32_t end = level->first + level->small[0] + level->small[1] + level->large;
+        for (int32_t k = level->first; k < end && !found; k++)
+            for (int32_t c = 0; c < out->front[k].children; c++)
+                found = found || out->child[out->front[k].child + c] >= out->fronts;
+    }
+}
+
+static void fill(making *m, const int32_t *level_of) {
     wi_schedule *const out = m->out;
     int32_t children = 0;
     int64_t step = 0, next = 0;
     for (int64_t k = 0; k < out->fronts; k++) {
         const int64_t s = m->order[k];
-        wi_chol_level *const level = &out->level[m->levels - 1 - m->depth[s]];
+        wi_chol_level *const level = &out->level[level_of[k]];
         const int kind = class_of(m, s);
-        if (level->small[0] + level->small[1] + level->large == 0)
+        if (level->l == 0) {
             level->first = (int32_t)k;
+            level->depth = m->depth[s];
+            level->l_at = out->l;
+        }
         *(kind < WI_CLASSES ? &level->small[kind] : &level->large) += 1;
-        fill_record(m, s, &out->front[k], &children);
-        out->front[k].panel = out->l;
-        out->l += (int64_t)out->front[k].ld * out->front[k].columns;
+        fill_record(m, s, &out->front[k]);
+        list_children(m, s, &out->front[k], &children);
+        out->front[k].panel = wi_schedule_level_at(out, level_of[k]) + level->l;
+        level->l += numbers_of(m->symbolic, s);
+        out->l += numbers_of(m->symbolic, s);
     }
     place_updates(out);
-    for (int32_t k = 0; k < m->levels; k++)
+    place_guests(m);
+    find_wait(out);
+    for (int64_t k = 0; k < out->levels; k++)
         list_level(m, &out->level[k], &step, &next);
 }
 
@@ -254,24 +353,23 @@ static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
     memset(out->level, 0, bytes);
     out->step = (wi_chol_step *)(out->level + out->levels);
     out->front = (wi_front_record *)(out->step + out->steps);
-    out->child = (int32_t *)(out->front + out->fronts);
-    out->list = out->child + out->fronts;
+    out->child = (int32_t *)(out->front + wi_schedule_records(out));
+    out->list = out->child + wi_schedule_records(out);
     return WEFT_OK;
 }
 
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                             int small, bool interchanged, wi_schedule *schedule) {
+                             const wi_schedule_wish *wish, wi_schedule *schedule) {
     const size_t n = (size_t)symbolic->supernodes;
     const size_t counters = n + (size_t)symbolic->n / WI_PANEL + WI_CLASSES + 2;
     const size_t bytes = (4 * n + counters) * sizeof(int32_t);
-    *schedule = (wi_schedule){.fronts = symbolic->supernodes};
+    *schedule = (wi_schedule){.window = wish->window};
     if (symbolic->n > INT32_MAX)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: a GPU counts columns with 32 bits, and the matrix has %lld; factor on "
                        "a cpu place",
                        call, (long long)symbolic->n);
-    making m = {
-        .symbolic = symbolic, .out = schedule, .small = small, .interchanged = interchanged};
+    making m = {.symbolic = symbolic, .out = schedule, .wish = wish};
     m.depth = wi_host_alloc(bytes);
     if (!m.depth)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, a schedule; free some", call,
@@ -281,12 +379,13 @@ weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbo
     m.slot = m.other + n;
     m.count = m.slot + n;
     find_depths(&m);
-    schedule->levels = m.levels;
     sort_fronts(&m);
-    count_lists(&m);
+    keep_own(&m);
+    const int32_t *const level = find_levels(&m);
+    count_lists(&m, level);
     const weft_status status = take(ctx, call, schedule);
     if (status == WEFT_OK)
-        fill(&m);
+        fill(&m, level);
     wi_host_free(m.depth);
     return status;
 }

@@ -4,7 +4,15 @@
  * Fronts of the same depth in the tree (the root has depth 0) are a level. The deepest level is
  * done first, so a front's update is made in one level and added to its parent in the next. Levels
  * of even depth keep their updates at the beginning of the memory for updates, the others at its
- * end. */
+ * end.
+ *
+ * If L is larger than what the device has for it, it lies in host memory, and two windows on the
+ * device take the panels of one level after the other, in turn. A level whose panels do not fit one
+ * window is cut into several, which follow each other as levels do.
+ *
+ * If several GPUs share the work, each has a schedule of its own fronts. A front of another GPU
+ * whose parent is here is a guest: the other GPU puts its update, and its part of right-hand sides,
+ * in memory that is kept for them here, before the level of the parent. */
 #ifndef WI_SPARSE_SCHEDULE_H
 #define WI_SPARSE_SCHEDULE_H
 
@@ -29,11 +37,11 @@ enum {
 
 /* A front, as the kernels see it. */
 typedef struct wi_front_record {
-    int64_t panel;    /* L: column j of the front, j < columns, is at l + panel + j * ld. In the
-                         square on the diagonal of every 64 columns, the elements above the diagonal
-                         are those of the inverse of L's square, transposed */
-    int64_t update;   /* column j of the update is at updates + update + j * ld_update */
-    int64_t part;     /* rows of the right-hand sides that are kept for the parent, in `parts` */
+    int64_t panel;  /* L, or the windows: column j of the front, j < columns, is at l + panel + j *
+                       ld. In the square on the diagonal of every 64 columns, the elements above the
+                       diagonal  are those of the inverse of L's square, transposed */
+    int64_t update; /* column j of the update is at updates + update + j * ld_update */
+    int64_t part;   /* rows of the right-hand sides that are kept for the parent, in `parts` */
     int64_t relative; /* relative[this + i] is row i of the update in the parent's front */
     int64_t rows;     /* rows[this + i] is row i of the front in L */
     int32_t first;    /* its first column of L */
@@ -54,6 +62,8 @@ typedef struct wi_chol_step {
  * small[1] up to WI_FRONT_SMALL, and `large` more, those with the most panels first. */
 typedef struct wi_chol_level {
     int32_t first, small[WI_CLASSES], large;
+    int32_t depth;
+    int64_t l_at, l; /* its panels: where in L they begin, and how many numbers they are */
     int64_t heights_at, columns_at; /* sums over the large fronts, of blocks of 8 */
     int64_t step;                   /* the first of */
     int32_t steps;
@@ -62,18 +72,49 @@ typedef struct wi_chol_level {
 } wi_chol_level;
 
 typedef struct wi_schedule {
-    int64_t fronts, levels, steps, lists;
+    int64_t fronts, guests; /* the records: first the fronts of the levels, then guests */
+    int64_t levels, steps, lists;
+    int64_t waits;        /* the first level with a guest's parent; `levels`: none */
     wi_chol_level *level; /* the deepest first. This pointer owns all of the memory */
     wi_chol_step *step;
     wi_front_record *front; /* from here on the device has a copy */
     int32_t *child, *list;
-    int64_t l, updates, parts; /* sizes: doubles of L and of the memory for updates; rows of the
+    int64_t l, updates, parts; /* sizes: numbers of L and of the memory for updates; rows of the
                                   memory for parts */
+    int64_t window;            /* numbers of a window; 0: all of L is on the device */
 } wi_schedule;
+
+/* Numbers of L that the device has room for. */
+static inline int64_t wi_schedule_resident(const wi_schedule *s) {
+    return s->window > 0 ? 2 * s->window : s->l;
+}
+
+/* Where on the device the panels of level k begin. */
+static inline int64_t wi_schedule_level_at(const wi_schedule *s, int64_t k) {
+    return s->window > 0 ? k % 2 * s->window : s->level[k].l_at;
+}
+
+enum {
+    WI_TOP = -1 /* a front above all subtrees that GPUs have alone */
+};
+
+/* How a schedule is made. */
+typedef struct wi_schedule_wish {
+    int small;           /* fronts of up to so many rows are done by one block each */
+    bool interchanged;   /* with windows of columns, for pivots that are interchanged */
+    int64_t window;      /* as in wi_schedule; at least wi_schedule_widest */
+    const int8_t *owner; /* the number of the GPU that has each supernode, or WI_TOP, which is the
+                            first's; NULL: one GPU has all */
+    int gpu;             /* the number of this one */
+} wi_schedule_wish;
+
+static inline int64_t wi_schedule_records(const wi_schedule *s) {
+    return s->fronts + s->guests;
+}
 
 /* Bytes of the part that the device has a copy of. */
 static inline size_t wi_schedule_device_bytes(const wi_schedule *s) {
-    return (size_t)s->fronts * (sizeof *s->front + sizeof *s->child) +
+    return (size_t)wi_schedule_records(s) * (sizeof *s->front + sizeof *s->child) +
            (size_t)s->lists * sizeof *s->list;
 }
 static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
@@ -81,10 +122,11 @@ static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
            wi_schedule_device_bytes(s);
 }
 
-/* Makes a schedule in which fronts of up to `small` rows are done by one block each; with windows
- * if pivots are `interchanged`. */
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                             int small, bool interchanged, wi_schedule *schedule);
+                             const wi_schedule_wish *wish, wi_schedule *schedule);
+
+/* The numbers of L of the front that has the most, of this GPU's. */
+int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish);
 void wi_schedule_free(wi_schedule *schedule);
 
 /* ---- what the kernels and the schedule count alike ---- */

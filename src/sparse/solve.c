@@ -226,15 +226,32 @@ static weft_status solve_by_host(wi_solve_group *g, int refine) {
     return status;
 }
 
+/* The same for values that may be on the device only. */
+static weft_status solve_fetched(wi_solve_group *g, int refine) {
+    const weft_sparse *const given = g->given, *const matrix = g->matrix;
+    weft_sparse own;
+    if (!given || given->value || !given->there)
+        return solve_by_host(g, refine);
+    weft_status status = wi_chol_fetch(g->ctx, "weft_chol_solve", given, &own);
+    if (status != WEFT_OK)
+        return status;
+    g->given = g->matrix = &own; /* where values are not fetched before, the matrix is not scaled */
+    status = solve_by_host(g, refine);
+    wi_chol_give_back(given, &own);
+    g->given = given;
+    g->matrix = matrix;
+    return status;
+}
+
 static weft_status solve_on_device(wi_solve_group *g, int refine) {
     bool plain;
     if (g->exact)
-        return solve_by_host(g, refine);
+        return solve_fetched(g, refine);
     g->on_device = true;
     const weft_status status = wi_solve_device_plainly(g, &plain);
     if (status != WEFT_OK)
         return status;
-    return plain ? improve(g, refine) : solve_by_host(g, refine);
+    return plain ? improve(g, refine) : solve_fetched(g, refine);
 }
 
 weft_status wi_solve_columns(wi_solve_group *g, int refine) {

@@ -52,6 +52,9 @@ typedef struct wi_solve_pass {
     pthread_mutex_t *lock;
 } wi_solve_pass;
 
+/* The same for a call that is being captured: queues all steps. */
+weft_status wi_solve_captured(wi_solve_group *g, int refine);
+
 /* Solves, and improves x in at most `refine` steps. If L of floats does not serve, g->too_narrow is
  * set, and b and `out` are as before. solve.c */
 weft_status wi_solve_columns(wi_solve_group *g, int refine);

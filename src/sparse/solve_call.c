@@ -166,6 +166,7 @@ typedef struct solving {
     const double *b;
     double *x;
     double falling_back; /* seconds */
+    bool captured;       /* into a graph */
 } solving;
 
 static size_t most_together(const solving *s) {
@@ -210,7 +211,7 @@ static weft_status solve_all(solving *s, wi_solve_group *all) {
     wi_solve_group g;
     if (s->rows == 0 || s->n == 0)
         return WEFT_OK;
-    if (!wi_is_host(s->ctx, s->b)) {
+    if (!s->captured && !wi_is_host(s->ctx, s->b)) {
         g = (wi_solve_group){
             .ctx = s->ctx, .plan = s->plan, .n = s->rows, .rhs = most, .b = s->b, .ldb = s->ldb};
         status = check_device_finite(&g, s->n);
@@ -221,7 +222,7 @@ static weft_status solve_all(solving *s, wi_solve_group *all) {
         status = wi_chol_size_up(s->ctx, s->plan, s->held);
     for (size_t j = 0; j < s->n && status == WEFT_OK; j += most) {
         g = group_at(s, j);
-        status = wi_solve_columns(&g, s->refine);
+        status = s->captured ? wi_solve_captured(&g, s->refine) : wi_solve_columns(&g, s->refine);
         if (status == WEFT_OK && g.too_narrow)
             status = solve_again(s, j, &g);
         sum_up(all, &g);
@@ -229,10 +230,67 @@ static weft_status solve_all(solving *s, wi_solve_group *all) {
     return status;
 }
 
+/* What a graph cannot do is refused. */
+static weft_status check_capture(const solving *s) {
+    const bool of_a = s->part == WEFT_CHOL_A;
+    const char *why = NULL;
+    if (wi_is_host(s->ctx, s->b) || wi_is_host(s->ctx, s->x))
+        why = "b and x have to be in device memory";
+    else if (of_a && !s->matrix->there)
+        why = "options.value has to be the values in device memory";
+    else if (s->exact || s->plan->numbers.balance.scaled)
+        why = "exact residuals, and a matrix that was scaled, are the host's";
+    if (why)
+        return wi_fail(s->ctx, WEFT_EUNSUPPORTED,
+                       "%s: in a stream capture %s; solve before the capture", name, why);
+    return wi_chol_check_capture(s->ctx, name, s->plan, (int64_t)most_together(s));
+}
+
+/* Do the host's parts of a solve need the values of A? */
+static bool wants_values(const solving *s) {
+    const weft_chol *const plan = s->plan;
+    return wi_chol_has_d(plan) || plan->narrow || plan->numbers.balance.scaled;
+}
+
+/* Solves for all right-hand sides; `held` gets values that the host needs. */
+static weft_status solve_with_values(solving *s, wi_solve_group *all) {
+    const weft_sparse *const given = s->matrix;
+    weft_sparse own;
+    if (s->part != WEFT_CHOL_A || !given->there || !wants_values(s))
+        return solve_all(s, all);
+    weft_status status = wi_chol_fetch(s->ctx, name, given, &own);
+    if (status != WEFT_OK)
+        return status;
+    s->matrix = &own;
+    status = solve_all(s, all);
+    wi_chol_give_back(given, &own);
+    s->matrix = given;
+    return status;
+}
+
+static weft_status run(solving *s) {
+    wi_solve_group all = {.rhs = s->n};
+    const double begin = wi_now();
+    const int64_t together = (int64_t)most_together(s);
+    weft_status status = WEFT_OK;
+    if (s->captured)
+        status = check_capture(s);
+    else
+        status = wi_numbers_reserve(s->ctx, name, s->plan, together);
+    if (status == WEFT_OK && s->exact)
+        status = wi_numbers_low(s->ctx, name, s->plan, together);
+    if (status == WEFT_OK)
+        status = solve_with_values(s, &all);
+    if (s->part == WEFT_CHOL_A && status == WEFT_OK && !s->captured)
+        note_report(s->plan, wi_now() - begin - s->falling_back, &all);
+    return status;
+}
+
 weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
                             const weft_chol_solve_options *options, size_t n, const double *b,
                             size_t ldb, double *x, size_t ldx) {
     weft_chol_solve_options chosen;
+    weft_sparse view;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     weft_status status = wi_chol_check_plan(ctx, name, plan);
@@ -246,6 +304,12 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
         status = wi_chol_check_factor(ctx, name, plan);
     if (status != WEFT_OK)
         return status;
+    if (chosen.part == WEFT_CHOL_A && chosen.value) {
+        status = wi_chol_view(ctx, name, matrix, chosen.value, &view);
+        if (status != WEFT_OK)
+            return status;
+        matrix = &view;
+    }
     const bool exact = chosen.exact && chosen.part == WEFT_CHOL_A;
     solving s = {.ctx = ctx,
                  .plan = plan,
@@ -258,17 +322,8 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
                  .ldb = ldb,
                  .ldx = ldx,
                  .b = b,
-                 .x = x};
-    const double begin = wi_now();
+                 .x = x,
+                 .captured = ctx->kind == WI_CUDA && wi_gpu_capturing(ctx)};
     status = check_arrays(ctx, s.rows, n, b, ldb, x, ldx);
-    if (status == WEFT_OK)
-        status = wi_numbers_reserve(ctx, name, plan, (int64_t)most_together(&s));
-    if (status == WEFT_OK && exact)
-        status = wi_numbers_low(ctx, name, plan, (int64_t)most_together(&s));
-    wi_solve_group all = {.rhs = n};
-    if (status == WEFT_OK)
-        status = solve_all(&s, &all);
-    if (chosen.part == WEFT_CHOL_A && status == WEFT_OK)
-        note_report(plan, wi_now() - begin - s.falling_back, &all);
-    return status;
+    return status == WEFT_OK ? run(&s) : status;
 }

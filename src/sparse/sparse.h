@@ -21,6 +21,9 @@ struct weft_sparse {
     int64_t *start;       /* cols + 1 */
     int64_t *row;         /* start[cols] elements, and so are those below */
     double *value;
+    /* Of a matrix that is only a call's view of the caller's: device memory that has the values.
+     * `value` may then be NULL. Else NULL. */
+    const double *there;
     /* The same entries by rows, columns ascending; without the diagonal if symmetric. Entry k of
      * row i, k = row_start[i] ... row_start[i + 1] - 1, is value[at[k]] in column col[k]. */
     int64_t *row_start; /* rows + 1 */

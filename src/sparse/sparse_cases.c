@@ -45,6 +45,8 @@ static void without_context(void) {
     assert_int_equal(weft_chol_reserve(NULL, plan, 1), WEFT_EARG);
     assert_int_equal(weft_chol_on_progress(NULL, plan, NULL, NULL), WEFT_EARG);
     assert_int_equal(weft_chol_factor(NULL, plan, matrix), WEFT_EARG);
+    assert_int_equal(weft_chol_factor_values(NULL, plan, matrix, &value), WEFT_EARG);
+    assert_int_equal(weft_chol_check(NULL, plan), WEFT_EARG);
     assert_int_equal(weft_chol_direction(NULL, plan, &number), WEFT_EARG);
     assert_int_equal(weft_chol_solve(NULL, plan, matrix, NULL, 1, &value, 1, &number, 1),
                      WEFT_EARG);
@@ -274,6 +276,35 @@ static weft_status factor_path(weft_context *ctx, const test_arrays *a,
     return status;
 }
 
+/* Tiny values in memory of the place: on a GPU they are fetched. If there is no memory for that,
+ * the earlier factor must still work. */
+static weft_status run_values_of(weft_context *ctx, const test_arrays *a, weft_chol *plan,
+                                 weft_sparse *matrix) {
+    double tiny[7], x[4] = {1, 2, 3, 4}, *const value = a->allocated;
+    const weft_chol_solve_options with = {.size = sizeof with, .refine = 1, .value = value};
+    for (size_t k = 0; k < 7; k++)
+        tiny[k] = ldexp(weft_sparse_values(matrix)[k], -600);
+    weft_status status = weft_chol_factor(ctx, plan, matrix);
+    if (status == WEFT_OK)
+        status = weft_copy(ctx, value, tiny, sizeof tiny);
+    if (status != WEFT_OK)
+        return status;
+    status = weft_chol_factor_values(ctx, plan, matrix, value);
+    if (status == WEFT_ENOMEM)
+        assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 4, x, 4), WEFT_OK);
+    return status == WEFT_OK ? weft_chol_solve(ctx, plan, matrix, &with, 1, x, 4, x, 4) : status;
+}
+
+static weft_status run_values(weft_context *ctx, test_arrays *a) {
+    weft_status status = weft_alloc(ctx, &a->allocated, 7 * sizeof(double));
+    if (status != WEFT_OK)
+        return status;
+    status = factor_path(ctx, a, run_values_of);
+    weft_free(ctx, a->allocated);
+    a->allocated = NULL;
+    return status;
+}
+
 static weft_status run_factor(weft_context *ctx, test_arrays *a) {
     return factor_path(ctx, a, run_again);
 }
@@ -396,6 +427,7 @@ static const test_call calls[] = {
     {"weft_chol_analyze by dissection", run_strip, NULL, NULL},
     {"weft_chol_factor", run_factor, &wi_sparse_ladder, NULL},
     {"weft_chol_factor by all variants", run_every_factor, NULL, NULL},
+    {"weft_chol_factor_values", run_values, NULL, NULL},
     {"weft_chol_factor of L D Lt", run_with_d, NULL, NULL},
     {"weft_chol_factor in mixed precision", run_mixed, NULL, NULL},
 };

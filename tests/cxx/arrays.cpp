@@ -57,6 +57,11 @@ static void test_expr(weft::context &ctx) {
     const std::array<weft_expr_input, 2> inputs = {weft::input(x), weft::input(y)};
     OK(weft::expr(ctx, program, inputs, z));
     CHECK((z == vector<float>{4, -6, 20}));
+    const float sum = OK(weft::expr_reduce<float, float>(ctx, WEFT_SUM, program, 3, inputs));
+    CHECK(sum == 18);
+    const auto least =
+        OK(weft::expr_reduce<float, std::uint64_t>(ctx, WEFT_ARGMIN, program, 3, inputs));
+    CHECK(least == 1);
     CHECK(weft::constant(-1).value.i == -1 && weft::constant(1U).value.u == 1);
     OK(weft::unary(ctx, WEFT_X_ABS, x, z));
     CHECK(z[1] == 4);
@@ -197,6 +202,8 @@ static void test_groups(weft::context &ctx) {
                                    weft::column(WEFT_MAX, x, largest)};
     CHECK(OK(weft::reduce_by_key(ctx, keys, keys_out, columns)) == 3);
     CHECK(keys_out[1] == 8 && y[1] == 7 && largest[2] == 5);
+    OK(weft::reduce_segments_columns(ctx, 5, vector<int>{0, 1, 5}, columns));
+    CHECK(y[1] == 14 && largest[0] == 1 && largest[1] == 5);
     const vector<float> near_1 = {1, 0x1p-24F, 0x1p-60F, 0, 0};
     OK(weft::exact_reduce_segments(ctx, WEFT_SUM, near_1, vector<int>{0, 2, 5, 5}, sums));
     CHECK(sums[0] == 1 && sums[1] == 0x1p-60F && sums[2] == 0);

@@ -192,6 +192,15 @@ void test_sparse(weft::context &ctx) {
     OK(plan.solve(ctx, a, as_matrix(b, 2, 1), as_matrix(b, 2, 1)));
     CHECK(near(b[0], 1.375) && near(b[1], 1.25) && calls > 0);
     CHECK(OK(plan.condition(ctx, a)) > 1);
+    const vector<double> twice = {8, 4, 10};
+    OK(plan.factor_values(ctx, a, twice));
+    OK(plan.check(ctx));
+    weft_chol_solve_options with = {};
+    with.value = twice.data();
+    b = {16, 18};
+    OK(plan.solve(ctx, a, as_matrix(b, 2, 1), as_matrix(b, 2, 1), with));
+    CHECK(near(b[0], 1.375) && near(b[1], 1.25));
+    REFUSED(ctx, WEFT_EARG, "value", plan.factor_values(ctx, a, vector<double>{1, 2}));
     const auto indefinite = make({1, 2, 1});
     REFUSED(ctx, WEFT_ENOTSPD, "column", plan.factor(ctx, indefinite));
     vector<double> d(2);

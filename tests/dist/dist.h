@@ -10,6 +10,7 @@
 /* The place over ranks, and a place of this process alone. */
 extern weft_context *dist_ctx, *dist_one;
 extern int dist_rank, dist_ranks;
+extern size_t dist_live, dist_peak; /* bytes of host memory that the library has, and had at most */
 
 /* How a whole is dealt out to ranks. */
 typedef enum dist_shape {
@@ -82,9 +83,11 @@ void dist_test_reduce(void **state);
 void dist_test_scan(void **state);
 void dist_test_histogram(void **state);
 void dist_test_gemm(void **state);
+void dist_test_transpose(void **state);
 void dist_test_gemm_failure(void **state);
 void dist_test_fft(void **state);
 void dist_test_fft_refusals(void **state);
+void dist_test_fft_ahead(void **state);
 void dist_test_blend(void **state);
 void dist_test_nbody(void **state);
 void dist_test_nbody_tree(void **state);

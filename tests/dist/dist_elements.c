@@ -30,6 +30,36 @@ static void expr_case(test_random *r, dist_shape shape, size_t n, weft_type type
     free(x), free(z);
 }
 
+/* The sum, the largest, where it is, and the bits of the whole's x + y, but for sums of floats,
+ * whose parts are rounded: those are of small whole numbers. */
+static void reduced_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    static const weft_op ops[] = {WEFT_SUM, WEFT_MAX, WEFT_ARGMAX, WEFT_XOR};
+    static const weft_expr_step sum[] = {{.op = WEFT_X_INPUT, .argument = 0},
+                                         {.op = WEFT_X_INPUT, .argument = 1},
+                                         {.op = WEFT_X_ADD}};
+    const size_t size = test_size_of(type);
+    char *const x = dist_whole(r, TEST_SMALL, type, n);
+    const dist_part part = dist_deal(r, shape, n);
+    dist_array dx = dist_take(r, x + part.first * size, part.n * size);
+    const weft_expr_input whole[] = {{type, x}, {type, x}}, own[] = {{type, dx.p}, {type, dx.p}};
+    const weft_type value = test_is_float(type)       ? type == WEFT_F64 ? WEFT_F64 : WEFT_F32
+                            : test_size_of(type) == 8 ? type
+                            : test_is_signed(type)    ? WEFT_I32
+                                                      : WEFT_U32;
+    for (size_t k = 0; k < 4 - (size_t)test_is_float(type); k++) {
+        uint64_t wanted = 0;
+        const bool is_wide = test_size_of(value) == 8 || ops[k] == WEFT_ARGMAX ||
+                             (ops[k] == WEFT_SUM && !test_is_float(value));
+        dist_array dr = dist_take(r, NULL, is_wide ? 8 : 4);
+        dist_ok(dist_one, weft_expr_reduce(dist_one, ops[k], sum, 3, n, whole, 2, value, &wanted));
+        dist_ok(dist_ctx, weft_expr_reduce(dist_ctx, ops[k], sum, 3, part.n, own, 2, value, dr.p));
+        dist_expect(&dr, &wanted, is_wide ? 8 : 4, "weft_expr_reduce");
+        dist_give(&dr);
+    }
+    dist_give(&dx);
+    free(x);
+}
+
 static void random_case(test_random *r, dist_shape shape, size_t n) {
     const uint64_t seed = dist_draw(r, 1000000), offset = dist_draw(r, 9);
     const uint32_t low = 5, high = 17;
@@ -62,8 +92,10 @@ void dist_test_elements(void **state) {
             if (dist_wanted(&r, sizes[k])) {
                 weft_type t = (weft_type)(type++ % WEFT_TYPE_COUNT);
                 expr_case(&r, (dist_shape)shape, sizes[k], t);
+                reduced_case(&r, (dist_shape)shape, sizes[k], t);
                 random_case(&r, (dist_shape)shape, sizes[k]);
             }
     assert_string_equal(weft_used(dist_ctx, "expr"), "ranks");
+    assert_string_equal(weft_used(dist_ctx, "expr_reduce"), "ranks");
     assert_string_equal(weft_used(dist_ctx, "random"), "ranks");
 }

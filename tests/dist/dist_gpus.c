@@ -15,12 +15,13 @@ bool dist_on_gpus(void) {
 }
 
 static const char *const spread_ops[] = {
-    "exact",   "exact_scan",    "map",        "expr",        "random",         "reduce",
-    "summary", "scan",          "select",     "histogram",   "sort",           "merge",
-    "search",  "is_sorted",     "top_k",      "lu",          "cholesky",       "gemm",
-    "blend",   "nbody",         "quantile",   "gather",      "scatter",        "columns",
-    "group",   "group_keys",    "group_scan", "record_runs", "search_records", "sort_records",
-    "fft",     "exact_segments"};
+    "exact",      "exact_scan",     "map",         "expr",           "random",
+    "reduce",     "summary",        "scan",        "select",         "histogram",
+    "sort",       "merge",          "search",      "is_sorted",      "top_k",
+    "lu",         "cholesky",       "gemm",        "blend",          "nbody",
+    "quantile",   "gather",         "scatter",     "columns",        "group",
+    "group_keys", "group_scan",     "record_runs", "search_records", "sort_records",
+    "fft",        "exact_segments", "expr_reduce", "sort_segments",  "transpose"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {

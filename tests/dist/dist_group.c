@@ -68,6 +68,39 @@ static dist_array take_offsets(test_random *r, const uint64_t *offsets, dist_par
     return a;
 }
 
+/* A whole x in segments, and what this rank has of both. */
+typedef struct cut_case {
+    weft_type type;
+    size_t n, segments;
+    dist_part part, own;
+    const char *x;
+    char *y;
+    const uint64_t *offsets;
+    const dist_array *dx;
+    weft_type offset_type;
+    const void *own_offsets;
+} cut_case;
+
+/* Two columns of x in one call. */
+static void columns_case(test_random *r, const cut_case *c) {
+    const weft_op op[2] = {WEFT_MAX, WEFT_ARGMIN};
+    dist_array dy[2];
+    weft_column column[2];
+    for (int k = 0; k < 2; k++) {
+        dy[k] = dist_take(r, NULL, c->own.n * result_size(op[k], c->type));
+        column[k] = (weft_column){op[k], c->type, c->dx->p, dy[k].p};
+    }
+    dist_ok(dist_ctx, weft_reduce_segments_columns(dist_ctx, c->part.n, c->own.n, c->offset_type,
+                                                   c->own_offsets, 2, column));
+    for (int k = 0; k < 2; k++) {
+        const size_t width = result_size(op[k], c->type);
+        dist_ok(dist_one, weft_reduce_segments(dist_one, op[k], c->type, c->n, c->x, c->segments,
+                                               WEFT_U64, c->offsets, c->y));
+        dist_expect(&dy[k], c->y + c->own.first * width, c->own.n * width, "a column");
+        dist_give(&dy[k]);
+    }
+}
+
 static void segments_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
     const size_t size = test_size_of(type);
     uint64_t *offsets;
@@ -91,6 +124,8 @@ static void segments_case(test_random *r, dist_shape shape, size_t n, weft_type 
         dist_expect(&dy, y + own.first * width, own.n * width, test_op_name(op));
         dist_give(&dy);
     }
+    columns_case(
+        r, &(cut_case){type, n, segments, part, own, x, y, offsets, &dx, offset_type, d_offsets.p});
     const weft_op op = draw_scan_op(r, type);
     const weft_scan_kind kind = (weft_scan_kind)dist_draw(r, 2);
     dist_ok(dist_one,
@@ -100,6 +135,38 @@ static void segments_case(test_random *r, dist_shape shape, size_t n, weft_type 
     dist_expect(&dx, z + part.first * size, part.n * size, "weft_scan_segments");
     dist_give(&dx), dist_give(&d_offsets);
     free(x), free(y), free(z), free(offsets);
+}
+
+/* ---- segments sorted ---- */
+
+static void sort_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    static const test_pattern patterns[] = {TEST_ANY, TEST_TIES, TEST_NANS};
+    const size_t size = test_size_of(type), width = 3;
+    const weft_order order = (weft_order)dist_draw(r, 2);
+    uint64_t *offsets;
+    const size_t segments = draw_offsets(r, n, &offsets);
+    char *const x = dist_whole(r, patterns[dist_draw(r, 3)], type, n), *const y =
+                                                                           malloc(n * size + 1);
+    char *const values = dist_whole(r, TEST_ANY, WEFT_U8, width * n), *const moved =
+                                                                          malloc(width * n + 1);
+    assert_true(y && moved);
+    const dist_part part = dist_deal(r, shape, n);
+    const dist_part own = dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), segments);
+    const size_t at = part.first * size, bytes = part.n * size;
+    dist_array dx = dist_take(r, x + at, bytes), dy = dist_take(r, NULL, bytes);
+    dist_array dv = dist_take(r, values + width * part.first, width * part.n);
+    dist_array cuts = dist_take(r, offsets + own.first, (own.n + (own.n > 0)) * sizeof *offsets);
+    dist_ok(dist_one, weft_sort_segments(dist_one, order, type, n, x, y, width, values, moved,
+                                         segments, offsets));
+    dist_ok(dist_ctx, weft_sort_segments(dist_ctx, order, type, part.n, dx.p, dy.p, 0, NULL, NULL,
+                                         own.n, cuts.p));
+    dist_expect(&dy, y + at, bytes, "weft_sort_segments");
+    dist_ok(dist_ctx, weft_sort_segments(dist_ctx, order, type, part.n, dx.p, dx.p, width, dv.p,
+                                         dv.p, own.n, cuts.p));
+    dist_expect(&dx, y + at, bytes, "keys of weft_sort_segments");
+    dist_expect(&dv, moved + width * part.first, width * part.n, "values of weft_sort_segments");
+    dist_give(&dx), dist_give(&dy), dist_give(&dv), dist_give(&cuts);
+    free(x), free(y), free(values), free(moved), free(offsets);
 }
 
 /* ---- exact ---- */
@@ -177,7 +244,9 @@ static void for_each(uint64_t stream, dist_case *body) {
 void dist_test_group(void **state) {
     (void)state;
     for_each(35, segments_case);
+    for_each(39, sort_case);
     for_each(38, exact_segments_case);
+    assert_string_equal(weft_used(dist_ctx, "sort_segments"), "ranks");
     test_refusals();
 }
 

@@ -55,13 +55,36 @@ static void select_case(test_random *r, dist_shape shape, size_t n) {
     free(x), free(y), free(z), free(indices);
 }
 
+/* x is dealt out in a way of its own, and has fewer or more elements than there are places. */
+static void expand_case(test_random *r, dist_shape shape, size_t n) {
+    const weft_predicate p = {.test = WEFT_GT, .type = WEFT_I32, .a.i32 = 0};
+    const size_t width = 1 + dist_draw(r, 9), m = dist_draw(r, n + 3);
+    int32_t *const s = dist_whole(r, TEST_SMALL, WEFT_I32, n);
+    char *const x = dist_whole(r, TEST_ANY, WEFT_U8, m * width);
+    char *const y = dist_whole(r, TEST_ANY, WEFT_U8, n * width), fill[9] = "a filler";
+    const bool fills = dist_draw(r, 2);
+    const dist_part part = dist_deal(r, shape, n);
+    const dist_part of_x = dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), m);
+    dist_array ds = dist_take(r, s + part.first, part.n * 4);
+    dist_array dx = dist_take(r, x + of_x.first * width, of_x.n * width);
+    dist_array dy = dist_take(r, y + part.first * width, part.n * width);
+    dist_ok(dist_one, weft_expand(dist_one, p, n, s, width, m, x, fills ? fill : NULL, y));
+    dist_ok(dist_ctx,
+            weft_expand(dist_ctx, p, part.n, ds.p, width, of_x.n, dx.p, fills ? fill : NULL, dy.p));
+    dist_expect(&dy, y + part.first * width, part.n * width, "weft_expand");
+    dist_give(&ds), dist_give(&dx), dist_give(&dy);
+    free(s), free(x), free(y);
+}
+
 void dist_test_select(void **state) {
     (void)state;
     test_random r = test_random_at(6);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k]))
+            if (dist_wanted(&r, sizes[k])) {
                 select_case(&r, (dist_shape)shape, sizes[k]);
+                expand_case(&r, (dist_shape)shape, sizes[k]);
+            }
 }
 
 /* Runs of up to `longest` elements, so that some cross several ranks. */

@@ -26,6 +26,41 @@ size_t dist_draw(test_random *r, size_t bound) {
     return (size_t)test_below(r, bound);
 }
 
+/* ---- the library's host memory ---- */
+
+size_t dist_live, dist_peak;
+
+enum {
+    HEAD = 64 /* before a block: its size */
+};
+
+static void *take_counted(void *user, size_t alignment, size_t bytes) {
+    const size_t head = alignment > HEAD ? alignment : HEAD;
+    void *base;
+    (void)user;
+    if (posix_memalign(&base, head, head + bytes) != 0)
+        return NULL;
+    char *const p = (char *)base + head;
+    memcpy(p - sizeof bytes, &bytes, sizeof bytes);
+    memcpy(p - sizeof bytes - sizeof base, &base, sizeof base);
+    const size_t now = __atomic_add_fetch(&dist_live, bytes, __ATOMIC_SEQ_CST);
+    size_t most = __atomic_load_n(&dist_peak, __ATOMIC_SEQ_CST);
+    while (now > most && !__atomic_compare_exchange_n(&dist_peak, &most, now, false,
+                                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+    return p;
+}
+
+static void give_counted(void *user, void *p) {
+    size_t bytes;
+    void *base;
+    (void)user;
+    memcpy(&bytes, (char *)p - sizeof bytes, sizeof bytes);
+    memcpy(&base, (char *)p - sizeof bytes - sizeof base, sizeof base);
+    __atomic_sub_fetch(&dist_live, bytes, __ATOMIC_SEQ_CST);
+    free(base);
+}
+
 /* Does a GPU do the work? */
 static bool has_gpu(void) {
     return dist_ctx->gpu;
@@ -143,24 +178,25 @@ void dist_give(dist_array *a) {
 
 static int run_on_gpus(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dist_test_peers),       cmocka_unit_test(dist_test_peer_failure),
-        cmocka_unit_test(dist_test_no_memory),   cmocka_unit_test(dist_test_blocks),
-        cmocka_unit_test(dist_test_seams),       cmocka_unit_test(dist_test_map),
-        cmocka_unit_test(dist_test_reduce),      cmocka_unit_test(dist_test_scan),
-        cmocka_unit_test(dist_test_histogram),   cmocka_unit_test(dist_test_select),
-        cmocka_unit_test(dist_test_unique),      cmocka_unit_test(dist_test_sort),
-        cmocka_unit_test(dist_test_merge),       cmocka_unit_test(dist_test_search),
-        cmocka_unit_test(dist_test_top_k),       cmocka_unit_test(dist_test_first),
-        cmocka_unit_test(dist_test_choice),      cmocka_unit_test(dist_test_places),
-        cmocka_unit_test(dist_test_lu_factor),   cmocka_unit_test(dist_test_lu_solve),
-        cmocka_unit_test(dist_test_cholesky),    cmocka_unit_test(dist_test_solve),
-        cmocka_unit_test(dist_test_gemm),        cmocka_unit_test(dist_test_blend),
-        cmocka_unit_test(dist_test_nbody),       cmocka_unit_test(dist_test_nbody_tree),
-        cmocka_unit_test(dist_test_elements),    cmocka_unit_test(dist_test_quantile),
-        cmocka_unit_test(dist_test_gather),      cmocka_unit_test(dist_test_columns),
-        cmocka_unit_test(dist_test_group),       cmocka_unit_test(dist_test_by_key),
-        cmocka_unit_test(dist_test_records),     cmocka_unit_test(dist_test_fft),
-        cmocka_unit_test(dist_test_solve_exact), cmocka_unit_test(dist_test_solve_spd),
+        cmocka_unit_test(dist_test_peers),      cmocka_unit_test(dist_test_peer_failure),
+        cmocka_unit_test(dist_test_no_memory),  cmocka_unit_test(dist_test_blocks),
+        cmocka_unit_test(dist_test_seams),      cmocka_unit_test(dist_test_map),
+        cmocka_unit_test(dist_test_reduce),     cmocka_unit_test(dist_test_scan),
+        cmocka_unit_test(dist_test_histogram),  cmocka_unit_test(dist_test_select),
+        cmocka_unit_test(dist_test_unique),     cmocka_unit_test(dist_test_sort),
+        cmocka_unit_test(dist_test_merge),      cmocka_unit_test(dist_test_search),
+        cmocka_unit_test(dist_test_top_k),      cmocka_unit_test(dist_test_first),
+        cmocka_unit_test(dist_test_choice),     cmocka_unit_test(dist_test_places),
+        cmocka_unit_test(dist_test_lu_factor),  cmocka_unit_test(dist_test_lu_solve),
+        cmocka_unit_test(dist_test_cholesky),   cmocka_unit_test(dist_test_solve),
+        cmocka_unit_test(dist_test_gemm),       cmocka_unit_test(dist_test_transpose),
+        cmocka_unit_test(dist_test_blend),      cmocka_unit_test(dist_test_nbody),
+        cmocka_unit_test(dist_test_nbody_tree), cmocka_unit_test(dist_test_elements),
+        cmocka_unit_test(dist_test_quantile),   cmocka_unit_test(dist_test_gather),
+        cmocka_unit_test(dist_test_columns),    cmocka_unit_test(dist_test_group),
+        cmocka_unit_test(dist_test_by_key),     cmocka_unit_test(dist_test_records),
+        cmocka_unit_test(dist_test_fft),        cmocka_unit_test(dist_test_solve_exact),
+        cmocka_unit_test(dist_test_fft_ahead),  cmocka_unit_test(dist_test_solve_spd),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -168,25 +204,26 @@ static int run_on_gpus(void) {
 
 static int run_over_ranks(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dist_test_comm),        cmocka_unit_test(dist_test_agreement),
-        cmocka_unit_test(dist_test_memory),      cmocka_unit_test(dist_test_trace),
-        cmocka_unit_test(dist_test_unsupported), cmocka_unit_test(dist_test_map),
-        cmocka_unit_test(dist_test_reduce),      cmocka_unit_test(dist_test_scan),
-        cmocka_unit_test(dist_test_histogram),   cmocka_unit_test(dist_test_select),
-        cmocka_unit_test(dist_test_unique),      cmocka_unit_test(dist_test_sort),
-        cmocka_unit_test(dist_test_merge),       cmocka_unit_test(dist_test_search),
-        cmocka_unit_test(dist_test_top_k),       cmocka_unit_test(dist_test_order),
-        cmocka_unit_test(dist_test_leaving),     cmocka_unit_test(dist_test_open),
-        cmocka_unit_test(dist_test_lu_factor),   cmocka_unit_test(dist_test_lu_solve),
-        cmocka_unit_test(dist_test_cholesky),    cmocka_unit_test(dist_test_solve),
-        cmocka_unit_test(dist_test_gemm),        cmocka_unit_test(dist_test_gemm_failure),
-        cmocka_unit_test(dist_test_blend),       cmocka_unit_test(dist_test_nbody),
-        cmocka_unit_test(dist_test_nbody_tree),  cmocka_unit_test(dist_test_elements),
-        cmocka_unit_test(dist_test_quantile),    cmocka_unit_test(dist_test_gather),
-        cmocka_unit_test(dist_test_columns),     cmocka_unit_test(dist_test_group),
-        cmocka_unit_test(dist_test_by_key),      cmocka_unit_test(dist_test_records),
-        cmocka_unit_test(dist_test_fft),         cmocka_unit_test(dist_test_fft_refusals),
-        cmocka_unit_test(dist_test_solve_exact), cmocka_unit_test(dist_test_solve_spd),
+        cmocka_unit_test(dist_test_comm),         cmocka_unit_test(dist_test_agreement),
+        cmocka_unit_test(dist_test_memory),       cmocka_unit_test(dist_test_trace),
+        cmocka_unit_test(dist_test_unsupported),  cmocka_unit_test(dist_test_map),
+        cmocka_unit_test(dist_test_reduce),       cmocka_unit_test(dist_test_scan),
+        cmocka_unit_test(dist_test_histogram),    cmocka_unit_test(dist_test_select),
+        cmocka_unit_test(dist_test_unique),       cmocka_unit_test(dist_test_sort),
+        cmocka_unit_test(dist_test_merge),        cmocka_unit_test(dist_test_search),
+        cmocka_unit_test(dist_test_top_k),        cmocka_unit_test(dist_test_order),
+        cmocka_unit_test(dist_test_leaving),      cmocka_unit_test(dist_test_open),
+        cmocka_unit_test(dist_test_lu_factor),    cmocka_unit_test(dist_test_lu_solve),
+        cmocka_unit_test(dist_test_cholesky),     cmocka_unit_test(dist_test_solve),
+        cmocka_unit_test(dist_test_gemm),         cmocka_unit_test(dist_test_transpose),
+        cmocka_unit_test(dist_test_gemm_failure), cmocka_unit_test(dist_test_blend),
+        cmocka_unit_test(dist_test_nbody),        cmocka_unit_test(dist_test_nbody_tree),
+        cmocka_unit_test(dist_test_elements),     cmocka_unit_test(dist_test_quantile),
+        cmocka_unit_test(dist_test_gather),       cmocka_unit_test(dist_test_columns),
+        cmocka_unit_test(dist_test_group),        cmocka_unit_test(dist_test_by_key),
+        cmocka_unit_test(dist_test_records),      cmocka_unit_test(dist_test_fft),
+        cmocka_unit_test(dist_test_fft_refusals), cmocka_unit_test(dist_test_solve_exact),
+        cmocka_unit_test(dist_test_fft_ahead),    cmocka_unit_test(dist_test_solve_spd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
@@ -195,7 +232,11 @@ int main(int argc, char **argv) {
     const char *const place = argc > 1 ? argv[1] : "mpi:cpu:1";
     if (argc > 2 && strcmp(argv[2], "kill") == 0)
         return dist_kill(place, argc > 3 ? argv[3] : "sort");
-    const weft_status status = weft_open(&dist_ctx, place);
+    const weft_allocator counted = {
+        .size = sizeof counted, .allocate = take_counted, .release = give_counted};
+    weft_status status = weft_set_allocator(&counted);
+    if (status == WEFT_OK)
+        status = weft_open(&dist_ctx, place);
     if (status == WEFT_EUNSUPPORTED || (status == WEFT_EDEVICE && strncmp(place, "gpu", 3) == 0)) {
         printf("dist_test: skipped: %s\n", weft_message(NULL));
         return SKIPPED;

@@ -107,6 +107,16 @@ result<void> expr(context &ctx, const P &program, const I &inputs, Z &&z) {
              detail::data(inputs), detail::size(inputs), detail::type<Z>, detail::data(z));
 }
 
+/* Reduces a program's values for the first n elements of the inputs; they are of type T, and the
+ * result is of type R: that which weft/expr.h says. */
+template <class T, class R, class P, class I>
+result<R> expr_reduce(context &ctx, weft_op op, const P &program, std::size_t n, const I &inputs) {
+    R value{};
+    return call(ctx, "weft::expr_reduce")
+        .give(value, weft_expr_reduce, op, detail::data(program), detail::size(program), n,
+              detail::data(inputs), detail::size(inputs), type_of<T>, &value);
+}
+
 template <class X, class Z>
 result<void> unary(context &ctx, weft_expr_op op, const X &x, Z &&z) {
     return call(ctx, "weft::unary")

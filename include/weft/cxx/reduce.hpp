@@ -309,6 +309,16 @@ weft_column column(weft_op op, const X &x, Y &&y) {
     return {op, detail::type<X>, detail::data(x), detail::data(y)};
 }
 
+/* For columns of n elements each; `columns` holds weft_column. */
+template <class O, class C>
+result<void> reduce_segments_columns(context &ctx, std::size_t n, const O &offsets,
+                                     const C &columns) {
+    return call(ctx, "weft::reduce_segments_columns")
+        .holds("offsets", offsets, 1)
+        .run(weft_reduce_segments_columns, n, detail::size(offsets) - 1, detail::type<O>,
+             detail::data(offsets), detail::size(columns), detail::data(columns));
+}
+
 /* Gives how many runs there are. `columns` holds weft_column. */
 template <class K, class U, class C>
 result<std::uint64_t> reduce_by_key(context &ctx, const K &keys, U &&keys_out, const C &columns) {

@@ -192,6 +192,17 @@ class chol {
     result<void> factor(context &ctx, const sparse &a) {
         return call(ctx, "weft::chol::factor").run(weft_chol_factor, get(), a.get());
     }
+    /* Values in the order of a.values(). */
+    template <class V>
+    result<void> factor_values(context &ctx, const sparse &a, const V &value) {
+        return call(ctx, "weft::chol::factor_values")
+            .holds("value", value, a.entries())
+            .run(weft_chol_factor_values, get(), a.get(), detail::data(value));
+    }
+    /* How graphs of calls on this plan went. */
+    result<void> check(context &ctx) {
+        return call(ctx, "weft::chol::check").run(weft_chol_check, get());
+    }
     /* After WEFT_ENOTSPD or WEFT_ESINGULAR; d has as many elements as A has rows. */
     result<void> direction(context &ctx, span<double> d) {
         return call(ctx, "weft::chol::direction")

@@ -361,6 +361,32 @@ static void run_program(fuzz *f) {
              weft_expr(f->ctx, p.step, p.steps, f->n, p.input, p.inputs, type, z->p));
 }
 
+/* Its values, as an array that a reduction is foretold of. */
+static void run_reduction(fuzz *f) {
+    static const weft_op ops[] = {WEFT_SUM, WEFT_PRODUCT, WEFT_MIN,
+                                  WEFT_MAX, WEFT_ARGMIN,  WEFT_ARGMAX};
+    program p = {.f = f};
+    weft_op op = ops[fuzz_below(f, 6)];
+    const weft_type type = widened(fuzz_type(f));
+    draw_inputs(&p);
+    draw_steps(&p, type);
+    unsigned char *const values = fuzz_take(f, f->n * 8 + 1);
+    for (size_t i = 0; i < f->n; i++)
+        test_store(type, values, i, evaluate(&p, i).v);
+    f->type = type;
+    const size_t size = test_size_of(fuzz_reduction_type(type, op));
+    fuzz_array *const result = fuzz_output(f, "result", size, size);
+    fuzz_expect_reductions(f, op, 1, result);
+    fuzz_expect_reduction(f, op, f->n, values, NULL, result, 0);
+    if (fuzz_spoil_own(f, "op"))
+        op = WEFT_OP_COUNT;
+    fuzz_say(f, "weft_expr_reduce(%d, %zu steps, %zu inputs, %zu, %s)", (int)op, p.steps, p.inputs,
+             f->n, weft_type_name(type));
+    fuzz_end(
+        f, "weft_expr_reduce",
+        weft_expr_reduce(f->ctx, op, p.step, p.steps, f->n, p.input, p.inputs, type, result->p));
+}
+
 /* EXP, LOG and POW by the errors that weft/expr.h allows. */
 static void run_function(fuzz *f) {
     const weft_expr_op op = fuzz_one_in(f, 2) ? WEFT_X_EXP : WEFT_X_LOG;
@@ -391,6 +417,11 @@ static void run_function(fuzz *f) {
 }
 
 void fuzz_expr(fuzz *f) {
+    if (fuzz_one_in(f, 4)) {
+        fuzz_begin(f, "expr_reduce");
+        run_reduction(f);
+        return;
+    }
     fuzz_begin(f, "expr");
     (fuzz_one_in(f, 4) ? run_function : run_program)(f);
 }

@@ -72,7 +72,7 @@ static long double filtered(const weft_convolution *c, const fuzz_matrix *image,
 static weft_convolution draw_filter(fuzz *f) {
     static const weft_type types[] = {WEFT_U8, WEFT_U16, WEFT_F16, WEFT_F32, WEFT_F64};
     weft_convolution c = {.type = types[fuzz_below(f, 5)]};
-    c.out = c.type != WEFT_F64 && fuzz_one_in(f, 3) ? WEFT_F32 : c.type;
+    c.out = fuzz_one_in(f, 2) ? c.type : types[fuzz_below(f, 5)];
     c.width = side(f);
     c.height = side(f);
     c.channels = 1 + (unsigned)fuzz_below(f, 4);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Strips of an image, for the kernel of rows and fused (convolve_rows.cuh): their shapes, and how a
+ * warp brings rows of x to its ring in shared memory. */
+#ifndef WI_CONVOLVE_STRIP_CUH
+#define WI_CONVOLVE_STRIP_CUH
+
+#include "convolve/convolve_cuda.cuh"
+#include "cuda/async.cuh"
+
+constexpr int wi_strip_lanes = 32, wi_strip_warps = 4, wi_strip_chunk = 16; /* bytes of a copy */
+
+__host__ __device__ constexpr int wi_strip_round_up(int n, int to) {
+    return (n + to - 1) / to * to;
+}
+
+/* Filters of `side` x `side` over images of In with `channels` in a pixel, all with one filter. A
+ * lane has `groups` of neighbouring elements, a warp's width of them apart, so that neighbouring
+ * lanes access neighbouring addresses; `ahead` rows are on their way. With `most_terms` filters are
+ * sums of up to so many products of a row and a column; without, all their weights are used. */
+template <class In_, int side_, int channels_, int most_terms_, int groups_ = 1, int ahead_ = 8>
+struct wi_strip_shape {
+    using In = In_;
+    static constexpr int side = side_, channels = channels_;
+    static constexpr int most_terms = most_terms_;
+    static constexpr bool is_fused = most_terms > 0;
+    static constexpr int groups = groups_, ahead = ahead_;
+    static constexpr int across = sizeof(In) == 1 ? 8 : 4; /* elements of a group */
+    static constexpr int group_width = wi_strip_lanes * across;
+    static constexpr int reach = side / 2 * channels; /* elements on either side of one */
+    static constexpr int chunk = wi_strip_chunk / (int)sizeof(In);
+    static constexpr int margin = wi_strip_round_up(reach, chunk); /* of a row in the ring */
+    static constexpr int width = group_width * groups;
+    static constexpr int length = width + 2 * margin;
+    static constexpr int beside = wi_strip_round_up(reach, across); /* read by a lane */
+    static constexpr int weights = is_fused ? 2 * side * most_terms : side * side;
+    static constexpr int threads = wi_strip_lanes * wi_strip_warps;
+    /* Registers of a lane, about, and how many blocks of a multiprocessor that leaves room for. */
+    static constexpr int registers = ((side - 1) * across + across + 2 * reach) * groups + 36;
+    static constexpr int blocks = registers <= 64    ? 8
+                                  : registers <= 80  ? 6
+                                  : registers <= 128 ? 4
+                                  : registers <= 168 ? 3
+                                                     : 2;
+};
+
+template <class Shape>
+struct wi_strip_params {
+    wi_convolve_images m;
+    size_t strips, bands;       /* groups of strips across, bands down */
+    int band;                   /* rows of a band */
+    int elements, out_elements; /* of a row of x and of y */
+    int shift;                  /* columns and rows of pixels that y lacks on the left and above */
+    bool aligned_x, aligned_y;
+    int terms;
+    float weight[Shape::weights]; /* or of each term's row, and then of its column */
+};
+
+/* How a warp brings rows of its strip to its ring. Inside the image a row is whole chunks. Where a
+ * strip reaches beyond the image, each lane has one of the elements that no whole chunk brings, if
+ * there are no more than lanes: it finds out once what stands for it, so that such strips are as
+ * fast as others. Rows that are not aligned come element by element. */
+template <class Shape>
+struct wi_strip_loader {
+    using In = typename Shape::In;
+    const wi_strip_params<Shape> &p;
+    const In *x;     /* the image */
+    int first;       /* element of a row where the strip begins */
+    bool is_inside;  /* all chunks of the strip are */
+    bool is_general; /* element by element */
+    int from, to;    /* of this lane's element, in x and in the ring; `to` < 0: it has none */
+    In late;         /* an element on its way that no asynchronous copy brings */
+    In *late_to;
+
+    __device__ wi_strip_loader(const wi_strip_params<Shape> &params, const In *image, int begin)
+        : p(params), x(image), first(begin), from(-1), to(-1), late(0), late_to(nullptr) {
+        is_inside = p.aligned_x && first >= Shape::margin &&
+                    first + Shape::width + Shape::margin <= p.elements;
+        is_general = !p.aligned_x;
+        if (!is_inside && !is_general)
+            find_element();
+    }
+
+    /* The element of x that stands for element e; -1: it is 0. */
+    __device__ int stands_for(int e) const {
+        const int pixel = (e + Shape::margin * Shape::channels) / Shape::channels -
+                          Shape::margin; /* rounded down also where it is negative */
+        const int there = wi_convolve_pixel(p.m.border, pixel, p.m.width);
+        return there < 0 ? -1 : there * Shape::channels + (e - pixel * Shape::channels);
+    }
+
+    /* All lanes go the same way: warps stay together. */
+    __device__ void find_element() {
+        const int lane = (int)threadIdx.x % wi_strip_lanes;
+        const int before = first == 0 ? Shape::reach : 0;
+        const int begin = p.elements / Shape::chunk * Shape::chunk;
+        const int strip_end = first + Shape::width + Shape::margin;
+        const int end =
+            p.elements + Shape::reach < strip_end ? p.elements + Shape::reach : strip_end;
+        const int count = before + (end > begin ? end - begin : 0);
+        const int e = lane < before ? lane - before : begin + lane - before;
+        is_general = count > wi_strip_lanes;
+        from = stands_for(e);
+        to = lane < count ? e - first + Shape::margin : -1;
+    }
+
+    /* Nothing is left to chance in what lies beyond the image. */
+    __device__ void clear(In *ring) const {
+        if (!is_inside && !is_general)
+            for (int k = (int)threadIdx.x % wi_strip_lanes; k < Shape::ahead * Shape::length;
+                 k += wi_strip_lanes)
+                ring[k] = 0;
+        __syncwarp();
+    }
+
+    /* An element that was loaded a row ago goes to the ring; nobody waits for it. */
+    __device__ void flush() {
+        if (sizeof(In) < 4 && late_to) {
+            *late_to = late;
+            late_to = nullptr;
+        }
+    }
+
+    __device__ void copy_elements(const In *line, bool is_there, In *ring) const {
+#pragma unroll 1
+        for (int at = (int)threadIdx.x % wi_strip_lanes; at < Shape::length; at += wi_strip_lanes) {
+            const int source = is_there ? stands_for(first - Shape::margin + at) : -1;
+            if constexpr (sizeof(In) == 4)
+                wi_async_copy<4>(ring + at, source < 0 ? line : line + source, source >= 0);
+            else
+                ring[at] = source < 0 ? (In)0 : line[source];
+        }
+    }
+
+    __device__ void copy_beyond(const In *line, In *ring) {
+        if constexpr (sizeof(In) == 4) {
+            if (to >= 0)
+                wi_async_copy<4>(ring + to, from < 0 ? line : line + from, from >= 0);
+        } else if (to >= 0) {
+            late = from < 0 ? (In)0 : line[from];
+            late_to = ring + to;
+        }
+    }
+
+    /* The whole chunks of a row, of which a strip beyond the border lacks some. */
+    template <bool is_whole>
+    __device__ void copy_chunks(const In *line, bool there, In *ring) const {
+        constexpr int copies = Shape::length / Shape::chunk;
+        const int lane = (int)threadIdx.x % wi_strip_lanes;
+#pragma unroll
+        for (int k = 0; k < copies; k += wi_strip_lanes) {
+            const int at = (k + lane) * Shape::chunk, e = first - Shape::margin + at;
+            if ((k + wi_strip_lanes <= copies || lane < copies - k) &&
+                (is_whole || !there || (e >= 0 && e + Shape::chunk <= p.elements)))
+                wi_async_copy<wi_strip_chunk>(ring + at, there ? line + e : x, there);
+        }
+    }
+
+    __device__ void copy_edge(int row, In *ring) {
+        const int there = wi_convolve_pixel(p.m.border, row, p.m.height);
+        const In *const line = x + (size_t)(there < 0 ? 0 : there) * p.m.ldx;
+        flush();
+        if (is_general) {
+            copy_elements(line, there >= 0, ring);
+            return;
+        }
+        copy_chunks<false>(line, there >= 0, ring);
+        if (!is_inside && there >= 0)
+            copy_beyond(line, ring);
+    }
+
+    /* A row of the strip, on its way to the ring. */
+    __device__ void copy(int row, In *ring) {
+        if (is_inside && row >= 0 && row < p.m.height)
+            copy_chunks<true>(x + (size_t)row * p.m.ldx, true, ring);
+        else
+            copy_edge(row, ring);
+    }
+};
+
+#endif

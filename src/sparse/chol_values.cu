@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values in device memory, and what calls do in a graph, where the host cannot look: a kernel
+ * decides about corrections, and facts are kept until weft_chol_check asks. */
+#include "sparse/chol_sides.cuh"
+
+constexpr int threads = wi_side_threads;
+
+/* Facts of the values: a thread for each column. The least is a number of bits, as all are above 0.
+ */
+__global__ void __launch_bounds__(threads)
+    wi_size_up_values(wi_device_matrix a, const double *value, int n, unsigned long long *fact) {
+    const int j = wi_row_of_thread();
+    const int64_t first = j < n ? a.start[j] : 0, end = j < n ? a.start[j + 1] : 0;
+    const double d = first < end && a.row[first] == j ? value[first] : 0;
+    for (int64_t k = first; __any_sync(wi_all_lanes, k < end); k++)
+        wi_raise(fact + WI_VALUE_MOST, k < end ? value[k] : 0);
+    wi_raise(fact + WI_VALUE_DIAGONAL_MOST, d > 0 ? d : 0);
+    if (d > 0)
+        atomicMin(fact + WI_VALUE_DIAGONAL_LEAST, (unsigned long long)__double_as_longlong(d));
+}
+
+__global__ void wi_count_factored(wi_chol_told *told) {
+    told->factored++;
+}
+
+static weft_status size_up(weft_context *ctx, const weft_chol *plan, const double *value,
+                           unsigned long long *fact) {
+    const size_t n = plan->report.n;
+    return WEFT_LAUNCH(wi_size_up_values, ctx, (unsigned)((n - 1) / threads + 1), threads, 0,
+                       wi_chol_device_matrix(plan), value, (int)n, fact);
+}
+
+/* Words from `p` on to the value of all their bytes. */
+static weft_status fill(weft_context *ctx, unsigned long long *p, int value, size_t words) {
+    return wi_cuda(ctx, cudaMemsetAsync(p, value, words * sizeof *p, ctx->gpu->stream),
+                   "clearing facts");
+}
+
+static weft_status forget_values(weft_context *ctx, unsigned long long *fact) {
+    const weft_status status = fill(ctx, fact, 0, WI_VALUE_FIGURES);
+    return status == WEFT_OK ? fill(ctx, fact + WI_VALUE_DIAGONAL_LEAST, 0xff, 1) : status;
+}
+
+weft_status wi_chol_device_size_up(weft_context *ctx, const weft_chol *plan, const double *value,
+                                   double facts[WI_VALUE_FIGURES]) {
+    unsigned long long *const found = wi_chol_device_matrix(plan).all->value;
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = forget_values(ctx, found);
+    if (status == WEFT_OK)
+        status = size_up(ctx, plan, value, found);
+    if (status == WEFT_OK)
+        status = wi_gpu_copy(ctx, facts, found, WI_VALUE_FIGURES * sizeof *facts);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+weft_status wi_chol_device_tell_factored(weft_context *ctx, const weft_chol *plan,
+                                         const double *value) {
+    wi_chol_told *const told = &wi_chol_device_matrix(plan).all->told;
+    const weft_status status = size_up(ctx, plan, value, told->value);
+    return status == WEFT_OK ? WEFT_LAUNCH(wi_count_factored, ctx, 1, 1, 0, told) : status;
+}
+
+weft_status wi_chol_device_forget(weft_context *ctx, const weft_chol *plan) {
+    wi_chol_told *const told = &wi_chol_device_matrix(plan).all->told;
+    weft_status status = fill(ctx, wi_chol_device_view(plan).failed, 0xff, 1);
+    if (status == WEFT_OK)
+        status = fill(ctx, (unsigned long long *)told, 0, sizeof *told / sizeof told->factored);
+    if (status == WEFT_OK)
+        status = forget_values(ctx, told->value);
+    return status == WEFT_OK ? fill(ctx, &told->b_least, 0xff, 1) : status;
+}
+
+weft_status wi_chol_device_ask(weft_context *ctx, const weft_chol *plan, wi_chol_told *told,
+                               int64_t *failed) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_gpu_copy(ctx, told, &wi_chol_device_matrix(plan).all->told, sizeof *told);
+    if (status == WEFT_OK)
+        status = wi_gpu_copy(ctx, failed, wi_chol_device_view(plan).failed, sizeof *failed);
+    if (status == WEFT_OK && told->factored + told->solved > 0)
+        status = wi_chol_device_forget(ctx, plan);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+/* ---- a solve in a graph ---- */
+
+/* Before the first correction: of which columns one is wanted. */
+__global__ void __launch_bounds__(WI_CHOL_RHS) wi_begin_judging(wi_group_view v) {
+    const int q = (int)threadIdx.x;
+    if (q < v.s.rhs)
+        v.a.all->judged.column[q] = wi_progress_of(v.a.figures[WI_FIGURE_R + q] != 0);
+}
+
+/* Before each: how large x is. */
+__global__ void __launch_bounds__(WI_CHOL_RHS) wi_keep_largest(wi_group_view v) {
+    const int q = (int)threadIdx.x;
+    if (q < v.s.rhs)
+        v.a.all->judged.largest[q] = __longlong_as_double((long long)v.a.figures[WI_FIGURE_X + q]);
+}
+
+/* After it: is it added, and does another one follow? As judge_all of refine.c. */
+__global__ void wi_judge_correction(wi_group_view v) {
+    wi_judged *const judged = &v.a.all->judged;
+    unsigned taken = 0;
+    for (int q = 0; q < v.s.rhs; q++) {
+        wi_refining *const p = &judged->column[q];
+        const double size = __longlong_as_double((long long)v.a.figures[WI_FIGURE_X + q]);
+        const bool asked = p->active;
+        p->taken = false;
+        if (asked)
+            wi_judge(p, size / judged->largest[q], 0x1p-53, false);
+        taken |= (unsigned)p->taken << q;
+    }
+    judged->taken = taken;
+}
+
+__global__ void wi_tell_solved(wi_group_view v) {
+    wi_chol_told *const told = &v.a.all->told;
+    told->solved++;
+    for (int q = 0; q < v.s.rhs; q++) {
+        const unsigned long long b = v.a.figures[WI_FIGURE_B + q];
+        const unsigned long long x = v.a.figures[WI_FIGURE_X + q];
+        const unsigned long long error = v.a.figures[WI_FIGURE_ERROR + q];
+        told->b_least = b > 0 && b < told->b_least ? b : told->b_least;
+        told->b_most = b > told->b_most ? b : told->b_most;
+        told->x_most = x > told->x_most ? x : told->x_most;
+        told->error = error > told->error ? error : told->error;
+    }
+}
+
+/* One step of refinement, of the residual that was kept. */
+static weft_status queue_step(const wi_solve_group *g, wi_group_view v, bool keep) {
+    weft_status status = WEFT_LAUNCH(wi_keep_largest, g->ctx, 1, WI_CHOL_RHS, 0, v);
+    if (status == WEFT_OK)
+        status = wi_queue_correction(g, v);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(wi_judge_correction, g->ctx, 1, 1, 0, v);
+    v.taken = &v.a.all->judged.taken;
+    if (status == WEFT_OK)
+        status = wi_queue_sum(g, v, 0);
+    v.keep = keep;
+    return status == WEFT_OK ? wi_queue_misfit(g, v) : status;
+}
+
+static weft_status queue_all(const wi_solve_group *g, int refine) {
+    wi_group_view v = wi_group_view_of(g);
+    weft_status status = wi_queue_solution(g, v);
+    v.keep = refine > 0;
+    if (status == WEFT_OK && g->part == WEFT_CHOL_A)
+        status = wi_queue_misfit(g, v);
+    if (status == WEFT_OK && refine > 0)
+        status = WEFT_LAUNCH(wi_begin_judging, g->ctx, 1, WI_CHOL_RHS, 0, v);
+    for (int step = 0; step < refine && status == WEFT_OK; step++)
+        status = queue_step(g, v, step + 1 < refine);
+    if (status == WEFT_OK)
+        status = wi_queue_out(g, v);
+    return status == WEFT_OK ? WEFT_LAUNCH(wi_tell_solved, g->ctx, 1, 1, 0, v) : status;
+}
+
+weft_status wi_solve_captured(wi_solve_group *g, int refine) {
+    int before;
+    weft_status status = wi_gpu_enter(g->ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = queue_all(g, g->part == WEFT_CHOL_A ? refine : 0);
+    wi_gpu_leave(g->ctx, before);
+    return status;
+}
