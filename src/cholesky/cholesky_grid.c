@@ -326,7 +326,7 @@ static weft_status take(work *w) {
     take_host(w, rows, w->width, &w->got);
     take_host(w, rows, w->width, &w->rows);
     take_host(w, 2 * g->p, sizeof *w->counts, &w->counts);
-    w->next = w->counts + g->p;
+    w->next = w->counts ? w->counts + g->p : NULL;
     w->turned = w->rows;
     if (child_of(w)->gpu) {
         take_place(w, bytes, &w->place[0]);
@@ -353,7 +353,7 @@ static void give(work *w) {
 
 static weft_status factor_all(work *w) {
     w->blocks = (w->g.c.all + w->g.c.block - 1) / w->g.c.block;
-    weft_status status = wi_agree(w->g.ctx, wi_alike(0, w->g.p), take(w));
+    weft_status status = wi_agree(w->g.ctx, 0, take(w));
     if (status == WEFT_OK)
         status = wi_rank_grid_deal(&w->g);
     if (status == WEFT_OK)
@@ -373,7 +373,8 @@ weft_status wi_cholesky_ranks_grid(weft_context *ctx, const void *args) {
     work w = {.call = call,
               .width = weft_type_size(a->type),
               .words = {WI_CHOLESKY_NONE, WI_CHOLESKY_NONE}};
-    weft_status status = wi_agree(ctx, 0, wi_rank_grid_rows(ctx, &rows));
+    const weft_status told = wi_rank_grid_rows(ctx, &rows);
+    weft_status status = wi_agree(ctx, rows, told);
     if (status != WEFT_OK)
         return status;
     call->words[WI_CHOLESKY_INDEFINITE] = call->words[WI_CHOLESKY_INFINITE] = WI_CHOLESKY_NONE;

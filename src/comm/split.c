@@ -8,7 +8,7 @@ static const wi_comm_table *backend_of(const weft_context *ctx) {
 }
 
 bool wi_comm_splits(const weft_context *ctx) {
-    return backend_of(ctx)->split != NULL;
+    return ctx->comm && backend_of(ctx)->split;
 }
 
 static weft_context *take_part(weft_context *ctx) {

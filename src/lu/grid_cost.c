@@ -36,6 +36,10 @@ static const figures of_gpu = {.flops = 4e13,
  * by one of them, at so many flops a second. */
 static const double grid_panel = 1.6e10, grid_diagonal = 2e9;
 
+/* What a grid takes for each pivot besides, on the host; and at first, for communicators and for
+ * dealing by blocks. */
+static const double pivot_s = 2e-6, start_s = 1e-3;
+
 enum {
     GRID_BLOCK = 128
 };
@@ -82,7 +86,7 @@ static double grid_panels(const figures *f, const wi_ranks_work *w, double p) {
         return r * GRID_BLOCK * GRID_BLOCK / 3 / grid_diagonal +
                r * w->m * GRID_BLOCK / 2 / p / f->flops + r / GRID_BLOCK * steps_of(p) * f->step_s +
                moved;
-    return r * (steps_of(p) * f->step_s + 2 * GRID_BLOCK * w->width * p / f->bytes) +
+    return r * (pivot_s + steps_of(p) * f->step_s + 2 * GRID_BLOCK * w->width * p / f->bytes) +
            r * w->m * GRID_BLOCK / p / grid_panel + moved;
 }
 
@@ -98,5 +102,5 @@ double wi_ranks_grid_seconds(const weft_context *ctx, const wi_ranks_work *w) {
                         2 * blocks * steps_of(p) * f->step_s +
                         (w->spd ? 0 : r * w->n * GRID_BLOCK / q / f->flops);
     const bool hides = f->hides || !w->spd;
-    return (hides ? fmax(products, panels + along) : products + panels + along) + down;
+    return start_s + (hides ? fmax(products, panels + along) : products + panels + along) + down;
 }

@@ -111,7 +111,9 @@ static weft_status factor(work *w, size_t k) {
     const weft_status status = wi_lu_grid_factor(&panel);
     if (status != WEFT_OK)
         return status;
-    memcpy(message + b.l21, w->panel + (b.below - b.row) * b.columns * w->width, b.bytes - b.l21);
+    if (b.bytes > b.l21)
+        memcpy(message + b.l21, w->panel + (b.below - b.row) * b.columns * w->width,
+               b.bytes - b.l21);
     move_panel(w, k, true);
     return WEFT_OK;
 }
@@ -348,12 +350,13 @@ static weft_status take(work *w) {
         take_place(w, bytes, &w->place[1]);
         take_place(w, g->c.block * (g->columns + 1) * w->width, &w->u);
     }
-    if (w->lists)
-        w->moves = (wi_lu_moves){.to = w->lists,
-                                 .from = w->lists + most,
-                                 .slot = w->lists + 2 * most,
-                                 .passed = w->lists + 3 * most};
-    w->counts = w->lists + 3 * most + g->p;
+    if (!w->lists)
+        return w->status;
+    w->moves = (wi_lu_moves){.to = w->lists,
+                             .from = w->lists + most,
+                             .slot = w->lists + 2 * most,
+                             .passed = w->lists + 3 * most};
+    w->counts = w->moves.passed + g->p;
     return w->status;
 }
 
@@ -379,7 +382,7 @@ static weft_status factor_all(work *w) {
     const size_t count = wi_smaller(w->g.c.given.m, w->g.c.all);
     w->blocks = (count + w->g.c.block - 1) / w->g.c.block;
     weft_status status = wi_lu_check_ranks_pivot(ctx, w->call, count);
-    status = wi_agree(ctx, wi_alike(0, w->g.p), status == WEFT_OK ? take(w) : status);
+    status = wi_agree(ctx, 0, status == WEFT_OK ? take(w) : status);
     if (status == WEFT_OK)
         status = wi_rank_grid_deal(&w->g);
     if (status == WEFT_OK)
@@ -399,7 +402,8 @@ weft_status wi_lu_ranks_grid(weft_context *ctx, const void *args) {
     const wi_given given = {a->type, call->by_rows, false, false, a->m, a->n, a->a, a->lda};
     size_t rows;
     work w = {.call = call, .width = weft_type_size(a->type), .words = {WI_LU_NONE, WI_LU_NONE}};
-    weft_status status = wi_agree(ctx, 0, wi_rank_grid_rows(ctx, &rows));
+    const weft_status told = wi_rank_grid_rows(ctx, &rows);
+    weft_status status = wi_agree(ctx, rows, told);
     if (status != WEFT_OK)
         return status;
     call->words[WI_LU_SINGULAR] = call->words[WI_LU_INFINITE] = WI_LU_NONE;

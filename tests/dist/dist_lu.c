@@ -132,11 +132,16 @@ static void factor_cases(test_random *r, const factor_case *f, int turn) {
     unsetenv("WEFT_GRID");
 }
 
-/* All ranks refuse a grid of another number of ranks. */
+/* All ranks refuse a grid of another number of ranks, and the GPUs of a process any. */
 static void refused_grid(void) {
     double one[8] = {1};
     int64_t pivot[1] = {0};
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", "ranks_grid"));
+    if (dist_on_gpus()) {
+        test_refused(dist_ctx, weft_lu_factor(dist_ctx, 0, WEFT_F64, 1, 1, one, 1, pivot),
+                     WEFT_EUNSUPPORTED, "weft_lu_factor", "place mpi");
+        return;
+    }
     setenv("WEFT_GRID", "5x5", 1);
     test_refused(dist_ctx, weft_lu_factor(dist_ctx, 0, WEFT_F64, 1, 1, one, 1, pivot), WEFT_EARG,
                  "weft_lu_factor", "WEFT_GRID");
@@ -154,8 +159,7 @@ void dist_test_lu_factor(void **state) {
             if (is_wanted(&r, f.n))
                 factor_cases(&r, &f, turn++);
         }
-    if (!dist_on_gpus())
-        refused_grid();
+    refused_grid();
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", dist_on_gpus() ? "ranks" : "auto"));
 }
 

@@ -224,6 +224,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_records),      cmocka_unit_test(dist_test_fft),
         cmocka_unit_test(dist_test_fft_refusals), cmocka_unit_test(dist_test_solve_exact),
         cmocka_unit_test(dist_test_fft_ahead),    cmocka_unit_test(dist_test_solve_spd),
+        cmocka_unit_test(dist_test_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
