@@ -164,6 +164,8 @@ weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
                    : WEFT_OK;
     weft_status status = settle_pivots(ctx, args->plan);
     if (status == WEFT_OK)
+        status = wi_chol_share_places(ctx, args->plan);
+    if (status == WEFT_OK)
         status = wi_chol_each_gpu(ctx, args->plan, fetch_failed, &failed);
     if (status == WEFT_OK && wi_chol_has_d(args->plan))
         status = wi_chol_device_pivots(ctx, args->plan);
@@ -214,6 +216,8 @@ static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, 
         status = wi_chol_device_load(own, &args);
         if (status == WEFT_OK)
             status = run_levels(own, &args, step);
+        if (status == WEFT_OK)
+            status = wi_chol_return_pivots(own, &plan);
         wi_gpu_leave(own, before);
     }
     return status == WEFT_OK ? WEFT_OK : wi_fail_as(ctx, status, own);
@@ -222,11 +226,12 @@ static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, 
 /* The others' work is queued before the first's. Whatever happens, the first then waits for them:
  * what the caller queues next may write what they read. */
 static weft_status run_all(weft_context *ctx, const wi_chol_args *a, level_step step) {
-    weft_status status = wi_chol_others_wait(ctx, a->plan);
+    weft_status status = wi_chol_device_load(ctx, a);
+    if (status == WEFT_OK)
+        status =
+            wi_chol_others_wait(ctx, a->plan); /* their D goes over the first's, which is new */
     for (int g = 1; g < wi_chol_gpus(a->plan) && status == WEFT_OK; g++)
         status = run_other(ctx, a, g, step);
-    if (status == WEFT_OK)
-        status = wi_chol_device_load(ctx, a);
     if (status == WEFT_OK)
         status = run_levels(ctx, a, step);
     const weft_status ended = wi_chol_first_waits(ctx, a->plan);

@@ -215,6 +215,10 @@ weft_status wi_chol_bring_sides(weft_context *ctx, const weft_chol *plan, const 
                                 double *to, int rhs, bool top);
 weft_status wi_chol_return_sides(weft_context *ctx, const weft_chol *plan, const double *from,
                                  double *to, int rhs);
+/* D and the order of pivots, of the columns that another GPU has, to the first. */
+weft_status wi_chol_return_pivots(weft_context *ctx, const weft_chol *plan);
+/* Where every column is, from the first to the others. */
+weft_status wi_chol_share_places(weft_context *ctx, const weft_chol *plan);
 /* The columns that a GPU has of a vector, to the host. */
 weft_status wi_chol_fetch_runs(weft_context *ctx, const weft_chol *plan, const double *from,
                                double *to);

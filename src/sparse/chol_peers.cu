@@ -87,10 +87,11 @@ weft_status wi_chol_send_guests(weft_context *ctx, const weft_chol *plan, int64_
 
 /* ---- vectors, run by run ---- */
 
-/* Copies the runs that are this GPU's, of `rhs` numbers for each column; and those of the top, if
- * asked for. */
-static weft_status copy_runs(weft_context *ctx, const weft_chol *plan, const double *from,
-                             double *to, int rhs, bool top) {
+/* Copies the runs that are this GPU's, of so many elements for each column; and those of the top,
+ * if asked for. */
+template <class T>
+static weft_status copy_runs(weft_context *ctx, const weft_chol *plan, const T *from, T *to,
+                             int each, bool top) {
     const wi_chol_device *const d = plan->device;
     const wi_spread *const spread = d->first ? &d->first->spread : &d->spread;
     weft_status status = WEFT_OK;
@@ -98,8 +99,8 @@ static weft_status copy_runs(weft_context *ctx, const weft_chol *plan, const dou
         const wi_spread_run *const run = &spread->run[k];
         if (run->gpu != d->number && !(top && run->gpu == WI_TOP))
             continue;
-        status = copy(ctx, to + run->begin * rhs, from + run->begin * rhs,
-                      (size_t)(run->end - run->begin) * (size_t)rhs * sizeof *to);
+        status = copy(ctx, to + run->begin * each, from + run->begin * each,
+                      (size_t)(run->end - run->begin) * (size_t)each * sizeof *to);
     }
     return status;
 }
@@ -112,6 +113,41 @@ weft_status wi_chol_bring_sides(weft_context *ctx, const weft_chol *plan, const 
 weft_status wi_chol_return_sides(weft_context *ctx, const weft_chol *plan, const double *from,
                                  double *to, int rhs) {
     return copy_runs(ctx, plan, from, to, rhs, false);
+}
+
+weft_status wi_chol_return_pivots(weft_context *ctx, const weft_chol *plan) {
+    const wi_device_pivots from = wi_chol_device_view(plan).pivots;
+    weft_chol first = *plan;
+    first.device = plan->device->first;
+    const wi_device_pivots to = wi_chol_device_view(&first).pivots;
+    if (!wi_chol_has_d(plan))
+        return WEFT_OK;
+    weft_status status = copy_runs(ctx, plan, from.d, to.d, 1, false);
+    if (status == WEFT_OK)
+        status = copy_runs(ctx, plan, from.e, to.e, 1, false);
+    if (status == WEFT_OK)
+        status = copy_runs(ctx, plan, from.mark, to.mark, 1, false);
+    return status == WEFT_OK && from.order ? copy_runs(ctx, plan, from.order, to.order, 1, false)
+                                           : status;
+}
+
+weft_status wi_chol_share_places(weft_context *ctx, const weft_chol *plan) {
+    const int32_t *const place = wi_chol_device_view(plan).pivots.place;
+    const size_t bytes = plan->report.n * sizeof *place;
+    weft_status status = place ? wi_chol_others_wait(ctx, plan) : WEFT_OK;
+    for (int g = 1; g < wi_chol_gpus(plan) && place && status == WEFT_OK; g++) {
+        const weft_chol own = wi_chol_of_gpu(plan, g);
+        weft_context *const gpu = wi_chol_gpu(ctx, g);
+        int before;
+        status = wi_gpu_enter(gpu, &before);
+        if (status == WEFT_OK) {
+            status = copy(gpu, wi_chol_device_view(&own).pivots.place, place, bytes);
+            wi_gpu_leave(gpu, before);
+        }
+        if (status != WEFT_OK)
+            wi_fail_as(ctx, status, gpu);
+    }
+    return status == WEFT_OK ? wi_chol_first_waits(ctx, plan) : status;
 }
 
 weft_status wi_chol_fetch_runs(weft_context *ctx, const weft_chol *plan, const double *from,

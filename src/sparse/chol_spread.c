@@ -34,10 +34,9 @@ bool wi_chol_has_gpus(const weft_context *ctx, const weft_chol *plan) {
     return same;
 }
 
-/* L D Lt looks at all of D, and takes one GPU. */
 weft_status wi_chol_spread(weft_context *ctx, const char *call, const weft_chol *plan,
                            wi_spread *spread) {
-    const int gpus = wi_is_gpus(ctx) && !wi_chol_has_d(plan) ? wi_gpus_count(ctx) : 1;
+    const int gpus = wi_is_gpus(ctx) ? wi_gpus_count(ctx) : 1;
     return wi_spread_make(ctx, call, &plan->symbolic, gpus, wi_chol_spread_from(), spread);
 }
 

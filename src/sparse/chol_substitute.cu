@@ -386,7 +386,8 @@ static unsigned flat_blocks(const weft_chol *plan, const wi_device_sides &sides)
 
 static weft_status divide(weft_context *ctx, const weft_chol *plan, const wi_device_sides &sides) {
     const wi_sides s = {sides.y, sides.x, sides.parts, sides.rhs, {0, INT32_MAX, 0}};
-    return wi_chol_has_d(plan) && plan->report.n > 0
+    const bool is_last = !plan->device->first; /* D is divided by on the first GPU */
+    return wi_chol_has_d(plan) && is_last && plan->report.n > 0
                ? WEFT_LAUNCH(wi_divide_sides, ctx, flat_blocks(plan, sides), flat_threads, 0,
                              wi_chol_device_view(plan).pivots, s, plan->symbolic.n)
                : WEFT_OK;

@@ -296,8 +296,13 @@ static weft_status run_values_of(weft_context *ctx, const test_arrays *a, weft_c
 }
 
 static weft_status run_values(weft_context *ctx, test_arrays *a) {
-    const weft_status status = weft_alloc(ctx, &a->allocated, 7 * sizeof(double));
-    return status == WEFT_OK ? factor_path(ctx, a, run_values_of) : status;
+    weft_status status = weft_alloc(ctx, &a->allocated, 7 * sizeof(double));
+    if (status != WEFT_OK)
+        return status;
+    status = factor_path(ctx, a, run_values_of);
+    weft_free(ctx, a->allocated);
+    a->allocated = NULL;
+    return status;
 }
 
 static weft_status run_factor(weft_context *ctx, test_arrays *a) {
