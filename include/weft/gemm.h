@@ -99,7 +99,10 @@ WEFT_API weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, 
  *
  * Arrays may be host or device memory, mixed freely. If the matrices of a host array have gaps
  * between their columns and other gaps between matrices, a GPU does one product after the other,
- * which is slow. */
+ * which is slow.
+ *
+ * Over ranks (place mpi) every rank multiplies matrices of its own; extents and counts may differ.
+ * So it is for weft_gemm_batch. */
 WEFT_API weft_status weft_gemm_batch_strided(weft_context *ctx, unsigned how, weft_type type,
                                              weft_type out, size_t m, size_t n, size_t k,
                                              double alpha, const void *a, size_t lda,

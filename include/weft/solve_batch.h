@@ -27,6 +27,9 @@ extern "C" {
  * happen, the NaN or infinity is told. What numbers mean that are nearly singular nothing here
  * says: weft_solve reports on single systems.
  *
+ * Over ranks (place mpi) every rank passes systems of its own: no rank needs another's, and orders
+ * and counts may differ. If one rank's arguments are refused, the others' calls fail, too.
+ *
  * Errors are those of weft_lu_factor, weft_cholesky_factor and substitution. Multipliers may be
  * quotients that are off by one more rounding, and a solution beyond the range of the type may be
  * infinite or NaN. The same call gives the same bits each time on the same place, and a system has

@@ -64,6 +64,7 @@
     CALL(weft_quantiles)                                                                           \
     CALL(weft_reduce)                                                                              \
     CALL(weft_reduce_segments)                                                                     \
+    CALL(weft_reduce_segments_columns)                                                             \
     CALL(weft_reduce_by_key)                                                                       \
     CALL(weft_exact_reduce)                                                                        \
     CALL(weft_exact_reduce_segments)                                                               \

@@ -3,18 +3,31 @@
  */
 #include "core.h"
 
-static weft_status reduce_by_key(weft_context *ctx, wp_arguments *v) {
-    weft_column columns[WEFT_COLUMNS];
-    size_t count = 0, width = (size_t)v->i[0];
+/* The columns whose operations begin at i[first], and whose x and y at a[array]; some are None. */
+static size_t columns_of(const wp_arguments *v, size_t first, size_t array, weft_column *columns) {
+    size_t count = 0;
     for (size_t k = 0; k < WEFT_COLUMNS; k++) {
-        const wp_array *x = &v->a[2 + 2 * k], *y = x + 1;
+        const wp_array *x = &v->a[array + 2 * k], *y = x + 1;
         if (y->p == NULL)
             continue;
-        columns[count].op = (weft_op)v->i[k + 1];
+        columns[count].op = (weft_op)v->i[first + k];
         columns[count].type = x->type;
         columns[count].x = x->p;
         columns[count++].y = y->p;
     }
+    return count;
+}
+
+static weft_status reduce_segments_columns(weft_context *ctx, wp_arguments *v) {
+    weft_column columns[WEFT_COLUMNS];
+    size_t count = columns_of(v, 0, 1, columns);
+    return wp.weft_reduce_segments_columns(ctx, v->a[1].n, v->a[0].n - 1, v->a[0].type, v->a[0].p,
+                                           count, columns);
+}
+
+static weft_status reduce_by_key(weft_context *ctx, wp_arguments *v) {
+    weft_column columns[WEFT_COLUMNS];
+    size_t width = (size_t)v->i[0], count = columns_of(v, 1, 2, columns);
     return wp.weft_reduce_by_key(ctx, v->a[0].n * v->a[0].width / width, width, v->a[0].p,
                                  v->a[1].p, count, columns, &v->result);
 }
@@ -75,6 +88,8 @@ static weft_status records_merge(weft_context *ctx, wp_arguments *v) {
 }
 
 const wp_row wp_group_rows[] = {
+    /* 8 operations, offsets, 8 times x and y, some of them None */
+    {"reduce_segments_columns", "iiiiiiiiaaoaoaoaoaoaoaoao", reduce_segments_columns},
     /* bytes of a key, 8 operations, keys, keys of the runs, 8 times x and y, some of them None; how
      * many runs */
     {"reduce_by_key", "iiiiiiiiiaoaoaoaoaoaoaoaoao=", reduce_by_key},

@@ -81,6 +81,12 @@ def test_segments(rng):
             weft.sort_segments(x, limits),
             np.concatenate([np.sort(p) for p in parts]) if parts else x,
         )
+        ops = list(UFUNCS) * 3
+        columns = weft.reduce_segments([(op, x + k) for k, op in enumerate(ops)], limits)
+        for k, op in enumerate(ops):
+            same(columns[k], weft.reduce_segments(x + k, limits, op))
+    with pytest.raises(ValueError, match="different lengths"):
+        weft.reduce_segments([("add", np.arange(4)), ("add", np.arange(3))], [0, 4])
     same(weft.offsets(np.array([], np.uint8)), np.array([0], np.uint64))
     with pytest.raises(weft.ArgumentError, match="offsets"):
         weft.reduce_segments(np.arange(4), [0, 3])

@@ -136,11 +136,31 @@ def _limits(c, limits, wide, caller):
     return x
 
 
+def _segments_of_columns(c, columns, limits):
+    xs = [flat(take(c, values)) for _, values in columns]
+    if len({x.size for x in xs}) > 1:
+        raise ValueError("reduce_segments: the columns have different lengths")
+    types = [_result_type(x.dtype, op) for x, (op, _) in zip(xs, columns)]
+    results = [new(c, x, (limits.size - 1,), t) for x, t in zip(xs, types)]
+    for first in range(0, len(columns), _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        ops = [_op(op, _REDUCED, "reduce_segments") for op, _ in columns[some]]
+        pairs = [part for pair in zip(xs[some], results[some]) for part in pair]
+        ops += [0] * (_AT_ONCE - len(ops))
+        pairs += [None] * (2 * _AT_ONCE - len(pairs))
+        _core.reduce_segments_columns(c, *ops, limits, *pairs)
+    return [finish(y, values) for y, (_, values) in zip(results, columns)]
+
+
 def reduce_segments(a, offsets, op="add"):
     """What op makes of each segment a[offsets[k]:offsets[k + 1]]: add, multiply, minimum, maximum.
-    offsets begins with 0 and ends with the length of `a`."""
+    offsets begins with 0 and ends with the length of `a`. Several columns in one call are a list of
+    pairs (op, values), and give a list."""
     c = current()
-    x, limits = flat(take(c, a)), _limits(c, offsets, False, "reduce_segments")
+    limits = _limits(c, offsets, False, "reduce_segments")
+    if isinstance(a, list) and a and isinstance(a[0], tuple):
+        return _segments_of_columns(c, a, limits)
+    x = flat(take(c, a))
     number = _op(op, _REDUCED, "reduce_segments")
     y = new(c, x, (limits.size - 1,), _result_type(x.dtype, op))
     _core.reduce_segments(c, number, x, limits, y)

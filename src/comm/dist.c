@@ -101,6 +101,11 @@ weft_status wi_local(weft_context *ctx, weft_status status) {
     return wi_fail(ctx, status, "%s: %s", ctx->comm->call, weft_message(ctx->child));
 }
 
+weft_status wi_run_own(weft_context *ctx, const void *own_call) {
+    const wi_own_call *const own = own_call;
+    return wi_local(ctx, own->call(ctx->child, own->user));
+}
+
 weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const uint64_t **all) {
     wi_comm *const comm = ctx->comm;
     *all = comm->words;

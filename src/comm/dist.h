@@ -57,6 +57,14 @@ weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *
  * name of the public call. */
 weft_status wi_local(weft_context *ctx, weft_status status);
 
+/* The arguments of the rung `wi_run_own`, of calls for which no rank needs another: each makes the
+ * call on its own place. */
+typedef struct wi_own_call {
+    weft_status (*call)(weft_context *own, void *user);
+    void *user;
+} wi_own_call;
+weft_status wi_run_own(weft_context *ctx, const void *own_call);
+
 /* all[r * n + k] = own[k] of rank r; n <= WI_COMM_WORDS, else WEFT_EARG and nothing is sent. Valid
  * until the next such step. */
 weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const uint64_t **all);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stage.h"
 #include "expr/expr_drawing.h"
 #include "expr/expr_oracle.h"
 #include "expr/expr_reduce.h"
@@ -33,6 +34,7 @@ typedef struct reduce_case {
     const wi_row *row;
     weft_op op;
     weft_type type;
+    bool host; /* all inputs are in host memory */
     size_t n, inputs, steps;
     weft_expr_input input[INPUTS];
     weft_expr_step step[DRAWING_MOST_STEPS];
@@ -209,7 +211,8 @@ static test_value call(rig *r, reduce_case *c) {
     const size_t size = test_size_of(type);
     weft_expr_input placed[INPUTS];
     for (size_t k = 0; k < c->inputs; k++) {
-        test_buffer *const b = test_pair_at(&r->input[k], test_below(&r->random, 4) > 0);
+        test_buffer *const b =
+            test_pair_at(&r->input[k], !c->host && test_below(&r->random, 4) > 0);
         const size_t width = test_size_of(c->input[k].type);
         test_buffer_load(b, r->source[k], c->n * width, test_below(&r->random, 4) * width);
         placed[k] = (weft_expr_input){c->input[k].type, b->p};
@@ -310,6 +313,40 @@ static void larger(weft_context *ctx) {
     sweep(ctx, sizes, sizeof sizes / sizeof *sizes, 1);
 }
 
+/* Host arrays that come to a GPU in segments, which pass on a state. */
+static void segments(weft_context *ctx) {
+    enum {
+        N = 16000 /* of 24 bytes: two segments */
+    };
+    static const weft_op ops[] = {WEFT_SUM, WEFT_ARGMIN, WEFT_MAX, WEFT_XOR};
+    static const weft_expr_step steps[] = {{.op = WEFT_X_INPUT, .argument = 0},
+                                           {.op = WEFT_X_INPUT, .argument = 1},
+                                           {.op = WEFT_X_ADD},
+                                           {.op = WEFT_X_INPUT, .argument = 2},
+                                           {.op = WEFT_X_SUB}};
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, N);
+    test_use(ctx, "stage", test_row_named(&wi_stage_ladder, "segmented"));
+    for (int k = 0; k < 4; k++) {
+        reduce_case c = {.op = ops[k],
+                         .type = k == 0 ? WEFT_F64 : WEFT_I64,
+                         .host = true,
+                         .n = N,
+                         .inputs = INPUTS,
+                         .steps = 5};
+        memcpy(c.step, steps, sizeof steps);
+        for (int i = 0; i < INPUTS; i++) {
+            c.input[i].type = c.type;
+            test_fill(&r.random, TEST_ANY, c.type, N, r.source[i]);
+        }
+        run_case(&r, &c);
+        assert_string_equal(weft_used(ctx, "stage"), "segmented");
+    }
+    test_use(ctx, "stage", NULL);
+    rig_close(&r);
+}
+
 /* A cpu's threads and instruction sets change no bit. */
 static void same_bits(void **state) {
     enum {
@@ -358,10 +395,8 @@ static void counting(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(small),
-        TEST_ON_EACH_PLACE(larger),
-        cmocka_unit_test(same_bits),
-        TEST_ON_EACH_PLACE(counting),
+        TEST_ON_EACH_PLACE(small),   TEST_ON_EACH_PLACE(larger),   TEST_ON_EACH_PLACE(segments),
+        cmocka_unit_test(same_bits), TEST_ON_EACH_PLACE(counting),
     };
     return cmocka_run_group_tests_name("expr_reduce", tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "comm/gpus.h"
+
 enum {
     A,
     B,
@@ -213,24 +215,68 @@ static bool has_loose_copy(const weft_context *ctx, const shape s[ARRAYS]) {
     return any;
 }
 
-weft_status weft_gemm_batch_strided(weft_context *ctx, unsigned how, weft_type type, weft_type out,
-                                    size_t m, size_t n, size_t k, double alpha, const void *a,
-                                    size_t lda, size_t stride_a, const void *b, size_t ldb,
-                                    size_t stride_b, double beta, void *c, size_t ldc,
-                                    size_t stride_c, size_t count) {
-    batch x = {
-        .args = {
-            .one = {.type = type, .out = out, .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta},
-            .count = count}};
-    const layout l = {{lda, ldb, ldc}, {stride_a, stride_b, stride_c}};
-    const void *const p[ARRAYS] = {a, b, c};
+/* A call as the user made it. */
+typedef struct strided_call {
+    unsigned how;
+    weft_type type, out;
+    size_t m, n, k;
+    double alpha, beta;
+    const void *p[ARRAYS];
+    layout l;
+    size_t count;
+} strided_call;
+
+static weft_status multiply_strided(weft_context *ctx, const strided_call *g);
+
+static weft_status multiply_own(weft_context *own, void *user) {
+    return multiply_strided(own, user);
+}
+
+/* The bytes from a matrix to the next. */
+static size_t step_of(const strided_call *g, int k) {
+    return g->l.stride[k] * weft_type_size(k == C ? g->out : g->type);
+}
+
+/* Each GPU has the products whose results it holds. */
+static weft_status multiply_share(weft_context *rank, void *user) {
+    strided_call g = *(const strided_call *)user;
+    const wi_share share = wi_gpus_share(rank, g.p[C], g.count, step_of(&g, C));
+    for (int k = A; k < ARRAYS; k++)
+        g.p[k] = wi_share_of(g.p[k], share, step_of(&g, k));
+    g.count = share.n;
+    return multiply_strided(rank, &g);
+}
+
+/* One product after the other. */
+static weft_status multiply_each(weft_context *ctx, const strided_call *g) {
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < g->count && status == WEFT_OK; i++)
+        status = weft_gemm(ctx, g->how, g->type, g->out, g->m, g->n, g->k, g->alpha,
+                           (const char *)g->p[A] + i * step_of(g, A), g->l.ld[A],
+                           (const char *)g->p[B] + i * step_of(g, B), g->l.ld[B], g->beta,
+                           (char *)(uintptr_t)g->p[C] + i * step_of(g, C), g->l.ld[C]);
+    return status;
+}
+
+static weft_status multiply_strided(weft_context *ctx, const strided_call *g) {
+    batch x = {.args = {.one = {.type = g->type,
+                                .out = g->out,
+                                .m = g->m,
+                                .n = g->n,
+                                .k = g->k,
+                                .alpha = g->alpha,
+                                .beta = g->beta},
+                        .count = g->count}};
     shape s[ARRAYS];
     strided user = {.x = &x};
     wi_call call;
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_gemm_batch_ladder, strided_name, WI_NO_TYPE, 0, WEFT_OK,
+                           &(wi_own_call){multiply_own, (void *)(uintptr_t)g});
     wi_call_begin(&call, strided_name, 0, 0);
-    weft_status status = describe(ctx, strided_name, how, &l, &x);
+    weft_status status = describe(ctx, strided_name, g->how, &g->l, &x);
     for (int q = A; q < ARRAYS && status == WEFT_OK; q++) {
-        status = shape_of(ctx, &x.of[q], p[q], count, &s[q]);
+        status = shape_of(ctx, &x.of[q], g->p[q], g->count, &s[q]);
         if (status == WEFT_OK) {
             user.pattern[q] = s[q].pattern;
             wi_call_add(&call, s[q].array);
@@ -240,14 +286,30 @@ weft_status weft_gemm_batch_strided(weft_context *ctx, unsigned how, weft_type t
         status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || is_empty(&x))
         return status;
-    if (!has_loose_copy(ctx, s))
-        return wi_call_run(ctx, &call, run_strided, &user);
-    const size_t in = weft_type_size(type), to = weft_type_size(out);
-    for (size_t i = 0; i < count && status == WEFT_OK; i++)
-        status = weft_gemm(ctx, how, type, out, m, n, k, alpha, (const char *)a + i * stride_a * in,
-                           lda, (const char *)b + i * stride_b * in, ldb, beta,
-                           (char *)c + i * stride_c * to, ldc);
-    return status;
+    if (wi_gpus_wanted(ctx, &wi_gemm_batch_ladder, g->p[C], g->count, step_of(g, C)))
+        return wi_gpus_run(ctx, &wi_gemm_batch_ladder, strided_name, multiply_share,
+                           (void *)(uintptr_t)g);
+    return has_loose_copy(ctx, s) ? multiply_each(ctx, g)
+                                  : wi_call_run(ctx, &call, run_strided, &user);
+}
+
+weft_status weft_gemm_batch_strided(weft_context *ctx, unsigned how, weft_type type, weft_type out,
+                                    size_t m, size_t n, size_t k, double alpha, const void *a,
+                                    size_t lda, size_t stride_a, const void *b, size_t ldb,
+                                    size_t stride_b, double beta, void *c, size_t ldc,
+                                    size_t stride_c, size_t count) {
+    const strided_call g = {.how = how,
+                            .type = type,
+                            .out = out,
+                            .m = m,
+                            .n = n,
+                            .k = k,
+                            .alpha = alpha,
+                            .beta = beta,
+                            .p = {a, b, c},
+                            .l = {{lda, ldb, ldc}, {stride_a, stride_b, stride_c}},
+                            .count = count};
+    return multiply_strided(ctx, &g);
 }
 
 /* ---- by pointers ---- */
@@ -297,34 +359,55 @@ static weft_status run_pointers(weft_context *ctx, wi_call *call, const wi_part 
     return wi_run(ctx, &wi_gemm_batch_ladder, call->name, x.args.one.type, &x.args);
 }
 
-weft_status weft_gemm_batch(weft_context *ctx, unsigned how, weft_type type, weft_type out,
-                            size_t m, size_t n, size_t k, double alpha, const void *const *a,
-                            size_t lda, const void *const *b, size_t ldb, double beta,
-                            void *const *c, size_t ldc, size_t count) {
-    batch x = {.args = {.one = {.type = type,
-                                .out = out,
-                                .m = m,
-                                .n = n,
-                                .k = k,
-                                .alpha = alpha,
-                                .lda = lda,
-                                .ldb = ldb,
-                                .beta = beta,
-                                .ldc = ldc},
-                        .count = count}};
-    const layout l = {{lda, ldb, ldc}, {0}};
+/* A call as the user made it. */
+typedef struct pointed_call {
+    unsigned how;
+    wi_gemm_batch_args args;
+    const void *const *p[ARRAYS];
+} pointed_call;
+
+static weft_status multiply_pointed(weft_context *ctx, const pointed_call *g);
+
+static weft_status multiply_own_pointed(weft_context *own, void *user) {
+    return multiply_pointed(own, user);
+}
+
+static weft_status multiply_pointed(weft_context *ctx, const pointed_call *g) {
+    const wi_gemm_args *const one = &g->args.one;
+    const layout l = {{one->lda, one->ldb, one->ldc}, {0}};
+    batch x = {.args = g->args};
+    wi_gemm_matrices *const to[ARRAYS] = {&x.args.a, &x.args.b, &x.args.c};
     wi_call call;
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_gemm_batch_ladder, pointers_name, WI_NO_TYPE, 0, WEFT_OK,
+                           &(wi_own_call){multiply_own_pointed, (void *)(uintptr_t)g});
     wi_call_begin(&call, pointers_name, 0, 0);
-    weft_status status = describe(ctx, pointers_name, how, &l, &x);
-    if (status == WEFT_OK)
-        status = add_addresses(ctx, &call, &x.of[A], a, count, &x.args.a);
-    if (status == WEFT_OK)
-        status = add_addresses(ctx, &call, &x.of[B], b, count, &x.args.b);
-    if (status == WEFT_OK)
-        status = add_addresses(ctx, &call, &x.of[C], (const void *const *)c, count, &x.args.c);
+    weft_status status = describe(ctx, pointers_name, g->how, &l, &x);
+    for (int k = A; k < ARRAYS && status == WEFT_OK; k++)
+        status = add_addresses(ctx, &call, &x.of[k], g->p[k], g->args.count, to[k]);
     if (status == WEFT_OK)
         status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || is_empty(&x))
         return status;
     return wi_call_run(ctx, &call, run_pointers, &x);
+}
+
+weft_status weft_gemm_batch(weft_context *ctx, unsigned how, weft_type type, weft_type out,
+                            size_t m, size_t n, size_t k, double alpha, const void *const *a,
+                            size_t lda, const void *const *b, size_t ldb, double beta,
+                            void *const *c, size_t ldc, size_t count) {
+    const pointed_call g = {.how = how,
+                            .args = {.one = {.type = type,
+                                             .out = out,
+                                             .m = m,
+                                             .n = n,
+                                             .k = k,
+                                             .alpha = alpha,
+                                             .lda = lda,
+                                             .ldb = ldb,
+                                             .beta = beta,
+                                             .ldc = ldc},
+                                     .count = count},
+                            .p = {a, b, (const void *const *)c}};
+    return multiply_pointed(ctx, &g);
 }

@@ -4,6 +4,7 @@
  * in every batch. */
 #include <math.h>
 
+#include "comm/dist.h"
 #include "gemm/gemm_batch.h"
 
 enum {
@@ -114,6 +115,13 @@ static const wi_row rows[] = {
      .seconds = tiles_seconds,
      .run = wi_gemm_batch_tiles},
 #endif
+    {.name = "ranks",
+     .what = "every rank its own products",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_run_own},
 };
 
 const wi_ladder wi_gemm_batch_ladder = {"gemm_batch", rows, sizeof rows / sizeof rows[0]};

@@ -242,8 +242,8 @@ weft_status wi_reduce_check_op(weft_context *ctx, const char *call, weft_op op, 
                        call, (int)op);
     if (reduction_of(op) == NOT_OFFERED)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: op AND, OR and XOR are offered by scans only; pass WEFT_SUM, PRODUCT, "
-                       "MIN, MAX, ARGMIN, ARGMAX, NRM1, NRM2 or NRMINF",
+                       "%s: op AND, OR and XOR are offered by scans and weft_expr_reduce; pass "
+                       "WEFT_SUM, PRODUCT, MIN, MAX, ARGMIN, ARGMAX, NRM1, NRM2 or NRMINF",
                        call);
     *reduction = (wi_reduction)reduction_of(op);
     return WEFT_OK;

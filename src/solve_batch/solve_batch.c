@@ -2,7 +2,7 @@
 /* The public calls of solve_batch, and the table of rungs. */
 #include "solve_batch/solve_batch.h"
 
-#include "core/call.h"
+#include "comm/gpus.h"
 
 static const wi_row rows[] = {
     {.name = "serial",
@@ -24,6 +24,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_solve_batch_registers},
 #endif
+    {.name = "ranks",
+     .what = "every rank its own systems",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_run_own},
 };
 
 const wi_ladder wi_solve_batch_ladder = {"solve_batch", rows, sizeof rows / sizeof rows[0]};
@@ -143,6 +150,34 @@ static weft_status check_pivots(weft_context *ctx, const request *r) {
     return WEFT_OK;
 }
 
+static weft_status run_request(weft_context *ctx, request *r);
+
+static weft_status run_own(weft_context *own, void *user) {
+    return run_request(own, user);
+}
+
+/* Each GPU has the systems whose matrices it holds. */
+static weft_status run_share(weft_context *rank, void *user) {
+    request r = *(const request *)user;
+    wi_solve_batch_args *const g = &r.args;
+    const size_t size = weft_type_size(g->type);
+    const wi_share share = wi_gpus_share(rank, r.a.p, g->count, r.a.stride * size);
+    g->count = share.n;
+    r.a.p = wi_share_of(r.a.p, share, r.a.stride * size);
+    r.b.p = wi_share_of(r.b.p, share, r.b.stride * size);
+    g->pivot = wi_share_of(g->pivot, share, g->n * sizeof *g->pivot);
+    g->info = wi_share_of(g->info, share, sizeof *g->info);
+    return run_request(rank, &r);
+}
+
+static weft_status run_checked(weft_context *ctx, wi_call *call, request *r) {
+    const wi_solve_batch_args *const g = &r->args;
+    return wi_gpus_wanted(ctx, &wi_solve_batch_ladder, r->a.p, g->count,
+                          r->a.stride * weft_type_size(g->type))
+               ? wi_gpus_run(ctx, &wi_solve_batch_ladder, r->name, run_share, r)
+               : wi_call_run(ctx, call, run, r);
+}
+
 static weft_status run_request(weft_context *ctx, request *r) {
     const wi_solve_batch_args *const g = &r->args;
     const bool keeps_pivots = !g->spd && g->task != WI_BATCH_SOLVE;
@@ -150,6 +185,9 @@ static weft_status run_request(weft_context *ctx, request *r) {
     size_t pivots = 0;
     wi_call call;
     weft_status status = wi_check_context(ctx);
+    if (status == WEFT_OK && wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_solve_batch_ladder, r->name, WI_NO_TYPE, 0, WEFT_OK,
+                           &(wi_own_call){run_own, r});
     if (status == WEFT_OK)
         status = check(ctx, r);
     if (status != WEFT_OK)
@@ -175,7 +213,7 @@ static weft_status run_request(weft_context *ctx, request *r) {
         return status;
     if (substitutes && keeps_pivots && wi_is_host(ctx, g->pivot))
         status = check_pivots(ctx, r);
-    return status == WEFT_OK ? wi_call_run(ctx, &call, run, r) : status;
+    return status == WEFT_OK ? run_checked(ctx, &call, r) : status;
 }
 
 /* ---- the public calls ---- */

@@ -84,6 +84,7 @@ void dist_test_scan(void **state);
 void dist_test_histogram(void **state);
 void dist_test_gemm(void **state);
 void dist_test_transpose(void **state);
+void dist_test_batches(void **state);
 void dist_test_gemm_failure(void **state);
 void dist_test_fft(void **state);
 void dist_test_fft_refusals(void **state);

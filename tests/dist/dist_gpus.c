@@ -21,7 +21,8 @@ static const char *const spread_ops[] = {
     "lu",         "cholesky",       "gemm",        "blend",          "nbody",
     "quantile",   "gather",         "scatter",     "columns",        "group",
     "group_keys", "group_scan",     "record_runs", "search_records", "sort_records",
-    "fft",        "exact_segments", "expr_reduce", "sort_segments",  "transpose"};
+    "fft",        "exact_segments", "expr_reduce", "sort_segments",  "transpose",
+    "gemm_batch", "solve_batch"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {
