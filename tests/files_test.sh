@@ -246,8 +246,28 @@ test_numbers() {
         paste -sd' ')" 'what is not finite, in JSON'
 }
 
+# tables of text where arrays are taken: dense systems, transforms, products, maps, histograms
+test_tables() {
+    printf '2,1\n1,3\n' >a.csv
+    printf '3\n5\n' >b.csv
+    printf '3 5\n' >row.txt
+    expect 0 '' "$weft" solve a.csv -b b.csv -o x.csv -p cpu:1 --json
+    same '0.8 1.4' "$(xargs <x.csv)" 'solve: a system in text'
+    "$weft" solve a.csv -p cpu:1 -o x.txt --json >solve.json
+    same '1 1' "$(xargs <x.txt)" 'solve: A times ones, in text'
+    "$weft" fft a.csv -o f.csv
+    same '7,0,-1,0 -1,0,3,0' "$(xargs <f.csv)" 'fft: two columns for a complex number'
+    "$weft" gemm row.txt a.csv -o g.txt -p cpu:1
+    same '11 18' "$(cat g.txt)" 'gemm of text'
+    "$weft" map 'a * a' a.csv -o m.txt -p cpu:1
+    same '4 1 1 9' "$(xargs <m.txt)" 'map of text'
+    same '2 2' "$("$weft" histogram a.csv --bins 2 -o - -p cpu:1 | "$weft" map a - -o h.txt; xargs <h.txt)" \
+        'histogram of text'
+}
+
 test_full_disk
 test_signals
+test_tables
 test_targets
 test_clashes
 test_names

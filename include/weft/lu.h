@@ -53,10 +53,11 @@ extern "C" {
  * On place mpi the matrix is the columns of all ranks in their order: a rank passes n of them, any
  * number, of m rows each, m the same on all. pivot has the min(m, columns of all) pivots on every
  * rank, and columns in messages are counted in the whole. All ranks return the same status and
- * message of WEFT_ESINGULAR and WEFT_ENONFINITE. Temporary memory is about twice a rank's part. On
- * place gpus a large matrix is factored by all GPUs. The bits depend on the number of ranks or
- * GPUs, and on nothing else that may change from run to run; where no rounding happens they are
- * those of one place. */
+ * message of WEFT_ESINGULAR and WEFT_ENONFINITE. Temporary memory is about twice a rank's part, or
+ * four times where ranks form a grid (variant "ranks_grid"; the environment variable WEFT_GRID
+ * gives its shape, as "4x2"). On place gpus a large matrix is factored by all GPUs. The bits depend
+ * on the number of ranks or GPUs and on the shape of a grid, and on nothing else that may change
+ * from run to run; where no rounding happens they are those of one place. */
 WEFT_API weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size_t m,
                                     size_t n, void *a, size_t lda, int64_t *pivot);
 

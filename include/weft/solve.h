@@ -156,12 +156,13 @@ typedef struct weft_report {
  * report->streamed says so. B and X have to fit.
  *
  * On place mpi a rank passes n columns of A, and nrhs columns of B and X, as in weft_lu_solve. What
- * differs there: A is factored in its own type (MIXED, TF32 ... are WEFT_EUNSUPPORTED), not
- * equilibrated, and without GMRES; condition_estimate, forward_bound and growth are NaN, and no
- * witness is given; after WEFT_ESINGULAR `column` is one of A, also with WEFT_TRANSPOSE_A; a rank
- * whose part has an entry that is not finite returns WEFT_ENONFINITE, the others WEFT_ECOMM. The
- * report is the same on all ranks but for times. On place gpus all GPUs factor a large A; the rest
- * is done by the first. */
+ * differs there: A is not equilibrated, and there is no GMRES; MIXED falls back to FULL as soon as
+ * a right-hand side stalls, AUTO is FULL, and TF32, BF16 and F16 are WEFT_EUNSUPPORTED. With
+ * WEFT_TRANSPOSE_A, `growth` is that of A's factors, `column` after WEFT_ESINGULAR one of A, and no
+ * witness is given; without it each rank that has memory for the witness gets the whole of it. A
+ * rank whose part has an entry that is not finite returns WEFT_ENONFINITE, the others WEFT_ECOMM.
+ * The report is the same on all ranks but for times. On place gpus all GPUs factor a large A; the
+ * rest is done by the first. */
 WEFT_API weft_status weft_solve(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                 size_t nrhs, const void *a, size_t lda, const void *b, size_t ldb,
                                 void *x, size_t ldx, const weft_solve_options *options,
@@ -176,7 +177,10 @@ WEFT_API weft_status weft_solve(weft_context *ctx, unsigned how, weft_type type,
  * WEFT_ENOTSPD: the message and report->column name the first column k whose leading block, of
  * order k + 1, is not positive definite, and options->witness proves it. (Rounding may let a block
  * that is singular pass, or one that is nearly singular fail: its v is then no proof but for
- * rounding.) */
+ * rounding.)
+ *
+ * On place mpi a rank passes n columns, of which it has the part in the triangle; either triangle
+ * is taken. Each rank gets the rest of its columns from the others, in memory of its own. */
 WEFT_API weft_status weft_solve_spd(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                     size_t nrhs, const void *a, size_t lda, const void *b,
                                     size_t ldb, void *x, size_t ldx,

@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "cli/ranks.h"
+#include "cli/table_file.h"
 #include "fft/fft_dist.h"
 
 static const wi_option inverse_option = {
@@ -30,7 +31,7 @@ typedef struct task {
     wi_npy in, out;
 } task;
 
-/* Reads real or complex numbers, in C order. */
+/* Reads real or complex numbers, in C order; of a table of text real ones. */
 static wi_exit load(const wi_arguments *args, wi_npy *array) {
     const char *const path = args->operand[0];
     wi_note note = {""};
@@ -38,8 +39,10 @@ static wi_exit load(const wi_arguments *args, wi_npy *array) {
     const wi_exit result = wi_open_input(args, path, ".npy file", &file);
     if (result != WI_EXIT_OK)
         return result;
-    weft_status status =
-        wi_npy_read_numbers(file, wi_is_standard(path) ? "standard input" : path, array, &note);
+    const char *const name = wi_is_standard(path) ? "standard input" : path;
+    weft_status status = wi_holds_table(path, file)
+                             ? wi_table_load(file, name, NULL, NULL, array, &note)
+                             : wi_npy_read_numbers(file, name, array, &note);
     wi_close_input(file);
     if (status == WEFT_OK)
         status = wi_npy_to_c_order(array, &note);
@@ -243,8 +246,9 @@ const wi_command wi_fft_command = {
         "input needs. f32 gives c8; all other real types give c16. The inverse is divided by "
         "the count of numbers, so that it brings back what was transformed. With --pairs f16 "
         "stays f16. On place mpi every rank reads the whole file and transforms its part of the "
-        "batch or, if there is none, of the first dimension. A file name of - is standard input "
-        "or output.",
+        "batch or, if there is none, of the first dimension. Tables of text, .csv or .txt, hold "
+        "real numbers; of complex ones two columns are written. A file name of - is standard "
+        "input or output.",
     .examples = {{"weft fft x.npy -o X.npy", "forward"},
                  {"weft fft X.npy --inverse -o x.npy", "and back"},
                  {"weft fft signals.npy --dims 1 --half -o spectra.npy",
@@ -252,7 +256,7 @@ const wi_command wi_fft_command = {
                  {"mpirun -np 4 weft fft volume.npy -o V.npy --place mpi", "over four ranks"}},
     .options = options,
     .ladder = "fft",
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

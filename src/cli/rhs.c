@@ -5,13 +5,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/table_file.h"
 #include "cli/text.h"
 #include "sparse/sparse.h"
 
 const wi_option wi_rhs_option = {.name = "rhs",
                                  .letter = 'b',
                                  .value = "FILE",
-                                 .help = "right-hand sides: .npy or .mtx; default A times ones",
+                                 .help =
+                                     "right-hand sides: .npy, .csv or .mtx; default A times ones",
                                  .file = WI_FILE_READ};
 
 wi_exit wi_rhs_take(const wi_arguments *args, size_t n, size_t count, bool flat, wi_rhs *rhs) {
@@ -48,13 +50,15 @@ static void copy_array(const wi_npy *array, wi_rhs *rhs) {
     }
 }
 
-static wi_exit load_array(const wi_arguments *args, FILE *file, const char *name, size_t n,
-                          wi_rhs *rhs) {
+static wi_exit load_array(const wi_arguments *args, FILE *file, bool text, const char *name,
+                          size_t n, wi_rhs *rhs) {
     wi_note note = {""};
     wi_npy array = {.data = NULL};
     const wi_npy_layout *const layout = &array.layout;
     wi_exit result = WI_EXIT_FAILED;
-    if (wi_npy_read(file, name, NULL, &array, &note) != WEFT_OK)
+    const weft_status status = text ? wi_table_load(file, name, NULL, NULL, &array, &note)
+                                    : wi_npy_read(file, name, NULL, &array, &note);
+    if (status != WEFT_OK)
         wi_say_error("%s", note.text);
     else if (layout->dims < 1 || layout->dims > 2)
         wi_say_error("%s: %s has %zu dimensions; a right-hand side is one column, or a matrix of "
@@ -121,14 +125,15 @@ wi_exit wi_rhs_load(const wi_arguments *args, weft_context *ctx, size_t n, wi_rh
     const char *const path = wi_value(args, &wi_rhs_option);
     const char *const name = strcmp(path, "-") == 0 ? "standard input" : path;
     FILE *file;
-    wi_exit result = wi_open_input(args, path, ".npy or Matrix Market file", &file);
+    wi_exit result = wi_open_input(args, path, ".npy, .csv or Matrix Market file", &file);
     if (result != WI_EXIT_OK)
         return result;
     const int first = getc(file);
     if (first != EOF)
         ungetc(first, file);
-    result = first == WI_NPY_FIRST ? load_array(args, file, name, n, rhs)
-                                   : load_matrix(args, ctx, file, name, n, rhs);
+    const bool text = wi_is_table_name(path) && first != '%'; /* that begins Matrix Market */
+    result = first == WI_NPY_FIRST || text ? load_array(args, file, text, name, n, rhs)
+                                           : load_matrix(args, ctx, file, name, n, rhs);
     wi_close_input(file);
     return result == WI_EXIT_OK ? check_finite(args, name, rhs) : result;
 }

@@ -382,7 +382,7 @@ const wi_command wi_solve_command = {
     .details =
         "Solves A X = B for one or many right-hand sides, and reports times, memory, and "
         "how accurate X is. Without --rhs B is A times a column of ones. A dense matrix, "
-        ".npy of f64 or f32 in either order, is solved by elimination with row pivoting "
+        ".npy of f64 or f32 in either order, or .csv, is solved by elimination with row pivoting "
         "or, with --spd, by Cholesky factorization, and always refined; --precision mixed "
         "factors f64 in f32, sparse matrices too; --exact refines with exact residuals, those of "
         "sparse matrices "
@@ -408,7 +408,7 @@ const wi_command wi_solve_command = {
                  {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
     .options = options,
     .ladder = "sparse",
-    .suffixes = "mtx npy",
+    .suffixes = "mtx npy csv txt",
     .least_operands = 1,
     .most_operands = 1,
     .over_ranks = true,

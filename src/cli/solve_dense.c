@@ -9,6 +9,7 @@
 #include "cli/matrix.h"
 #include "cli/ranks.h"
 #include "cli/rhs.h"
+#include "cli/table_file.h"
 #include "cli/text.h"
 
 static const char *const precisions[] = {"auto", "full", "mixed", "tf32", "bf16", "f16"};
@@ -43,21 +44,32 @@ typedef struct dense {
     weft_report report;
 } dense_solving;
 
+enum {
+    MATRIX_MARKET_FIRST = '%' /* byte of such a file */
+};
+
+/* Of a table of text the numbers are f64; else those of the file. */
+static const weft_type *type_of_file(const char *path) {
+    static const weft_type f64 = WEFT_F64;
+    return wi_is_table_name(path) ? &f64 : NULL;
+}
+
 /* Of a pipe with a name, which can be read but once, the name has to tell. */
 wi_exit wi_is_dense(const wi_arguments *args, bool *dense) {
     const char *const path = args->operand[0], *const dot = strrchr(path, '.');
     struct stat facts;
     FILE *file;
-    *dense = dot && strcmp(dot, ".npy") == 0;
+    *dense = (dot && strcmp(dot, ".npy") == 0) || wi_is_table_name(path);
     if (!wi_is_standard(path) && stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
         return WI_EXIT_OK;
-    const wi_exit result = wi_open_input(args, path, "Matrix Market or .npy file", &file);
+    const wi_exit result =
+        wi_open_input(args, path, "Matrix Market, .npy, .csv or .txt file", &file);
     if (result != WI_EXIT_OK)
         return result;
     const int first = getc(file);
     if (first != EOF)
         ungetc(first, file);
-    *dense = first == WI_NPY_FIRST;
+    *dense = first == WI_NPY_FIRST || (wi_is_table_name(path) && first != MATRIX_MARKET_FIRST);
     wi_close_input(file);
     return WI_EXIT_OK;
 }
@@ -85,7 +97,8 @@ static wi_exit read_options(dense_solving *d) {
 static wi_exit load_matrix(dense_solving *d) {
     const wi_npy_layout *const layout = &d->a.layout;
     const char *const name = wi_matrix_name(d->args);
-    const wi_exit result = wi_load_any(d->args, d->args->operand[0], NULL, &d->a);
+    const wi_exit result =
+        wi_load_any(d->args, d->args->operand[0], type_of_file(d->args->operand[0]), &d->a);
     if (result != WI_EXIT_OK)
         return result;
     if (layout->dims != 2 || layout->shape[0] != layout->shape[1])
@@ -107,7 +120,7 @@ static wi_exit load_right_sides(dense_solving *d) {
     const char *const path = wi_value(d->args, &wi_rhs_option);
     const char *const name = wi_is_standard(path) ? "standard input" : path;
     const wi_npy_layout *const layout = &d->b.layout;
-    const wi_exit result = wi_load_any(d->args, path, NULL, &d->b);
+    const wi_exit result = wi_load_any(d->args, path, type_of_file(path), &d->b);
     if (result != WI_EXIT_OK)
         return result;
     if (layout->dims < 1 || layout->dims > 2)

@@ -100,7 +100,8 @@ static void write_titles(FILE *file, const char *titles, char separator) {
 weft_status wi_table_save(FILE *file, const char *name, const char *titles, const wi_npy *array,
                           wi_note *note) {
     const wi_npy_layout *const l = &array->layout;
-    const size_t size = weft_type_size(l->type), columns = l->dims == 2 ? l->shape[1] : 1;
+    const size_t size = weft_type_size(l->type), parts = l->pairs ? 2 : 1;
+    const size_t columns = parts * (l->dims == 2 ? l->shape[1] : 1);
     const char separator = ends_in(name, ".csv") ? ',' : ' ';
     if (l->dims > 2)
         return wi_note_fail(note, WEFT_EUNSUPPORTED,

@@ -127,6 +127,21 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
 }
 #undef WI_FFT_BUTTERFLY
 
+/* The radices of lines of any length. */
+#define WI_FFT_EACH_RADIX(CASE)                                                                    \
+    CASE(2)                                                                                        \
+    CASE(3)                                                                                        \
+    CASE(4)                                                                                        \
+    CASE(5)                                                                                        \
+    CASE(6)                                                                                        \
+    CASE(7)                                                                                        \
+    CASE(8)                                                                                        \
+    CASE(9)                                                                                        \
+    CASE(10)                                                                                       \
+    CASE(11)                                                                                       \
+    CASE(13)                                                                                       \
+    CASE(16)
+
 /* How many lines a block has: a power of 2 that a kernel is told. */
 struct wi_fft_some_lines {
     unsigned by, bits;

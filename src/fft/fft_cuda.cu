@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs registers and cached: lines in blocks, by kernels made for a length or by one for any
- * length. */
+ * length; for long ones of any length see fft_whole.cu. */
 #include "fft/fft_cuda.h"
 
 #include "fft/fft_shape.cuh"
@@ -51,20 +51,7 @@ static __global__ void __launch_bounds__(most_threads)
 #pragma unroll 1
     for (unsigned k = 0; k < stages.count; k++) {
         const any_stage &s = stages.at[k];
-        switch (s.radix) {
-            STAGE(2)
-            STAGE(3)
-            STAGE(4)
-            STAGE(5)
-            STAGE(6)
-            STAGE(7)
-            STAGE(8)
-            STAGE(9)
-            STAGE(10)
-            STAGE(11)
-            STAGE(13)
-            STAGE(16)
-        }
+        switch (s.radix) { WI_FFT_EACH_RADIX(STAGE) }
     }
 }
 #undef STAGE
@@ -149,6 +136,8 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
         SHAPE(float, 19683, 736, 27, 27, 27);
     default:
+        if (l->n > WI_FFT_SHORT_LINE)
+            return wi_fft_whole_line(ctx, l, queues);
         return l->half_in || l->half_out ? run_any<float, true>(ctx, l, queues)
                                          : run_any<float, false>(ctx, l, queues);
     }
@@ -165,7 +154,8 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(double, 4096, 256, 16, 16, 16);
         SHAPE(double, 8192, 512, 16, 8, 8, 8);
     default:
-        return run_any<double, false>(ctx, l, queues);
+        return l->n > WI_FFT_SHORT_LINE / 2 ? wi_fft_whole_line(ctx, l, queues)
+                                            : run_any<double, false>(ctx, l, queues);
     }
 }
 
@@ -189,16 +179,23 @@ bool wi_fft_block_cuts(weft_type type, size_t n) {
     return n <= (size_t)((n & (n - 1)) == 0 ? 1024 : 512);
 }
 
+/* Has a block shared memory for a line? With gaps after 16 numbers of f32, or 8 of f64, or none. */
+static bool has_room(const weft_context *ctx, const wi_fft_lines *l, bool has_gaps) {
+    const size_t gap = l->type == WEFT_F64 ? wi_fft_gap<double> : wi_fft_gap<float>;
+    const size_t spare = 64; /* numbers: factors of the last stage */
+    const size_t numbers = l->n + (has_gaps ? l->n / gap : 0) + spare;
+    return numbers * wi_fft_number_bytes(l->type) <= ctx->gpu->shared_optin;
+}
+
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
-    const bool is_power = (l->n & (l->n - 1)) == 0, is_wide = l->type == WEFT_F64;
+    const bool is_wide = l->type == WEFT_F64;
     const bool is_strided =
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
-    (void)ctx;
-    if (!is_strided && !is_wide && wi_fft_is_odd_power(l->n))
-        return true;
     if (is_strided)
         return wi_fft_block_cuts(l->type, l->n);
-    return l->n <= (size_t)(is_power ? 16384 : 4096) >> is_wide;
+    if (!is_wide && wi_fft_is_odd_power(l->n))
+        return has_room(ctx, l, false);
+    return l->n <= (size_t)16384 >> is_wide && has_room(ctx, l, true);
 }
 
 /* ---- the rungs ---- */

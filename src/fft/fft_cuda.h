@@ -14,6 +14,13 @@ weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *r
 weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
                                  size_t *room_bytes); /* tables only */
 
+/* Longer lines of f32, or those of f64 with more than half as many numbers, of lengths without a
+ * kernel of their own are transformed in shared memory in place (fft_whole.cu). */
+enum {
+    WI_FFT_SHORT_LINE = 4096
+};
+weft_status wi_fft_whole_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
+
 /* Lets an engine do both passes of cut lines in one kernel (fft_fused.cu). */
 void wi_fft_add_pairs(wi_fft_engine *engine);
 

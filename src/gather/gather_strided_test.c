@@ -62,6 +62,14 @@ static weft_status call_summary(weft_context *ctx, const arrays *a) {
     return weft_summary(ctx, a->type, a->n, a->x[0], a->out[0]);
 }
 
+static weft_status call_expr_reduce(weft_context *ctx, const arrays *a) {
+    static const weft_expr_step larger[] = {{.op = WEFT_X_INPUT, .argument = 0},
+                                            {.op = WEFT_X_INPUT, .argument = 1},
+                                            {.op = WEFT_X_GT}};
+    const weft_expr_input inputs[] = {{a->type, a->x[0]}, {a->type, a->x[1]}};
+    return weft_expr_reduce(ctx, WEFT_SUM, larger, 3, a->n, inputs, 2, WEFT_U32, a->out[0]);
+}
+
 static weft_status call_scan(weft_context *ctx, const arrays *a) {
     return weft_scan(ctx, WEFT_INCLUSIVE, WEFT_MAX, a->type, a->n, a->x[0], a->out[0], NULL);
 }
@@ -135,6 +143,7 @@ static const struct {
     {"weft_reduce", call_reduce},
     {"weft_dot_fast", call_dot},
     {"weft_summary", call_summary},
+    {"weft_expr_reduce", call_expr_reduce},
     {"weft_scan", call_scan},
     {"weft_select", call_select},
     {"weft_select_where", call_where},

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Long lines: those that a block or a cluster holds, and groups of lines for a cache, which on emu
+ * is small here; contiguous ones and columns, by every rung that has kernels of its own for them.
+ */
+#include "core/gpu.h"
+#include "fft/fft_case.h"
+#include "limits.h"
+
+static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t batch,
+                     bool across) {
+    picture p = {.row = row, .device = 3};
+    weft_fft_description *const d = &p.d;
+    d->type = type;
+    d->rank = 1;
+    d->n[0] = n;
+    d->n[1] = d->n[2] = 1;
+    d->batch = batch;
+    d->direction = test_below(&r->random, 2) ? WEFT_FFT_INVERSE : WEFT_FFT_FORWARD;
+    d->stride_x[0] = d->stride_y[0] = across ? batch : 1;
+    d->apart_x = d->apart_y = across ? 1 : n;
+    p.in_place = test_below(&r->random, 2);
+    run_case(r, &p);
+}
+
+/* Of f16: lines and columns, by kernels for a length, for any length and for large primes. */
+static void run_halves(rig *r, const wi_row *row) {
+    run_long(r, row, WEFT_F16, 1 << 13, 1, false);
+    run_long(r, row, WEFT_F16, 1 << 12, 3, true);
+    run_long(r, row, WEFT_F16, 1021, 3, false);
+    run_long(r, row, WEFT_F16, 1000, 3, false);
+    run_long(r, row, WEFT_F16, 16807, 1, false);
+}
+
+/* Lines that a block holds as a whole, with each radix. */
+static void run_whole(rig *r, const wi_row *row) {
+    static const size_t of_f32[] = {6561, 13310, 13104, 15625, 14406},
+                        of_f64[] = {6930, 8190, 8019};
+    const size_t n = of_f32[test_below(&r->random, 5)];
+    run_long(r, row, test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16, n, 1, false);
+    run_long(r, row, WEFT_F64, of_f64[test_below(&r->random, 3)], 2, false);
+}
+
+#ifdef WEFT_CUDA
+/* On a device whose blocks have less shared memory such lines are cut. */
+static void run_cut(rig *r, const wi_row *row) {
+    struct wi_gpu *const gpu = r->ctx->gpu;
+    const size_t most = gpu->shared_optin;
+    gpu->shared_optin = 64 << 10;
+    run_long(r, row, WEFT_F32, 13104, 1, false);
+    run_long(r, row, WEFT_F32, 1 << 14, 1, false);
+    gpu->shared_optin = most;
+}
+#endif
+
+/* Several groups, the last one smaller; on a GPU by each of the kernels. */
+static void run_fused(rig *r, const wi_row *row, weft_type type) {
+#ifdef WEFT_EMU
+    if (type != WEFT_F32) {
+        run_long(r, row, type, 1 << 13, 5, type == WEFT_F64);
+        return;
+    }
+    run_long(r, row, type, 1 << 15, 2, false);
+    run_long(r, row, type, 1 << 11, 69, true);
+#else
+    for (unsigned bits = 11; bits < 20; bits++)
+        run_long(r, row, type, (size_t)1 << bits, ((size_t)3 << 17 >> bits) + (bits > 18),
+                 bits % 2 || bits < 15);
+#endif
+}
+
+/* Lines in clusters, and groups of them; on emu, which takes long for them, some by each type. */
+static void run_clusters(rig *r, const wi_row *row, weft_type type) {
+    const size_t least = (size_t)1 << (type == WEFT_F64 ? 14 : 15);
+#ifdef WEFT_EMU
+    if (type == WEFT_F16) {
+        run_long(r, row, type, least, 1, false);
+        return;
+    }
+#endif
+    run_long(r, row, type, least, 2, false);
+    run_long(r, row, type, 2 * least, 1, false);
+    run_long(r, row, type, type == WEFT_F64 ? 19683 : 16807, 1, false);
+#ifndef WEFT_EMU
+    run_long(r, row, type, 4 * least, 1, false);
+    run_long(r, row, type, 8 * least, 1, false);
+    run_long(r, row, type, 19683, 3, false);
+    run_long(r, row, type, 16807, 3, false);
+#endif
+}
+
+static void run_pieces(rig *r, const wi_row *row, weft_type type) {
+#ifdef WEFT_EMU
+    run_long(r, row, type, 1 << (type == WEFT_F64 ? 13 : 15), type == WEFT_F64 ? 5 : 2,
+             type == WEFT_F64);
+#else
+    run_long(r, row, type, 1 << 15, 2, false);
+    run_long(r, row, type, 1 << 13, 5, true);
+    run_long(r, row, type, 1 << 17, 1, false);
+    run_long(r, row, type, 1 << 16, 2, true);
+#endif
+}
+
+static void long_lines(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_fft_ladder, rows);
+    static const weft_type types[] = {WEFT_F32, WEFT_F64, WEFT_F16};
+#ifdef WEFT_EMU
+    const size_t kept = wi_fft_kept_bytes;
+    wi_fft_kept_bytes = 1 << 16;
+#endif
+    for (size_t k = 0; k < count; k++) {
+        const char *const name = rows[k] ? rows[k]->name : "";
+        const bool is_cluster = strcmp(name, "clusters") == 0;
+        const bool is_fused = strcmp(name, "fused") == 0;
+        if (!is_cluster && !is_fused && strcmp(name, "cached") != 0 && strcmp(name, "threads") != 0)
+            continue;
+        if (!is_cluster && !is_fused) {
+            run_halves(&r, rows[k]);
+            run_whole(&r, rows[k]);
+#ifdef WEFT_CUDA
+            if (ctx->gpu)
+                run_cut(&r, rows[k]);
+#endif
+        }
+        for (int t = 0; t < 3; t++) {
+            const weft_type type = types[t];
+            if (is_fused)
+                run_fused(&r, rows[k], type);
+            else if (is_cluster)
+                run_clusters(&r, rows[k], type);
+            else
+                run_pieces(&r, rows[k], type);
+        }
+    }
+#ifdef WEFT_EMU
+    wi_fft_kept_bytes = kept;
+#endif
+    rig_close(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(long_lines)};
+    return cmocka_run_group_tests_name("fft_long", tests, NULL, NULL);
+}
