@@ -282,26 +282,44 @@ __global__ void __launch_bounds__(wi_merge_threads)
 
 /* ---- the call ---- */
 
-/* Blocks for so many windows or chunks; each takes several if they are many. Where nothing is long
- * or short they end at once, but each that the device must begin takes its time: 16,384 took 9 us
- * of an H200 in each of some 30 kernels. */
-static unsigned sorting_blocks(const weft_context *ctx, size_t many) {
-    const size_t most = 32 * (size_t)ctx->gpu->multiprocessors;
-    return (unsigned)(many < most ? many : most);
+/* Blocks of a kernel for so many windows or chunks: as many as the device holds at once, each of
+ * which takes as many of these as the others. Where nothing is long or short they end at once, but
+ * each that the device must begin takes its time: 16,384 took 9 us of an H200 in each of some 30
+ * kernels; and 4,224, which are no whole number of rounds, took longer for what is long. */
+template <class... Parameters>
+static weft_status sorting_blocks(weft_context *ctx, void (*kernel)(Parameters...), size_t many,
+                                  unsigned *blocks) {
+    size_t resident;
+    const weft_status status = wi_resident_blocks(ctx, kernel, wi_merge_threads, 0, &resident);
+    *blocks = (unsigned)(many < resident ? many : resident);
+    return status;
+}
+
+template <class U, class V>
+static weft_status sort_short_ones(weft_context *ctx, const segments<U, V> &g, const findings &f) {
+    unsigned blocks;
+    const weft_status status = sorting_blocks(ctx, sort_short<U, V>, g.windows, &blocks);
+    if (status != WEFT_OK)
+        return status;
+    return WEFT_LAUNCH((sort_short<U, V>), ctx, blocks, wi_merge_threads, 0, g, f);
 }
 
 template <class U, class V>
 static weft_status sort_long(weft_context *ctx, const segments<U, V> &g, const findings &f,
                              size_t n) {
-    const unsigned blocks = sorting_blocks(ctx, 2 * g.windows);
-    weft_status status = WEFT_LAUNCH((sort_chunks<U, V>), ctx, blocks, wi_merge_threads, 0, g, f);
+    unsigned sorters, mergers;
+    weft_status status = sorting_blocks(ctx, sort_chunks<U, V>, 2 * g.windows, &sorters);
+    if (status == WEFT_OK)
+        status = sorting_blocks(ctx, merge_chunks<U, V>, 2 * g.windows, &mergers);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH((sort_chunks<U, V>), ctx, sorters, wi_merge_threads, 0, g, f);
     const int passes = wi_merge_passes(n, chunk_size<U, V>);
     for (int pass = 0; pass < passes && status == WEFT_OK; pass++) {
         status = WEFT_LAUNCH((split_chunks<U, V>), ctx, finding_blocks(2 * g.windows), finders, 0,
                              g, f, pass);
         if (status == WEFT_OK)
             status =
-                WEFT_LAUNCH((merge_chunks<U, V>), ctx, blocks, wi_merge_threads, 0, g, f, pass);
+                WEFT_LAUNCH((merge_chunks<U, V>), ctx, mergers, wi_merge_threads, 0, g, f, pass);
     }
     return status;
 }
@@ -350,8 +368,7 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     if (status == WEFT_OK)
         status = WEFT_LAUNCH((sort_tiny<U, V>), ctx, (unsigned)windows, wi_merge_threads, 0, g, f);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((sort_short<U, V>), ctx, sorting_blocks(ctx, windows),
-                             wi_merge_threads, 0, g, f);
+        status = sort_short_ones(ctx, g, f);
     if (status == WEFT_OK && may_be_long)
         status = sort_long(ctx, g, f, n);
     if (status == WEFT_OK && checkers > 0)
