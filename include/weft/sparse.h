@@ -279,9 +279,9 @@ typedef struct weft_chol_report {
  * any value is read; and after weft_chol_factor, L itself. It refers to neither the matrix nor the
  * context, and like a context it belongs to one thread at a time. It may be used on cpu places and
  * on one GPU or place gpus: the analysis runs on the host; L lies where it was factored, and is
- * solved with there. On place gpus the GPUs share the work if a model of the time says that it pays,
- * which is decided when memory is first taken; all results have the bits of one GPU. On a GPU every factorization copies the values of the matrix to it, the first its
- * pattern as well. */
+ * solved with there. On place gpus the GPUs share the work if a model of the time says that it
+ * pays, which is decided when memory is first taken; all results have the bits of one GPU. On a GPU
+ * every factorization copies the values of the matrix to it, the first its pattern as well. */
 typedef struct weft_chol weft_chol;
 
 /* Analyzes a matrix that was created as symmetric. options may be NULL. On failure *plan is NULL.

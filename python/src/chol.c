@@ -125,7 +125,7 @@ static PyObject *report(PyObject *module, PyObject *args) {
         return NULL;
     return Py_BuildValue(
         "{s:n,s:n,s:n,s:d,s:s,s:n,s:n,s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:n,s:d,s:n,s:n,s:n,s:n,"
-        "s:n,s:n,s:s,s:O}",
+        "s:n,s:n,s:s,s:O,s:n}",
         "n", (Py_ssize_t)r.n, "nnz_a", (Py_ssize_t)r.nnz_a, "nnz_l", (Py_ssize_t)r.nnz_l, "flops",
         r.flops, "ordering", r.ordering, "supernodes", (Py_ssize_t)r.supernodes, "tree_height",
         (Py_ssize_t)r.tree_height, "largest_front", (Py_ssize_t)r.largest_front, "bytes_needed",
@@ -137,7 +137,7 @@ static PyObject *report(PyObject *module, PyObject *args) {
         (Py_ssize_t)r.positive, "negative", (Py_ssize_t)r.negative, "perturbed",
         (Py_ssize_t)r.perturbed, "pairs", (Py_ssize_t)r.pairs, "factor_type",
         r.factor_type == WEFT_F32 ? "float32" : "float64", "fell_back",
-        r.fell_back ? Py_True : Py_False);
+        r.fell_back ? Py_True : Py_False, "host_factor_bytes", (Py_ssize_t)r.host_factor_bytes);
 }
 
 /* chol_condition(context, plan, matrix): an estimate of the condition number */

@@ -213,6 +213,7 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_count(&json, "bytes_predicted", s->bytes_predicted);
     wi_json_count(&json, "bytes_peak", most_resident());
     wi_json_count(&json, "plan_bytes", report->bytes_needed);
+    wi_json_count(&json, "host_factor_bytes", report->host_factor_bytes);
     wi_json_number(&json, "analyze_seconds", report->analyze_seconds);
     wi_json_number(&json, "factor_seconds", report->factor_seconds);
     wi_json_number(&json, "solve_seconds", report->solve_seconds);
@@ -266,6 +267,9 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     wi_print_line(to, WI_BEHIND_LABEL, "memory    %s predicted, %s at most",
                   wi_format_bytes((double)s->bytes_predicted, a),
                   wi_format_bytes((double)most_resident(), b));
+    if (report->host_factor_bytes > 0)
+        wi_print_line(to, WI_BEHIND_LABEL, "          %s of L in host memory: the GPU has no room",
+                      wi_format_bytes((double)report->host_factor_bytes, a));
     wi_print_line(to, WI_BEHIND_LABEL, "analyze   %s",
                   wi_format_seconds(report->analyze_seconds, a));
     wi_print_line(to, WI_BEHIND_LABEL, "factor    %s, %.3g flops, %.3g GF/s, by %s on %s, in %s%s",

@@ -359,9 +359,15 @@ wi_device_matrix wi_chol_device_matrix(const weft_chol *plan) {
 weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
                                   const weft_sparse *matrix) {
     const size_t bytes = plan->report.nnz_a * sizeof(double);
+    const double *there = matrix->there;
+    weft_chol first = *plan;
     plan->device->version = 0;
-    if (matrix->there)
-        return wi_gpu_copy_within(ctx, wi_chol_device_matrix(plan).value, matrix->there, bytes);
+    if (plan->device->first) { /* which has them already */
+        first.device = plan->device->first;
+        there = wi_chol_device_matrix(&first).value;
+    }
+    if (there)
+        return wi_gpu_copy_within(ctx, wi_chol_device_matrix(plan).value, there, bytes);
     return bytes > 0 ? wi_gpu_copy(ctx, wi_chol_device_matrix(plan).value, matrix->value, bytes)
                      : WEFT_OK;
 }

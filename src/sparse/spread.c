@@ -110,15 +110,20 @@ static double improve(dealing *d, dealing *best) {
 
 /* ---- who has what ---- */
 
-static void fill_owners(const dealing *d, int8_t *owner) {
+/* Returns how many GPUs have something: a subtree goes to a GPU without any before a second one
+ * does, the first GPU first. */
+static int fill_owners(const dealing *d, int8_t *owner) {
     int8_t gpu[SUBTREES * WI_SPREAD_MOST_GPUS];
     double most;
+    int gpus = 1;
     share_out(d, gpu, &most);
     memset(owner, WI_TOP, (size_t)d->symbolic->supernodes);
     for (int k = 0; k < d->count; k++) {
         const int64_t s = d->root[k], size = d->symbolic->size[s];
         memset(owner + s - size + 1, gpu[k], (size_t)size);
+        gpus = gpu[k] >= gpus ? gpu[k] + 1 : gpus;
     }
+    return gpus;
 }
 
 static int64_t count_runs(const wi_symbolic *symbolic, const int8_t *owner, wi_spread_run *run) {
@@ -145,7 +150,7 @@ static weft_status fill(weft_context *ctx, const char *call, const dealing *d, w
                        "%s: no memory for %zu bytes, the work of each GPU; free some", call,
                        most + supernodes);
     spread->owner = (int8_t *)spread->run + most;
-    fill_owners(d, spread->owner);
+    spread->gpus = fill_owners(d, spread->owner);
     spread->runs = count_runs(d->symbolic, spread->owner, spread->run);
     return WEFT_OK;
 }
@@ -163,7 +168,6 @@ weft_status wi_spread_make(weft_context *ctx, const char *call, const wi_symboli
     const double share = improve(&d, &best) / all;
     if (!(share <= (least > 0 ? most_share : 1)) || best.count < 2)
         return WEFT_OK;
-    spread->gpus = best.gpus;
     spread->share = share;
     return fill(ctx, call, &best, spread);
 }

@@ -377,7 +377,7 @@ static int progress(void *user, double done) {
     return c->left-- == 0;
 }
 
-static void check_factor(fuzz_chol_case *c, weft_status status) {
+static void check_factor(fuzz_chol_case *c, const char *call, weft_status status) {
     char word[32];
     if (status == WEFT_ECANCELLED && c->left < 0) {
         return;
@@ -385,16 +385,15 @@ static void check_factor(fuzz_chol_case *c, weft_status status) {
     if (c->outcome == UNCLEAR) {
         if (status != WEFT_OK) {
             test_refused(c->f->ctx, status,
-                         status == WEFT_ESINGULAR ? WEFT_ESINGULAR : WEFT_ENOTSPD,
-                         "weft_chol_factor", NULL);
+                         status == WEFT_ESINGULAR ? WEFT_ESINGULAR : WEFT_ENOTSPD, call, NULL);
             check_direction(c, status == WEFT_ESINGULAR);
         }
     } else if (c->outcome == INDEFINITE) {
         snprintf(word, sizeof word, "%lld", (long long)c->perm[c->failed]);
-        test_refused(c->f->ctx, status, WEFT_ENOTSPD, "weft_chol_factor", word);
+        test_refused(c->f->ctx, status, WEFT_ENOTSPD, call, word);
         check_direction(c, false);
     } else if (status != WEFT_OK) {
-        fail_msg("weft_chol_factor: %s", weft_message(c->f->ctx));
+        fail_msg("%s: %s", call, weft_message(c->f->ctx));
     } else {
         check_logdet(c);
         solve_checked(c);
@@ -407,6 +406,15 @@ static void check_factor(fuzz_chol_case *c, weft_status status) {
     }
 }
 
+/* The values of the matrix once more, in any memory. */
+static weft_status factor_values(fuzz_chol_case *c) {
+    fuzz *const f = c->f;
+    const size_t bytes = weft_sparse_entries(c->matrix) * sizeof(double);
+    const fuzz_array *const value =
+        fuzz_input(f, "value", bytes, sizeof(double), weft_sparse_values(c->matrix));
+    return weft_chol_factor_values(f->ctx, c->plan, c->matrix, value->p);
+}
+
 static void factor(fuzz_chol_case *c) {
     fuzz *const f = c->f;
     c->left = fuzz_one_in(f, 10) ? (int)fuzz_below(f, 5) : INT32_MAX;
@@ -414,7 +422,12 @@ static void factor(fuzz_chol_case *c) {
         weft_chol_reserve(f->ctx, c->plan, fuzz_below(f, 20));
     }
     weft_chol_on_progress(f->ctx, c->plan, progress, c);
-    check_factor(c, weft_chol_factor(f->ctx, c->plan, c->matrix));
+    if (fuzz_one_in(f, 3)) {
+        check_factor(c, "weft_chol_factor_values", factor_values(c));
+        assert_int_equal(weft_chol_check(f->ctx, c->plan), WEFT_OK);
+    } else {
+        check_factor(c, "weft_chol_factor", weft_chol_factor(f->ctx, c->plan, c->matrix));
+    }
 }
 
 /* ---- wrong arguments ---- */
