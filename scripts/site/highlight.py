@@ -20,8 +20,12 @@ KEYWORDS = set(C_WORDS.split())
 PYTHON_KEYWORDS = set(PYTHON_WORDS.split())
 
 
-def span(kind, text):
-    return f'<span class="{kind}">{html.escape(text, quote=False)}</span>'
+# Short names: a source has hundreds of them, and the site must stay small.
+TAGS = {"remark": "i", "keyword": "b", "text": "u", "before": "s"}
+
+
+def tagged(kind, text):
+    return f"<{TAGS[kind]}>{html.escape(text, quote=False)}</{TAGS[kind]}>"
 
 
 def coloured(text, pattern, call, keywords=KEYWORDS):
@@ -30,9 +34,9 @@ def coloured(text, pattern, call, keywords=KEYWORDS):
         out.append(html.escape(text[at:match.start()], quote=False))
         kind, word = match.lastgroup, match[0]
         if kind != "word":
-            out.append(span(kind, word))
+            out.append(tagged(kind, word))
         elif word in keywords:
-            out.append(span("keyword", word))
+            out.append(tagged("keyword", word))
         else:
             address = call(word)
             shown = html.escape(word)
