@@ -303,35 +303,22 @@ static weft_status run(work *w) {
 
 /* ---- memory ---- */
 
-static void take_host(work *w, size_t n, size_t width, void *p) {
-    void *memory = NULL;
-    if (w->status == WEFT_OK)
-        w->status = wi_dist_take(w->g.ctx, n, width, &memory);
-    memcpy(p, &memory, sizeof memory);
-}
-
-static void take_place(work *w, size_t bytes, char **p) {
-    void *memory = NULL;
-    STEP(w, weft_alloc(child_of(w), &memory, bytes));
-    *p = memory;
-}
-
 static weft_status take(work *w) {
     const wi_rank_grid *const g = &w->g;
     const size_t bytes = block_at(w, 0).bytes, rows = g->c.block * g->columns;
     w->status = wi_rank_grid_take(&w->g);
     for (int k = 0; k < 2; k++)
-        take_host(w, bytes, 1, &w->message[k]);
-    take_host(w, rows, w->width, &w->give);
-    take_host(w, rows, w->width, &w->got);
-    take_host(w, rows, w->width, &w->rows);
-    take_host(w, 2 * g->p, sizeof *w->counts, &w->counts);
+        wi_rank_grid_take_host(g, bytes, 1, &w->message[k], &w->status);
+    wi_rank_grid_take_host(g, rows, w->width, &w->give, &w->status);
+    wi_rank_grid_take_host(g, rows, w->width, &w->got, &w->status);
+    wi_rank_grid_take_host(g, rows, w->width, &w->rows, &w->status);
+    wi_rank_grid_take_host(g, 2 * g->p, sizeof *w->counts, &w->counts, &w->status);
     w->next = w->counts ? w->counts + g->p : NULL;
     w->turned = w->rows;
     if (child_of(w)->gpu) {
-        take_place(w, bytes, &w->place[0]);
-        take_place(w, bytes, &w->place[1]);
-        take_place(w, (rows + 1) * w->width, &w->turned);
+        wi_rank_grid_take_place(g, bytes, &w->place[0], &w->status);
+        wi_rank_grid_take_place(g, bytes, &w->place[1], &w->status);
+        wi_rank_grid_take_place(g, (rows + 1) * w->width, &w->turned, &w->status);
     }
     return w->status;
 }

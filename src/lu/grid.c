@@ -77,26 +77,23 @@ weft_status wi_rank_grid_begin(wi_rank_grid *g, weft_context *ctx, const wi_give
 
 /* ---- memory ---- */
 
-static weft_status take_host(const wi_rank_grid *g, size_t elements, char **p) {
-    void *memory;
-    const weft_status status =
-        wi_dist_take(g->ctx, elements, weft_type_size(g->c.given.type), &memory);
-    *p = memory;
-    return status;
+void wi_rank_grid_take_host(const wi_rank_grid *g, size_t n, size_t width, void *p,
+                            weft_status *status) {
+    void *memory = NULL;
+    if (*status == WEFT_OK)
+        *status = wi_dist_take(g->ctx, n, width, &memory);
+    memcpy(p, &memory, sizeof memory);
 }
 
-static weft_status take_place(const wi_rank_grid *g, size_t elements, char **p) {
+void wi_rank_grid_take_place(const wi_rank_grid *g, size_t bytes, char **p, weft_status *status) {
     void *memory = NULL;
-    weft_status status = WEFT_OK;
-    if (elements > 0)
-        status = wi_local(
-            g->ctx, weft_alloc(g->ctx->child, &memory, elements * weft_type_size(g->c.given.type)));
+    if (*status == WEFT_OK && bytes > 0)
+        *status = wi_local(g->ctx, weft_alloc(g->ctx->child, &memory, bytes));
     *p = memory;
-    return status;
 }
 
 weft_status wi_rank_grid_take(wi_rank_grid *g) {
-    const size_t size = g->p * g->q;
+    const size_t size = g->p * g->q, width = weft_type_size(g->c.given.type);
     void *counts;
     weft_status status = wi_dist_take(g->ctx, 2 * size, sizeof *g->outgoing, &counts);
     if (status != WEFT_OK)
@@ -108,17 +105,14 @@ weft_status wi_rank_grid_take(wi_rank_grid *g) {
         g->outgoing[r] = rows * passed_by(g, (size_t)g->ctx->comm->rank, r / g->p);
         g->incoming[r] = g->rows * passed_by(g, r, g->j);
     }
-    status = take_host(g, g->c.given.n * g->c.ld, &g->passed);
-    if (status == WEFT_OK)
-        status = take_host(g, g->c.given.n * g->c.given.m, &g->packed);
-    if (status == WEFT_OK)
-        status = take_host(g, g->rows * g->columns, &g->own);
-    if (status == WEFT_OK)
-        status = take_place(g, g->rows * g->ld, &g->a);
-    if (status == WEFT_OK && g->ctx->child->gpu)
-        status = take_place(g, g->rows * g->columns, &g->turned);
-    if (status == WEFT_OK && g->ctx->child->gpu)
-        status = take_place(g, g->c.block * g->c.ld, &g->c.piece);
+    wi_rank_grid_take_host(g, g->c.given.n * g->c.ld, width, &g->passed, &status);
+    wi_rank_grid_take_host(g, g->c.given.n * g->c.given.m, width, &g->packed, &status);
+    wi_rank_grid_take_host(g, g->rows * g->columns, width, &g->own, &status);
+    wi_rank_grid_take_place(g, g->rows * g->ld * width, &g->a, &status);
+    if (g->ctx->child->gpu) {
+        wi_rank_grid_take_place(g, g->rows * g->columns * width, &g->turned, &status);
+        wi_rank_grid_take_place(g, g->c.block * g->c.ld * width, &g->c.piece, &status);
+    }
     return status;
 }
 

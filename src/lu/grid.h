@@ -40,6 +40,12 @@ weft_status wi_rank_grid_deal(wi_rank_grid *g);
 weft_status wi_rank_grid_back(wi_rank_grid *g);
 void wi_rank_grid_end(wi_rank_grid *g);
 
+/* Memory for those who work on it: n elements of `width` bytes each on the host, whose address goes
+ * to *p, or bytes on the rank's own place. NULL if *status is not WEFT_OK, or is not any more. */
+void wi_rank_grid_take_host(const wi_rank_grid *g, size_t n, size_t width, void *p,
+                            weft_status *status);
+void wi_rank_grid_take_place(const wi_rank_grid *g, size_t bytes, char **p, weft_status *status);
+
 /* Begins to send a message about block column k from the ranks that have it, each along its row of
  * the grid; `poll` drives it on, or with `wait` returns when it is there. *under_way: it is not. */
 weft_status wi_rank_grid_send(const wi_rank_grid *g, char *message, size_t bytes, size_t k,

@@ -317,38 +317,25 @@ static weft_status run(work *w) {
 
 /* ---- memory ---- */
 
-static void take_host(work *w, size_t n, size_t width, void *p) {
-    void *memory = NULL;
-    if (w->status == WEFT_OK)
-        w->status = wi_dist_take(w->g.ctx, n, width, &memory);
-    memcpy(p, &memory, sizeof memory);
-}
-
-static void take_place(work *w, size_t bytes, char **p) {
-    void *memory = NULL;
-    STEP(w, weft_alloc(child_of(w), &memory, bytes));
-    *p = memory;
-}
-
 static weft_status take(work *w) {
     const wi_rank_grid *const g = &w->g;
     const size_t most = 2 * g->c.block, bytes = block_at(w, 0).bytes;
     const size_t said = wi_lu_grid_said_bytes(g->c.given.type, g->c.block);
     w->status = wi_rank_grid_take(&w->g);
     for (int k = 0; k < 2; k++)
-        take_host(w, bytes, 1, &w->message[k]);
-    take_host(w, g->rows * g->c.block, w->width, &w->panel);
-    take_host(w, said, 1, &w->said);
-    take_host(w, said, g->p, &w->heard);
-    take_host(w, most * g->columns, w->width, &w->give);
-    take_host(w, most * g->columns, w->width, &w->got);
-    take_host(w, 3 * most + 2 * g->p, sizeof *w->lists, &w->lists);
-    take_host(w, w->blocks * g->c.block, sizeof *w->pivot, &w->pivot);
+        wi_rank_grid_take_host(g, bytes, 1, &w->message[k], &w->status);
+    wi_rank_grid_take_host(g, g->rows * g->c.block, w->width, &w->panel, &w->status);
+    wi_rank_grid_take_host(g, said, 1, &w->said, &w->status);
+    wi_rank_grid_take_host(g, said, g->p, &w->heard, &w->status);
+    wi_rank_grid_take_host(g, most * g->columns, w->width, &w->give, &w->status);
+    wi_rank_grid_take_host(g, most * g->columns, w->width, &w->got, &w->status);
+    wi_rank_grid_take_host(g, 3 * most + 2 * g->p, sizeof *w->lists, &w->lists, &w->status);
+    wi_rank_grid_take_host(g, w->blocks * g->c.block, sizeof *w->pivot, &w->pivot, &w->status);
     w->u = w->give;
     if (child_of(w)->gpu) {
-        take_place(w, bytes, &w->place[0]);
-        take_place(w, bytes, &w->place[1]);
-        take_place(w, g->c.block * (g->columns + 1) * w->width, &w->u);
+        wi_rank_grid_take_place(g, bytes, &w->place[0], &w->status);
+        wi_rank_grid_take_place(g, bytes, &w->place[1], &w->status);
+        wi_rank_grid_take_place(g, g->c.block * (g->columns + 1) * w->width, &w->u, &w->status);
     }
     if (!w->lists)
         return w->status;
