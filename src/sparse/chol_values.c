@@ -123,9 +123,12 @@ weft_status wi_chol_check_capture(weft_context *ctx, const char *call, const wef
     return WEFT_OK;
 }
 
-/* The launches decide how it goes; until somebody checks, the factor counts as there. */
+/* The launches decide how it goes; until somebody checks, the factor counts as there. A matrix of
+ * order 0 has nothing to launch. */
 static weft_status capture(weft_context *ctx, weft_chol *plan, const weft_sparse *view) {
     weft_status status = WEFT_OK;
+    if (plan->symbolic.n == 0)
+        return WEFT_OK;
     if (!view->there)
         status = wi_fail(ctx, WEFT_EUNSUPPORTED,
                          "%s: value is host memory, which cannot take part in a stream capture; "

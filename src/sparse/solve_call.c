@@ -273,6 +273,8 @@ static weft_status run(solving *s) {
     const double begin = wi_now();
     const int64_t together = (int64_t)most_together(s);
     weft_status status = WEFT_OK;
+    if (s->captured && s->rows == 0)
+        return WEFT_OK; /* nothing to launch */
     if (s->captured)
         status = check_capture(s);
     else
