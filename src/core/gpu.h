@@ -73,6 +73,12 @@ bool wi_gpu_is_host(const weft_context *ctx, const void *p);
  * both, and when it returns they are joined. */
 weft_status wi_gpu_fork(weft_context *ctx); /* the side lane waits for the stream */
 weft_status wi_gpu_join(weft_context *ctx); /* the stream waits for the side lane */
+/* wi_gpu_join_cluster makes the stream wait until the first cluster that is queued after
+ * wi_gpu_mark_cluster has begun; not at all if none was queued. A kernel that fills most of a GPU
+ * and begins beside a running cluster leaves free what that cluster has: neighbours, where the next
+ * one finds room. */
+void wi_gpu_mark_cluster(weft_context *ctx);
+weft_status wi_gpu_join_cluster(weft_context *ctx);
 /* What follows is queued on the side lane, or on the stream again. */
 void wi_gpu_take_side(weft_context *ctx, bool side);
 /* wi_gpu_reserve on both lanes, of a call that has not forked yet; and wi_gpu_release. */
@@ -139,6 +145,8 @@ struct wi_gpu {
     cudaStream_t aside;  /* while work is queued on the side lane: the stream */
     unsigned lane;       /* where work is queued now: 0, or 1 on the side lane */
     cudaEvent_t order;   /* makes one stream wait for another */
+    cudaEvent_t begun;   /* of a cluster that was to be marked */
+    bool marks;          /* the next cluster is */
     cudaMemPool_t pool;
     unsigned forks;         /* number of forks in the process's past when the context was opened */
     struct wi_stage *stage; /* pinned buffers, streams for copies; NULL until needed */

@@ -32,6 +32,19 @@ weft_status wi_gpu_join(weft_context *ctx) {
     return let_wait(ctx, ctx->gpu->stream, ctx->gpu->side);
 }
 
+void wi_gpu_mark_cluster(weft_context *ctx) {
+    ctx->gpu->marks = true;
+}
+
+weft_status wi_gpu_join_cluster(weft_context *ctx) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    const bool none = gpu->marks;
+    gpu->marks = false;
+    return none ? WEFT_OK
+                : wi_cuda(ctx, cudaStreamWaitEvent(gpu->stream, gpu->begun, 0),
+                          "making a lane wait for the beginning of a cluster");
+}
+
 void wi_gpu_take_side(weft_context *ctx, bool side) {
     struct wi_gpu *const gpu = ctx->gpu;
     if (side == (gpu->lane == 1))

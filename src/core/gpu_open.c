@@ -202,8 +202,10 @@ static weft_status create_parts(weft_context *ctx) {
     if (status != WEFT_OK)
         return status;
     gpu->stream = gpu->own;
-    status = wi_cuda(ctx, cudaEventCreateWithFlags(&gpu->order, cudaEventDisableTiming),
-                     "creating an event");
+    cudaEvent_t *const events[] = {&gpu->order, &gpu->begun};
+    for (size_t k = 0; k < 2 && status == WEFT_OK; k++)
+        status = wi_cuda(ctx, cudaEventCreateWithFlags(events[k], cudaEventDisableTiming),
+                         "creating an event");
     return status == WEFT_OK ? create_pool(ctx) : status;
 }
 
@@ -256,6 +258,8 @@ static void close_parts(weft_context *ctx) {
         cudaMemPoolDestroy(gpu->pool);
     if (gpu->order)
         cudaEventDestroy(gpu->order);
+    if (gpu->begun)
+        cudaEventDestroy(gpu->begun);
     if (gpu->side)
         cudaStreamDestroy(gpu->side);
     if (gpu->own)

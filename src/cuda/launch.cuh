@@ -112,6 +112,13 @@ weft_status wi_launch(weft_context *ctx, const char *name, void (*kernel)(Parame
     return wi_launched(ctx, &shape, cudaGetLastError());
 }
 
+/* If the next cluster is to be marked (wi_gpu_mark_cluster): that is done now. */
+inline bool wi_marks_cluster(weft_context *ctx) {
+    const bool marks = ctx->gpu->marks;
+    ctx->gpu->marks = false;
+    return marks;
+}
+
 #ifndef WEFT_EMU
 /* How to launch clusters; `attribute` must live as long as the result. */
 inline cudaLaunchConfig_t wi_cluster_config(weft_context *ctx, dim3 blocks, dim3 threads,
@@ -153,14 +160,22 @@ weft_status wi_launch_cluster(weft_context *ctx, const char *name, void (*kernel
     if (status != WEFT_OK)
         return status;
 #ifdef WEFT_EMU
+    if (wi_marks_cluster(ctx))
+        cudaEventRecord(ctx->gpu->begun, ctx->gpu->stream);
     emu_launch(
         (const void *)kernel, ctx->gpu->stream,
         {name, blocks, threads, cluster, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
     const cudaError_t error = cudaGetLastError();
 #else
-    cudaLaunchAttribute attribute;
-    const cudaLaunchConfig_t config =
-        wi_cluster_config(ctx, blocks, threads, cluster, shared_bytes, &attribute);
+    cudaLaunchAttribute attributes[2];
+    cudaLaunchConfig_t config =
+        wi_cluster_config(ctx, blocks, threads, cluster, shared_bytes, attributes);
+    if (wi_marks_cluster(ctx)) {
+        attributes[1].id = cudaLaunchAttributeLaunchCompletionEvent;
+        attributes[1].val.launchCompletionEvent.event = ctx->gpu->begun;
+        attributes[1].val.launchCompletionEvent.flags = 0;
+        config.numAttrs = 2;
+    }
     const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 #endif
     const wi_launch_shape shape =

@@ -108,18 +108,18 @@ struct steps {
         const size_t left = whole.end - column;
         return {column, column + (left < 32 ? left : 32)};
     }
-    /* Group after group, from a column on. */
-    weft_status block_from(size_t column, wi_lu_columns whole) const {
+    /* The groups of `whole` that are in `part`, one after another. */
+    weft_status groups(wi_lu_columns part, wi_lu_columns whole) const {
         weft_status status = WEFT_OK;
-        while (column < whole.end && status == WEFT_OK) {
-            const wi_lu_columns columns = group_at(column, whole);
+        while (part.first < part.end && status == WEFT_OK) {
+            const wi_lu_columns columns = group_at(part.first, whole);
             status = group(columns, whole);
-            column = columns.end;
+            part.first = columns.end;
         }
         return status;
     }
     weft_status block(wi_lu_columns whole) const {
-        return block_from(whole.first, whole);
+        return groups(whole, whole);
     }
 };
 
@@ -237,9 +237,11 @@ static size_t multiplied_beside(const steps &s, wi_lu_columns block, wi_lu_colum
 }
 
 /* While the side lane factors the next block, what is beyond it is updated. The long product begins
- * when the second group does, so that its blocks leave the panels the multiprocessors they have:
- * for a cluster these must be neighbours. When the block is done the rest is multiplied by all. */
-static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_columns next) {
+ * when the first of the remaining panels has begun, so that its blocks leave the panels the
+ * multiprocessors they have: for a cluster these must be neighbours. When the block is done the
+ * rest is multiplied by all. */
+static weft_status update_beyond(const steps &s, const rows_of_blocks &rows, wi_lu_columns block,
+                                 wi_lu_columns next) {
     const wi_lu_columns rest = {next.end, s.args->n}, first = s.group_at(next.first, next);
     const size_t split = next.end + multiplied_beside(s, block, next, rest);
     steps beyond = s;
@@ -248,18 +250,25 @@ static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_colu
     if (status != WEFT_OK)
         return status;
     wi_gpu_take_side(s.ctx, true);
-    status = s.group(first, next);
+    status = s.groups(first, next);
     wi_gpu_take_side(s.ctx, false);
+    if (status == WEFT_OK)
+        status = rows.exchange(block);
     if (status == WEFT_OK)
         status = s.swap(block, rest);
     if (status == WEFT_OK)
         status = s.solve(block, rest);
     if (status == WEFT_OK)
         status = wi_gpu_join(s.ctx);
-    wi_gpu_take_side(s.ctx, true);
     if (status == WEFT_OK)
-        status = s.block_from(first.end, next);
+        status = wi_gpu_fork(s.ctx);
+    wi_gpu_take_side(s.ctx, true);
+    wi_gpu_mark_cluster(s.ctx);
+    if (status == WEFT_OK)
+        status = s.groups({first.end, next.end}, next);
     wi_gpu_take_side(s.ctx, false);
+    if (status == WEFT_OK)
+        status = wi_gpu_join_cluster(s.ctx);
     if (status == WEFT_OK)
         status = beyond.multiply(block, s.args->m, {rest.first, split});
     const weft_status joined = wi_gpu_join(s.ctx);
@@ -277,11 +286,11 @@ static weft_status go_ahead(const steps &s, const rows_of_blocks &rows) {
         if (status == WEFT_OK && s.asked)
             status = s.update(block, {next.end, s.args->n});
         else if (status == WEFT_OK)
-            status = update_beyond(s, block, next);
-        if (status == WEFT_OK && !s.asked)
-            status = rows.exchange(next);
+            status = update_beyond(s, rows, block, next);
         block = next;
     }
+    if (status == WEFT_OK && !s.asked)
+        status = rows.exchange(block);
     if (status == WEFT_OK)
         status = s.update(block, {block.end, s.args->n});
     return status == WEFT_OK && !s.asked ? rows.permute() : status;

@@ -2,9 +2,10 @@
 /* X = L \ X for a unit lower triangle L of at most 256 rows, by substitution: what is computed with
  * the inverse of a triangle may be less exact. A block keeps some columns of X in shared memory. It
  * goes down 32 rows at a time: each warp solves with the triangle there for its columns, then all
- * threads subtract what these rows do to the rows below, four rows by some columns a thread, while
- * the next 32 columns of L are on their way. */
+ * threads subtract what these rows do to the rows below, four rows by some columns a thread, or f64
+ * by tensor cores, while the next 32 columns of L are on their way. */
 #include "cuda/launch.cuh"
+#include "cuda/tensor_f64.cuh"
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 #include "lu/lu_cuda.cuh"
@@ -32,9 +33,10 @@ struct substitution {
     struct alignas(16) pack {
         T at[at_once];
     };
+    static constexpr int gap = 4; /* so that four rows of four columns are in different banks */
     struct memory {
-        T l[side][threads]; /* the part of L below and on the triangle, by columns */
-        T x[wide][threads];
+        T l[side][threads + gap]; /* the part of L below and on the triangle, by columns */
+        T x[wide][threads + gap];
     };
 
     const substitute_params<T> &p;
@@ -113,16 +115,48 @@ struct substitution {
                 if (row + r * high < threads)
                     m.x[column + c][row + r * high] = rest[r][c];
     }
+    /* The same by products of a warp, 16 rows high. */
+    __device__ void subtract_product(int row, int k) const {
+        const int g = wi_lane() / 4, t = wi_lane() % 4;
+        double a[side / 16][8];
+#pragma unroll
+        for (int i = 0; i < side / 16; i++)
+#pragma unroll
+            for (int e = 0; e < 8; e++)
+                a[i][e] = -m.l[16 * i + t + e / 2 * 4][row + g + e % 2 * 8];
+#pragma unroll
+        for (int column = 0; column < wide; column += 8) {
+            double d[4];
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                d[e] = m.x[column + 2 * t + e % 2][row + g + e / 2 * 8];
+#pragma unroll
+            for (int i = 0; i < side / 16; i++) {
+                double b[4];
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    b[e] = m.x[column + g][k + 16 * i + t + e * 4];
+                wi_multiply_f64(d, a[i], b);
+            }
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                m.x[column + 2 * t + e % 2][row + g + e / 2 * 8] = d[e];
+        }
+    }
     __device__ void subtract_below(int k) const {
         const int below = p.order - k - side;
-        if (below > 3 * high)
+        if constexpr (sizeof(T) == 8) {
+            for (int row = (int)threadIdx.x / 32 * 16; row < below; row += warps * 16)
+                subtract_product(k + side + row, k);
+        } else if (below > 3 * high) {
             subtract<4>(k);
-        else if (below > 2 * high)
+        } else if (below > 2 * high) {
             subtract<3>(k);
-        else if (below > high)
+        } else if (below > high) {
             subtract<2>(k);
-        else if (below > 0)
+        } else if (below > 0) {
             subtract<1>(k);
+        }
     }
     __device__ void run() const {
         T next[side];

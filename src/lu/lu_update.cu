@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* C -= L U for an inner size of at most 32. Such a product is over before a kernel that is made for
- * long ones has begun: this one is short, and reads all that a block needs at once. */
+ * long ones has begun: this one is short, and reads all that a block needs at once. f64 go by
+ * tensor cores: beside a long product there are only the multiprocessors of a cluster, and what
+ * they read from shared memory for each product counts. */
 #include "cuda/launch.cuh"
+#include "cuda/tensor_f64.cuh"
 #include "cuda/types.cuh"
 #include "lu/lu_cuda.cuh"
 
 constexpr int most_k = 32;
-constexpr int side = 64;                         /* of a block's tile of C */
-constexpr int threads = 256;                     /* 16 x 16 */
-constexpr int across = 16, each = side / across; /* a thread has each x each elements */
+constexpr int side = 64;     /* of a block's tile of C */
+constexpr int threads = 256; /* eight warps */
 
 template <class T>
 struct update_params {
@@ -18,49 +20,119 @@ struct update_params {
     int k;
 };
 
+/* What a block reads of L and U, by columns; the gaps keep lanes that read four rows of four
+ * columns in different banks. */
 template <class T>
-__global__ void __launch_bounds__(threads) update(update_params<T> p) {
-    WEFT_SHARED(T, l, [most_k][side]);
-    WEFT_SHARED(T, u, [most_k][side + 1]);
-    const size_t row = blockIdx.x % p.tiles_m * side, column = blockIdx.x / p.tiles_m * side;
-    const int thread = (int)threadIdx.x, i = thread % across, j = thread / across;
+struct update_factors {
+    static constexpr int gap = 4;
+    T l[most_k][side + gap], u[side][most_k + gap];
+};
+
+/* A block's tile of C, whose first element is (row, column); a lane has 16 elements. */
+template <class T>
+struct tile_by_lanes {
+    static constexpr int across = 16, each = side / across; /* 16 x 16 threads, each x each */
     T c[each][each];
-#pragma unroll
-    for (int b = 0; b < each; b++)
-#pragma unroll
-        for (int a = 0; a < each; a++) {
-            const size_t at_row = row + i + a * across, at_column = column + j + b * across;
-            c[b][a] = at_row < p.m && at_column < p.n ? p.c[at_row + at_column * p.ld] : (T)0;
-        }
-#pragma unroll
-    for (int e = thread; e < most_k * side; e += threads) {
-        const int at = e % side, k = e / side, ku = e % most_k, jc = e / most_k;
-        l[k][at] = k < p.k && row + at < p.m ? p.l[row + at + k * p.ld] : (T)0;
-        u[ku][jc] = ku < p.k && column + jc < p.n ? p.u[ku + (column + jc) * p.ld] : (T)0;
-    }
-    __syncthreads();
-#pragma unroll 4
-    for (int k = 0; k < p.k; k++) {
-        T x[each], y[each];
-#pragma unroll
-        for (int a = 0; a < each; a++) {
-            x[a] = l[k][i + a * across];
-            y[a] = u[k][j + a * across];
-        }
+    int i, j; /* the first row and column of this thread in the tile */
+
+    __device__ tile_by_lanes() : c(), i((int)threadIdx.x % across), j((int)threadIdx.x / across) {}
+
+    /* f(element, its row, its column) */
+    template <class F>
+    __device__ void for_each(const F &f) {
 #pragma unroll
         for (int b = 0; b < each; b++)
 #pragma unroll
             for (int a = 0; a < each; a++)
-                c[b][a] = wi_fma(-x[a], y[b], c[b][a]);
+                f(c[b][a], i + a * across, j + b * across);
     }
+    __device__ void subtract(const update_factors<T> &s, int k_end) {
+#pragma unroll 4
+        for (int k = 0; k < k_end; k++) {
+            T x[each], y[each];
 #pragma unroll
-    for (int b = 0; b < each; b++)
+            for (int a = 0; a < each; a++) {
+                x[a] = s.l[k][i + a * across];
+                y[a] = s.u[j + a * across][k];
+            }
 #pragma unroll
-        for (int a = 0; a < each; a++) {
-            const size_t at_row = row + i + a * across, at_column = column + j + b * across;
-            if (at_row < p.m && at_column < p.n)
-                p.c[at_row + at_column * p.ld] = c[b][a];
+            for (int b = 0; b < each; b++)
+#pragma unroll
+                for (int a = 0; a < each; a++)
+                    c[b][a] = wi_fma(-x[a], y[b], c[b][a]);
         }
+    }
+};
+
+/* The same, 16 rows and 32 columns a warp, as wi_multiply_f64 has them. */
+struct tile_by_tensor {
+    static constexpr int wide = 4; /* products of 8 columns */
+    double c[wide][4];
+    int g, t, row, column;
+
+    __device__ tile_by_tensor() : c(), g(wi_lane() / 4), t(wi_lane() % 4) {
+        const int warp = (int)threadIdx.x / 32, high = side / 16;
+        row = warp % high * 16;
+        column = warp / high * 8 * wide;
+    }
+    template <class F>
+    __device__ void for_each(const F &f) {
+#pragma unroll
+        for (int b = 0; b < wide; b++)
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                f(c[b][e], row + g + e / 2 * 8, column + b * 8 + 2 * t + e % 2);
+    }
+    /* Beyond the last of k, s has zeros. */
+    __device__ void subtract(const update_factors<double> &s, int k_end) {
+        for (int k = 0; k < k_end; k += 16) {
+            double a[8];
+#pragma unroll
+            for (int e = 0; e < 8; e++)
+                a[e] = -s.l[k + t + e / 2 * 4][row + g + e % 2 * 8];
+#pragma unroll
+            for (int b = 0; b < wide; b++) {
+                double u[4];
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    u[e] = s.u[column + b * 8 + g][k + t + e * 4];
+                wi_multiply_f64(c[b], a, u);
+            }
+        }
+    }
+};
+
+template <class T>
+struct tile_of : tile_by_lanes<T> {};
+template <>
+struct tile_of<double> : tile_by_tensor {};
+
+/* Blocks of a multiprocessor, at least, which registers must be enough for. */
+template <class T>
+constexpr int resident = sizeof(T) == 8 ? 3 : 2;
+
+template <class T>
+__global__ void __launch_bounds__(threads, resident<T>) update(update_params<T> p) {
+    WEFT_SHARED(update_factors<T>, s, );
+    const size_t row = blockIdx.x % p.tiles_m * side, column = blockIdx.x / p.tiles_m * side;
+    const auto in_matrix = [&](int i, int j) { return row + i < p.m && column + j < p.n; };
+    tile_of<T> tile;
+    tile.for_each([&](T &c, int i, int j) {
+        if (in_matrix(i, j))
+            c = p.c[row + i + (column + j) * p.ld];
+    });
+#pragma unroll
+    for (int e = (int)threadIdx.x; e < most_k * side; e += threads) {
+        const int i = e % side, k = e / side, ku = e % most_k, j = e / most_k;
+        s.l[k][i] = k < p.k && row + i < p.m ? p.l[row + i + k * p.ld] : (T)0;
+        s.u[j][ku] = ku < p.k && column + j < p.n ? p.u[ku + (column + j) * p.ld] : (T)0;
+    }
+    __syncthreads();
+    tile.subtract(s, p.k);
+    tile.for_each([&](T &c, int i, int j) {
+        if (in_matrix(i, j))
+            p.c[row + i + (column + j) * p.ld] = c;
+    });
 }
 
 template <class T>
