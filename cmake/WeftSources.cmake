@@ -49,7 +49,7 @@ list(APPEND WEFT_TEST_C ${slice_tests})
 list(FILTER WEFT_CLI_C EXCLUDE REGEX "_test\\.c$")
 
 # Files that stand in for others: one of each pair is compiled.
-set(WEFT_NOT_HERE "/comm/comm_mpi(_open|_test)?\\.c$")
+set(WEFT_NOT_HERE "/comm/comm_mpi(_open|_wait|_test)?\\.c$")
 if(WEFT_MPI_ON)
     set(WEFT_NOT_HERE "/comm/comm_mpi_none\\.c$")
 endif()

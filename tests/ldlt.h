@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sparse/chol_device.h"
-#include "testing.h"
+#include "systems.h"
 
 /* A plan that wakes all threads of the context for any matrix. */
 static inline weft_chol *test_ldlt_plan(weft_context *ctx, const weft_sparse *matrix,
@@ -26,12 +26,6 @@ static inline weft_chol *test_ldlt_plan_of(weft_context *ctx, const weft_sparse 
     weft_chol *const plan = test_ldlt_plan(ctx, matrix, options);
     plan->small = smalls[test_below(r, sizeof smalls / sizeof *smalls)];
     return plan;
-}
-
-static inline weft_chol_report test_ldlt_report(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
-    return report;
 }
 
 static inline void test_ldlt_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sparse/chol_device.h"
-#include "testing.h"
+#include "systems.h"
 
 enum {
     TEST_MIXED_LARGEST = 40
@@ -18,13 +18,6 @@ enum {
 static const double test_mixed_good = 0x1p-50;
 
 static const int test_mixed_cuts[] = {WI_FRONT_SMALL, WI_FRONT_TINY, 8, 0};
-
-static inline weft_chol_report test_mixed_report(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    if (weft_chol_get_report(ctx, plan, &report) != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
-    return report;
-}
 
 /* A plan that wakes all threads of the context, and cuts fronts for a GPU in one of four ways. */
 static inline weft_chol *test_mixed_plan(weft_context *ctx, const weft_sparse *matrix,
@@ -44,7 +37,7 @@ static inline void test_mixed_factor(weft_context *ctx, weft_chol *plan,
                                      const weft_sparse *matrix) {
     assert_int_equal(weft_chol_reserve(ctx, plan, 1), WEFT_OK);
     if (ctx->kind == WI_CPU) /* numbers that are missing are noticed */
-        memset(plan->numbers.l, 0xFF, test_mixed_report(ctx, plan).factor_bytes);
+        memset(plan->numbers.l, 0xFF, test_report_of(ctx, plan).factor_bytes);
     if (weft_chol_factor(ctx, plan, matrix) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));
 }
@@ -64,7 +57,7 @@ static inline void test_mixed_exactly(const weft_sparse *matrix, weft_chol_kind 
     weft_chol *const plan = test_mixed_plan(ctx, matrix, kind, WEFT_PRECISION_FULL, NULL, 0);
     test_mixed_factor(ctx, plan, matrix);
     test_mixed_solve(ctx, plan, matrix, true, sides, b, x);
-    assert_int_equal(test_mixed_report(ctx, plan).stalled, 0);
+    assert_int_equal(test_report_of(ctx, plan).stalled, 0);
     weft_chol_destroy(plan);
     weft_close(ctx);
 }

@@ -8,6 +8,7 @@
 
 #include "graphs.h"
 #include "sparse/chol.h"
+#include "sparse/generate.h"
 
 typedef long double test_dense[TEST_MOST_VERTICES][TEST_MOST_VERTICES];
 
@@ -61,6 +62,23 @@ static inline weft_sparse *test_system_matrix(weft_context *ctx, const test_syst
     return matrix;
 }
 
+/* A random one of at most `most` columns, as a sparse matrix. */
+static inline weft_sparse *test_system_draw(weft_context *ctx, test_random *r, int64_t most,
+                                            bool definite) {
+    static test_system s;
+    test_graph_random(r, most, &s.graph);
+    test_system_fill(r, definite, &s);
+    return test_system_matrix(ctx, &s, false);
+}
+
+/* A matrix of `weft generate`. */
+static inline weft_sparse *test_generated(weft_context *ctx, const char *name, size_t n) {
+    const wi_recipe recipe = {.n = n, .seed = 1, .per_row = 6};
+    weft_sparse *matrix;
+    test_ok(ctx, wi_find_generator(name)->make(ctx, "test", &recipe, &matrix));
+    return matrix;
+}
+
 /* Cholesky by its definition. Returns n, or the first column whose pivot is not above `least` times
  * its original diagonal entry; *pivot is that pivot. */
 static inline int64_t test_system_factor(const test_system *s, const int64_t *perm, double least,
@@ -82,6 +100,12 @@ static inline int64_t test_system_factor(const test_system *s, const int64_t *pe
         }
     }
     return n;
+}
+
+static inline weft_chol_report test_report_of(weft_context *ctx, const weft_chol *plan) {
+    weft_chol_report report = {.size = sizeof report};
+    test_ok(ctx, weft_chol_get_report(ctx, plan, &report));
+    return report;
 }
 
 /* A plan that wakes all threads of the context for any matrix. */

@@ -593,6 +593,11 @@ bool test_has_word(const char *text, const char *word) {
     return false;
 }
 
+void test_ok(const weft_context *ctx, weft_status status) {
+    if (status != WEFT_OK)
+        fail_msg("%s: %s", weft_status_name(status), weft_message(ctx));
+}
+
 void test_refused(const weft_context *ctx, weft_status status, weft_status expected,
                   const char *call, const char *word) {
     const char *message = weft_message(ctx);

@@ -223,6 +223,9 @@ enum {
 
 /* ---- statuses ---- */
 
+/* Fails the test with the context's message unless the status is WEFT_OK. */
+void test_ok(const weft_context *ctx, weft_status status);
+
 /* Fails the test unless `status` is `expected` and, if that is not WEFT_OK, the message is one line
  * that names `call` and `word`, each as a whole word. `word` may be NULL. */
 void test_refused(const weft_context *ctx, weft_status status, weft_status expected,

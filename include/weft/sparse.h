@@ -269,9 +269,9 @@ typedef struct weft_chol_report {
     size_t krylov_steps;
     weft_type factor_type; /* of L: WEFT_F64; with precision MIXED WEFT_F32, unless it fell back */
     int fell_back;         /* 1: precision MIXED was tried, and f32 was not accurate enough */
-    /* On a GPU, the bytes of L that lie in pinned host memory because the GPU's had no room for
-     * them, when the memory was taken or, before, when this is asked: its panels go there as they
-     * are made, and come back for each solve, while others are worked on. 0: L is on the GPU. */
+    /* The bytes of L that lie in pinned host memory because the GPU had no room for them; 0: L is
+     * on the GPU. Its panels go there as they are made, and come back for each solve, while others
+     * are worked on. Until the memory for L is taken, what would be so if it were taken now. */
     size_t host_factor_bytes;
 } weft_chol_report;
 

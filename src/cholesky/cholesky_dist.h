@@ -19,9 +19,10 @@ typedef struct wi_cholesky_call {
     int64_t *words; /* what the rung found, in the numbering of the whole, in host memory */
 } wi_cholesky_call;
 
-/* On a place of several GPUs: are all of them to factor this matrix, which they reach? Then do it;
- * `call` is the public one, and the words are left in host memory. */
+/* Is this matrix, whose memory all GPUs of the place reach, to be factored by all of them? */
 bool wi_cholesky_wants_gpus(weft_context *ctx, const wi_cholesky_args *args);
+/* Factors it so. `call` is the name of the public call; what the rung found is left in `words`, of
+ * the host. */
 weft_status wi_cholesky_run_gpus(weft_context *ctx, const char *call, const wi_cholesky_args *args,
                                  int64_t *words);
 

@@ -23,7 +23,6 @@ typedef struct work {
     size_t *counts;   /* of what the ranks of a column pass */
     size_t *next;     /* where the next row of each is */
     int64_t words[WI_CHOLESKY_WORDS];
-    weft_status status; /* of this rank's own steps */
 } work;
 
 /* Panel k. A message about it has the words, the block on the diagonal, and the rows of L below
@@ -54,13 +53,6 @@ static weft_context *child_of(const work *w) {
     return w->g.ctx->child;
 }
 
-/* Runs a step unless one before it has failed. */
-#define STEP(w, call)                                                                              \
-    do {                                                                                           \
-        if ((w)->status == WEFT_OK)                                                                \
-            (w)->status = wi_local((w)->g.ctx, (call));                                            \
-    } while (0)
-
 static char *l_of(const work *w, size_t k, size_t at) {
     const block b = block_at(w, k);
     return w->place[0] ? w->place[k % 2] + (at - b.l11) : w->message[k % 2] + at;
@@ -75,8 +67,9 @@ static void move_rows(work *w, const block *b, size_t row, size_t rows, char *ho
                      ours = {host, line};
     if (rows == 0)
         return;
-    STEP(w, wi_copy_rows(child_of(w), back ? theirs : ours, back ? ours : theirs, rows, line));
-    STEP(w, weft_sync(child_of(w)));
+    WI_GRID_STEP(&w->g,
+                 wi_copy_rows(child_of(w), back ? theirs : ours, back ? ours : theirs, rows, line));
+    WI_GRID_STEP(&w->g, weft_sync(child_of(w)));
 }
 
 /* The block on the diagonal, on the host: few of all operations. */
@@ -89,8 +82,8 @@ static void factor_diagonal(work *w, const block *b, char *message) {
                                 .lda = b->columns,
                                 .first = words};
     move_rows(w, b, b->row, b->columns, message + b->l11, false);
-    STEP(w, wi_cholesky_serial(child_of(w), &a));
-    for (int word = 0; word < WI_CHOLESKY_WORDS && w->status == WEFT_OK; word++)
+    WI_GRID_STEP(&w->g, wi_cholesky_serial(child_of(w), &a));
+    for (int word = 0; word < WI_CHOLESKY_WORDS && w->g.status == WEFT_OK; word++)
         if (words[word] != WI_CHOLESKY_NONE)
             words[word] += (int64_t)b->first;
     move_rows(w, b, b->row, b->columns, message + b->l11, true);
@@ -109,7 +102,8 @@ static void substitute(work *w, size_t k, const block *b) {
                                 .b = wi_rank_grid_at(&w->g, b->below, b->column),
                                 .ldb = w->g.ld};
     if (t.n > 0)
-        STEP(w, wi_pick(child_of(w), &wi_trsm_ladder, t.type, &t)->run(child_of(w), &t));
+        WI_GRID_STEP(&w->g,
+                     wi_pick(child_of(w), &wi_trsm_ladder, t.type, &t)->run(child_of(w), &t));
 }
 
 /* Makes panel k, which is this column's, columns of L, and fills the message. */
@@ -129,7 +123,7 @@ static weft_status factor(work *w, size_t k) {
     if (status != WEFT_OK)
         return status;
     if (w->place[0])
-        STEP(w, weft_copy(child_of(w), l_of(w, k, b.l11), message + b.l11, square));
+        WI_GRID_STEP(&w->g, weft_copy(child_of(w), l_of(w, k, b.l11), message + b.l11, square));
     substitute(w, k, &b);
     move_rows(w, &b, b.below, w->g.rows - b.below, message + b.l21, false);
     return WEFT_OK;
@@ -143,7 +137,8 @@ static void arrived(work *w, size_t k) {
     if (w->words[0] == WI_CHOLESKY_NONE && w->words[1] == WI_CHOLESKY_NONE)
         memcpy(w->words, words, sizeof words);
     if (w->place[0])
-        STEP(w, weft_copy(child_of(w), l_of(w, k, b.l11), message + b.l11, b.bytes - b.l11));
+        WI_GRID_STEP(&w->g,
+                     weft_copy(child_of(w), l_of(w, k, b.l11), message + b.l11, b.bytes - b.l11));
 }
 
 /* ---- rows that belong to own columns ---- */
@@ -196,7 +191,7 @@ static void order_rows(work *w, size_t k) {
         done += bytes;
     }
     if (w->turned != w->rows && done > 0)
-        STEP(w, weft_copy(child_of(w), w->turned, w->rows, done));
+        WI_GRID_STEP(&w->g, weft_copy(child_of(w), w->turned, w->rows, done));
 }
 
 /* ---- products ---- */
@@ -216,7 +211,7 @@ static void subtract_square(work *w, size_t m, const char *l, size_t k) {
                             .c = wi_rank_grid_at(&w->g, wi_rank_grid_rows_below(&w->g, first),
                                                  wi_rank_grid_columns_below(&w->g, first)),
                             .ldc = w->g.ld};
-    STEP(w, wi_pick(child_of(w), &wi_syrk_ladder, s.type, &s)->run(child_of(w), &s));
+    WI_GRID_STEP(&w->g, wi_pick(child_of(w), &wi_syrk_ladder, s.type, &s)->run(child_of(w), &s));
 }
 
 /* The blocks of column m, which is own, of panel k's products: A -= L21 L'. */
@@ -244,7 +239,8 @@ static void subtract(work *w, size_t m, size_t k) {
     if (m % g->p == g->i)
         subtract_square(w, m, l, k);
     if (a.n > 0)
-        STEP(w, wi_pick(child_of(w), &wi_gemm_ladder, a.type, &a)->run(child_of(w), &a));
+        WI_GRID_STEP(&w->g,
+                     wi_pick(child_of(w), &wi_gemm_ladder, a.type, &a)->run(child_of(w), &a));
 }
 
 /* Takes panel k from own blocks of columns `from` to `end` - 1. */
@@ -297,30 +293,30 @@ static weft_status run(work *w) {
         arrived(w, 0);
     for (size_t k = 0; k < w->blocks && status == WEFT_OK; k++)
         status = step(w, k);
-    STEP(w, weft_sync(child_of(w)));
-    return wi_agree(w->g.ctx, 0, status == WEFT_OK ? w->status : status);
+    WI_GRID_STEP(&w->g, weft_sync(child_of(w)));
+    return wi_agree(w->g.ctx, 0, status == WEFT_OK ? w->g.status : status);
 }
 
 /* ---- memory ---- */
 
 static weft_status take(work *w) {
-    const wi_rank_grid *const g = &w->g;
+    wi_rank_grid *const g = &w->g;
     const size_t bytes = block_at(w, 0).bytes, rows = g->c.block * g->columns;
-    w->status = wi_rank_grid_take(&w->g);
+    wi_rank_grid_take(g);
     for (int k = 0; k < 2; k++)
-        wi_rank_grid_take_host(g, bytes, 1, &w->message[k], &w->status);
-    wi_rank_grid_take_host(g, rows, w->width, &w->give, &w->status);
-    wi_rank_grid_take_host(g, rows, w->width, &w->got, &w->status);
-    wi_rank_grid_take_host(g, rows, w->width, &w->rows, &w->status);
-    wi_rank_grid_take_host(g, 2 * g->p, sizeof *w->counts, &w->counts, &w->status);
+        wi_rank_grid_take_host(g, bytes, 1, &w->message[k]);
+    wi_rank_grid_take_host(g, rows, w->width, &w->give);
+    wi_rank_grid_take_host(g, rows, w->width, &w->got);
+    wi_rank_grid_take_host(g, rows, w->width, &w->rows);
+    wi_rank_grid_take_host(g, 2 * g->p, sizeof *w->counts, &w->counts);
     w->next = w->counts ? w->counts + g->p : NULL;
     w->turned = w->rows;
     if (child_of(w)->gpu) {
-        wi_rank_grid_take_place(g, bytes, &w->place[0], &w->status);
-        wi_rank_grid_take_place(g, bytes, &w->place[1], &w->status);
-        wi_rank_grid_take_place(g, (rows + 1) * w->width, &w->turned, &w->status);
+        wi_rank_grid_take_place(g, bytes, &w->place[0]);
+        wi_rank_grid_take_place(g, bytes, &w->place[1]);
+        wi_rank_grid_take_place(g, (rows + 1) * w->width, &w->turned);
     }
-    return w->status;
+    return g->status;
 }
 
 static void give(work *w) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft map`: a formula over arrays, element by element. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/formula.h"
+#include "cli/outcome.h"
 #include "cli/ranks.h"
 #include "cli/session.h"
 #include "expr/expr.h"
@@ -31,13 +31,6 @@ typedef struct arrays {
     size_t count;
     wi_formula formula;
 } arrays;
-
-/* With --reduce: what is printed. */
-typedef struct outcome {
-    weft_type type;
-    unsigned char value[8];
-    bool nowhere; /* a position, but there are no elements */
-} outcome;
 
 static wi_exit check_shapes(const wi_arguments *args, const arrays *a) {
     const wi_npy_layout *const first = &a->in[0].layout;
@@ -122,7 +115,7 @@ static bool compare_with_0(wi_formula *f) {
     return true;
 }
 
-static wi_exit reduce(const wi_arguments *args, weft_context *ctx, arrays *a, outcome *o) {
+static wi_exit reduce(const wi_arguments *args, weft_context *ctx, arrays *a, wi_outcome *o) {
     const char *const name = wi_value(args, &reduce_option);
     const bool counts = strcmp(name, "count") == 0;
     const weft_op op = counts ? WEFT_SUM : wi_find_op(name)->op;
@@ -140,13 +133,12 @@ static wi_exit reduce(const wi_arguments *args, weft_context *ctx, arrays *a, ou
 }
 
 static void print_outcome(const wi_arguments *args, const weft_context *ctx, const arrays *a,
-                          const outcome *o) {
-    char text[WI_FIELD_BYTES];
+                          const wi_outcome *o) {
     wi_json json;
     if (weft_rank(ctx) > 0)
         return;
     if (!wi_given(args, &wi_json_option)) {
-        puts(o->nowhere ? "none" : wi_format_element(o->type, o->value, text));
+        wi_outcome_print(o);
         return;
     }
     wi_json_open(&json);
@@ -154,13 +146,7 @@ static void print_outcome(const wi_arguments *args, const weft_context *ctx, con
     wi_json_string(&json, "reduce", wi_value(args, &reduce_option));
     wi_json_string(&json, "variant", weft_used(ctx, "expr_reduce"));
     wi_json_string(&json, "place", weft_place(ctx));
-    wi_json_ranks(&json, ctx);
-    wi_json_count(&json, "n", wi_npy_whole(&a->in[0].layout));
-    wi_json_string(&json, "result_type", weft_type_name(o->type));
-    if (o->nowhere)
-        wi_json_null(&json, "result");
-    else
-        wi_json_element(&json, "result", o->type, o->value);
+    wi_outcome_json(&json, ctx, &a->in[0].layout, o);
     wi_json_close(&json);
 }
 
@@ -178,7 +164,7 @@ static wi_exit check_options(const wi_arguments *args) {
 }
 
 static wi_exit map_or_reduce(const wi_arguments *args, weft_context *ctx, arrays *a) {
-    outcome o = {.nowhere = false};
+    wi_outcome o = {.nowhere = false};
     wi_exit result = parse(args, a);
     if (result != WI_EXIT_OK)
         return result;

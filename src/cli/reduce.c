@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft reduce`: one value from the array in a file. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/ops.h"
+#include "cli/outcome.h"
 #include "cli/ranks.h"
 #include "cli/session.h"
-#include "cli/text.h"
 #include "weft/exact.h"
 #include "weft/reduce.h"
 
@@ -19,15 +18,8 @@ static const wi_option op_option = {.name = "op",
 static const wi_option exact_option = {
     .name = "exact", .help = "round sums, norms and dot products of floats once, as weft_sum does"};
 
-/* The result: a value, and what it is a value of. */
-typedef struct outcome {
-    weft_type type; /* of the value */
-    unsigned char value[8];
-    bool nowhere; /* a position, but the array had no elements */
-} outcome;
-
 static void print_json(const wi_arguments *args, const wi_op_name *op, const weft_context *ctx,
-                       const wi_npy *x, const outcome *o) {
+                       const wi_npy *x, const wi_outcome *o) {
     const bool exact = wi_given(args, &exact_option) && wi_type_is_float(x->layout.type);
     wi_json json;
     wi_json_open(&json);
@@ -36,19 +28,8 @@ static void print_json(const wi_arguments *args, const wi_op_name *op, const wef
     wi_json_string(&json, "place", weft_place(ctx));
     wi_json_string(&json, "file", args->operand[0]);
     wi_json_string(&json, "type", weft_type_name(x->layout.type));
-    wi_json_ranks(&json, ctx);
-    wi_json_count(&json, "n", wi_npy_whole(&x->layout));
-    wi_json_string(&json, "result_type", weft_type_name(o->type));
-    if (o->nowhere)
-        wi_json_null(&json, "result");
-    else
-        wi_json_element(&json, "result", o->type, o->value);
+    wi_outcome_json(&json, ctx, &x->layout, o);
     wi_json_close(&json);
-}
-
-static void print_plain(const outcome *o) {
-    char text[WI_FIELD_BYTES];
-    puts(o->nowhere ? "none" : wi_format_element(o->type, o->value, text));
 }
 
 static bool is_position(const wi_op_name *op) {
@@ -72,7 +53,7 @@ static wi_exit arrange(const wi_op_name *op, wi_npy *x, wi_npy *y) {
 }
 
 static weft_status compute(weft_context *ctx, const wi_op_name *op, bool exact, const wi_npy *x,
-                           const wi_npy *y, outcome *o) {
+                           const wi_npy *y, wi_outcome *o) {
     const wi_npy_layout *const layout = &x->layout;
     weft_status status = weft_reduce_type(op->op, layout->type, &o->type);
     if (status != WEFT_OK)
@@ -104,7 +85,7 @@ static wi_exit execute(const wi_arguments *args) {
     const wi_op_name *op;
     weft_context *ctx = NULL;
     wi_npy x = {.data = NULL}, y = {.data = NULL};
-    outcome o = {.nowhere = false};
+    wi_outcome o = {.nowhere = false};
     wi_exit result = wi_chosen_op(args, &op_option, &op);
     if (result == WI_EXIT_OK)
         result = check_operands(args, op);
@@ -125,7 +106,7 @@ static wi_exit execute(const wi_arguments *args) {
         if (wi_given(args, &wi_json_option))
             print_json(args, op, ctx, &x, &o);
         else
-            print_plain(&o);
+            wi_outcome_print(&o);
     }
     wi_npy_free(&x);
     wi_npy_free(&y);

@@ -16,11 +16,6 @@ enum {
     ARENA_BYTES = 1 << 18
 };
 
-static void ok(const weft_context *ctx, weft_status status) {
-    if (status != WEFT_OK)
-        fail_msg("%s: %s", weft_status_name(status), weft_message(ctx));
-}
-
 /* ---- a climb for this test ---- */
 
 /* n x 2n x 3 elements, summed by the rungs of scan. */
@@ -74,7 +69,7 @@ static weft_status call(void *problem) {
 
 static bool check(void *problem, char *why, size_t bytes) {
     const box *const b = problem;
-    ok(b->ctx, call(problem));
+    test_ok(b->ctx, call(problem));
     assert_true(check_count < MOST_CHECKS);
     checks[check_count].serial = ran_serial(b);
     checks[check_count++].n = b->n;
@@ -122,10 +117,10 @@ static void run_boxes(const wi_climb *climb, size_t n, wi_rung *serial, wi_rung 
     weft_context *const ctx = test_open("cpu:2");
     wi_meter meter;
     wi_pool pool = {.climb = climb, .setup = {.ctx = ctx, .type = WEFT_I32}};
-    ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
-    ok(ctx, wi_rung_run(&pool, &meter, row_of(climb->ladder, "serial"), n, serial));
-    ok(ctx, wi_rung_run(&pool, &meter, row_of(climb->ladder, "blocked"), n, blocked));
-    ok(ctx, wi_rung_compare(&pool, &meter, blocked, serial, times));
+    test_ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
+    test_ok(ctx, wi_rung_run(&pool, &meter, row_of(climb->ladder, "serial"), n, serial));
+    test_ok(ctx, wi_rung_run(&pool, &meter, row_of(climb->ladder, "blocked"), n, blocked));
+    test_ok(ctx, wi_rung_compare(&pool, &meter, blocked, serial, times));
     wi_pool_drop(&pool);
     wi_meter_close(&meter);
     weft_close(ctx);
@@ -173,8 +168,8 @@ static void test_ratio_at_one_size(void **state) {
     check_count = 0;
     weft_context *const ctx = test_open("cpu:1");
     wi_pool pool = {.climb = &climb, .setup = {.ctx = ctx, .type = WEFT_I32}};
-    ok(ctx, wi_rung_compare(&pool, NULL, &blocked, &cannot, &times));
-    ok(ctx, wi_rung_compare(&pool, NULL, &blocked, NULL, &times));
+    test_ok(ctx, wi_rung_compare(&pool, NULL, &blocked, &cannot, &times));
+    test_ok(ctx, wi_rung_compare(&pool, NULL, &blocked, NULL, &times));
     assert_true(times == 0 && check_count == 0);
     weft_close(ctx);
 }
@@ -206,11 +201,11 @@ static void test_pool(void **state) {
     wi_pool pool = {.climb = &climb, .setup = {.ctx = ctx, .type = WEFT_I32}};
     void *first, *again;
     for (size_t n = 1; n <= WI_MOST_PROBLEMS + 2; n++)
-        ok(ctx, wi_pool_get(&pool, n, &first));
+        test_ok(ctx, wi_pool_get(&pool, n, &first));
     assert_int_equal(pool.count, WI_MOST_PROBLEMS);
-    ok(ctx, wi_pool_get(&pool, WI_MOST_PROBLEMS + 2, &again));
+    test_ok(ctx, wi_pool_get(&pool, WI_MOST_PROBLEMS + 2, &again));
     assert_ptr_equal(first, again);
-    ok(ctx, wi_pool_get(&pool, 1, &again));
+    test_ok(ctx, wi_pool_get(&pool, 1, &again));
     assert_int_equal(((const box *)again)->n, 1);
     wi_pool_drop(&pool);
     weft_close(ctx);
@@ -231,11 +226,11 @@ static void check_rungs(weft_context *ctx, const wi_climb *climb, void *problem)
         wi_facts facts;
         if (!wi_row_serves(row, ctx))
             continue;
-        ok(ctx, weft_use(ctx, climb->ladder->op, row->name));
+        test_ok(ctx, weft_use(ctx, climb->ladder->op, row->name));
         const weft_status status = climb->call(problem);
         if (status == WEFT_EUNSUPPORTED)
             continue;
-        ok(ctx, status);
+        test_ok(ctx, status);
         if (!climb->check(problem, why, sizeof why))
             fail_msg("%s, %s: %s", climb->ladder->op, row->name, why);
         climb->describe(problem, row->name, &facts);
@@ -243,7 +238,7 @@ static void check_rungs(weft_context *ctx, const wi_climb *climb, void *problem)
               facts.size.extent[0] == first_extent(climb)))
             fail_msg("%s, %s: no bytes, flops or size", climb->ladder->op, row->name);
     }
-    ok(ctx, weft_use(ctx, climb->ladder->op, NULL));
+    test_ok(ctx, weft_use(ctx, climb->ladder->op, NULL));
 }
 
 /* Is it an extent that the climb was asked for, or none? */
@@ -262,7 +257,7 @@ static void check_extents(weft_context *ctx, const wi_climb *climb) {
     wi_facts facts;
     void *problem;
     char why[128];
-    ok(ctx, climb->make(&setup, &problem));
+    test_ok(ctx, climb->make(&setup, &problem));
     if (!climb->check(problem, why, sizeof why))
         fail_msg("%s: %s", climb->ladder->op, why);
     climb->describe(problem, NULL, &facts);
@@ -284,9 +279,9 @@ static void test_climbs(weft_context *ctx) {
         void *problem;
         if (!wi_has_rungs(climb->ladder, ctx->kind))
             continue;
-        ok(ctx, climb->make(&setup, &problem));
+        test_ok(ctx, climb->make(&setup, &problem));
         if (climb->serial)
-            ok(ctx, climb->serial(problem));
+            test_ok(ctx, climb->serial(problem));
         check_rungs(ctx, climb, problem);
         climb->drop(problem);
         if (climb->has_extents)
@@ -335,11 +330,11 @@ static bool is_there(const weft_context *ctx, wi_roof roof) {
 
 static void test_roofs(weft_context *ctx) {
     wi_meter meter;
-    ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
+    test_ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
     for (int roof = 0; roof < WI_ROOFS; roof++) {
         double value = -1;
         assert_non_null(wi_roof_rows[roof].name);
-        ok(ctx, wi_roof_measure(&meter, (wi_roof)roof, &value));
+        test_ok(ctx, wi_roof_measure(&meter, (wi_roof)roof, &value));
         if (is_there(ctx, (wi_roof)roof) ? !(value > 0) : value != 0)
             fail_msg("%s: %g", wi_roof_rows[roof].name, value);
     }
@@ -350,11 +345,11 @@ static void test_roofs(weft_context *ctx) {
 static void test_kept_roofs(weft_context *ctx) {
     double roofs[WI_ROOFS] = {[WI_ROOF_COPY] = 3}, value;
     wi_meter meter;
-    ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
+    test_ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
     meter.roofs = roofs;
-    ok(ctx, wi_roof_measure(&meter, WI_ROOF_COPY, &value));
+    test_ok(ctx, wi_roof_measure(&meter, WI_ROOF_COPY, &value));
     assert_true(value == 3);
-    ok(ctx, wi_roof_measure(&meter, WI_ROOF_READ, &value));
+    test_ok(ctx, wi_roof_measure(&meter, WI_ROOF_READ, &value));
     assert_true(value > 0 && roofs[WI_ROOF_READ] == value);
     wi_meter_close(&meter);
 }
@@ -402,8 +397,8 @@ static size_t count_samples(weft_context *ctx, const char *op, weft_type type) {
     wi_meter meter;
     wi_samples samples = {.climb = wi_find_climb(op)};
     const wi_setup setup = {.ctx = ctx, .type = type, .n = 64, .seed = 1};
-    ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
-    ok(ctx, wi_tune_problem(&samples, &meter, &setup));
+    test_ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
+    test_ok(ctx, wi_tune_problem(&samples, &meter, &setup));
     assert_int_equal(samples.problems, 1);
     for (size_t k = 0; k < samples.count; k++)
         assert_true(samples.at[k].predicted > 0 && samples.at[k].seconds > 0 &&

@@ -1,127 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Communication over MPI. Every step is non-blocking and waited for in one place, `wait_all`, which
- * also looks whether all ranks are still alive, so that a rank that has died does not leave the
- * others waiting. The waiting ranks of its machine see that; they tell the ranks of other machines
- * by a note. */
+/* Communication over MPI. Every step is non-blocking, and is waited for in comm_mpi_wait.c. */
 #include "comm/comm_mpi.h"
-#include "core/smaller.h"
 
-#include <sched.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "comm/dist.h"
-#include "comm/peers.h"
+#include "core/smaller.h"
 
 enum {
-    SPINS = 200,          /* tests without a pause */
-    YIELDS = 2000,        /* and then so many that only yield the core */
-    PAUSE_NS = 50 * 1000, /* later pauses */
-    PROBES = 100,         /* until a note that was sent has surely come */
-    NOTE_TAG = 1,
     DATA_TAG = 2
 };
-
-static const double look_s = 0.05; /* between two looks at the other ranks */
-
-static wi_mpi *state_of(const weft_context *ctx) {
-    return ctx->comm->state;
-}
-
-/* ---- failures ---- */
-
-/* Tells all ranks that rank `ended` has died. Nobody waits for these notes. */
-static void send_notes(const weft_context *ctx, int ended) {
-    wi_mpi *const m = state_of(ctx);
-    m->note = ended;
-    for (int r = 0; r < ctx->comm->size; r++) {
-        MPI_Request request;
-        if (r != ctx->comm->rank && r != ended &&
-            MPI_Isend(&m->note, 1, MPI_INT, r, NOTE_TAG, m->notes, &request) == MPI_SUCCESS)
-            MPI_Request_free(&request);
-    }
-}
-
-static weft_status rank_ended(weft_context *ctx, int rank) {
-    char why[WI_MESSAGE_BYTES];
-    snprintf(why, sizeof why,
-             "rank %d of %d has ended without closing its context; close this one, end the "
-             "program and see what stopped that rank",
-             rank, ctx->comm->size);
-    wi_mpi_spoil();
-    return wi_comm_break(ctx, why);
-}
-
-static weft_status mpi_failed(weft_context *ctx, int error) {
-    char text[MPI_MAX_ERROR_STRING] = "", why[WI_MESSAGE_BYTES];
-    int length = 0;
-    MPI_Error_string(error, text, &length);
-    snprintf(why, sizeof why, "MPI on rank %d says: %.300s", ctx->comm->rank, text);
-    wi_mpi_spoil();
-    return wi_comm_break(ctx, why);
-}
-
-/* A rank that was told of a death ends, too; so what others say of the first death goes before what
- * is seen here, and they have said it before they end. */
-static weft_status look_for_dead(weft_context *ctx) {
-    const wi_mpi *const m = state_of(ctx);
-    if (m->whole) {
-        const weft_status status = look_for_dead(m->whole);
-        return status == WEFT_OK ? status : wi_comm_break(ctx, m->whole->comm->why);
-    }
-    int ended = wi_peers_ended(m->peers), noted = 0;
-    for (int turn = 0; turn < (ended < 0 ? 1 : PROBES) && !noted; turn++)
-        MPI_Iprobe(MPI_ANY_SOURCE, NOTE_TAG, m->notes, &noted, MPI_STATUS_IGNORE);
-    if (noted)
-        MPI_Recv(&ended, 1, MPI_INT, MPI_ANY_SOURCE, NOTE_TAG, m->notes, MPI_STATUS_IGNORE);
-    if (ended < 0)
-        return WEFT_OK;
-    send_notes(ctx, ended);
-    return rank_ended(ctx, ended);
-}
-
-/* ---- waiting ---- */
-
-static void pause_a_little(unsigned turn) {
-    if (turn >= YIELDS)
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-    else if (turn >= SPINS)
-        sched_yield();
-}
-
-static weft_status wait_all(weft_context *ctx, MPI_Request *requests, int count) {
-    double looked = wi_now();
-    for (unsigned turn = 0;; turn++) {
-        int done = 0;
-        const int error = MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE);
-        if (error != MPI_SUCCESS)
-            return mpi_failed(ctx, error);
-        if (done)
-            return WEFT_OK;
-        pause_a_little(turn);
-        if (turn < YIELDS || wi_now() - looked < look_s)
-            continue;
-        looked = wi_now();
-        const weft_status status = look_for_dead(ctx);
-        if (status != WEFT_OK)
-            return status;
-    }
-}
-
-/* Waits for a request that MPI has begun, or not. */
-static weft_status finish(weft_context *ctx, int error, MPI_Request request) {
-    return error == MPI_SUCCESS ? wait_all(ctx, &request, 1) : mpi_failed(ctx, error);
-}
-
-/* Every step begins with this. */
-static weft_status begin(weft_context *ctx) {
-    int over = 0;
-    MPI_Finalized(&over);
-    if (over && !ctx->comm->broken)
-        return wi_comm_break(ctx, "MPI has been finalised; close the context before that");
-    return wi_comm_check(ctx);
-}
 
 /* ---- types ---- */
 
@@ -174,7 +62,7 @@ static weft_status begin_reducing(weft_context *ctx, weft_type type, weft_op op)
     if (!sum && (wi_type_is_float(type) || op > WEFT_XOR))
         return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: communication does not reduce %s with op %d",
                        ctx->comm->call, weft_type_name(type), (int)op);
-    return begin(ctx);
+    return wi_mpi_begin(ctx);
 }
 
 /* ---- pieces: MPI counts in int ---- */
@@ -196,30 +84,30 @@ static size_t piece_of(const weft_context *ctx, size_t n, size_t turn, size_t *f
 /* ---- the steps ---- */
 
 static weft_status barrier(weft_context *ctx) {
-    const weft_status status = begin(ctx);
+    const weft_status status = wi_mpi_begin(ctx);
     if (status != WEFT_OK)
         return status;
     MPI_Request request;
-    const int error = MPI_Ibarrier(state_of(ctx)->all, &request);
-    return finish(ctx, error, request);
+    const int error = MPI_Ibarrier(wi_mpi_of(ctx)->all, &request);
+    return wi_mpi_finish(ctx, error, request);
 }
 
 static weft_status broadcast(weft_context *ctx, void *data, size_t n, weft_type type, int root) {
-    const wi_mpi *const m = state_of(ctx);
-    weft_status status = begin(ctx);
+    const wi_mpi *const m = wi_mpi_of(ctx);
+    weft_status status = wi_mpi_begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
         const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error =
             MPI_Ibcast(out(data, i, type), count, mpi_type(type), root, m->all, &request);
-        status = finish(ctx, error, request);
+        status = wi_mpi_finish(ctx, error, request);
     }
     return status;
 }
 
 static weft_status reduce(weft_context *ctx, const void *from, void *to, size_t n, weft_type type,
                           weft_op op, int root) {
-    const wi_mpi *const m = state_of(ctx);
+    const wi_mpi *const m = wi_mpi_of(ctx);
     weft_status status = begin_reducing(ctx, type, op);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
@@ -227,48 +115,48 @@ static weft_status reduce(weft_context *ctx, const void *from, void *to, size_t 
         void *const result = ctx->comm->rank == root ? out(to, i, type) : NULL;
         const int error = MPI_Ireduce(at(from, i, type), result, count, mpi_type(type), mpi_op(op),
                                       root, m->all, &request);
-        status = finish(ctx, error, request);
+        status = wi_mpi_finish(ctx, error, request);
     }
     return status;
 }
 
 static weft_status all_reduce(weft_context *ctx, const void *from, void *to, size_t n,
                               weft_type type, weft_op op) {
-    const wi_mpi *const m = state_of(ctx);
+    const wi_mpi *const m = wi_mpi_of(ctx);
     weft_status status = begin_reducing(ctx, type, op);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
         const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Iallreduce(at(from, i, type), out(to, i, type), count, mpi_type(type),
                                          mpi_op(op), m->all, &request);
-        status = finish(ctx, error, request);
+        status = wi_mpi_finish(ctx, error, request);
     }
     return status;
 }
 
 static weft_status exscan(weft_context *ctx, const void *from, void *to, size_t n, weft_type type,
                           weft_op op) {
-    const wi_mpi *const m = state_of(ctx);
+    const wi_mpi *const m = wi_mpi_of(ctx);
     weft_status status = begin_reducing(ctx, type, op);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
         const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Iexscan(at(from, i, type), out(to, i, type), count, mpi_type(type),
                                       mpi_op(op), m->all, &request);
-        status = finish(ctx, error, request);
+        status = wi_mpi_finish(ctx, error, request);
     }
     return status;
 }
 
 static weft_status reduce_scatter(weft_context *ctx, const void *from, void *to, size_t n,
                                   weft_type type, weft_op op) {
-    const wi_mpi *const m = state_of(ctx);
+    const wi_mpi *const m = wi_mpi_of(ctx);
     weft_status status = begin_reducing(ctx, type, op);
     if (status == WEFT_OK && n <= ctx->comm->piece) {
         MPI_Request request;
         const int error = MPI_Ireduce_scatter_block(from, to, (int)n, mpi_type(type), mpi_op(op),
                                                     m->all, &request);
-        return finish(ctx, error, request);
+        return wi_mpi_finish(ctx, error, request);
     }
     for (int r = 0; r < ctx->comm->size && status == WEFT_OK; r++)
         status = reduce(ctx, at(from, (size_t)r * n, type), to, n, type, op, r);
@@ -281,7 +169,7 @@ static weft_status reduce_scatter(weft_context *ctx, const void *from, void *to,
  * Returns the number of requests, or -1 after *error. With `same`, all ranks get the same. */
 static int begin_pieces(weft_context *ctx, const void *from, const size_t sent[], bool same,
                         void *to, const size_t got[], weft_type type, size_t turn, int *error) {
-    wi_mpi *const m = state_of(ctx);
+    wi_mpi *const m = wi_mpi_of(ctx);
     int count = 0;
     size_t send_at = 0, recv_at = 0, first;
     *error = MPI_SUCCESS;
@@ -330,8 +218,8 @@ static weft_status copy_own(weft_context *ctx, const void *from, const size_t se
 
 static weft_status exchange(weft_context *ctx, const void *from, const size_t sent[], bool same,
                             void *to, const size_t got[], weft_type type) {
-    wi_mpi *const m = state_of(ctx);
-    weft_status status = begin(ctx);
+    wi_mpi *const m = wi_mpi_of(ctx);
+    weft_status status = wi_mpi_begin(ctx);
     if (status != WEFT_OK)
         return status;
     const weft_status own = copy_own(ctx, from, sent, same, to, got, type);
@@ -339,7 +227,7 @@ static weft_status exchange(weft_context *ctx, const void *from, const size_t se
     for (size_t turn = 0; turn < turns && status == WEFT_OK; turn++) {
         int error;
         const int count = begin_pieces(ctx, from, sent, same, to, got, type, turn, &error);
-        status = count < 0 ? mpi_failed(ctx, error) : wait_all(ctx, m->requests, count);
+        status = count < 0 ? wi_mpi_failed(ctx, error) : wi_mpi_wait(ctx, m->requests, count);
     }
     return status == WEFT_OK ? own : status;
 }
@@ -352,7 +240,7 @@ static weft_status all_to_all_v(weft_context *ctx, const void *from, const size_
 /* All ranks know all counts, so all go the same way here. */
 static weft_status all_gather_v(weft_context *ctx, const void *from, void *to,
                                 const size_t counts[], weft_type type) {
-    wi_mpi *const m = state_of(ctx);
+    wi_mpi *const m = wi_mpi_of(ctx);
     const int size = ctx->comm->size;
     size_t all = 0;
     for (int r = 0; r < size; r++) {
@@ -365,55 +253,55 @@ static weft_status all_gather_v(weft_context *ctx, const void *from, void *to,
             m->sent[r] = counts[ctx->comm->rank];
         return exchange(ctx, from, m->sent, true, to, counts, type);
     }
-    const weft_status status = begin(ctx);
+    const weft_status status = wi_mpi_begin(ctx);
     if (status != WEFT_OK)
         return status;
     MPI_Request request;
     const int error = MPI_Iallgatherv(from, m->counts[ctx->comm->rank], mpi_type(type), to,
                                       m->counts, m->offsets, mpi_type(type), m->all, &request);
-    return finish(ctx, error, request);
+    return wi_mpi_finish(ctx, error, request);
 }
 
 static weft_status all_gather(weft_context *ctx, const void *from, void *to, size_t n,
                               weft_type type) {
-    wi_mpi *const m = state_of(ctx);
+    wi_mpi *const m = wi_mpi_of(ctx);
     if (n > ctx->comm->piece / (size_t)ctx->comm->size) {
         for (int r = 0; r < ctx->comm->size; r++)
             m->sent[r] = n;
         return exchange(ctx, from, m->sent, true, to, m->sent, type);
     }
-    const weft_status status = begin(ctx);
+    const weft_status status = wi_mpi_begin(ctx);
     if (status != WEFT_OK)
         return status;
     MPI_Request request;
     const int error =
         MPI_Iallgather(from, (int)n, mpi_type(type), to, (int)n, mpi_type(type), m->all, &request);
-    return finish(ctx, error, request);
+    return wi_mpi_finish(ctx, error, request);
 }
 
 static weft_status send(weft_context *ctx, const void *data, size_t n, weft_type type,
                         int to_rank) {
-    const wi_mpi *const m = state_of(ctx);
-    weft_status status = begin(ctx);
+    const wi_mpi *const m = wi_mpi_of(ctx);
+    weft_status status = wi_mpi_begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
         const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Isend(at(data, i, type), count, mpi_type(type), to_rank, DATA_TAG,
                                     m->all, &request);
-        status = finish(ctx, error, request);
+        status = wi_mpi_finish(ctx, error, request);
     }
     return status;
 }
 
 static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type, int from_rank) {
-    const wi_mpi *const m = state_of(ctx);
-    weft_status status = begin(ctx);
+    const wi_mpi *const m = wi_mpi_of(ctx);
+    weft_status status = wi_mpi_begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
         const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Irecv(out(data, i, type), count, mpi_type(type), from_rank, DATA_TAG,
                                     m->all, &request);
-        status = finish(ctx, error, request);
+        status = wi_mpi_finish(ctx, error, request);
     }
     return status;
 }
@@ -422,17 +310,17 @@ static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type,
 
 static weft_status begin_broadcast(weft_context *ctx, void *data, size_t n, weft_type type,
                                    int root) {
-    wi_mpi *const m = state_of(ctx);
+    wi_mpi *const m = wi_mpi_of(ctx);
     m->under_way = m->behind;
     m->under_way_count = 0;
     if (n > ctx->comm->piece * WI_MPI_BEHIND)
         return broadcast(ctx, data, n, type, root);
-    weft_status status = begin(ctx);
+    weft_status status = wi_mpi_begin(ctx);
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         const int count = (int)wi_smaller(n - i, ctx->comm->piece);
         const int error = MPI_Ibcast(out(data, i, type), count, mpi_type(type), root, m->all,
                                      &m->behind[m->under_way_count++]);
-        status = error == MPI_SUCCESS ? WEFT_OK : mpi_failed(ctx, error);
+        status = error == MPI_SUCCESS ? WEFT_OK : wi_mpi_failed(ctx, error);
     }
     return status;
 }
@@ -441,27 +329,27 @@ static weft_status begin_broadcast(weft_context *ctx, void *data, size_t n, weft
  * others still get theirs. */
 static weft_status begin_exchange(weft_context *ctx, const void *from, const size_t sent[],
                                   void *to, const size_t got[], weft_type type) {
-    wi_mpi *const m = state_of(ctx);
+    wi_mpi *const m = wi_mpi_of(ctx);
     int error;
     m->under_way = m->requests;
     m->under_way_count = 0;
     if (turns_of(ctx, sent, got) > 1)
         return exchange(ctx, from, sent, false, to, got, type);
-    const weft_status status = begin(ctx);
+    const weft_status status = wi_mpi_begin(ctx);
     if (status != WEFT_OK)
         return status;
     const weft_status own = copy_own(ctx, from, sent, false, to, got, type);
     const int count = begin_pieces(ctx, from, sent, false, to, got, type, 0, &error);
     m->under_way_count = count < 0 ? 0 : count;
-    return count < 0 ? mpi_failed(ctx, error) : own;
+    return count < 0 ? wi_mpi_failed(ctx, error) : own;
 }
 
 static weft_status poll_behind(weft_context *ctx, bool wait, bool *over) {
-    wi_mpi *const m = state_of(ctx);
-    weft_status status = begin(ctx);
+    wi_mpi *const m = wi_mpi_of(ctx);
+    weft_status status = wi_mpi_begin(ctx);
     int done = 1;
     if (status == WEFT_OK && wait)
-        status = wait_all(ctx, m->under_way, m->under_way_count);
+        status = wi_mpi_wait(ctx, m->under_way, m->under_way_count);
     else if (status == WEFT_OK)
         MPI_Testall(m->under_way_count, m->under_way, &done, MPI_STATUSES_IGNORE);
     *over = done;
@@ -471,7 +359,7 @@ static weft_status poll_behind(weft_context *ctx, bool wait, bool *over) {
 }
 
 static weft_status look(weft_context *ctx, weft_status status) {
-    return status == WEFT_OK ? look_for_dead(ctx) : status;
+    return status == WEFT_OK ? wi_mpi_look(ctx) : status;
 }
 
 const wi_comm_table wi_comm_mpi = {.name = "mpi",

@@ -165,7 +165,7 @@ weft_status wi_comm_mpi_open(weft_context *ctx, const void *handed) {
 
 weft_status wi_comm_mpi_split(weft_context *ctx, weft_context *part, int colour) {
     wi_comm *const comm = part->comm;
-    const wi_mpi *const whole = ctx->comm->state;
+    const wi_mpi *const whole = wi_mpi_of(ctx);
     MPI_Comm some;
     if (MPI_Comm_split(whole->all, colour, ctx->comm->rank, &some) != MPI_SUCCESS ||
         MPI_Comm_rank(some, &comm->rank) != MPI_SUCCESS ||
@@ -186,7 +186,7 @@ weft_status wi_comm_mpi_split(weft_context *ctx, weft_context *part, int colour)
 }
 
 static void close_part(weft_context *part) {
-    wi_mpi *const m = part->comm->state;
+    wi_mpi *const m = wi_mpi_of(part);
     int over = 0;
     if (part->comm->broken || m->whole->comm->broken)
         return; /* MPI may still refer to its state */
@@ -197,7 +197,7 @@ static void close_part(weft_context *part) {
 }
 
 void wi_comm_mpi_close(weft_context *ctx) {
-    wi_mpi *const m = ctx->comm->state;
+    wi_mpi *const m = wi_mpi_of(ctx);
     int over = 0;
     if (m->whole) {
         close_part(ctx);

@@ -57,6 +57,14 @@ weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *
  * name of the public call. */
 weft_status wi_local(weft_context *ctx, weft_status status);
 
+/* Makes a local call, unless one before it has failed: `status` is a variable that keeps the first
+ * failure of this rank's own calls, until all ranks agree. */
+#define WI_LOCAL_STEP(ctx, status, call)                                                           \
+    do {                                                                                           \
+        if ((status) == WEFT_OK)                                                                   \
+            (status) = wi_local((ctx), (call));                                                    \
+    } while (0)
+
 /* The arguments of the rung `wi_run_own`, of calls for which no rank needs another: each makes the
  * call on its own place. */
 typedef struct wi_own_call {

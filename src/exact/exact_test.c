@@ -208,16 +208,11 @@ static void large_sizes(weft_context *ctx) {
 
 /* ---- sums that are kept ---- */
 
-static void ok(const weft_context *ctx, weft_status status) {
-    if (status != WEFT_OK)
-        fail_msg("%s: %s", weft_status_name(status), weft_message(ctx));
-}
-
 static void check_kept(weft_context *ctx, const weft_exact *sum, const oracle *o,
                        const char *what) {
     for (int t = 0; t < FLOATS; t++) {
         uint64_t bits = 0;
-        ok(ctx, weft_exact_round(ctx, sum, floats[t], &bits));
+        test_ok(ctx, weft_exact_round(ctx, sum, floats[t], &bits));
         const test_value got = test_load(floats[t], &bits, 0);
         const test_value right = {.f = oracle_round(o, floats[t])};
         if (!test_same(floats[t], got, right))
@@ -240,14 +235,14 @@ static void value_by_value(weft_context *ctx) {
         double x[64];
         _Alignas(8) unsigned char unused[64 * 8];
         weft_exact *sum;
-        ok(ctx, weft_exact_create(ctx, &sum));
+        test_ok(ctx, weft_exact_create(ctx, &sum));
         oracle_clear(&o);
         draw(&r, &c, x, unused);
         for (size_t i = 0; i < n; i++) {
             const bool product = test_below(&r, 4) == 0;
             const double y = x[test_below(&r, n)];
-            ok(ctx, product ? weft_exact_add_product(ctx, sum, x[i], y)
-                            : weft_exact_add_value(ctx, sum, x[i]));
+            test_ok(ctx, product ? weft_exact_add_product(ctx, sum, x[i], y)
+                                 : weft_exact_add_value(ctx, sum, x[i]));
             if (product)
                 oracle_add_product(&o, x[i], y);
             else
@@ -278,26 +273,26 @@ static void splits(weft_context *ctx) {
         uint64_t count;
         draw(&r.random, &c, r.x, r.source_x);
         expect(&r, &c, &o);
-        ok(ctx, weft_exact_create(ctx, &whole));
-        ok(ctx, weft_exact_add(ctx, whole, c.type, N, r.source_x));
+        test_ok(ctx, weft_exact_create(ctx, &whole));
+        test_ok(ctx, weft_exact_add(ctx, whole, c.type, N, r.source_x));
         check_kept(ctx, whole, &o, "an array");
         for (size_t p = 0; p < parts; p++) {
             const size_t first = N * p / parts, n = N * (p + 1) / parts - first;
-            ok(ctx, weft_exact_create(ctx, &sums[p]));
-            ok(ctx, weft_exact_add(ctx, sums[p], c.type, n, r.source_x + first * size));
+            test_ok(ctx, weft_exact_create(ctx, &sums[p]));
+            test_ok(ctx, weft_exact_add(ctx, sums[p], c.type, n, r.source_x + first * size));
         }
         for (size_t p = parts - 1; p > 0; p--) { /* one of those left into another */
             const size_t into = test_below(&r.random, p);
-            ok(ctx, weft_exact_save(ctx, sums[p], bytes));
-            ok(ctx, weft_exact_load(ctx, sums[p], bytes));
-            ok(ctx, weft_exact_merge(ctx, sums[into], sums[p]));
+            test_ok(ctx, weft_exact_save(ctx, sums[p], bytes));
+            test_ok(ctx, weft_exact_load(ctx, sums[p], bytes));
+            test_ok(ctx, weft_exact_merge(ctx, sums[into], sums[p]));
             weft_exact_destroy(sums[p]);
         }
         check_kept(ctx, sums[0], &o, "parts merged");
-        ok(ctx, weft_exact_save(ctx, sums[0], bytes));
-        ok(ctx, weft_exact_save(ctx, whole, of_whole));
+        test_ok(ctx, weft_exact_save(ctx, sums[0], bytes));
+        test_ok(ctx, weft_exact_save(ctx, whole, of_whole));
         assert_memory_equal(bytes, of_whole, sizeof bytes);
-        ok(ctx, weft_exact_count(ctx, whole, &count));
+        test_ok(ctx, weft_exact_count(ctx, whole, &count));
         assert_int_equal(count, N);
         weft_exact_destroy(sums[0]), weft_exact_destroy(whole);
     }
@@ -308,10 +303,10 @@ static void splits(weft_context *ctx) {
 static void saved_bytes(weft_context *ctx) {
     weft_exact *sum;
     unsigned char bytes[WEFT_EXACT_BYTES], right[WEFT_EXACT_BYTES] = "weftsum1";
-    ok(ctx, weft_exact_create(ctx, &sum));
-    ok(ctx, weft_exact_add_value(ctx, sum, -1));
-    ok(ctx, weft_exact_add_value(ctx, sum, (double)INFINITY));
-    ok(ctx, weft_exact_save(ctx, sum, bytes));
+    test_ok(ctx, weft_exact_create(ctx, &sum));
+    test_ok(ctx, weft_exact_add_value(ctx, sum, -1));
+    test_ok(ctx, weft_exact_add_value(ctx, sum, (double)INFINITY));
+    test_ok(ctx, weft_exact_save(ctx, sum, bytes));
     right[8] = 2, right[8 + 2 * 8] = 1, right[8 + 4 * 8] = 1;
     memset(right + 48 + 2176 / 8, 0xff, (4352 - 2176) / 8);
     assert_memory_equal(bytes, right, sizeof bytes);
@@ -360,8 +355,8 @@ static void one_moment(weft_context *ctx, test_random *r) {
         sum += k, squares += k * k;
         test_store(type, x, i, (test_value){.f = ldexp((double)k, scale)});
     }
-    ok(ctx, weft_mean(ctx, type, n, x, scale ? WEFT_F64 : to, &mean));
-    ok(ctx, weft_variance(ctx, type, n, x, correction, scale ? WEFT_F64 : to, &variance));
+    test_ok(ctx, weft_mean(ctx, type, n, x, scale ? WEFT_F64 : to, &mean));
+    test_ok(ctx, weft_variance(ctx, type, n, x, correction, scale ? WEFT_F64 : to, &variance));
     const weft_type result = scale ? WEFT_F64 : to;
     const double m = ldexp(test_load(result, &mean, 0).f, -scale);
     const double v = ldexp(test_load(result, &variance, 0).f, -2 * scale);
@@ -380,13 +375,13 @@ static void moments(weft_context *ctx) {
     double got = 0;
     for (size_t k = 0; k < times; k++)
         one_moment(ctx, &r);
-    ok(ctx, weft_mean(ctx, WEFT_F64, 2, infinite, WEFT_F64, &got));
+    test_ok(ctx, weft_mean(ctx, WEFT_F64, 2, infinite, WEFT_F64, &got));
     assert_true(isinf(got));
-    ok(ctx, weft_variance(ctx, WEFT_F64, 2, infinite, 0, WEFT_F64, &got));
+    test_ok(ctx, weft_variance(ctx, WEFT_F64, 2, infinite, 0, WEFT_F64, &got));
     assert_true(isnan(got));
-    ok(ctx, weft_mean(ctx, WEFT_F64, 2, zeros, WEFT_F64, &got));
+    test_ok(ctx, weft_mean(ctx, WEFT_F64, 2, zeros, WEFT_F64, &got));
     assert_true(got == 0 && signbit(got));
-    ok(ctx, weft_mean(ctx, WEFT_F64, 0, zeros, WEFT_F64, &got));
+    test_ok(ctx, weft_mean(ctx, WEFT_F64, 0, zeros, WEFT_F64, &got));
     assert_true(isnan(got));
 }
 
@@ -396,13 +391,13 @@ static void roots_half_way(weft_context *ctx) {
     const double x[2] = {1 + 0x1p-24, 0x1p-300}, y[2] = {1 + 0x3p-24, 0};
     const double z[2] = {1 + 0x1p-24, 0x1p-50};
     float norm;
-    ok(ctx, weft_nrm2(ctx, 1, x, &norm));
+    test_ok(ctx, weft_nrm2(ctx, 1, x, &norm));
     assert_true(norm == 1);
-    ok(ctx, weft_nrm2(ctx, 2, x, &norm));
+    test_ok(ctx, weft_nrm2(ctx, 2, x, &norm));
     assert_true(norm == 1 + 0x1p-23F);
-    ok(ctx, weft_nrm2(ctx, 2, z, &norm));
+    test_ok(ctx, weft_nrm2(ctx, 2, z, &norm));
     assert_true(norm == 1 + 0x1p-23F);
-    ok(ctx, weft_nrm2(ctx, 2, y, &norm));
+    test_ok(ctx, weft_nrm2(ctx, 2, y, &norm));
     assert_true(norm == 1 + 0x1p-22F);
 }
 
@@ -415,15 +410,15 @@ static void typed_calls(weft_context *ctx) {
     float narrow;
     double wide;
     int64_t sum;
-    ok(ctx, weft_sum(ctx, 3, x, &narrow));
-    ok(ctx, weft_sum(ctx, 3, x, &wide));
-    ok(ctx, weft_sum(ctx, 3, k, &sum));
+    test_ok(ctx, weft_sum(ctx, 3, x, &narrow));
+    test_ok(ctx, weft_sum(ctx, 3, x, &wide));
+    test_ok(ctx, weft_sum(ctx, 3, k, &sum));
     assert_true(narrow == 0x1.000002p24F && wide == 0x1.000002p24 && sum == -2);
-    ok(ctx, weft_nrm1(ctx, 2, y, &wide));
+    test_ok(ctx, weft_nrm1(ctx, 2, y, &wide));
     assert_true(wide == 7);
-    ok(ctx, weft_nrm2(ctx, 2, y, &wide));
+    test_ok(ctx, weft_nrm2(ctx, 2, y, &wide));
     assert_true(wide == 5);
-    ok(ctx, weft_dot(ctx, WEFT_I32, 3, k, k, &sum));
+    test_ok(ctx, weft_dot(ctx, WEFT_I32, 3, k, k, &sum));
     assert_int_equal(sum, 30);
 }
 

@@ -93,6 +93,10 @@ static inline weft_type wi_expr_widened(weft_type type) {
     }
 }
 
+/* The code of an operation on values of a widened type, and of one with its operands in turn, which
+ * makes of a op b what b op a is; WI_X_DOS: none. */
+wi_expr_do wi_expr_code_of(weft_expr_op op, weft_type widened);
+wi_expr_do wi_expr_turned_code_of(weft_expr_op op, weft_type widened);
 /* Is there such an operation on values of a widened type; and its name in messages. */
 bool wi_expr_takes(weft_expr_op op, weft_type widened);
 const char *wi_expr_name(weft_expr_op op);
@@ -116,7 +120,7 @@ weft_status wi_expr_compile(weft_context *ctx, const char *call, const weft_expr
 weft_status wi_expr_compile_conversion(weft_context *ctx, const char *call, weft_type from,
                                        weft_type to, wi_expr_program *program);
 
-/* A formula being translated, for expr_convert.c. */
+/* A formula being translated: where expr_compile.c and expr_convert.c write codes. */
 typedef struct wi_expr_writer {
     wi_expr_program *program;
     bool full; /* there was no room for all codes or constants */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* expr's climb: z = max(3 - 2 x, y) + 5 x, whose values are all exact. */
-#include "climb/data.h"
-#include "expr/expr.h"
+#include "expr/expr_climb.h"
 
 static weft_status make(const wi_setup *setup, void **problem) {
     return wi_data_make(setup, WI_DATA_PLACE, true, wi_data_bytes(setup), problem);
@@ -46,16 +45,14 @@ static weft_status call(void *problem) {
 
 static weft_status serial(void *problem) {
     const wi_data *const data = problem;
-    const wi_setup *const setup = &data->setup;
-    const weft_expr_input inputs[] = {{setup->type, NULL}, {setup->type, NULL}};
+    const weft_type type = data->setup.type;
     weft_expr_step steps[STEPS];
     wi_expr_program program;
-    write_formula(setup->type, steps);
+    wi_expr_args args;
+    write_formula(type, steps);
     const weft_status status =
-        wi_expr_compile(setup->ctx, "weft_expr", steps, STEPS, inputs, 2, setup->type, &program);
-    const wi_expr_args args = {
-        .program = &program, .n = setup->n, .x = {data->host_x, data->host_y}, .z = data->host_z};
-    return status == WEFT_OK ? wi_expr_serial(setup->ctx, &args) : status;
+        wi_expr_compile_xy(data, "weft_expr", steps, STEPS, type, &program, &args);
+    return status == WEFT_OK ? wi_expr_serial(data->setup.ctx, &args) : status;
 }
 
 /* k of floats is 8 times the value. Of unsigned elements the difference wraps. */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Formulas drawn at random: for the tests. */
+/* Formulas drawn at random, and over how many blocks a kernel computes them: for the tests. */
 #ifndef WI_EXPR_DRAWING_H
 #define WI_EXPR_DRAWING_H
 
+#include <stdio.h>
+#include <string.h>
+
 #include "expr/expr.h"
+#include "limits.h"
 #include "testing.h"
 
 enum {
@@ -103,16 +107,47 @@ static inline void drawing_step(drawing *d) {
     }
 }
 
-/* Draws one whose value is of the type that elements of `type` are widened to. */
-static inline void drawing_formula(drawing *d, weft_type type) {
-    const size_t length = 1 + test_below(d->random, 10);
-    drawing_leaf(d);
-    while (d->steps < length)
-        drawing_step(d);
-    while (d->depth > 1)
-        drawing_binary(d);
-    if (d->stack[0] != wi_expr_widened(type))
-        drawing_convert(d, type);
+/* Draws one over such inputs, whose value is of the type that elements of `type` are widened to.
+ * Returns how many steps it has. */
+static inline size_t drawing_formula(test_random *random, const weft_expr_input *input,
+                                     size_t inputs, weft_type type,
+                                     weft_expr_step step[DRAWING_MOST_STEPS]) {
+    drawing d = {.random = random, .input = input, .inputs = inputs};
+    const size_t length = 1 + test_below(random, 10);
+    drawing_leaf(&d);
+    while (d.steps < length)
+        drawing_step(&d);
+    while (d.depth > 1)
+        drawing_binary(&d);
+    if (d.stack[0] != wi_expr_widened(type))
+        drawing_convert(&d, type);
+    memcpy(step, d.step, sizeof d.step);
+    return d.steps;
+}
+
+/* Writes behind a text the types of the inputs and the steps. */
+static inline void drawing_tell(char *text, size_t room, const weft_expr_input *input,
+                                size_t inputs, const weft_expr_step *step, size_t steps) {
+    size_t at = strlen(text);
+    for (size_t k = 0; k < inputs && at < room; k++)
+        at += (size_t)snprintf(text + at, room - at, " %s", test_type_name(input[k].type));
+    for (size_t k = 0; k < steps && at < room; k++)
+        at += (size_t)snprintf(text + at, room - at, " %d/%d", (int)step[k].op, step[k].argument);
+}
+
+/* On emu kernels get one block, which goes through many tiles, or a few, or all there are. */
+static inline void drawing_few_blocks(test_random *random) {
+#ifdef WEFT_EMU
+    static const size_t most[] = {1, 3, 0x7fffffff};
+    wi_expr_most_blocks = most[test_below(random, 3)];
+#else
+    (void)random;
+#endif
+}
+static inline void drawing_all_blocks(void) {
+#ifdef WEFT_EMU
+    wi_expr_most_blocks = 0x7fffffff;
+#endif
 }
 
 #endif

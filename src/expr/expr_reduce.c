@@ -51,7 +51,7 @@ static const wi_row rows[] = {
      .run = wi_expr_reduce_tiles},
 #endif
     {.name = "ranks",
-     .what = "every rank reduces its part, then all the parts' results",
+     .what = "every rank computes and reduces its part; all join the parts' states in their order",
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .scope = WI_DISTRIBUTED,
      .types = WI_ALL_TYPES,
@@ -183,8 +183,7 @@ static weft_status run(weft_context *ctx, const request *r, weft_status status) 
     return status == WEFT_OK ? wi_expr_reduce_call_run(ctx, &call, &args) : status;
 }
 
-/* How values of this type are combined; they were found to be no narrow ones. */
-static wi_expr_fold fold_of(weft_op op, weft_type type) {
+wi_expr_fold wi_expr_fold_of(weft_op op, weft_type type) {
     const bool is_float = wi_type_is_float(type);
     wi_expr_fold f = {.op = (uint8_t)op, .type = (uint8_t)type, .how = WI_FOLD_LEAST};
     f.bytes = (uint8_t)weft_type_size(type);
@@ -250,6 +249,6 @@ weft_status weft_expr_reduce(weft_context *ctx, weft_op op, const weft_expr_step
     if (status == WEFT_OK)
         status = wi_expr_compile(ctx, call_name, program, steps, inputs, input_count, type, &code);
     if (status == WEFT_OK)
-        r.fold = fold_of(op, type);
+        r.fold = wi_expr_fold_of(op, type);
     return run(ctx, &r, status);
 }

@@ -23,6 +23,9 @@ typedef struct wi_expr_reduce_args {
 
 extern const wi_ladder wi_expr_reduce_ladder;
 
+/* How `op` combines values of a type that formulas work on. */
+wi_expr_fold wi_expr_fold_of(weft_op op, weft_type type);
+
 /* Runs a checked call, whose last array is the result, on this place alone. */
 weft_status wi_expr_reduce_call_run(weft_context *ctx, wi_call *call, wi_expr_reduce_args *args);
 

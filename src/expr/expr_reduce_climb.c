@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "climb/data.h"
 #include "cpu/half.h"
+#include "expr/expr_climb.h"
 #include "expr/expr_reduce.h"
 
 enum {
@@ -37,21 +37,12 @@ static weft_status call(void *problem) {
 
 static weft_status serial(void *problem) {
     const wi_data *const data = problem;
-    const wi_setup *const setup = &data->setup;
-    const weft_type type = wi_expr_widened(setup->type);
-    const weft_expr_input inputs[] = {{setup->type, NULL}, {setup->type, NULL}};
+    const weft_type type = wi_expr_widened(data->setup.type);
+    wi_expr_reduce_args args = {.fold = wi_expr_fold_of(WEFT_SUM, type), .result = data->host_z};
     wi_expr_program program;
     const weft_status status =
-        wi_expr_compile(setup->ctx, "weft_expr_reduce", squares, steps, inputs, 2, type, &program);
-    const bool is_float = wi_type_is_float(type);
-    const wi_expr_reduce_args args = {
-        .expr = {.program = &program, .n = setup->n, .x = {data->host_x, data->host_y}},
-        .fold = {.op = WEFT_SUM,
-                 .type = (uint8_t)type,
-                 .how = is_float ? WI_FOLD_SUM_F64 : WI_FOLD_SUM,
-                 .bytes = type == WEFT_F32 ? 4 : 8},
-        .result = data->host_z};
-    return status == WEFT_OK ? wi_expr_reduce_serial(setup->ctx, &args) : status;
+        wi_expr_compile_xy(data, "weft_expr_reduce", squares, steps, type, &program, &args.expr);
+    return status == WEFT_OK ? wi_expr_reduce_serial(data->setup.ctx, &args) : status;
 }
 
 /* The sum of squares of differences of k, of which floats hold an eighth. */

@@ -3,6 +3,8 @@
  * reduced by the loops of reduce; runs of blocks, at most MAX_SPANS of them, have a state each, and
  * these are joined in a tree. The division depends on n and the formula only, so neither the number
  * of threads nor the instruction set changes a bit of the result. */
+#include <string.h>
+
 #include "cpu/team.h"
 #include "expr/expr_reduce.h"
 #include "expr/expr_simd.h"
@@ -20,32 +22,33 @@ typedef struct plan {
     unsigned char *room;
 } plan;
 
-/* All bits of n values joined by AND, OR or XOR. */
-static uint32_t joined_32(wi_expr_how how, size_t n, const uint32_t *x) {
-    uint32_t all = UINT32_MAX, any = 0, odd = 0;
-    if (how == WI_FOLD_AND)
-        for (size_t i = 0; i < n; i++)
-            all &= x[i];
-    else if (how == WI_FOLD_OR)
-        for (size_t i = 0; i < n; i++)
-            any |= x[i];
-    else
-        for (size_t i = 0; i < n; i++)
-            odd ^= x[i];
-    return how == WI_FOLD_AND ? all : any | odd;
+static uint64_t word_of(const void *values, size_t k) {
+    uint64_t word;
+    memcpy(&word, (const unsigned char *)values + k * sizeof word, sizeof word);
+    return word;
 }
-static uint64_t joined_64(wi_expr_how how, size_t n, const uint64_t *x) {
+
+/* n values with AND, OR or XOR between them: eight bytes at a time, which may be two values. */
+static uint64_t joined_bits(const wi_expr_fold *f, size_t n, const void *values) {
+    const bool pairs = !wi_fold_is_wide(f);
+    const size_t words = pairs ? n / 2 : n;
     uint64_t all = UINT64_MAX, any = 0, odd = 0;
-    if (how == WI_FOLD_AND)
-        for (size_t i = 0; i < n; i++)
-            all &= x[i];
-    else if (how == WI_FOLD_OR)
-        for (size_t i = 0; i < n; i++)
-            any |= x[i];
+    if (f->how == WI_FOLD_AND)
+        for (size_t k = 0; k < words; k++)
+            all &= word_of(values, k);
+    else if (f->how == WI_FOLD_OR)
+        for (size_t k = 0; k < words; k++)
+            any |= word_of(values, k);
     else
-        for (size_t i = 0; i < n; i++)
-            odd ^= x[i];
-    return how == WI_FOLD_AND ? all : any | odd;
+        for (size_t k = 0; k < words; k++)
+            odd ^= word_of(values, k);
+    const uint64_t bits = f->how == WI_FOLD_AND ? all : any | odd;
+    wi_expr_state s = {bits, 0};
+    if (pairs)
+        s = wi_fold_join(f, wi_fold_one(f, bits, 0), wi_fold_one(f, bits >> 32, 0));
+    if (pairs && n % 2 == 1)
+        s = wi_fold_join(f, s, wi_fold_one(f, wi_element_bits(values, 4, n - 1), 0));
+    return s.bits;
 }
 
 static wi_reduction reduction_of(const wi_expr_fold *f) {
@@ -76,8 +79,7 @@ static wi_expr_state state_of(const wi_expr_fold *f, const wi_expr_state *before
                               size_t n, const void *values) {
     wi_expr_state s = {0, at};
     if (f->how >= WI_FOLD_AND && f->how <= WI_FOLD_XOR)
-        s.bits = wi_fold_is_wide(f) ? joined_64((wi_expr_how)f->how, n, values)
-                                    : joined_32((wi_expr_how)f->how, n, values);
+        s.bits = joined_bits(f, n, values);
     else
         s.bits = wi_reduce_block_bits(reduction_of(f), (weft_type)f->type, n, values);
     if (f->how == WI_FOLD_LEAST)

@@ -12,7 +12,6 @@
 #include "expr/expr_drawing.h"
 #include "expr/expr_oracle.h"
 #include "expr/expr_reduce.h"
-#include "limits.h"
 
 enum {
     INPUTS = 3,
@@ -61,15 +60,9 @@ static void rig_close(rig *r) {
 
 static const char *describe(const rig *r, const reduce_case *c) {
     static char text[1024];
-    int at =
-        snprintf(text, sizeof text, "%s of %zu %s on %s, variant %s:", test_op_name(c->op), c->n,
-                 test_type_name(c->type), weft_place(r->ctx), c->row ? c->row->name : "auto");
-    for (size_t k = 0; k < c->inputs; k++)
-        at +=
-            snprintf(text + at, sizeof text - (size_t)at, " %s", test_type_name(c->input[k].type));
-    for (size_t k = 0; k < c->steps; k++)
-        at += snprintf(text + at, sizeof text - (size_t)at, " %d/%d", (int)c->step[k].op,
-                       c->step[k].argument);
+    snprintf(text, sizeof text, "%s of %zu %s on %s, variant %s:", test_op_name(c->op), c->n,
+             test_type_name(c->type), weft_place(r->ctx), c->row ? c->row->name : "auto");
+    drawing_tell(text, sizeof text, c->input, c->inputs, c->step, c->steps);
     return text;
 }
 
@@ -271,22 +264,13 @@ static bool run_random(void *rig_of_test, size_t n, const wi_row *row, const siz
     if (test_is_float(c.type) && c.op >= WEFT_AND && c.op <= WEFT_XOR)
         return false;
     draw_inputs(r, &c);
-    if (test_below(&r->random, 2)) {
+    if (test_below(&r->random, 2))
         plain_formula(&c);
-    } else {
-        drawing d = {.random = &r->random, .input = c.input, .inputs = c.inputs};
-        drawing_formula(&d, c.type);
-        c.steps = d.steps;
-        memcpy(c.step, d.step, sizeof c.step);
-    }
-#ifdef WEFT_EMU /* of one block, which goes through many tiles, of few, and of all there are */
-    static const size_t most[] = {1, 3, 0x7fffffff};
-    wi_expr_most_blocks = most[test_below(&r->random, 3)];
-#endif
+    else
+        c.steps = drawing_formula(&r->random, c.input, c.inputs, c.type, c.step);
+    drawing_few_blocks(&r->random);
     run_case(r, &c);
-#ifdef WEFT_EMU
-    wi_expr_most_blocks = 0x7fffffff;
-#endif
+    drawing_all_blocks();
     return true;
 }
 

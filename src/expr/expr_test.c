@@ -8,7 +8,6 @@
 
 #include "expr/expr_drawing.h"
 #include "expr/expr_oracle.h"
-#include "limits.h"
 
 enum {
     INPUTS = 3,
@@ -70,16 +69,11 @@ typedef struct expr_case {
 
 static const char *describe(const rig *r, const expr_case *c) {
     static char text[1024];
-    int at = snprintf(
-        text, sizeof text,
-        "expr on %s, variant %s, n %zu, to %s, alias %d, entry %d:", weft_place(r->ctx),
-        c->row ? c->row->name : "auto", c->n, test_type_name(c->type), c->alias, (int)c->entry);
-    for (size_t k = 0; k < c->inputs; k++)
-        at +=
-            snprintf(text + at, sizeof text - (size_t)at, " %s", test_type_name(c->input[k].type));
-    for (size_t k = 0; k < c->steps; k++)
-        at += snprintf(text + at, sizeof text - (size_t)at, " %d/%d", (int)c->step[k].op,
-                       c->step[k].argument);
+    snprintf(text, sizeof text,
+             "expr on %s, variant %s, n %zu, to %s, alias %d, entry %d:", weft_place(r->ctx),
+             c->row ? c->row->name : "auto", c->n, test_type_name(c->type), c->alias,
+             (int)c->entry);
+    drawing_tell(text, sizeof text, c->input, c->inputs, c->step, c->steps);
     return text;
 }
 
@@ -148,13 +142,6 @@ static void run_case(rig *r, expr_case *c) {
 
 /* ---- formulas drawn at random ---- */
 
-static void draw_formula(rig *r, expr_case *c) {
-    drawing d = {.random = &r->random, .input = c->input, .inputs = c->inputs};
-    drawing_formula(&d, c->type);
-    c->steps = d.steps;
-    memcpy(c->step, d.step, sizeof c->step);
-}
-
 static bool run_random(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
     rig *const r = rig_of_test;
     expr_case c = {.row = row, .n = n, .type = (weft_type)at[0], .alias = -1};
@@ -164,15 +151,10 @@ static bool run_random(void *rig_of_test, size_t n, const wi_row *row, const siz
         if (test_below(&r->random, 4) == 0 && test_size_of(c.input[k].type) == test_size_of(c.type))
             c.alias = (int)k;
     }
-    draw_formula(r, &c);
-#ifdef WEFT_EMU
-    wi_expr_most_blocks =
-        test_below(&r->random, 2) ? 1 : 0x7fffffff; /* one goes through many tiles */
-#endif
+    c.steps = drawing_formula(&r->random, c.input, c.inputs, c.type, c.step);
+    drawing_few_blocks(&r->random);
     run_case(r, &c);
-#ifdef WEFT_EMU
-    wi_expr_most_blocks = 0x7fffffff;
-#endif
+    drawing_all_blocks();
     return true;
 }
 

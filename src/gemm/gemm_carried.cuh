@@ -9,8 +9,10 @@
 #include "cuda/bulk.cuh"
 #include "cuda/warp.cuh"
 
-/* By columns, with gaps: the lanes of an access then use different banks, whether neighbours have
- * columns 4 apart or 2 and 8 (gemm_doubles.cuh). */
+/* By columns, with a gap after each and one more after every fourth. Eight lanes at a time access
+ * two rows of four columns (gemm_doubles.cuh): with columns 4 apart and rows 8 apart all of them
+ * use different banks, and with rows 2 apart two use the same; with columns 2 and 8 apart every
+ * bank is used by two. */
 template <class Shape>
 struct wi_gemm_carried {
     using Out = typename Shape::Out;

@@ -77,43 +77,39 @@ weft_status wi_rank_grid_begin(wi_rank_grid *g, weft_context *ctx, const wi_give
 
 /* ---- memory ---- */
 
-void wi_rank_grid_take_host(const wi_rank_grid *g, size_t n, size_t width, void *p,
-                            weft_status *status) {
+void wi_rank_grid_take_host(wi_rank_grid *g, size_t n, size_t width, void *p) {
     void *memory = NULL;
-    if (*status == WEFT_OK)
-        *status = wi_dist_take(g->ctx, n, width, &memory);
+    if (g->status == WEFT_OK)
+        g->status = wi_dist_take(g->ctx, n, width, &memory);
     memcpy(p, &memory, sizeof memory);
 }
 
-void wi_rank_grid_take_place(const wi_rank_grid *g, size_t bytes, char **p, weft_status *status) {
+void wi_rank_grid_take_place(wi_rank_grid *g, size_t bytes, char **p) {
     void *memory = NULL;
-    if (*status == WEFT_OK && bytes > 0)
-        *status = wi_local(g->ctx, weft_alloc(g->ctx->child, &memory, bytes));
+    if (bytes > 0)
+        WI_GRID_STEP(g, weft_alloc(g->ctx->child, &memory, bytes));
     *p = memory;
 }
 
-weft_status wi_rank_grid_take(wi_rank_grid *g) {
+void wi_rank_grid_take(wi_rank_grid *g) {
     const size_t size = g->p * g->q, width = weft_type_size(g->c.given.type);
-    void *counts;
-    weft_status status = wi_dist_take(g->ctx, 2 * size, sizeof *g->outgoing, &counts);
-    if (status != WEFT_OK)
-        return status;
-    g->outgoing = counts;
+    wi_rank_grid_take_host(g, 2 * size, sizeof *g->outgoing, &g->outgoing);
+    if (!g->outgoing)
+        return;
     g->incoming = g->outgoing + size;
     for (size_t r = 0; r < size; r++) {
         const size_t rows = wi_rank_grid_below(g->c.block, g->c.given.m, r % g->p, g->p);
         g->outgoing[r] = rows * passed_by(g, (size_t)g->ctx->comm->rank, r / g->p);
         g->incoming[r] = g->rows * passed_by(g, r, g->j);
     }
-    wi_rank_grid_take_host(g, g->c.given.n * g->c.ld, width, &g->passed, &status);
-    wi_rank_grid_take_host(g, g->c.given.n * g->c.given.m, width, &g->packed, &status);
-    wi_rank_grid_take_host(g, g->rows * g->columns, width, &g->own, &status);
-    wi_rank_grid_take_place(g, g->rows * g->ld * width, &g->a, &status);
+    wi_rank_grid_take_host(g, g->c.given.n * g->c.ld, width, &g->passed);
+    wi_rank_grid_take_host(g, g->c.given.n * g->c.given.m, width, &g->packed);
+    wi_rank_grid_take_host(g, g->rows * g->columns, width, &g->own);
+    wi_rank_grid_take_place(g, g->rows * g->ld * width, &g->a);
     if (g->ctx->child->gpu) {
-        wi_rank_grid_take_place(g, g->rows * g->columns * width, &g->turned, &status);
-        wi_rank_grid_take_place(g, g->c.block * g->c.ld * width, &g->c.piece, &status);
+        wi_rank_grid_take_place(g, g->rows * g->columns * width, &g->turned);
+        wi_rank_grid_take_place(g, g->c.block * g->c.ld * width, &g->c.piece);
     }
-    return status;
 }
 
 void wi_rank_grid_end(wi_rank_grid *g) {

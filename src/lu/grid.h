@@ -25,26 +25,30 @@ typedef struct wi_rank_grid {
                                     this rank's part by columns */
     char *turned;                /* the latter on a GPU */
     size_t *outgoing, *incoming; /* elements for each rank, and of each */
+    weft_status status;          /* of this rank's own steps */
 } wi_rank_grid;
+
+/* Makes a local call as such a step. */
+#define WI_GRID_STEP(g, call) WI_LOCAL_STEP((g)->ctx, (g)->status, call)
 
 /* Rows of the grid, as square as the number of ranks allows and no more than columns; or what
  * WEFT_GRID says: "4x2" for 4 rows of 2. */
 weft_status wi_rank_grid_rows(weft_context *ctx, size_t *rows);
 
 /* Begins with a number of rows that divides that of ranks. Collective, and so are `deal` and
- * `back`; `take` may fail on one rank alone. */
+ * `back`; `take` is one of this rank's own steps. */
 weft_status wi_rank_grid_begin(wi_rank_grid *g, weft_context *ctx, const wi_given *given,
                                size_t rows);
-weft_status wi_rank_grid_take(wi_rank_grid *g);
+void wi_rank_grid_take(wi_rank_grid *g);
 weft_status wi_rank_grid_deal(wi_rank_grid *g);
 weft_status wi_rank_grid_back(wi_rank_grid *g);
 void wi_rank_grid_end(wi_rank_grid *g);
 
-/* Memory for those who work on it: n elements of `width` bytes each on the host, whose address goes
- * to *p, or bytes on the rank's own place. NULL if *status is not WEFT_OK, or is not any more. */
-void wi_rank_grid_take_host(const wi_rank_grid *g, size_t n, size_t width, void *p,
-                            weft_status *status);
-void wi_rank_grid_take_place(const wi_rank_grid *g, size_t bytes, char **p, weft_status *status);
+/* Memory for those who work on it, as own steps too: n elements of `width` bytes each on the host,
+ * or bytes on the rank's own place. Its address goes to *p; NULL if this step or one before it has
+ * failed. */
+void wi_rank_grid_take_host(wi_rank_grid *g, size_t n, size_t width, void *p);
+void wi_rank_grid_take_place(wi_rank_grid *g, size_t bytes, char **p);
 
 /* Begins to send a message about block column k from the ranks that have it, each along its row of
  * the grid; `poll` drives it on, or with `wait` returns when it is there. *under_way: it is not. */

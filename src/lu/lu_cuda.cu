@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of lu on a GPU that are made of panels, products and triangular solves. */
+#include "core/smaller.h"
 #include "cuda/launch.cuh"
 #include "gemm/gemm.h"
 #include "lu/lu_cuda.cuh"
+
+constexpr size_t usual_width = 256; /* columns of a block */
+constexpr size_t group_width = 32;  /* and of its groups, each applied to other columns at once */
 
 /* ---- steps: they run, or are asked how much memory they take ---- */
 
@@ -49,7 +53,7 @@ struct steps {
     /* A(rows of `first`, columns) = L \ A(rows of `first`, columns), L being the unit lower
      * triangle there. */
     weft_status solve(wi_lu_columns first, wi_lu_columns columns) const {
-        const size_t half = (wi_lu_count(first) / 2 + 31) / 32 * 32;
+        const size_t half = (wi_lu_count(first) / 2 + group_width - 1) / group_width * group_width;
         if (wi_lu_count(first) <= wi_lu_most_substituted)
             return asked ? WEFT_OK : wi_lu_substitute(ctx, args, first, columns);
         const wi_lu_columns upper = {first.first, first.first + half};
@@ -76,26 +80,23 @@ struct steps {
 
     /* How wide a panel at this column may be, at most. */
     size_t width_at(size_t column) const {
-        const size_t by_columns = 32;
-        return clusters ? wi_lu_cluster_width(ctx, args->m - column) : by_columns;
+        return clusters ? wi_lu_cluster_width(ctx, args->m - column) : group_width;
     }
     weft_status factor(const wi_lu_panel *p, wi_lu_columns columns) const {
         return clusters ? wi_lu_factor_in_cluster(ctx, p)
                         : wi_lu_factor_by_columns(ctx, p, columns);
     }
-    /* What at most 32 factored columns do to the others of `whole`. */
+    /* What a panel or a group, factored, does to the other columns of `whole`. */
     weft_status spread(const wi_lu_panel *p, wi_lu_columns whole) const {
         const weft_status status = wi_lu_apply(ctx, p, whole);
         return status == WEFT_OK ? wi_lu_update(ctx, p, {p->first + p->width, whole.end}) : status;
     }
-    /* A group of 32 columns is factored, in as many panels as that takes, and then reaches the
-     * other columns of `whole`: if each narrow panel did, these would be read and written for each.
-     */
+    /* A group is factored, in as many panels as that takes, and then applied to the other columns
+     * of `whole`: if each narrow panel were, these would be read and written for each. */
     weft_status group(wi_lu_columns columns, wi_lu_columns whole) const {
         weft_status status = WEFT_OK;
         for (size_t k = columns.first; k < columns.end && !asked && status == WEFT_OK;) {
-            const size_t width = width_at(k), left = columns.end - k;
-            const wi_lu_panel p = {args, k, width < left ? width : left};
+            const wi_lu_panel p = {args, k, wi_smaller(width_at(k), columns.end - k)};
             status = factor(&p, {k, k + p.width});
             if (status == WEFT_OK)
                 status = spread(&p, columns);
@@ -105,8 +106,7 @@ struct steps {
         return status == WEFT_OK && !asked ? spread(&all, whole) : status;
     }
     wi_lu_columns group_at(size_t column, wi_lu_columns whole) const {
-        const size_t left = whole.end - column;
-        return {column, column + (left < 32 ? left : 32)};
+        return {column, column + wi_smaller(whole.end - column, group_width)};
     }
     /* The groups of `whole` that are in `part`, one after another. */
     weft_status groups(wi_lu_columns part, wi_lu_columns whole) const {
@@ -124,8 +124,6 @@ struct steps {
 };
 
 /* ---- the ways through a matrix ---- */
-
-constexpr size_t usual_width = 256;
 
 /* Products with a longer inner size are faster, but the next block takes as much longer: where
  * these hide it, blocks are wide. Seen on an H200. */
@@ -154,10 +152,10 @@ static weft_status go_right(const steps &s) {
 
 /* The left half of the columns, then what it does to the right one, then the right half. */
 static weft_status halve(const steps &s, wi_lu_columns whole) {
-    const size_t panels = (wi_lu_count(whole) + 31) / 32;
-    if (panels <= 2)
+    const size_t groups = (wi_lu_count(whole) + group_width - 1) / group_width;
+    if (groups <= 2)
         return s.block(whole);
-    const size_t middle = whole.first + panels / 2 * 32;
+    const size_t middle = whole.first + groups / 2 * group_width;
     const wi_lu_columns left = {whole.first, middle}, right = {middle, whole.end};
     weft_status status = halve(s, left);
     if (status == WEFT_OK)
@@ -216,8 +214,10 @@ struct rows_of_blocks {
     }
 };
 
-/* Seconds that a block takes while products leave it the multiprocessors of a cluster: a column
- * costs a few kernels' parts and the way of 32 columns to the others. Seen on an H200. */
+/* Seconds that a block takes while products leave it the multiprocessors of a cluster. Each column
+ * takes a fixed time, its share of the time to launch kernels, and a time in proportion to its
+ * bytes: it is factored, and its group is applied to the rest of the block. Both figures were seen
+ * on an H200. */
 static double seconds_of_block(const steps &s, wi_lu_columns block) {
     const double bytes = (double)((s.args->m - block.first) * weft_type_size(s.args->type));
     return (double)wi_lu_count(block) * (1.5e-6 + 1.9e-11 * bytes);

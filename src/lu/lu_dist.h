@@ -32,9 +32,10 @@ weft_status wi_lu_ranks_grid(weft_context *ctx, const void *args);
 /* Refuses a pivot, of `count` elements, that is no memory or overlaps a. */
 weft_status wi_lu_check_ranks_pivot(weft_context *ctx, const wi_lu_call *call, size_t count);
 
-/* On a place of several GPUs: are all of them to factor this matrix, which they reach? Then do it;
- * `call` is the public one, and the words are left in host memory. */
+/* Is this matrix, whose memory all GPUs of the place reach, to be factored by all of them? */
 bool wi_lu_wants_gpus(weft_context *ctx, const wi_lu_args *args);
+/* Factors it so. `call` is the name of the public call; what the rung found is left in `words`, of
+ * the host. */
 weft_status wi_lu_run_gpus(weft_context *ctx, const char *call, const wi_lu_args *args,
                            bool by_rows, int64_t *words);
 

@@ -32,7 +32,6 @@ typedef struct work {
     wi_lu_moves moves;
     int64_t *pivot; /* of all panels */
     int64_t words[WI_LU_WORDS];
-    weft_status status; /* of this rank's own steps */
 } work;
 
 /* Panel k. A message about it has its pivots and words, the block on the diagonal, and the rows of
@@ -64,13 +63,6 @@ static weft_context *child_of(const work *w) {
     return w->g.ctx->child;
 }
 
-/* Runs a step unless one before it has failed. */
-#define STEP(w, call)                                                                              \
-    do {                                                                                           \
-        if ((w)->status == WEFT_OK)                                                                \
-            (w)->status = wi_local((w)->g.ctx, (call));                                            \
-    } while (0)
-
 /* ---- panels ---- */
 
 static int64_t *tail_of(const char *message) {
@@ -85,8 +77,9 @@ static void move_panel(work *w, size_t k, bool back) {
                      ours = {w->panel, line};
     if (!b.own || rows == 0)
         return;
-    STEP(w, wi_copy_rows(child_of(w), back ? theirs : ours, back ? ours : theirs, rows, line));
-    STEP(w, weft_sync(child_of(w)));
+    WI_GRID_STEP(&w->g,
+                 wi_copy_rows(child_of(w), back ? theirs : ours, back ? ours : theirs, rows, line));
+    WI_GRID_STEP(&w->g, weft_sync(child_of(w)));
 }
 
 /* Factors panel k, which is this column's, and fills the message. */
@@ -128,7 +121,8 @@ static void arrived(work *w, size_t k) {
             w->words[word] = words[word];
     wi_lu_moves_plan(&w->moves, &w->g, b.first, b.pivots, tail);
     if (w->place[0])
-        STEP(w, weft_copy(child_of(w), w->place[k % 2], message + b.l11, b.bytes - b.l11));
+        WI_GRID_STEP(&w->g,
+                     weft_copy(child_of(w), w->place[k % 2], message + b.l11, b.bytes - b.l11));
 }
 
 static const char *l_of(const work *w, size_t k, size_t at) {
@@ -144,7 +138,8 @@ static void move_row(work *w, size_t row, size_t first, size_t n, char *host, bo
     const wi_pitched there = {wi_rank_grid_at(&w->g, wi_rank_grid_rows_below(&w->g, row), first),
                               bytes},
                      here = {host, bytes};
-    STEP(w, wi_copy_rows(child_of(w), back ? there : here, back ? here : there, 1, bytes));
+    WI_GRID_STEP(&w->g,
+                 wi_copy_rows(child_of(w), back ? there : here, back ? here : there, 1, bytes));
 }
 
 static bool is_here(const work *w, size_t row) {
@@ -164,7 +159,7 @@ static weft_status gather_rows(work *w, size_t first, size_t n) {
         if (m->slot[k] != SIZE_MAX && is_here(w, m->from[k]))
             move_row(w, m->from[k], first, n, w->give + (m->slot[k] - before) * n * w->width,
                      false);
-    STEP(w, weft_sync(child_of(w)));
+    WI_GRID_STEP(&w->g, weft_sync(child_of(w)));
     return wi_comm_part(
         w->g.ctx, w->g.column,
         comm->calls->all_gather_v(w->g.column, w->give, w->got, w->counts, w->g.c.given.type));
@@ -184,7 +179,7 @@ static weft_status exchange(work *w, size_t first, size_t n) {
         if (m->slot[k] != SIZE_MAX && is_here(w, m->to[k]))
             move_row(w, m->to[k], first, n, w->got + m->slot[k] * line, true);
     if (w->u != w->give)
-        STEP(w, weft_copy(child_of(w), w->u, w->give, m->pivots * line));
+        WI_GRID_STEP(&w->g, weft_copy(child_of(w), w->u, w->give, m->pivots * line));
     return WEFT_OK;
 }
 
@@ -194,7 +189,7 @@ static void put_rows(work *w, const block *b, size_t first, size_t n) {
     const wi_pitched to = {wi_rank_grid_at(&w->g, b->row, first), w->g.ld * w->width},
                      from = {w->u, line};
     if (is_here(w, b->first))
-        STEP(w, wi_copy_rows(child_of(w), to, from, b->pivots, line));
+        WI_GRID_STEP(&w->g, wi_copy_rows(child_of(w), to, from, b->pivots, line));
 }
 
 /* The columns left of panel k, which are done. */
@@ -262,11 +257,11 @@ static weft_status update(work *w, size_t k, size_t first, size_t n, bool *sent)
         return status;
     status = exchange(w, first, n);
     if (status == WEFT_OK && b.pivots > 1)
-        STEP(w, solve(w, k, n));
+        WI_GRID_STEP(&w->g, solve(w, k, n));
     put_rows(w, &b, first, n);
     for (size_t at = 0; at < n && status == WEFT_OK; at += each) {
         const size_t some = wi_smaller(each, n - at);
-        STEP(w, multiply(w, k, first + at, some, at, n));
+        WI_GRID_STEP(&w->g, multiply(w, k, first + at, some, at, n));
         status = wi_rank_grid_poll(&w->g, sent, false);
     }
     return status;
@@ -311,40 +306,40 @@ static weft_status run(work *w) {
         arrived(w, 0);
     for (size_t k = 0; k < w->blocks && status == WEFT_OK; k++)
         status = step(w, k);
-    STEP(w, weft_sync(child_of(w)));
-    return wi_agree(w->g.ctx, 0, status == WEFT_OK ? w->status : status);
+    WI_GRID_STEP(&w->g, weft_sync(child_of(w)));
+    return wi_agree(w->g.ctx, 0, status == WEFT_OK ? w->g.status : status);
 }
 
 /* ---- memory ---- */
 
 static weft_status take(work *w) {
-    const wi_rank_grid *const g = &w->g;
+    wi_rank_grid *const g = &w->g;
     const size_t most = 2 * g->c.block, bytes = block_at(w, 0).bytes;
     const size_t said = wi_lu_grid_said_bytes(g->c.given.type, g->c.block);
-    w->status = wi_rank_grid_take(&w->g);
+    wi_rank_grid_take(g);
     for (int k = 0; k < 2; k++)
-        wi_rank_grid_take_host(g, bytes, 1, &w->message[k], &w->status);
-    wi_rank_grid_take_host(g, g->rows * g->c.block, w->width, &w->panel, &w->status);
-    wi_rank_grid_take_host(g, said, 1, &w->said, &w->status);
-    wi_rank_grid_take_host(g, said, g->p, &w->heard, &w->status);
-    wi_rank_grid_take_host(g, most * g->columns, w->width, &w->give, &w->status);
-    wi_rank_grid_take_host(g, most * g->columns, w->width, &w->got, &w->status);
-    wi_rank_grid_take_host(g, 3 * most + 2 * g->p, sizeof *w->lists, &w->lists, &w->status);
-    wi_rank_grid_take_host(g, w->blocks * g->c.block, sizeof *w->pivot, &w->pivot, &w->status);
+        wi_rank_grid_take_host(g, bytes, 1, &w->message[k]);
+    wi_rank_grid_take_host(g, g->rows * g->c.block, w->width, &w->panel);
+    wi_rank_grid_take_host(g, said, 1, &w->said);
+    wi_rank_grid_take_host(g, said, g->p, &w->heard);
+    wi_rank_grid_take_host(g, most * g->columns, w->width, &w->give);
+    wi_rank_grid_take_host(g, most * g->columns, w->width, &w->got);
+    wi_rank_grid_take_host(g, 3 * most + 2 * g->p, sizeof *w->lists, &w->lists);
+    wi_rank_grid_take_host(g, w->blocks * g->c.block, sizeof *w->pivot, &w->pivot);
     w->u = w->give;
     if (child_of(w)->gpu) {
-        wi_rank_grid_take_place(g, bytes, &w->place[0], &w->status);
-        wi_rank_grid_take_place(g, bytes, &w->place[1], &w->status);
-        wi_rank_grid_take_place(g, g->c.block * (g->columns + 1) * w->width, &w->u, &w->status);
+        wi_rank_grid_take_place(g, bytes, &w->place[0]);
+        wi_rank_grid_take_place(g, bytes, &w->place[1]);
+        wi_rank_grid_take_place(g, g->c.block * (g->columns + 1) * w->width, &w->u);
     }
     if (!w->lists)
-        return w->status;
+        return g->status;
     w->moves = (wi_lu_moves){.to = w->lists,
                              .from = w->lists + most,
                              .slot = w->lists + 2 * most,
                              .passed = w->lists + 3 * most};
     w->counts = w->moves.passed + g->p;
-    return w->status;
+    return g->status;
 }
 
 static void give(work *w) {

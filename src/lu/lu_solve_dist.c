@@ -44,12 +44,7 @@ static size_t width_of(const work *w) {
     return weft_type_size(w->s.type);
 }
 
-/* Runs a step unless one before it has failed. */
-#define STEP(w, call)                                                                              \
-    do {                                                                                           \
-        if ((w)->status == WEFT_OK)                                                                \
-            (w)->status = wi_local((w)->ctx, (call));                                              \
-    } while (0)
+#define STEP(w, call) WI_LOCAL_STEP((w)->ctx, (w)->status, call)
 
 /* ---- what the ranks pass ---- */
 

@@ -81,12 +81,7 @@ static weft_status join_lanes(const wi_sweep *s) {
 
 /* ---- steps of this rank alone ---- */
 
-/* Runs a step unless one before it has failed. */
-#define STEP(s, call)                                                                              \
-    do {                                                                                           \
-        if ((s)->status == WEFT_OK)                                                                \
-            (s)->status = wi_local((s)->c->ctx, (call));                                           \
-    } while (0)
+#define STEP(s, call) WI_LOCAL_STEP((s)->c->ctx, (s)->status, call)
 
 static char *message_of(const wi_sweep *s, size_t k) {
     return s->message[k % 2];

@@ -94,8 +94,8 @@ typedef struct wi_select_request {
 } wi_select_request;
 
 weft_status wi_select_ranks(weft_context *ctx, const void *request);
-weft_status wi_expand_ranks(weft_context *ctx,
-                            const wi_select_request *request); /* of weft_expand */
+/* The same of weft_expand. */
+weft_status wi_expand_ranks(weft_context *ctx, const wi_select_request *request);
 
 /* The checks of a call, of its predicate, and of the bytes of an element; and the arguments of one
  * that tests n elements. */

@@ -21,7 +21,9 @@ typedef struct work {
 /* Numbers the segments that are cut: one begins in the tail of each rank that has one. */
 static weft_status number_cut(work *w) {
     const wi_group_ends *const e = &w->d.ends;
-    const uint64_t own[2] = {e->tail<e->n, e->head> 0 || e->tail < e->n}, *all = NULL;
+    const bool cut_behind = e->tail < e->n;
+    const bool cut_before = e->head > 0;
+    const uint64_t own[2] = {cut_behind, cut_before || cut_behind}, *all = NULL;
     const weft_status status = wi_all_words(w->ctx, own, 2, &all);
     for (int r = 0; r < w->ctx->comm->size && status == WEFT_OK; r++) {
         w->head_number += r < w->ctx->comm->rank ? all[2 * r] : 0;

@@ -5,29 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sparse/generate.h"
 #include "systems.h"
 #include "testing.h"
-
-static weft_sparse *generated(weft_context *ctx, const char *kind, size_t n) {
-    const wi_recipe recipe = {.n = n, .seed = 1, .per_row = 6};
-    weft_sparse *matrix;
-    if (wi_find_generator(kind)->make(ctx, "test", &recipe, &matrix) != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
-    return matrix;
-}
 
 static weft_chol *analyzed(weft_context *ctx, const weft_sparse *matrix) {
     weft_chol *plan;
     if (weft_chol_analyze(ctx, matrix, NULL, &plan) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));
     return plan;
-}
-
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
-    return report;
 }
 
 /* ---- refusals ---- */
@@ -142,7 +127,7 @@ static void refuse_matrices(weft_context *ctx, weft_chol *plan) {
                      "weft_chol_solve", "pattern");
         /* A plan that claims this pattern nevertheless, as a forged file might. */
         weft_chol *const forged = analyzed(ctx, other);
-        weft_sparse *const mesh = generated(ctx, "laplace2d", 3);
+        weft_sparse *const mesh = test_generated(ctx, "laplace2d", 3);
         weft_chol *const wrong = analyzed(ctx, mesh);
         wrong->fingerprint = forged->fingerprint;
         wrong->report.nnz_a = forged->report.nnz_a;
@@ -158,7 +143,7 @@ static void refuse_matrices(weft_context *ctx, weft_chol *plan) {
 static void test_refusals(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:2");
-    weft_sparse *const matrix = generated(ctx, "laplace2d", 3);
+    weft_sparse *const matrix = test_generated(ctx, "laplace2d", 3);
     weft_chol *const plan = analyzed(ctx, matrix);
     refuse_plans(ctx, matrix, plan);
     assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
@@ -203,7 +188,7 @@ static void test_diagonal(void **state) {
             assert_true(fabs(x[i] - 3) <= 0x1p-50);
         assert_int_equal(weft_chol_condition(ctx, plan, matrix, &condition), WEFT_OK);
         assert_true(n == 0 ? condition == 0 : condition >= 1 - 1e-12 && condition <= 16.001);
-        assert_true(fabs(report_of(ctx, plan).logdet - logdet) <= 1e-9);
+        assert_true(fabs(test_report_of(ctx, plan).logdet - logdet) <= 1e-9);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
         free(start);
@@ -270,7 +255,7 @@ static void test_edges_of_double(void **state) {
 static void test_condition_of_scaled(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:1");
-    weft_sparse *const matrix = generated(ctx, "laplace2d", 9);
+    weft_sparse *const matrix = test_generated(ctx, "laplace2d", 9);
     const size_t entries = weft_sparse_entries(matrix);
     double *const value = malloc(2 * entries * sizeof *value), *const scaled = value + entries;
     double expected = 0;
@@ -328,7 +313,7 @@ static void check_progress(weft_context *ctx, const wi_row *row, const weft_spar
         }
         test_refused(ctx, status, WEFT_ECANCELLED, "weft_chol_factor", "cancelled");
         assert_int_equal(p.calls, stop);
-        assert_true(report_of(ctx, plan).factor_seconds == 0);
+        assert_true(test_report_of(ctx, plan).factor_seconds == 0);
         test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, n, x, n), WEFT_EARG,
                      "weft_chol_solve", "factor");
     }
@@ -345,7 +330,7 @@ static void test_progress(void **state) {
     for (int k = 0; k < 2; k++) {
         const wi_row *rows[TEST_MAX_ROWS];
         weft_context *const ctx = test_open(places[k]);
-        weft_sparse *const matrix = generated(ctx, "laplace2d", 60);
+        weft_sparse *const matrix = test_generated(ctx, "laplace2d", 60);
         const size_t count = test_rows(ctx, &wi_sparse_ladder, rows);
         for (size_t row = 0; row < count; row++)
             check_progress(ctx, rows[row], matrix);
@@ -360,7 +345,7 @@ static void test_loaded(void **state) {
     (void)state;
     char path[64];
     weft_context *const ctx = test_open("cpu:2");
-    weft_sparse *const matrix = generated(ctx, "laplace3d", 6);
+    weft_sparse *const matrix = test_generated(ctx, "laplace3d", 6);
     const size_t n = weft_sparse_rows(matrix);
     const int file = memfd_create("plan", 0);
     double *const x = malloc(2 * n * sizeof *x), *const y = x + n;
@@ -390,7 +375,7 @@ static void test_small_alone(void **state) {
     weft_context *const ctx = test_open("cpu:2");
     static const size_t sizes[] = {3, 30};
     for (size_t k = 0; k < 2; k++) {
-        weft_sparse *const matrix = generated(ctx, "laplace3d", sizes[k]);
+        weft_sparse *const matrix = test_generated(ctx, "laplace3d", sizes[k]);
         weft_chol *const plan = analyzed(ctx, matrix);
         assert_int_equal(weft_chol_reserve(ctx, plan, 1), WEFT_OK);
         assert_true(plan->numbers.cut.alone == (k == 0));
@@ -404,23 +389,23 @@ static void test_small_alone(void **state) {
 static void test_report(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:2"), *const alone = test_open("cpu:1");
-    weft_sparse *const matrix = generated(ctx, "laplace3d", 16);
+    weft_sparse *const matrix = test_generated(ctx, "laplace3d", 16);
     const size_t n = weft_sparse_rows(matrix);
     double *const x = calloc(20 * n, sizeof *x);
     weft_chol *const plan = analyzed(ctx, matrix);
     plan->least_work = 0;
-    weft_chol_report report = report_of(ctx, plan);
+    weft_chol_report report = test_report_of(ctx, plan);
     const size_t needed = report.bytes_needed;
     assert_true(report.bytes_peak == 0 && report.factor_seconds == 0 && report.logdet == 0);
     assert_true(report.order_seconds > 0 && report.order_seconds < report.analyze_seconds);
-    assert_true(report_of(alone, plan).bytes_needed < needed);
+    assert_true(test_report_of(alone, plan).bytes_needed < needed);
     assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
-    report = report_of(alone, plan);
+    report = test_report_of(alone, plan);
     assert_true(report.bytes_needed == needed && report.bytes_peak == needed);
     assert_true(report.factor_seconds > 0 && report.factor_gflops > 0 && report.logdet > 0);
     x[0] = 1;
     assert_int_equal(weft_chol_solve(alone, plan, matrix, NULL, 20, x, n, x, n), WEFT_OK);
-    report = report_of(ctx, plan);
+    report = test_report_of(ctx, plan);
     assert_true(report.bytes_needed > needed && report.bytes_peak == report.bytes_needed);
     assert_true(report.solve_seconds > 0 && report.backward_error > 0 &&
                 report.backward_error <= 1e-13 && report.refinements == 0);
@@ -431,7 +416,7 @@ static void test_report(void **state) {
     for (size_t i = 0; i < n; i++)
         x[i] = sin((double)i);
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, &refined, 20, x, n, x, n), WEFT_OK);
-    report = report_of(ctx, plan);
+    report = test_report_of(ctx, plan);
     assert_true(report.backward_error > 0 && report.refinements > 0);
     free(x);
     weft_chol_destroy(plan);
@@ -468,7 +453,7 @@ static size_t most_resident(void) {
  * that no freed memory is used again. */
 static double memory_ratio(void) {
     weft_context *const ctx = test_open("cpu:2");
-    weft_sparse *const matrix = generated(ctx, "laplace3d", 36);
+    weft_sparse *const matrix = test_generated(ctx, "laplace3d", 36);
     const size_t n = weft_sparse_rows(matrix);
     double *const x = malloc(n * sizeof *x);
     for (size_t i = 0; i < n; i++)
@@ -477,7 +462,8 @@ static double memory_ratio(void) {
     weft_chol *const plan = analyzed(ctx, matrix);
     assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, x, n, x, n), WEFT_OK);
-    return ((double)most_resident() - (double)before) / (double)report_of(ctx, plan).bytes_needed;
+    return ((double)most_resident() - (double)before) /
+           (double)test_report_of(ctx, plan).bytes_needed;
 }
 
 static void test_memory(void **state) {

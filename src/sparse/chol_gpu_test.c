@@ -17,13 +17,6 @@ enum {
 /* What one block of threads does of a system's fronts: all, some, none. */
 static const int smalls[] = {WI_FRONT_SMALL, WI_FRONT_TINY, 8, 0};
 
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    if (weft_chol_get_report(ctx, plan, &report) != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
-    return report;
-}
-
 /* L as it lies on the device; to be freed. */
 static double *fetch_l(weft_context *ctx, const weft_chol *plan) {
     const size_t bytes = (size_t)plan->device->schedule.l * sizeof(double);
@@ -117,7 +110,7 @@ static void check_solutions(weft_context *ctx, weft_context *cpu, weft_chol *pla
             if (!(fabs(x[k] - y[k]) <= 1e-13 * condition * most))
                 fail_msg("part %d: %.17g, on the cpu %.17g", part, x[k], y[k]);
         if (part == WEFT_CHOL_A)
-            assert_true(report_of(ctx, plan).backward_error <= 1e-14);
+            assert_true(test_report_of(ctx, plan).backward_error <= 1e-14);
     }
 }
 
@@ -159,7 +152,8 @@ static void definite(weft_context *ctx) {
         test_used(ctx, "sparse", row, "factor");
         assert_int_equal(weft_chol_factor(cpu, on_cpu, matrix), WEFT_OK);
         check_product(ctx, plan, &s, row ? row->name : "the choice");
-        const double logdet = report_of(ctx, plan).logdet, other = report_of(cpu, on_cpu).logdet;
+        const double logdet = test_report_of(ctx, plan).logdet,
+                     other = test_report_of(cpu, on_cpu).logdet;
         double condition;
         assert_int_equal(weft_chol_condition(cpu, on_cpu, matrix, &condition), WEFT_OK);
         if (!(fabs(logdet - other) <= 1e-14 * (condition + 100)))
@@ -267,7 +261,7 @@ static void check_large(weft_context *ctx, weft_context *cpu, const char *what,
         if (weft_chol_solve(ctx, plan, matrix, refine ? &options : NULL, rhs, b, n, x, n) !=
             WEFT_OK)
             fail_msg("%s: %s", what, weft_message(ctx));
-        const double error = report_of(ctx, plan).backward_error;
+        const double error = test_report_of(ctx, plan).backward_error;
         if (!(error == error_of(cpu, matrix, rhs, b, x)))
             fail_msg("%s: backward error %.17g, on the host %.17g", what, error,
                      error_of(cpu, matrix, rhs, b, x));
@@ -374,7 +368,7 @@ static void range(weft_context *ctx) {
         for (int i = 0; i < 4; i++)
             if (!(fabs(ldexp(x[i], powers[k / 4][0] - powers[k / 4][1]) - exact[i]) <= 1e-14))
                 fail_msg("case %u: %g, not %g", k, x[i], exact[i]);
-        assert_true(report_of(ctx, plan).backward_error <= 1e-15);
+        assert_true(test_report_of(ctx, plan).backward_error <= 1e-15);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
     }
@@ -398,44 +392,37 @@ static void values(weft_context *ctx) {
         test_refused(ctx, solve_at(ctx, plan, matrix, NULL, 2, b, x, where), WEFT_ENONFINITE,
                      "weft_chol_solve", "row 1 of column 1");
     assert_int_equal(solve_at(ctx, plan, matrix, NULL, 1, b, x, 3), WEFT_OK);
-    assert_true(report_of(ctx, plan).backward_error <= 1e-15);
+    assert_true(test_report_of(ctx, plan).backward_error <= 1e-15);
     assert_int_equal(weft_sparse_update(ctx, matrix, 7, twice), WEFT_OK);
     assert_int_equal(solve_at(ctx, plan, matrix, NULL, 1, b, x, 3), WEFT_OK);
-    assert_true(report_of(ctx, plan).backward_error >=
+    assert_true(test_report_of(ctx, plan).backward_error >=
                 0.01); /* of another matrix than the factor */
     assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
     assert_int_equal(solve_at(ctx, plan, matrix, &options, 1, b, x, 0), WEFT_OK);
-    assert_true(report_of(ctx, plan).backward_error <= 1e-15 && fabs(x[0] - 2) <= 1e-15);
+    assert_true(test_report_of(ctx, plan).backward_error <= 1e-15 && fabs(x[0] - 2) <= 1e-15);
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);
 }
 
 /* ---- memory and places ---- */
 
-static weft_sparse *mesh(weft_context *ctx, size_t n) {
-    weft_sparse *matrix;
-    const wi_recipe recipe = {.n = n};
-    assert_int_equal(wi_find_generator("laplace2d")->make(ctx, "test", &recipe, &matrix), WEFT_OK);
-    return matrix;
-}
-
 /* What the report foretells is what is held; and nothing is allocated later. */
 static void memory(weft_context *ctx) {
     if (ctx->kind == WI_CPU)
         return;
-    weft_sparse *const matrix = mesh(ctx, 9);
+    weft_sparse *const matrix = test_generated(ctx, "laplace2d", 9);
     const size_t n = weft_sparse_rows(matrix);
     weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
     double b[81] = {1}, x[81];
     assert_int_equal(n, 81);
-    const weft_chol_report before = report_of(ctx, plan);
+    const weft_chol_report before = test_report_of(ctx, plan);
     assert_true(before.device_bytes_needed > before.nnz_l * sizeof(double));
     assert_true(before.bytes_needed > before.device_bytes_needed + before.analysis_bytes);
     assert_int_equal(weft_chol_reserve(ctx, plan, 1), WEFT_OK);
-    assert_int_equal(report_of(ctx, plan).bytes_peak, before.bytes_needed);
+    assert_int_equal(test_report_of(ctx, plan).bytes_peak, before.bytes_needed);
     assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, n, x, n), WEFT_OK);
-    const weft_chol_report after = report_of(ctx, plan);
+    const weft_chol_report after = test_report_of(ctx, plan);
     assert_int_equal(after.bytes_peak, before.bytes_needed);
     assert_int_equal(after.bytes_needed, before.bytes_needed);
     assert_int_equal(after.device_bytes_needed, before.device_bytes_needed);
@@ -449,7 +436,7 @@ static void places(weft_context *ctx) {
     if (ctx->kind == WI_CPU)
         return;
     weft_context *const cpu = test_open("cpu:1"), *const other = test_open(TEST_GPU);
-    weft_sparse *const matrix = mesh(cpu, 6);
+    weft_sparse *const matrix = test_generated(cpu, "laplace2d", 6);
     double b[36] = {1}, x[36], y[36];
     weft_chol *const plan = test_plan(cpu, matrix, NULL, NULL);
     assert_int_equal(weft_chol_factor(other, plan, matrix), WEFT_OK);
@@ -477,7 +464,7 @@ static void cancelled(weft_context *ctx) {
     if (ctx->kind == WI_CPU)
         return;
     double told = 0, b[36] = {1};
-    weft_sparse *const matrix = mesh(ctx, 6);
+    weft_sparse *const matrix = test_generated(ctx, "laplace2d", 6);
     weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
     assert_int_equal(weft_chol_on_progress(ctx, plan, stop_at_half, &told), WEFT_OK);
     test_refused(ctx, weft_chol_factor(ctx, plan, matrix), WEFT_ECANCELLED, "weft_chol_factor",
@@ -515,7 +502,7 @@ static void places_with_d(weft_context *ctx) {
         assert_int_equal(weft_chol_solve(own, plan, matrix, NULL, 1, b, 3, b, 3), WEFT_OK);
         for (int i = 0; i < 3; i++)
             assert_true(fabs(b[i] - 1) <= 1e-15);
-        const weft_chol_report report = report_of(own, plan);
+        const weft_chol_report report = test_report_of(own, plan);
         assert_true(report.positive == 2 && report.negative == 1 && report.pairs == 1);
         assert_true(fabs(report.logdet - log(16)) <= 1e-14);
     }

@@ -26,20 +26,15 @@ typedef struct device_case {
     double *wanted;        /* the values that are solved with */
 } device_case;
 
-static void ok(weft_context *ctx, weft_status status) {
-    if (status != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
-}
-
 static double *room(weft_context *ctx, size_t n) {
     void *p;
-    ok(ctx, weft_alloc(ctx, &p, n * sizeof(double) + 8));
+    test_ok(ctx, weft_alloc(ctx, &p, n * sizeof(double) + 8));
     return p;
 }
 
 static void put(weft_context *ctx, double *to, const double *from, size_t n) {
     if (n > 0)
-        ok(ctx, weft_copy(ctx, to, from, n * sizeof *to));
+        test_ok(ctx, weft_copy(ctx, to, from, n * sizeof *to));
 }
 
 static device_case case_of(weft_context *ctx, weft_sparse *matrix, weft_chol *plan, size_t rhs) {
@@ -57,18 +52,12 @@ static device_case case_of(weft_context *ctx, weft_sparse *matrix, weft_chol *pl
 }
 
 static void drop(device_case *c) {
-    ok(c->ctx, weft_free(c->ctx, c->value));
-    ok(c->ctx, weft_free(c->ctx, c->wanted));
-    ok(c->ctx, weft_free(c->ctx, c->b));
-    ok(c->ctx, weft_free(c->ctx, c->x));
+    test_ok(c->ctx, weft_free(c->ctx, c->value));
+    test_ok(c->ctx, weft_free(c->ctx, c->wanted));
+    test_ok(c->ctx, weft_free(c->ctx, c->b));
+    test_ok(c->ctx, weft_free(c->ctx, c->x));
     weft_chol_destroy(c->plan);
     weft_sparse_destroy(c->matrix);
-}
-
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    ok(ctx, weft_chol_get_report(ctx, plan, &report));
-    return report;
 }
 
 static void draw(test_random *r, size_t n, double *b) {
@@ -92,7 +81,7 @@ static weft_chol *plan_of(weft_context *ctx, test_random *r, const weft_sparse *
     static const int smalls[] = {WI_FRONT_SMALL, WI_FRONT_TINY, 8, 0};
     const weft_chol_options options = {.size = sizeof options, .kind = kind};
     weft_chol *plan;
-    ok(ctx, weft_chol_analyze(ctx, matrix, &options, &plan));
+    test_ok(ctx, weft_chol_analyze(ctx, matrix, &options, &plan));
     plan->small = smalls[test_below(r, 4)];
     plan->least_work = 0;
     return plan;
@@ -111,13 +100,13 @@ static void compare(device_case *c, const weft_sparse *other, weft_chol *plan, t
     draw(r, count, b);
     put(ctx, c->b, b, count);
     put(ctx, c->value, weft_sparse_values(other), c->entries);
-    ok(ctx, weft_chol_factor(ctx, plan, other));
-    ok(ctx, weft_chol_solve(ctx, plan, other, &plain, c->rhs, b, ld, x, ld));
-    ok(ctx, weft_chol_factor_values(ctx, c->plan, c->matrix, c->value));
-    ok(ctx, weft_chol_solve(ctx, c->plan, c->matrix, &with, c->rhs, c->b, ld, c->x, ld));
+    test_ok(ctx, weft_chol_factor(ctx, plan, other));
+    test_ok(ctx, weft_chol_solve(ctx, plan, other, &plain, c->rhs, b, ld, x, ld));
+    test_ok(ctx, weft_chol_factor_values(ctx, c->plan, c->matrix, c->value));
+    test_ok(ctx, weft_chol_solve(ctx, c->plan, c->matrix, &with, c->rhs, c->b, ld, c->x, ld));
     put(ctx, y, c->x, count);
     assert_memory_equal(x, y, count * sizeof *x);
-    const weft_chol_report one = report_of(ctx, plan), two = report_of(ctx, c->plan);
+    const weft_chol_report one = test_report_of(ctx, plan), two = test_report_of(ctx, c->plan);
     assert_true(one.backward_error == two.backward_error && one.logdet == two.logdet);
     assert_true(one.normwise_error == two.normwise_error && one.refinements == two.refinements);
 }
@@ -151,9 +140,9 @@ static const double chain[] = {2, -1, 2, -1, 2, -1, 2}, chain_b[] = {0, 0, 0, 5}
 static device_case chain_case(weft_context *ctx) {
     weft_sparse *matrix;
     weft_chol *plan;
-    ok(ctx, weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64, start, row,
-                                   chain));
-    ok(ctx, weft_chol_analyze(ctx, matrix, NULL, &plan));
+    test_ok(ctx, weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64, start,
+                                        row, chain));
+    test_ok(ctx, weft_chol_analyze(ctx, matrix, NULL, &plan));
     device_case c = case_of(ctx, matrix, plan, 1);
     put(ctx, c.b, chain_b, 4);
     return c;
@@ -175,8 +164,8 @@ static void extremes(weft_context *ctx) {
     double x[4], d[4];
     for (int k = 0; k < 4; k++) {
         put_chain(&c, powers[k], -1, 0);
-        ok(ctx, weft_chol_factor_values(ctx, c.plan, c.matrix, c.value));
-        ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
+        test_ok(ctx, weft_chol_factor_values(ctx, c.plan, c.matrix, c.value));
+        test_ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
         put(ctx, x, c.x, 4);
         for (int i = 0; i < 4; i++)
             if (!(fabs(ldexp(x[i], powers[k]) - (i + 1)) <= 1e-15 * 8))
@@ -188,18 +177,18 @@ static void extremes(weft_context *ctx) {
     put_chain(&c, 0, 2, -1);
     test_refused(ctx, weft_chol_factor_values(ctx, c.plan, c.matrix, c.value), WEFT_ENOTSPD,
                  "weft_chol_factor_values", "column");
-    ok(ctx, weft_chol_direction(ctx, c.plan, d));
+    test_ok(ctx, weft_chol_direction(ctx, c.plan, d));
     test_refused(ctx, weft_chol_factor_values(ctx, c.plan, c.matrix, NULL), WEFT_EARG,
                  "weft_chol_factor_values", "value");
     test_refused(ctx, weft_chol_factor_values(ctx, c.plan, NULL, c.value), WEFT_EARG,
                  "weft_chol_factor_values", "matrix");
     put_chain(&c, 0, -1, 0);
     put(ctx, c.b, (const double[]){0, 0, 0, ldexp(5, 400)}, 4); /* the host solves */
-    ok(ctx, weft_chol_factor_values(ctx, c.plan, c.matrix, c.value));
-    ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
+    test_ok(ctx, weft_chol_factor_values(ctx, c.plan, c.matrix, c.value));
+    test_ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
     put(ctx, x, c.x, 4);
     assert_true(fabs(ldexp(x[0], -400) - 1) <= 1e-15);
-    ok(ctx, weft_chol_check(ctx, c.plan));
+    test_ok(ctx, weft_chol_check(ctx, c.plan));
     drop(&c);
 }
 
@@ -225,12 +214,12 @@ static void launch_and_compare(device_case *c, test_capture *graph, weft_chol *p
         y[k] = NAN;
     put(ctx, c->x, y, count);
     test_capture_run(graph);
-    ok(ctx, weft_chol_check(ctx, c->plan));
-    ok(ctx, weft_chol_factor(ctx, plan, other));
-    ok(ctx, weft_chol_solve(ctx, plan, other, &plain, c->rhs, b, ld, x, ld));
+    test_ok(ctx, weft_chol_check(ctx, c->plan));
+    test_ok(ctx, weft_chol_factor(ctx, plan, other));
+    test_ok(ctx, weft_chol_solve(ctx, plan, other, &plain, c->rhs, b, ld, x, ld));
     put(ctx, y, c->x, count);
     assert_memory_equal(x, y, count * sizeof *x);
-    const weft_chol_report one = report_of(ctx, plan), two = report_of(ctx, c->plan);
+    const weft_chol_report one = test_report_of(ctx, plan), two = test_report_of(ctx, c->plan);
     assert_true(one.backward_error == two.backward_error && one.logdet == two.logdet);
 }
 
@@ -249,11 +238,11 @@ static void graphs(weft_context *ctx) {
         weft_chol *const plan = plan_of(ctx, &r, matrix, WEFT_CHOL_DEFINITE);
         const weft_chol_solve_options with = options_of(refine, c.wanted);
         plan->small = c.plan->small;
-        ok(ctx, weft_chol_reserve(ctx, c.plan, c.rhs));
-        ok(ctx, weft_chol_factor(ctx, c.plan, matrix));
+        test_ok(ctx, weft_chol_reserve(ctx, c.plan, c.rhs));
+        test_ok(ctx, weft_chol_factor(ctx, c.plan, matrix));
         test_capture graph = test_capture_begin(ctx);
-        ok(ctx, weft_chol_factor_values(ctx, c.plan, matrix, c.value));
-        ok(ctx, weft_chol_solve(ctx, c.plan, matrix, &with, c.rhs, c.b, c.n, c.x, c.n));
+        test_ok(ctx, weft_chol_factor_values(ctx, c.plan, matrix, c.value));
+        test_ok(ctx, weft_chol_solve(ctx, c.plan, matrix, &with, c.rhs, c.b, c.n, c.x, c.n));
         test_capture_end(ctx, &graph);
         for (int launch = 0; launch < LAUNCHES; launch++) {
             weft_sparse *const other = draw_matrix(ctx, &r, &s, true);
@@ -271,10 +260,10 @@ static void check_says(device_case *c, test_capture *graph, weft_status wanted, 
     test_capture_run(graph);
     const weft_status status = weft_chol_check(c->ctx, c->plan);
     if (wanted == WEFT_OK)
-        ok(c->ctx, status);
+        test_ok(c->ctx, status);
     else
         test_refused(c->ctx, status, wanted, "weft_chol_check", what);
-    ok(c->ctx, weft_chol_check(c->ctx, c->plan));
+    test_ok(c->ctx, weft_chol_check(c->ctx, c->plan));
 }
 
 static void failures(weft_context *ctx) {
@@ -282,10 +271,10 @@ static void failures(weft_context *ctx) {
         return;
     device_case c = chain_case(ctx);
     const weft_chol_solve_options with = options_of(1, c.value);
-    ok(ctx, weft_chol_factor(ctx, c.plan, c.matrix));
+    test_ok(ctx, weft_chol_factor(ctx, c.plan, c.matrix));
     test_capture graph = test_capture_begin(ctx);
-    ok(ctx, weft_chol_factor_values(ctx, c.plan, c.matrix, c.value));
-    ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
+    test_ok(ctx, weft_chol_factor_values(ctx, c.plan, c.matrix, c.value));
+    test_ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
     test_capture_end(ctx, &graph);
     put_chain(&c, 0, -1, 0);
     check_says(&c, &graph, WEFT_OK, NULL);
@@ -304,8 +293,8 @@ static void failures(weft_context *ctx) {
     check_says(&c, &graph, WEFT_EUNSUPPORTED, "limits of double");
     put(ctx, c.b, chain_b, 4);
     check_says(&c, &graph, WEFT_OK, NULL);
-    assert_true(report_of(ctx, c.plan).backward_error <= 1e-15);
-    ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
+    assert_true(test_report_of(ctx, c.plan).backward_error <= 1e-15);
+    test_ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
     test_capture_drop(&graph);
     drop(&c);
 }
@@ -320,9 +309,9 @@ static void refusals(weft_context *ctx) {
     const weft_chol_options other = {.size = sizeof other, .kind = WEFT_CHOL_INDEFINITE};
     const weft_chol_solve_options with = options_of(1, c.value), bare = options_of(1, NULL),
                                   exact = {.size = sizeof exact, .exact = 1, .value = c.value};
-    ok(ctx, weft_chol_analyze(ctx, c.matrix, &other, &mixed));
-    ok(ctx, weft_chol_factor(ctx, mixed, c.matrix));
-    ok(ctx, weft_chol_factor(ctx, c.plan, c.matrix));
+    test_ok(ctx, weft_chol_analyze(ctx, c.matrix, &other, &mixed));
+    test_ok(ctx, weft_chol_factor(ctx, mixed, c.matrix));
+    test_ok(ctx, weft_chol_factor(ctx, c.plan, c.matrix));
     put_chain(&c, 0, -1, 0);
     test_capture graph = test_capture_begin(ctx);
     test_refused(ctx, weft_chol_factor(ctx, c.plan, c.matrix), WEFT_EUNSUPPORTED,
@@ -343,7 +332,7 @@ static void refusals(weft_context *ctx) {
                  WEFT_EUNSUPPORTED, "weft_chol_solve", "weft_chol_reserve");
     test_refused(ctx, weft_chol_check(ctx, c.plan), WEFT_EUNSUPPORTED, "weft_chol_check",
                  "captured");
-    ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
+    test_ok(ctx, weft_chol_solve(ctx, c.plan, c.matrix, &with, 1, c.b, 4, c.x, 4));
     test_capture_end(ctx, &graph);
     check_says(&c, &graph, WEFT_OK, NULL);
     put(ctx, host, c.x, 4);

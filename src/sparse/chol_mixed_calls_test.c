@@ -51,7 +51,7 @@ static void large_fronts(weft_context *ctx) {
             test_mixed_exactly(matrix, (weft_chol_kind)kind, sides, b, x + sides * n);
             test_mixed_factor(ctx, plan, matrix);
             test_mixed_solve(ctx, plan, matrix, false, sides, b, x);
-            const weft_chol_report report = test_mixed_report(ctx, plan);
+            const weft_chol_report report = test_report_of(ctx, plan);
             assert_true(test_mixed_distance(n, sides, x, x + sides * n) <= test_mixed_good);
             const bool is_easy = kind != WEFT_CHOL_INDEFINITE;
             if (report.fell_back ||
@@ -69,7 +69,7 @@ static void large_fronts(weft_context *ctx) {
 /* The bytes of L, on whichever side they are; to be freed. */
 static void *fetch_l(weft_context *ctx, const weft_chol *plan, size_t *bytes) {
     *bytes = plan->on_device ? (size_t)plan->device->schedule.l * sizeof(float)
-                             : test_mixed_report(ctx, plan).factor_bytes;
+                             : test_report_of(ctx, plan).factor_bytes;
     void *const l = malloc(*bytes + 1);
     assert_non_null(l);
     if (!plan->on_device)
@@ -85,11 +85,11 @@ static void run_once(weft_context *ctx, const weft_sparse *matrix, weft_chol_kin
     weft_chol *const plan = test_mixed_plan(ctx, matrix, kind, WEFT_PRECISION_MIXED, "amd", 1);
     assert_int_equal(weft_chol_reserve(ctx, plan, 2), WEFT_OK);
     if (ctx->kind == WI_CPU)
-        memset(plan->numbers.l, 0, test_mixed_report(ctx, plan).factor_bytes);
+        memset(plan->numbers.l, 0, test_report_of(ctx, plan).factor_bytes);
     assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
     *l = fetch_l(ctx, plan, bytes);
     test_mixed_solve(ctx, plan, matrix, false, 2, b, x);
-    assert_int_equal(test_mixed_report(ctx, plan).fell_back, 0);
+    assert_int_equal(test_report_of(ctx, plan).fell_back, 0);
     weft_chol_destroy(plan);
 }
 
@@ -156,8 +156,8 @@ static void report_and_memory(weft_context *ctx) {
     test_refused(ctx, weft_chol_solve(ctx, plan, easy, &part, 1, b, N, x, N), WEFT_EUNSUPPORTED,
                  "weft_chol_solve", "WEFT_PRECISION_FULL");
     test_mixed_solve(ctx, plan, easy, false, 1, b, x);
-    const weft_chol_report full_report = test_mixed_report(ctx, wide),
-                           narrow = test_mixed_report(ctx, plan);
+    const weft_chol_report full_report = test_report_of(ctx, wide),
+                           narrow = test_report_of(ctx, plan);
     assert_int_equal(full_report.factor_type, WEFT_F64);
     assert_true(narrow.factor_type == WEFT_F32 && !narrow.fell_back && narrow.refinements > 0);
     assert_int_equal(2 * narrow.factor_bytes, full_report.factor_bytes);
@@ -165,12 +165,12 @@ static void report_and_memory(weft_context *ctx) {
     assert_true(fabs(narrow.logdet - full_report.logdet) <= 1e-5 * fabs(full_report.logdet));
     assert_int_equal(weft_chol_factor(ctx, plan, hard), WEFT_OK);
     test_mixed_solve(ctx, plan, hard, false, 1, b, x);
-    const weft_chol_report after = test_mixed_report(ctx, plan);
+    const weft_chol_report after = test_report_of(ctx, plan);
     assert_true(after.factor_type == WEFT_F64 && after.fell_back);
     assert_int_equal(after.factor_bytes, full_report.factor_bytes);
     assert_true(after.bytes_peak <= after.bytes_needed);
     assert_int_equal(weft_chol_factor(ctx, plan, easy), WEFT_OK);
-    assert_int_equal(test_mixed_report(ctx, plan).factor_type, WEFT_F64);
+    assert_int_equal(test_report_of(ctx, plan).factor_type, WEFT_F64);
     weft_chol_destroy(plan);
     weft_chol_destroy(wide);
     weft_sparse_destroy(hard);
@@ -192,10 +192,10 @@ static void two_places(weft_context *ctx) {
         test_mixed_factor(first, plan, easy);
         test_mixed_factor(second, plan, hard);
         test_mixed_solve(second, plan, hard, false, 1, b, x);
-        assert_int_equal(test_mixed_report(second, plan).fell_back, 1);
+        assert_int_equal(test_report_of(second, plan).fell_back, 1);
         test_mixed_factor(first, plan, easy);
         test_mixed_solve(first, plan, easy, false, 1, b, x);
-        assert_true(test_mixed_report(first, plan).backward_error <= 0x1p-52);
+        assert_true(test_report_of(first, plan).backward_error <= 0x1p-52);
         weft_chol_destroy(plan);
     }
     weft_sparse_destroy(hard);
@@ -218,7 +218,7 @@ static void refused(weft_context *ctx) {
         test_refused(ctx, weft_chol_factor(ctx, plan, matrix), WEFT_ENOTSPD, "weft_chol_factor",
                      "is not positive definite");
         assert_int_equal(weft_chol_direction(ctx, plan, d[k]), WEFT_OK);
-        assert_int_equal(test_mixed_report(ctx, plan).fell_back, k);
+        assert_int_equal(test_report_of(ctx, plan).fell_back, k);
         weft_chol_destroy(plan);
     }
     assert_memory_equal(d[0], d[1], n * sizeof **d);
@@ -242,7 +242,7 @@ static void saved(weft_context *ctx) {
     assert_int_equal(weft_chol_load_memory(ctx, memory, bytes, &loaded), WEFT_OK);
     assert_int_equal(weft_chol_factor(ctx, loaded, matrix), WEFT_OK);
     test_mixed_solve(ctx, loaded, matrix, false, 1, b, b);
-    assert_int_equal(test_mixed_report(ctx, loaded).factor_type, WEFT_F32);
+    assert_int_equal(test_report_of(ctx, loaded).factor_type, WEFT_F32);
     weft_chol_destroy(loaded);
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);

@@ -74,7 +74,7 @@ static void small_systems(weft_context *ctx) {
         if (ctx->kind == WI_CPU && kind == WEFT_CHOL_DEFINITE && plan->narrow)
             check_narrow_factor(plan, &s);
         test_mixed_solve(ctx, plan, matrix, false, sides, b, x);
-        const weft_chol_report report = test_mixed_report(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         const double error = test_mixed_distance(n, sides, x, y);
         if (!(error <= test_mixed_good))
             fail_msg("kind %d, n = %zu: x is off by %g; %zu steps, %zu of GMRES, fell back: %d",
@@ -120,10 +120,10 @@ static void check_condition(weft_context *ctx, const weft_sparse *matrix, weft_c
     memcpy(x, b + n, n * sizeof *x); /* the second x has little of what A all but takes to 0 */
     assert_int_equal(weft_sparse_multiply(ctx, matrix, 1, x, n, b + n, n), WEFT_OK);
     test_mixed_factor(ctx, plan, matrix);
-    const bool at_factor = test_mixed_report(ctx, plan).fell_back;
+    const bool at_factor = test_report_of(ctx, plan).fell_back;
     memcpy(x, b, 2 * n * sizeof *x); /* X is B: a fall-back must find it unchanged */
     test_mixed_solve(ctx, plan, matrix, false, 2, x, x);
-    const weft_chol_report report = test_mixed_report(ctx, plan);
+    const weft_chol_report report = test_report_of(ctx, plan);
     seen->at_factor += at_factor;
     seen->at_solve += report.fell_back && !at_factor;
     seen->krylov += !report.fell_back && report.krylov_steps > 0;
@@ -183,7 +183,7 @@ static void singular(weft_context *ctx) {
         test_mixed_sides(&r, n, b);
         test_mixed_factor(ctx, plan, matrix);
         test_mixed_solve(ctx, plan, matrix, false, 1, b, x);
-        const weft_chol_report report = test_mixed_report(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         if (!(report.backward_error <= 0x1p-44) && (report.stalled == 0 || !report.fell_back))
             fail_msg("n = %zu: backward error %g, stalled: %zu, fell back: %d", n,
                      report.backward_error, report.stalled, report.fell_back);
@@ -211,7 +211,7 @@ static void exact(weft_context *ctx) {
         test_mixed_factor(ctx, plan, matrix);
         test_mixed_solve(ctx, plan, matrix, true, 1, b, x);
         assert_memory_equal(x, y, n * sizeof *x);
-        assert_int_equal(test_mixed_report(ctx, plan).stalled, 0);
+        assert_int_equal(test_report_of(ctx, plan).stalled, 0);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
     }
@@ -248,7 +248,7 @@ static void range(weft_context *ctx) {
         test_mixed_exactly(matrix, WEFT_CHOL_DEFINITE, 1, b, y);
         test_mixed_factor(ctx, plan, matrix);
         test_mixed_solve(ctx, plan, matrix, false, 1, b, x);
-        const weft_chol_report report = test_mixed_report(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         if (report.fell_back || !(report.backward_error <= 0x1p-50) ||
             !(test_mixed_distance(n, 1, x, y) <= test_mixed_good))
             fail_msg("system %d: fell back: %d, backward error %g, off by %g", k, report.fell_back,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers near the limits of double, solutions with zeros, and refinement of ill-conditioned
  * systems: compared with the same systems in the middle of the range, and with exact solutions. */
-#include "sparse/generate.h"
 #include "systems.h"
 #include "testing.h"
 
@@ -12,12 +11,6 @@ enum {
 };
 
 static const double unit = 0x1p-53;
-
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
-    return report;
-}
 
 static weft_status solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
                          weft_chol_part part, int refine, size_t rhs, const double *b, double *x) {
@@ -95,8 +88,8 @@ static void check_part(pair *p, test_random *r, weft_chol_part part, int shift) 
             fail_msg("part %d, row %zu: %.17g, not %.17g", (int)part, k % p->n, x[1][k], expected);
     }
     if (part == WEFT_CHOL_A) {
-        const double error = report_of(p->ctx, p->plan[1]).backward_error;
-        assert_true(error <= 1e-10 && report_of(p->ctx, p->plan[1]).normwise_error <= error);
+        const double error = test_report_of(p->ctx, p->plan[1]).backward_error;
+        assert_true(error <= 1e-10 && test_report_of(p->ctx, p->plan[1]).normwise_error <= error);
     }
 }
 
@@ -128,8 +121,8 @@ static void test_graded(void **state) {
             check_part(&p, &r, (weft_chol_part)part, 60 * (k % 3 - 1));
         for (size_t i = 0; i < p.n; i++)
             logdet += 2 * p.power[i] * log(2);
-        logdet += report_of(p.ctx, p.plan[0]).logdet;
-        assert_true(fabs(report_of(p.ctx, p.plan[1]).logdet - logdet) <= 1e-9);
+        logdet += test_report_of(p.ctx, p.plan[0]).logdet;
+        assert_true(fabs(test_report_of(p.ctx, p.plan[1]).logdet - logdet) <= 1e-9);
         assert_int_equal(weft_chol_condition(p.ctx, p.plan[1], p.graded, &estimate), WEFT_OK);
         if (!(log2(estimate) >= least_condition(&p) - 4))
             fail_msg("condition %g, but more than 2^%g", estimate, least_condition(&p));
@@ -195,7 +188,7 @@ static void test_condition(void **state) {
         assert_int_equal(weft_chol_condition(ctx, plan, matrix, &estimate), WEFT_OK);
         if (!(estimate == (power == 1000 ? 0x1p1000 : (double)INFINITY)))
             fail_msg("2^%d: condition %g", power, estimate);
-        assert_true(report_of(ctx, plan).condition_estimate == estimate);
+        assert_true(test_report_of(ctx, plan).condition_estimate == estimate);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
     }
@@ -250,8 +243,8 @@ static void test_range(void **state) {
                 fail_msg("case %zu: %s", k, weft_message(ctx));
             if (cases[k].fits) {
                 assert_true(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2]));
-                assert_true(report_of(ctx, plan).backward_error <= 4 * unit || k == 2);
-                assert_true(report_of(ctx, plan).normwise_error <= 4 * unit || k == 2);
+                assert_true(test_report_of(ctx, plan).backward_error <= 4 * unit || k == 2);
+                assert_true(test_report_of(ctx, plan).normwise_error <= 4 * unit || k == 2);
             } else {
                 test_refused(ctx, status, WEFT_ENONFINITE, "weft_chol_solve", "too large");
             }
@@ -281,7 +274,7 @@ static void test_growth(void **state) {
         assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
         const weft_status status = solve(ctx, plan, matrix, WEFT_CHOL_A, 0, 1, b, x);
         assert_int_equal(status, n < 511 ? WEFT_OK : WEFT_ENONFINITE);
-        assert_true(status != WEFT_OK || report_of(ctx, plan).backward_error <= 8 * unit);
+        assert_true(status != WEFT_OK || test_report_of(ctx, plan).backward_error <= 8 * unit);
         for (size_t i = 0; status == WEFT_OK && i < n; i++)
             assert_true(isfinite(x[i]));
         weft_chol_destroy(plan);
@@ -318,9 +311,7 @@ static double strict_error(const weft_sparse *matrix, const double *b, const dou
 static void test_zeros(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:1");
-    const wi_recipe recipe = {.n = 20};
-    weft_sparse *matrix;
-    assert_int_equal(wi_find_generator("laplace2d")->make(ctx, "test", &recipe, &matrix), WEFT_OK);
+    weft_sparse *const matrix = test_generated(ctx, "laplace2d", 20);
     const size_t n = weft_sparse_rows(matrix);
     double *const x = calloc(2 * n, sizeof *x), *const b = x + n;
     weft_chol *const plan = factored(ctx, matrix);
@@ -329,7 +320,7 @@ static void test_zeros(void **state) {
     assert_int_equal(weft_sparse_multiply(ctx, matrix, 1, x, n, b, n), WEFT_OK);
     assert_int_equal(solve(ctx, plan, matrix, WEFT_CHOL_A, 0, 1, b, x), WEFT_OK);
     assert_true(strict_error(matrix, b, x) > 0.01); /* else this is not an example */
-    const weft_chol_report report = report_of(ctx, plan);
+    const weft_chol_report report = test_report_of(ctx, plan);
     if (!(report.backward_error <= 8 * unit && report.normwise_error <= 8 * unit))
         fail_msg("errors %g and %g", report.backward_error, report.normwise_error);
     assert_true(report.normwise_error > 0);
@@ -382,7 +373,7 @@ static void test_refined(void **state) {
         for (int refine = 0; refine <= 10; refine++) {
             double most = 0;
             assert_int_equal(solve(ctx, plan, matrix, WEFT_CHOL_A, refine, 1, b, y), WEFT_OK);
-            const weft_chol_report report = report_of(ctx, plan);
+            const weft_chol_report report = test_report_of(ctx, plan);
             for (size_t i = 0; i < n; i++)
                 most = fmax(most, fabs(y[i] - x[i]) / 1000);
             assert_true(report.stalled == 0 && report.refinements <= (size_t)refine);
@@ -392,8 +383,8 @@ static void test_refined(void **state) {
                 fail_msg("n = %zu: error %g, estimated as %g", n, most, report.forward_estimate);
             before = most;
         }
-        assert_true(before <= 2 * unit && report_of(ctx, plan).refinements <= 5);
-        assert_true(report_of(ctx, plan).refinements > (n >= 1000));
+        assert_true(before <= 2 * unit && test_report_of(ctx, plan).refinements <= 5);
+        assert_true(test_report_of(ctx, plan).refinements > (n >= 1000));
         free(x);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
@@ -419,7 +410,7 @@ static void test_stalled(void **state) {
     weft_sparse *const matrix = chain(ctx, N, diagonal, -1.1);
     weft_chol *const plan = factored(ctx, matrix);
     assert_int_equal(solve(ctx, plan, matrix, WEFT_CHOL_A, 10, 3, b, x), WEFT_OK);
-    weft_chol_report report = report_of(ctx, plan);
+    weft_chol_report report = test_report_of(ctx, plan);
     assert_true(report.refinements == 1 && report.stalled == 0);
     assert_true(report.forward_estimate > 0 && report.forward_estimate <= 2 * unit);
     const size_t entries = weft_sparse_entries(matrix);
@@ -427,7 +418,7 @@ static void test_stalled(void **state) {
         value[k] = 3 * weft_sparse_values(matrix)[k];
     assert_int_equal(weft_sparse_update(ctx, matrix, entries, value), WEFT_OK);
     assert_int_equal(solve(ctx, plan, matrix, WEFT_CHOL_A, 10, 3, b, x), WEFT_OK);
-    report = report_of(ctx, plan);
+    report = test_report_of(ctx, plan);
     assert_true(report.refinements == 0 && report.stalled == 2 && report.forward_estimate > 0.1);
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);

@@ -3,7 +3,6 @@
  * Lt alone; refinement, condition numbers, and the matrices in WEFT_MATRICES. */
 #include <dirent.h>
 
-#include "sparse/generate.h"
 #include "systems.h"
 #include "testing.h"
 
@@ -24,12 +23,6 @@ static weft_chol *factored(weft_context *ctx, const weft_sparse *matrix, const c
     if (weft_chol_factor(ctx, plan, matrix) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));
     return plan;
-}
-
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
-    return report;
 }
 
 /* b in, x out, both guarded: columns ld apart; the gaps must not change. */
@@ -169,7 +162,7 @@ static void check_reported(weft_context *ctx, const weft_chol *plan, const weft_
         for (size_t r = 0; r < n; r++)
             most = fmax(most, misfit.error[r]);
     }
-    assert_true(report_of(ctx, plan).backward_error == most);
+    assert_true(test_report_of(ctx, plan).backward_error == most);
 }
 
 /* L's rounding errors are bounded row by row only in the 2-norm; small systems stay far below this.
@@ -177,13 +170,13 @@ static void check_reported(weft_context *ctx, const weft_chol *plan, const weft_
 static void check_system(weft_context *ctx, weft_chol *plan, const test_system *s, const arrays *a,
                          int refine, const double *x) {
     const long double error = error_of(s, a, x);
-    const double reported = report_of(ctx, plan).backward_error;
+    const double reported = test_report_of(ctx, plan).backward_error;
     if (!(fabsl(reported - error) <= 2 * unit + 1e-3L * error))
         fail_msg("backward error %Lg, reported as %g", error, reported);
     if (!(error <= (refine ? 4 * unit : 1e-10L)))
         fail_msg("n = %zu, %d steps: backward error %Lg", a->n, refine, error);
     const long double normwise = normwise_of(s, a, x);
-    const double told = report_of(ctx, plan).normwise_error;
+    const double told = test_report_of(ctx, plan).normwise_error;
     if (!(fabsl(told - normwise) <= 2 * unit + 1e-3L * normwise))
         fail_msg("normwise error %Lg, reported as %g", normwise, told);
 }
@@ -264,9 +257,9 @@ static void test_nearby(void **state) {
         weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
         weft_chol *const plan = factored(ctx, matrix, "amd", k % 2);
         check_other(ctx, plan, &r, &s, 0.875, &a);
-        assert_true(report_of(ctx, plan).refinements >= 3);
+        assert_true(test_report_of(ctx, plan).refinements >= 3);
         check_other(ctx, plan, &r, &s, 3, &a);
-        assert_int_equal(report_of(ctx, plan).refinements, 0);
+        assert_int_equal(test_report_of(ctx, plan).refinements, 0);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
     }
@@ -278,9 +271,7 @@ static void test_nearby(void **state) {
 /* P, L and Lt applied one after the other solve with A. */
 static void check_parts(bool alone) {
     weft_context *const ctx = test_open("cpu:2");
-    const wi_recipe recipe = {.n = 25};
-    weft_sparse *matrix;
-    assert_int_equal(wi_find_generator("laplace2d")->make(ctx, "test", &recipe, &matrix), WEFT_OK);
+    weft_sparse *const matrix = test_generated(ctx, "laplace2d", 25);
     const size_t n = weft_sparse_rows(matrix);
     double *const x = malloc(3 * n * sizeof *x), *const b = x + n, *const y = b + n;
     weft_chol *const plan = factored(ctx, matrix, "amd", alone);
@@ -321,11 +312,8 @@ static void check_threads(bool alone) {
         double *expected = NULL;
         for (size_t place = 0; place < sizeof places / sizeof *places; place++) {
             weft_context *const ctx = test_open(places[place]);
-            const wi_recipe recipe = {.n = sizes[k]};
             const weft_chol_solve_options options = {.size = sizeof options, .refine = 2};
-            weft_sparse *matrix;
-            assert_int_equal(wi_find_generator(kinds[k])->make(ctx, "test", &recipe, &matrix),
-                             WEFT_OK);
+            weft_sparse *const matrix = test_generated(ctx, kinds[k], sizes[k]);
             const size_t n = weft_sparse_rows(matrix);
             double *const x = malloc(RHS * n * sizeof *x), *const one = malloc(n * sizeof *one);
             weft_chol *const plan = factored(ctx, matrix, "amd", alone);
@@ -400,7 +388,7 @@ static void check_steps(weft_context *ctx, weft_chol *plan, const weft_sparse *m
     for (int steps = 0; steps < 5; steps++) {
         const weft_chol_solve_options options = {.size = sizeof options, .refine = steps};
         assert_int_equal(weft_chol_solve(ctx, plan, matrix, &options, 1, b, n, x, n), WEFT_OK);
-        const weft_chol_report report = report_of(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         assert_true(report.backward_error <= fmax(before, 4 * unit) &&
                     report.refinements <= (size_t)steps);
         before = report.backward_error;
@@ -428,12 +416,12 @@ static void test_condition(void **state) {
             fail_msg("n = %lld: condition %Lg, estimated as %g", (long long)s.graph.n, exact,
                      estimate);
         far += estimate < exact / 3;
-        assert_true(report_of(ctx, plan).condition_estimate == estimate);
+        assert_true(test_report_of(ctx, plan).condition_estimate == estimate);
         test_system_factor(&s, weft_chol_permutation(plan), 0, l, &pivot);
         for (int64_t i = 0; i < s.graph.n; i++)
             logdet += 2 * logl(l[i][i]);
-        if (!(fabsl(report_of(ctx, plan).logdet - logdet) <= 1e-12L + 40 * unit * exact))
-            fail_msg("log(det A) is %Lg, reported as %g", logdet, report_of(ctx, plan).logdet);
+        if (!(fabsl(test_report_of(ctx, plan).logdet - logdet) <= 1e-12L + 40 * unit * exact))
+            fail_msg("log(det A) is %Lg, reported as %g", logdet, test_report_of(ctx, plan).logdet);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
     }
@@ -459,7 +447,7 @@ static void solve_file(weft_context *ctx, const char *path) {
     for (int refine = 0; refine <= 10; refine += 10) {
         options.refine = refine;
         assert_int_equal(weft_chol_solve(ctx, plan, matrix, &options, 1, b, n, x, n), WEFT_OK);
-        const double error = report_of(ctx, plan).backward_error;
+        const double error = test_report_of(ctx, plan).backward_error;
         if (!(error <= (refine ? 1e-14 : condition < 1e10 ? 1e-12 : 1e-8)))
             fail_msg("%s, condition %g, %d steps: backward error %g", path, condition, refine,
                      error);

@@ -2,28 +2,13 @@
 /* Factors that several GPUs share, on emu (WEFT_EMU_DEVICES): the bits of one GPU in solutions,
  * directions and reports, however subtrees are dealt. And the deal itself, on any place. */
 #include "limits.h"
-#include "sparse/chol_device.h"
-#include "sparse/generate.h"
-#include "systems.h"
-#include "testing.h"
+#include "sparse/chol_pair.h"
 
 enum {
     SYSTEMS = 24,
     LARGEST = 40,
     MOST_RHS = 17
 };
-
-static void ok(weft_context *ctx, weft_status status) {
-    if (status != WEFT_OK)
-        fail_msg("%s", weft_message(ctx));
-}
-
-static weft_sparse *generated(weft_context *ctx, const char *name, size_t n) {
-    const wi_recipe recipe = {.n = n};
-    weft_sparse *matrix;
-    ok(ctx, wi_find_generator(name)->make(ctx, "test", &recipe, &matrix));
-    return matrix;
-}
 
 /* ---- who has what ---- */
 
@@ -56,10 +41,10 @@ static void shares(weft_context *ctx) {
     if (ctx->kind != WI_CPU)
         return;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        weft_sparse *const matrix = generated(ctx, cases[k].generator, cases[k].n);
+        weft_sparse *const matrix = test_generated(ctx, cases[k].generator, cases[k].n);
         weft_chol *const plan = test_plan(ctx, matrix, "amd", NULL);
         wi_spread spread;
-        ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, 0, &spread));
+        test_ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, 0, &spread));
         if (!(spread.share <= cases[k].most))
             fail_msg("%s %zu on %d GPUs: %g of the time", cases[k].generator, cases[k].n,
                      cases[k].gpus, spread.share);
@@ -67,7 +52,7 @@ static void shares(weft_context *ctx) {
         if (spread.gpus > 1)
             check_spread(&plan->symbolic, &spread);
         wi_spread_free(&spread);
-        ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, 1e30, &spread));
+        test_ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, 1e30, &spread));
         assert_int_equal(spread.gpus, 1);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
@@ -76,79 +61,37 @@ static void shares(weft_context *ctx) {
 
 #ifdef WEFT_EMU
 
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    ok(ctx, weft_chol_get_report(ctx, plan, &report));
-    return report;
-}
+/* The plans of a pair: for one GPU, and for all. */
+enum {
+    ALONE,
+    SHARED
+};
 
-/* One matrix, planned for one GPU and for all. */
-typedef struct pair {
-    weft_context *one, *all;
-    weft_sparse *matrix;
-    weft_chol *alone, *shared;
-} pair;
-
-static weft_chol *plan_of(weft_context *ctx, const weft_sparse *matrix, weft_chol_options options,
-                          int small) {
-    weft_chol *plan;
-    options.size = sizeof options;
-    ok(ctx, weft_chol_analyze(ctx, matrix, &options, &plan));
-    plan->small = small;
-    return plan;
-}
-
-static pair pair_of(weft_context *one, weft_context *all, weft_sparse *matrix,
-                    weft_chol_options options, int small) {
-    return (pair){one, all, matrix, plan_of(one, matrix, options, small),
-                  plan_of(all, matrix, options, small)};
-}
-
-static void drop(pair *p) {
-    weft_chol_destroy(p->alone);
-    weft_chol_destroy(p->shared);
-    weft_sparse_destroy(p->matrix);
-}
-
-static void compare_solutions(const pair *p, size_t rhs, test_random *r) {
-    const size_t n = weft_sparse_rows(p->matrix);
-    double *const b = malloc(3 * n * rhs * sizeof *b + 1), *const x = b + n * rhs;
-    double *const y = x + n * rhs;
-    const bool is_plain = !p->shared->narrow && p->shared->kind == WEFT_CHOL_DEFINITE;
-    assert_non_null(b);
-    for (size_t k = 0; k < n * rhs; k++)
-        b[k] = test_unit(r);
+/* Every part for the same right-hand sides. */
+static void compare_solutions(const chol_pair *p, size_t rhs, test_random *r) {
+    const test_random before = *r;
+    const weft_chol *const plan = p->plan[SHARED];
+    const bool is_plain = !plan->narrow && plan->kind == WEFT_CHOL_DEFINITE;
     for (int part = WEFT_CHOL_A; part <= (is_plain ? WEFT_CHOL_LT : WEFT_CHOL_A); part++) {
         const weft_chol_solve_options options = {.size = sizeof options,
                                                  .part = (weft_chol_part)part,
                                                  .refine = part == WEFT_CHOL_A ? 2 : 0};
-        memset(x, 0xff, 2 * n * rhs * sizeof *x);
-        ok(p->one, weft_chol_solve(p->one, p->alone, p->matrix, &options, rhs, b, n, x, n));
-        ok(p->all, weft_chol_solve(p->all, p->shared, p->matrix, &options, rhs, b, n, y, n));
-        assert_memory_equal(x, y, n * rhs * sizeof *x);
+        *r = before;
+        chol_pair_solve(p, rhs, &options, r);
     }
-    free(b);
 }
 
-static void compare(const pair *p, size_t rhs, test_random *r) {
-    const weft_chol_report before = report_of(p->all, p->shared);
-    ok(p->one, weft_chol_factor(p->one, p->alone, p->matrix));
-    ok(p->all, weft_chol_factor(p->all, p->shared, p->matrix));
+static void compare(const chol_pair *p, size_t rhs, test_random *r) {
+    const weft_chol_report before = chol_pair_report(p, SHARED);
+    chol_pair_factor(p);
     compare_solutions(p, rhs, r);
-    const weft_chol_report one = report_of(p->one, p->alone), all = report_of(p->all, p->shared);
+    const weft_chol_report one = chol_pair_report(p, ALONE), all = chol_pair_report(p, SHARED);
     assert_true(one.logdet == all.logdet && one.backward_error == all.backward_error);
     assert_true(one.negative == all.negative && one.pairs == all.pairs);
     assert_int_equal(one.perturbed, all.perturbed);
     if (rhs == 1)
         assert_int_equal(before.device_bytes_needed, all.device_bytes_needed);
     assert_true(all.bytes_peak >= all.bytes_needed);
-}
-
-static weft_sparse *draw(weft_context *ctx, test_random *r, bool definite) {
-    static test_system s;
-    test_graph_random(r, LARGEST, &s.graph);
-    test_system_fill(r, definite, &s);
-    return test_system_matrix(ctx, &s, false);
 }
 
 /* Small systems of each kind and precision, and meshes, with all rungs. */
@@ -165,17 +108,17 @@ static void systems(weft_context *one, weft_context *all) {
                                                                    : WEFT_PRECISION_AUTO};
         const bool plain = k % 3 == 0 && k % 5 != 4;
         const wi_row *const row = plain ? rows[k % count] : NULL;
-        pair p = pair_of(one, all,
-                         k % 2 ? generated(all, "laplace2d", 5 + test_below(&r, 9))
-                               : draw(all, &r, true),
-                         options, smalls[test_below(&r, 4)]);
+        chol_pair p = chol_pair_open(one, all,
+                                     k % 2 ? test_generated(all, "laplace2d", 5 + test_below(&r, 9))
+                                           : test_system_draw(all, &r, LARGEST, true),
+                                     options, smalls[test_below(&r, 4)]);
         test_use(one, "sparse", row);
         test_use(all, "sparse", row);
         compare(&p, 1, &r);
         compare(&p, 1 + test_below(&r, MOST_RHS), &r);
-        shared += wi_chol_gpus(p.shared) > 1;
-        kinds |= (unsigned)(wi_chol_gpus(p.shared) > 1) << options.kind;
-        drop(&p);
+        shared += wi_chol_gpus(p.plan[SHARED]) > 1;
+        kinds |= (unsigned)(wi_chol_gpus(p.plan[SHARED]) > 1) << options.kind;
+        chol_pair_close(&p);
     }
     print_message("%zu of %zu by several GPUs\n", shared, times);
     assert_true(shared > 0 && (kinds == 7 || times < 12));
@@ -184,18 +127,19 @@ static void systems(weft_context *one, weft_context *all) {
 /* With L of each GPU in host memory. */
 static void streamed(weft_context *one, weft_context *all) {
     test_random r = test_random_at(2);
-    pair p = pair_of(one, all, generated(all, "laplace2d", 20), (weft_chol_options){.kind = 0}, 16);
+    chol_pair p = chol_pair_open(one, all, test_generated(all, "laplace2d", 20),
+                                 (weft_chol_options){.kind = 0}, 16);
     weft_status status = WEFT_ENOMEM;
-    ok(one, weft_chol_reserve(one, p.alone, 1));
+    test_ok(one, weft_chol_reserve(one, p.plan[ALONE], 1));
     for (size_t k = 1; k < 32 && status == WEFT_ENOMEM; k++) { /* the least memory that will do */
-        wi_chol_most_bytes = report_of(one, p.alone).device_bytes_needed / 32 * k;
-        status = weft_chol_reserve(all, p.shared, 1);
+        wi_chol_most_bytes = chol_pair_report(&p, ALONE).device_bytes_needed / 32 * k;
+        status = weft_chol_reserve(all, p.plan[SHARED], 1);
     }
     wi_chol_most_bytes = 0;
-    ok(all, status);
-    assert_true(report_of(all, p.shared).host_factor_bytes > 0);
+    test_ok(all, status);
+    assert_true(chol_pair_report(&p, SHARED).host_factor_bytes > 0);
     compare(&p, 2, &r);
-    drop(&p);
+    chol_pair_close(&p);
 }
 
 /* The same column fails, with the same proof. */
@@ -203,40 +147,34 @@ static void failures(weft_context *one, weft_context *all) {
     test_random r = test_random_at(3);
     const size_t times = test_times(SYSTEMS);
     for (size_t k = 0; k < times; k++) {
-        double d[TEST_MOST_VERTICES], e[TEST_MOST_VERTICES];
         const weft_chol_options options = {
             .kind = k % 3 ? WEFT_CHOL_DEFINITE : WEFT_CHOL_INDEFINITE, .perturbation = 0};
-        pair p = pair_of(one, all, draw(all, &r, k % 3 == 0), options, 8);
-        const weft_status status = weft_chol_factor(one, p.alone, p.matrix);
-        assert_int_equal(status, weft_chol_factor(all, p.shared, p.matrix));
-        assert_int_equal(p.alone->failed, p.shared->failed);
-        if (status == WEFT_ENOTSPD || status == WEFT_ESINGULAR) {
-            ok(one, weft_chol_direction(one, p.alone, d));
-            ok(all, weft_chol_direction(all, p.shared, e));
-            assert_memory_equal(d, e, weft_sparse_rows(p.matrix) * sizeof *d);
-        }
-        drop(&p);
+        chol_pair p =
+            chol_pair_open(one, all, test_system_draw(all, &r, LARGEST, k % 3 == 0), options, 8);
+        chol_pair_fail(&p);
+        chol_pair_close(&p);
     }
 }
 
 /* A shared plan belongs to its place; values may be in memory of the first GPU. */
 static void places(weft_context *one, weft_context *all) {
     test_random r = test_random_at(4);
-    pair p = pair_of(one, all, generated(all, "laplace2d", 9), (weft_chol_options){.kind = 0}, 8);
+    chol_pair p = chol_pair_open(one, all, test_generated(all, "laplace2d", 9),
+                                 (weft_chol_options){.kind = 0}, 8);
     const size_t entries = weft_sparse_entries(p.matrix);
     void *value;
     double x[81] = {1};
-    ok(all, weft_alloc(all, &value, entries * sizeof(double)));
-    ok(all, weft_copy(all, value, weft_sparse_values(p.matrix), entries * sizeof(double)));
-    ok(one, weft_chol_factor(one, p.alone, p.matrix));
-    ok(all, weft_chol_factor_values(all, p.shared, p.matrix, value));
-    assert_true(wi_chol_gpus(p.shared) > 1);
+    test_ok(all, weft_alloc(all, &value, entries * sizeof(double)));
+    test_ok(all, weft_copy(all, value, weft_sparse_values(p.matrix), entries * sizeof(double)));
+    test_ok(one, weft_chol_factor(one, p.plan[ALONE], p.matrix));
+    test_ok(all, weft_chol_factor_values(all, p.plan[SHARED], p.matrix, value));
+    assert_true(wi_chol_gpus(p.plan[SHARED]) > 1);
     compare_solutions(&p, 3, &r);
-    test_refused(one, weft_chol_solve(one, p.shared, p.matrix, NULL, 1, x, 81, x, 81), WEFT_EARG,
-                 "weft_chol_solve", "GPUs");
-    ok(all, weft_chol_solve(all, p.alone, p.matrix, NULL, 1, x, 81, x, 81));
-    ok(all, weft_free(all, value));
-    drop(&p);
+    test_refused(one, weft_chol_solve(one, p.plan[SHARED], p.matrix, NULL, 1, x, 81, x, 81),
+                 WEFT_EARG, "weft_chol_solve", "GPUs");
+    test_ok(all, weft_chol_solve(all, p.plan[ALONE], p.matrix, NULL, 1, x, 81, x, 81));
+    test_ok(all, weft_free(all, value));
+    chol_pair_close(&p);
 }
 
 static void on_gpus(weft_context *ctx) {
@@ -246,7 +184,7 @@ static void on_gpus(weft_context *ctx) {
     weft_context *all;
     if (ctx->kind == WI_CPU || !devices || atoi(devices) < 2)
         return;
-    ok(NULL, weft_open(&all, TEST_GPU "s"));
+    test_ok(NULL, weft_open(&all, TEST_GPU "s"));
     const double before = wi_chol_share_from;
     wi_chol_share_from = 0;
     for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)

@@ -103,7 +103,7 @@ static void tiny(weft_context *ctx) {
         weft_chol *plan = test_ldlt_plan(ctx, none, &options);
         test_ldlt_factor(ctx, plan, none);
         assert_int_equal(weft_chol_solve(ctx, plan, none, NULL, 2, NULL, 0, NULL, 0), WEFT_OK);
-        const weft_chol_report empty = test_ldlt_report(ctx, plan);
+        const weft_chol_report empty = test_report_of(ctx, plan);
         assert_true(empty.positive == 0 && empty.negative == 0 && empty.logdet == 0);
         weft_chol_destroy(plan);
         weft_sparse_destroy(none);
@@ -113,7 +113,7 @@ static void tiny(weft_context *ctx) {
             double x = 2 * a;
             plan = test_ldlt_plan(ctx, one, &options);
             test_ldlt_factor(ctx, plan, one);
-            const weft_chol_report report = test_ldlt_report(ctx, plan);
+            const weft_chol_report report = test_report_of(ctx, plan);
             assert_true(report.positive == (a > 0) && report.negative == (a < 0));
             assert_int_equal(report.perturbed, a == 0);
             if (fabs(a) < 1e308)
@@ -137,10 +137,10 @@ static void in_place(weft_context *ctx) {
     test_ldlt_factor(ctx, plan, matrix);
     assert_true(plan->numbers.balance.scaled);
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 3, x, 3), WEFT_OK);
-    const weft_chol_report apart = test_ldlt_report(ctx, plan);
+    const weft_chol_report apart = test_report_of(ctx, plan);
     assert_true(apart.backward_error <= 1e-15 && apart.normwise_error <= 1e-15);
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 3, b, 3), WEFT_OK);
-    const weft_chol_report own = test_ldlt_report(ctx, plan);
+    const weft_chol_report own = test_report_of(ctx, plan);
     assert_memory_equal(b, x, sizeof x);
     assert_true(own.backward_error == apart.backward_error);
     assert_true(own.normwise_error == apart.normwise_error);
@@ -184,7 +184,7 @@ static void by_gmres(weft_context *ctx) {
         assert_int_equal(weft_copy(ctx, at, b, sizeof b), WEFT_OK);
         assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, SIDES, at, N, at, N), WEFT_OK);
         assert_int_equal(weft_copy(ctx, found, at, sizeof b), WEFT_OK);
-        const weft_chol_report report = test_ldlt_report(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         assert_true(report.krylov_steps > 0 && report.stalled == 0);
         assert_true(report.perturbed == N / 4 && report.backward_error <= 0x1p-44);
         for (size_t k = 0; k < (size_t)N * SIDES; k++)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "ldlt.h"
-#include "sparse/generate.h"
 #include "testing.h"
 
 /* Right-hand sides: a group of those that are solved together, and more. */
@@ -48,12 +47,12 @@ static uint64_t run(weft_context *ctx, const weft_sparse *matrix, weft_chol_kind
     weft_chol *const plan = test_ldlt_plan(ctx, matrix, &options);
     plan->least_work = least_work;
     assert_int_equal(weft_chol_reserve(ctx, plan, sides), WEFT_OK);
-    const size_t needed = test_ldlt_report(ctx, plan).bytes_needed;
+    const size_t needed = test_report_of(ctx, plan).bytes_needed;
     test_ldlt_factor(ctx, plan, matrix);
     for (size_t k = 0; k < n * sides; k++)
         x[k] = (double)(k % 13) - 5;
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, sides, x, n, x, n), WEFT_OK);
-    *report = test_ldlt_report(ctx, plan);
+    *report = test_report_of(ctx, plan);
     const uint64_t hash = add_bits(hash_of(ctx, plan), x, n * sides * sizeof *x);
     assert_true(report->bytes_needed == needed && report->bytes_peak == needed);
     assert_int_equal(report->positive + report->negative + report->perturbed, n);
@@ -102,9 +101,7 @@ static void subtract_shift(weft_context *ctx, weft_sparse *matrix, double shift)
 /* The Laplacian of a square of side x side points, 1e-3 - shift added to the diagonal; how many
  * eigenvalues are below 0, and how close the closest is. */
 static weft_sparse *shifted_laplacian(weft_context *ctx, size_t side, double shift) {
-    const wi_recipe recipe = {.n = side};
-    weft_sparse *matrix;
-    assert_int_equal(wi_find_generator("laplace2d")->make(ctx, "test", &recipe, &matrix), WEFT_OK);
+    weft_sparse *const matrix = test_generated(ctx, "laplace2d", side);
     subtract_shift(ctx, matrix, shift);
     return matrix;
 }

@@ -257,7 +257,7 @@ static void check_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *m
     if (weft_chol_solve(ctx, plan, matrix, NULL, sides, b, n, x, n) != WEFT_OK)
         fail_msg("%s: %s", what, weft_message(ctx));
     const long double error = error_of(s, sides, x, b);
-    const weft_chol_report report = test_ldlt_report(ctx, plan);
+    const weft_chol_report report = test_report_of(ctx, plan);
     if (!(error <= 1e-13L))
         fail_msg("%s: n = %zu: backward error %Lg, reported as %g; %zu of %zu stalled, %zu pivots "
                  "replaced",
@@ -318,7 +318,7 @@ static void shapes(weft_context *own) {
                                            .ordering = orderings[test_below(&r, 4)]};
         weft_chol *const plan = test_ldlt_plan_of(ctx, matrix, &options, &r);
         test_ldlt_factor(ctx, plan, matrix);
-        const weft_chol_report report = test_ldlt_report(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         check_factor(ctx, plan, &s, names[kind]);
         assert_int_equal(report.positive + report.negative + report.perturbed, s.graph.n);
         seen++;
@@ -384,11 +384,11 @@ static void check_wrong_sign(weft_context *ctx, const weft_sparse *matrix, const
     assert_true(d[column] == 1);
     if (!(form_of(s, d, &left) * signs[column] < 0))
         fail_msg("dt A d does not show the wrong sign");
-    assert_int_equal(test_ldlt_report(ctx, told).positive, 0);
+    assert_int_equal(test_report_of(ctx, told).positive, 0);
     options.perturbation = 0.25; /* more, and numbers grow less */
     weft_chol *const changed = test_ldlt_plan_of(ctx, matrix, &options, r);
     test_ldlt_factor(ctx, changed, matrix);
-    const weft_chol_report report = test_ldlt_report(ctx, changed);
+    const weft_chol_report report = test_report_of(ctx, changed);
     assert_true(report.perturbed >= 1);
     assert_int_equal(report.positive + report.negative + report.perturbed, n);
     weft_chol_destroy(changed);
@@ -416,7 +416,7 @@ static void quasidefinite(weft_context *ctx) {
         weft_chol *const plan = test_ldlt_plan_of(ctx, matrix, &options, &r);
         test_ldlt_factor(ctx, plan, matrix);
         check_factor(ctx, plan, &s, "quasi-definite");
-        const weft_chol_report report = test_ldlt_report(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         check_inertia(&report, &(inertia){border, (size_t)n - border, 1}, "quasi-definite");
         assert_int_equal(report.pairs, 0);
         check_logdet(&report, &s);
@@ -466,7 +466,7 @@ static void singular(weft_context *ctx) {
         double d[TEST_MOST_VERTICES];
         long double left;
         test_ldlt_factor(ctx, plan, matrix);
-        assert_true(test_ldlt_report(ctx, plan).perturbed >= 1);
+        assert_true(test_report_of(ctx, plan).perturbed >= 1);
         check_factor(ctx, plan, &s, "singular");
         seen++;
         if (weft_chol_factor(ctx, strict, matrix) == WEFT_ESINGULAR) {

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include "full_disk.h"
-#include "graphs.h"
-#include "sparse/chol.h"
-#include "sparse/generate.h"
 #include "sparse/order.h"
+#include "systems.h"
 #include "testing.h"
 
 enum {
@@ -43,12 +41,6 @@ static weft_sparse *matrix_of(weft_context *ctx, test_random *r, const test_grap
     return matrix;
 }
 
-static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
-    weft_chol_report report = {.size = sizeof report};
-    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
-    return report;
-}
-
 static void check_report(const weft_chol_report *report, const test_graph *g,
                          const weft_sparse *matrix, const int64_t *perm) {
     static test_factor f;
@@ -78,7 +70,7 @@ static void test_public_calls(void **state) {
         test_graph_random(&r, LARGEST, &g);
         weft_sparse *const matrix = matrix_of(ctx, &r, &g, storages[k % 3]);
         assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_OK);
-        const weft_chol_report report = report_of(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         const int64_t *const perm = weft_chol_permutation(plan);
         check_report(&report, &g, matrix, perm);
         assert_string_equal(report.ordering,
@@ -86,7 +78,7 @@ static void test_public_calls(void **state) {
         options =
             (weft_chol_options){.size = sizeof options, .ordering = "given", .permutation = perm};
         assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &again), WEFT_OK);
-        const weft_chol_report second = report_of(ctx, again);
+        const weft_chol_report second = test_report_of(ctx, again);
         assert_string_equal(second.ordering, "given");
         assert_int_equal(second.nnz_l, report.nnz_l);
         assert_int_equal(second.tree_height, report.tree_height);
@@ -111,7 +103,7 @@ static void test_choice(void **state) {
     for (int k = 0; k < 3; k++) {
         weft_chol *plan;
         assert_int_equal(weft_chol_analyze(ctx, matrix, k == 1 ? &amd : NULL, &plan), WEFT_OK);
-        assert_string_equal(report_of(ctx, plan).ordering, expected[k]);
+        assert_string_equal(test_report_of(ctx, plan).ordering, expected[k]);
         weft_chol_destroy(plan);
     }
     weft_sparse_destroy(matrix);
@@ -137,7 +129,7 @@ static void test_merging(void **state) {
         assert_int_equal(wi_find_generator(cases[k].kind)->make(ctx, "test", &recipe, &matrix),
                          WEFT_OK);
         assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_OK);
-        const weft_chol_report report = report_of(ctx, plan);
+        const weft_chol_report report = test_report_of(ctx, plan);
         assert_int_equal(report.nnz_l, cases[k].nnz_l);
         assert_int_equal(report.nnz_l_stored, cases[k].stored);
         assert_int_equal(report.supernodes, cases[k].supernodes);
