@@ -102,15 +102,15 @@ typedef struct weft_convolution {
  * works on images in host memory that lie apart, it is copied there and back as it is).
  *
  * Over ranks (place mpi) images are cut into bands of rows. Each rank passes its own rows, in the
- * order of the ranks: `height` counts these, and may differ and be 0; with several images, a band of
- * each, of as many on all ranks. All else but the distances is the same on all ranks. Rows around a
- * band come from those that have them, however far the filter reaches. y has the rows of x; with
- * WEFT_BORDER_VALID a rank has those of its rows whose filter lies in the whole image: of the whole,
- * rows a to H - filter_height + a, where the filter has `a` rows above its centre as it lies on the
- * image: filter_height / 2 of a correlation, (filter_height - 1) / 2 of a convolution. The bits are
- * those of one place, where that is promised above. With
- * WEFT_OWN_IMAGES each rank has images of its own instead, as many as it likes, and calls for them
- * alone, with numbers k of its own; elsewhere the flag does nothing. */
+ * order of the ranks: `height` counts these, and may differ and be 0; with several images, a band
+ * of each, of as many on all ranks. All else but the distances is the same on all ranks. Rows
+ * around a band come from those that have them, however far the filter reaches. y has the rows of
+ * x; with WEFT_BORDER_VALID a rank has those of its rows whose filter lies in the whole image: of
+ * the whole, rows a to H - filter_height + a, where the filter has `a` rows above its centre as it
+ * lies on the image: filter_height / 2 of a correlation, (filter_height - 1) / 2 of a convolution.
+ * The bits are those of one place, where that is promised above. With WEFT_OWN_IMAGES each rank has
+ * images of its own instead, as many as it likes, and calls for them alone, with numbers k of its
+ * own; elsewhere the flag does nothing. */
 WEFT_API weft_status weft_convolve(weft_context *ctx, const weft_convolution *c, const void *x,
                                    void *y);
 
