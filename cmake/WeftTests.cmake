@@ -87,6 +87,14 @@ foreach(source IN LISTS WEFT_EXAMPLES)
 endforeach()
 add_test(NAME cnn_example COMMAND cnn --place cpu:2 --steps 120 --least 80)
 set_tests_properties(cnn_example PROPERTIES TIMEOUT 600)
+if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
+    # two processes learn what one does
+    add_test(NAME cnn_example_2 COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -np 2
+                                        $<TARGET_FILE:cnn> --place mpi:cpu:1 --steps 40 --least 70)
+    set_tests_properties(
+        cnn_example_2 PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT
+                                 "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+endif()
 # examples/job_*.c check their own results
 foreach(job groups matrix table)
     add_test(NAME job_${job}_example COMMAND job_${job} cpu:2)

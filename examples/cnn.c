@@ -5,6 +5,11 @@
  * network is tried on at the end are digits that it has not seen.
  *
  *     cnn [--place PLACE] [--steps N] [--seed N] [--least PERCENT]
+ *     mpirun -np 4 cnn --place mpi
+ *
+ * Under mpirun every rank takes its share of each batch. All have the whole network: the calls that
+ * make gradients for weights, and batch normalisation, add up over all ranks, so the program does
+ * nothing else for it than to know which images are its own, and to let one rank print.
  *
  * The network: 16 filters of 5 x 5, batch normalisation, ReLU, the largest of 2 x 2; 32 filters of
  * 5 x 5, biases, ReLU, the largest of 2 x 2; a dense layer to 10 classes; softmax and
@@ -186,22 +191,39 @@ typedef struct network {
     int32_t *labels;
 } network;
 
-static const weft_images in = {WEFT_F32, WEFT_NCHW, BATCH, 1, SIDE, SIDE};
-static const weft_images mid1 = {WEFT_F32, WEFT_NCHW, BATCH, FILTERS1, SIDE, SIDE};
-static const weft_images in2 = {WEFT_F32, WEFT_NCHW, BATCH, FILTERS1, SIDE / 2, SIDE / 2};
-static const weft_images mid2 = {WEFT_F32, WEFT_NCHW, BATCH, FILTERS2, SIDE / 2, SIDE / 2};
+/* This rank's images of a batch: all of them on one place. */
+static size_t own_first, own;
+
+/* What the layers see; deal_out() fills in how many images. A dense layer is a convolution of
+ * images of one pixel, whose channels are the features. */
+static weft_images in = {WEFT_F32, WEFT_NCHW, 0, 1, SIDE, SIDE};
+static weft_images mid1 = {WEFT_F32, WEFT_NCHW, 0, FILTERS1, SIDE, SIDE};
+static weft_images in2 = {WEFT_F32, WEFT_NCHW, 0, FILTERS1, SIDE / 2, SIDE / 2};
+static weft_images mid2 = {WEFT_F32, WEFT_NCHW, 0, FILTERS2, SIDE / 2, SIDE / 2};
+static weft_images features = {WEFT_F32, WEFT_NHWC, 0, FEATURES, 1, 1};
 static const weft_conv conv1 = {
     .filters = FILTERS1, .kernel_h = KERNEL, .kernel_w = KERNEL, .pad_h = 2, .pad_w = 2};
 static const weft_conv conv2 = {
     .filters = FILTERS2, .kernel_h = KERNEL, .kernel_w = KERNEL, .pad_h = 2, .pad_w = 2};
+static const weft_conv dense = {.filters = CLASSES, .kernel_h = 1, .kernel_w = 1};
 static const weft_pool halve = {.kind = WEFT_POOL_MAX, .kernel_h = 2, .kernel_w = 2};
-static const size_t size1 = (size_t)BATCH * FILTERS1 * PIXELS;
-static const size_t size2 = (size_t)BATCH * FILTERS2 * PIXELS / 4;
+static size_t size1, size2;
 static const double epsilon = 1e-5;
+
+static void deal_out(void) {
+    weft_images *const all[] = {&in, &mid1, &in2, &mid2, &features};
+    const size_t rank = (size_t)weft_rank(ctx), ranks = (size_t)weft_ranks(ctx);
+    own_first = BATCH * rank / ranks;
+    own = BATCH * (rank + 1) / ranks - own_first;
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        all[k]->n = own;
+    size1 = own * FILTERS1 * PIXELS;
+    size2 = own * FILTERS2 * PIXELS / 4;
+}
 
 static network take_network(void) {
     void *labels;
-    check(weft_alloc(ctx, &labels, BATCH * sizeof(int32_t)));
+    check(weft_alloc(ctx, &labels, own * sizeof(int32_t)));
     const network n = {
         .f1 = take_weights((size_t)FILTERS1 * KERNEL * KERNEL, (size_t)KERNEL * KERNEL, 0),
         .scale = take_weights(FILTERS1, 0, 1),
@@ -210,20 +232,20 @@ static network take_network(void) {
                            (size_t)FILTERS1 * KERNEL * KERNEL, 0),
         .bias = take_weights(FILTERS2, 0, 0),
         .dense = take_weights((size_t)CLASSES * FEATURES, FEATURES, 0),
-        .x = take((size_t)BATCH * PIXELS),
+        .x = take(own * PIXELS),
         .a1 = take(size1),
         .b1 = take(size1),
         .p1 = take(size1 / 4),
         .a2 = take(size2),
         .b2 = take(size2),
         .p2 = take(size2 / 4),
-        .y = take((size_t)BATCH * CLASSES),
-        .loss = take(BATCH),
+        .y = take(own * CLASSES),
+        .loss = take(own),
         .da1 = take(size1),
         .dp1 = take(size1 / 4),
         .da2 = take(size2),
         .dp2 = take(size2 / 4),
-        .dy = take((size_t)BATCH * CLASSES),
+        .dy = take(own * CLASSES),
         .mean = take(FILTERS1),
         .inverse = take(FILTERS1),
         .running_mean = take(FILTERS1),
@@ -265,17 +287,14 @@ static void forward(const network *n, bool training) {
     check(weft_bias_forward(ctx, &mid2, n->a2, n->bias.w, n->b2));
     check(weft_activation_forward(ctx, WEFT_RELU, WEFT_F32, size2, n->b2, n->b2));
     check(weft_pool_forward(ctx, &mid2, &halve, n->b2, n->p2));
-    check(weft_gemm(ctx, WEFT_ROW_MAJOR | WEFT_TRANSPOSE_B, WEFT_F32, WEFT_F32, BATCH, CLASSES,
-                    FEATURES, 1, n->p2, FEATURES, n->dense.w, FEATURES, 0, n->y, CLASSES));
+    check(weft_conv_forward(ctx, &features, &dense, n->p2, n->dense.w, n->y));
 }
 
 static void backward(const network *n) {
-    check(weft_cross_entropy_backward(ctx, WEFT_F32, BATCH, CLASSES, 1.0 / BATCH, n->y, n->labels,
+    check(weft_cross_entropy_backward(ctx, WEFT_F32, own, CLASSES, 1.0 / BATCH, n->y, n->labels,
                                       n->dy));
-    check(weft_gemm(ctx, WEFT_ROW_MAJOR | WEFT_TRANSPOSE_A, WEFT_F32, WEFT_F32, CLASSES, FEATURES,
-                    BATCH, 1, n->dy, CLASSES, n->p2, FEATURES, 0, n->dense.gradient, FEATURES));
-    check(weft_gemm(ctx, WEFT_ROW_MAJOR, WEFT_F32, WEFT_F32, BATCH, FEATURES, CLASSES, 1, n->dy,
-                    CLASSES, n->dense.w, FEATURES, 0, n->dp2, FEATURES));
+    check(weft_conv_backward_weights(ctx, &features, &dense, n->p2, n->dy, n->dense.gradient));
+    check(weft_conv_backward_data(ctx, &features, &dense, n->dy, n->dense.w, n->dp2));
     check(weft_pool_backward(ctx, &mid2, &halve, n->b2, n->dp2, n->da2));
     check(weft_activation_backward(ctx, WEFT_RELU, WEFT_F32, size2, n->b2, n->da2, n->da2));
     check(weft_bias_backward(ctx, &mid2, n->da2, n->bias.gradient));
@@ -296,28 +315,30 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* How many of the batch the network read right; *loss is its mean loss. */
+/* How many of the batch the network read right, on all ranks; *loss is its mean loss. */
 static int judge(const network *n, const int32_t *labels, double *loss) {
-    float y[BATCH * CLASSES], losses[BATCH];
-    int right = 0;
-    check(weft_cross_entropy_forward(ctx, WEFT_F32, BATCH, CLASSES, n->y, n->labels, n->loss));
-    check(weft_copy(ctx, y, n->y, sizeof y));
-    check(weft_copy(ctx, losses, n->loss, sizeof losses));
-    *loss = 0;
-    for (int i = 0; i < BATCH; i++) {
+    float y[BATCH * CLASSES], all_losses;
+    int32_t right = 0;
+    int64_t all_right;
+    check(weft_cross_entropy_forward(ctx, WEFT_F32, own, CLASSES, n->y, n->labels, n->loss));
+    check(weft_copy(ctx, y, n->y, own * CLASSES * sizeof *y));
+    for (size_t i = 0; i < own; i++) {
         int best = 0;
         for (int k = 1; k < CLASSES; k++)
-            best = y[i * CLASSES + k] > y[i * CLASSES + best] ? k : best;
-        right += best == labels[i];
-        *loss += (double)losses[i] / BATCH;
+            best = y[i * CLASSES + (size_t)k] > y[i * CLASSES + (size_t)best] ? k : best;
+        right += best == labels[own_first + i];
     }
-    return right;
+    check(weft_sum(ctx, own, n->loss, &all_losses));
+    check(weft_sum(ctx, 1, &right, &all_right));
+    *loss = (double)all_losses / BATCH;
+    return (int)all_right;
 }
 
+/* All ranks draw the whole batch. */
 static void load(const network *n, float *images, int32_t *labels) {
     draw_batch(images, labels);
-    check(weft_copy(ctx, n->x, images, (size_t)BATCH * PIXELS * sizeof *images));
-    check(weft_copy(ctx, n->labels, labels, BATCH * sizeof *labels));
+    check(weft_copy(ctx, n->x, images + own_first * PIXELS, own * PIXELS * sizeof *images));
+    check(weft_copy(ctx, n->labels, labels + own_first, own * sizeof *labels));
 }
 
 static void train(const network *n, int steps, float *images) {
@@ -336,6 +357,8 @@ static void train(const network *n, int steps, float *images) {
         if (k % TOLD_EVERY == 0 || k == steps || k == 1) {
             double loss;
             const int right = judge(n, labels, &loss);
+            if (weft_rank(ctx) > 0)
+                continue;
             printf("step %4d of %d   loss %6.4f   %5.1f %% of the batch   %.0f images/s\n", k,
                    steps, loss, 100.0 * right / BATCH, k * BATCH / (seconds() - begin));
             fflush(stdout);
@@ -388,13 +411,18 @@ int main(int argc, char **argv) {
         }
     }
     check(weft_open(&ctx, place));
+    deal_out();
     draw_batch(images, labels);
-    show(images);
-    printf("place %s\n", weft_place(ctx));
+    if (weft_rank(ctx) == 0) {
+        show(images);
+        printf("place %s, %d rank%s\n", weft_place(ctx), weft_ranks(ctx),
+               weft_ranks(ctx) > 1 ? "s" : "");
+    }
     const network n = take_network();
     train(&n, steps, images);
     const double share = try_out(&n, images);
-    printf("unseen digits read: %.2f %% of %d\n", 100 * share, TRIED * BATCH);
+    if (weft_rank(ctx) == 0)
+        printf("unseen digits read: %.2f %% of %d\n", 100 * share, TRIED * BATCH);
     drop(&n);
     weft_close(ctx);
     return !(100 * share >= least);

@@ -20,12 +20,13 @@ typedef enum weft_border {
 
 /* Flags for weft_convolution.how. */
 enum {
-    WEFT_CORRELATE = 1, /* the filter is laid on the image as it is; else turned by 180 degrees */
-    WEFT_DENSE = 2,     /* a separable filter is computed like any other */
-    WEFT_SUMS_F64 = 4,  /* f64 weights and sums; else f32 */
-    WEFT_TRUNCATE = 8,  /* integer outputs are cut towards zero; else to nearest, ties to even */
-    WEFT_ANY_ORDER = 16 /* sums may be made in any order, by Fourier transforms or as sums of
-                           separable filters too: see below */
+    WEFT_CORRELATE = 1,  /* the filter is laid on the image as it is; else turned by 180 degrees */
+    WEFT_DENSE = 2,      /* a separable filter is computed like any other */
+    WEFT_SUMS_F64 = 4,   /* f64 weights and sums; else f32 */
+    WEFT_TRUNCATE = 8,   /* integer outputs are cut towards zero; else to nearest, ties to even */
+    WEFT_ANY_ORDER = 16, /* sums may be made in any order, by Fourier transforms or as sums of
+                            separable filters too: see below */
+    WEFT_OWN_IMAGES = 32 /* over ranks each has images of its own: see below */
 };
 
 /* A convolution. All members that are 0 have a meaning, so that an initializer can leave them out.
@@ -98,7 +99,18 @@ typedef struct weft_convolution {
  * device memory; if it is device memory the call waits for it, and cannot be captured into a graph.
  * With x and y on the device the call is queued on the context's stream. It is fastest where rows
  * begin at multiples of 16 bytes. What lies between rows is neither read nor written (where a GPU
- * works on images in host memory that lie apart, it is copied there and back as it is). */
+ * works on images in host memory that lie apart, it is copied there and back as it is).
+ *
+ * Over ranks (place mpi) images are cut into bands of rows. Each rank passes its own rows, in the
+ * order of the ranks: `height` counts these, and may differ and be 0; with several images, a band
+ * of each, of as many on all ranks. All else but the distances is the same on all ranks. Rows
+ * around a band come from those that have them, however far the filter reaches. y has the rows of
+ * x; with WEFT_BORDER_VALID a rank has those of its rows whose filter lies in the whole image: of
+ * the whole, rows a to H - filter_height + a, where the filter has `a` rows above its centre as it
+ * lies on the image: filter_height / 2 of a correlation, (filter_height - 1) / 2 of a convolution.
+ * The bits are those of one place, where that is promised above. With WEFT_OWN_IMAGES each rank has
+ * images of its own instead, as many as it likes, and calls for them alone, with numbers k of its
+ * own; elsewhere the flag does nothing. */
 WEFT_API weft_status weft_convolve(weft_context *ctx, const weft_convolution *c, const void *x,
                                    void *y);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nn: the layers of convolutional networks, their gradients, and steps of training. A dense layer
- * is a weft_gemm: y = x Wt, dx = dy W, dW = dyt x. */
+ * is a weft_gemm: y = x Wt, dx = dy W, dW = dyt x; or a convolution of images of one pixel,
+ * which over ranks needs no exchange but for dW. */
 #ifndef WEFT_NN_H
 #define WEFT_NN_H
 
@@ -33,7 +34,18 @@ typedef struct weft_images {
  * Arrays may be host or device memory, mixed freely; with all of them on the device the call is
  * queued on the context's stream. An array that is written shares no memory with another one,
  * unless the call says so. The same call gives the same bits each time on the same place, whatever
- * the number of threads; there are no atomic additions of floats. */
+ * the number of threads; there are no atomic additions of floats.
+ *
+ * Over ranks (place mpi) each passes images, rows or elements of its own, of any number, 0 too: x->n
+ * and n may differ, all else is the same on all ranks. Filters, biases and all other numbers of
+ * channels are whole on every rank, and must be the same. What sums over images sums over those of
+ * all ranks, and all get the result with the same bits: weft_conv_backward_weights,
+ * weft_bias_backward, weft_batch_norm_forward and _backward. Each rank makes the sum of its own as
+ * on one place, of weights in the type of sums; then they are added up in f64, in the order of the
+ * ranks, and rounded once. On a GPU these calls wait for the device. All others need nothing of
+ * other ranks. So training on a batch that is dealt out is the program for one place, under mpirun:
+ * each rank steps its own copy of the weights, by the same gradients. The mean of losses is
+ * weft_mean of them. */
 
 /* ---- convolutions ---- */
 

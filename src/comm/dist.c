@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/rowcopy.h"
 #include "weft/reduce.h"
 
 uint64_t wi_alike_bytes(uint64_t before, const void *p, size_t bytes) {
@@ -176,6 +177,17 @@ weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p) {
 }
 
 /* ---- arrays that may be on a device ---- */
+
+weft_status wi_dist_copy_rows(weft_context *ctx, void *to, size_t to_pitch_bytes, const void *from,
+                              size_t from_pitch_bytes, size_t rows, size_t row_bytes) {
+    weft_context *const child = ctx->child;
+    const wi_pitched there = {to, to_pitch_bytes},
+                     here = {(char *)(uintptr_t)from, from_pitch_bytes};
+    if (!wi_is_host(child, from) || !wi_is_host(child, to))
+        return wi_local(ctx, wi_copy_rows(child, there, here, rows, row_bytes));
+    wi_pitched_copy_all(child, child->threads, there, here, rows, row_bytes);
+    return WEFT_OK;
+}
 
 static void add_to(void *p, size_t n, size_t width, uint64_t more) {
     for (size_t i = 0; i < n; i++) {

@@ -96,6 +96,10 @@ bool wi_dist_stays(const weft_context *ctx);
 weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **p);
 void wi_dist_give_near(weft_context *ctx, void *p);
 
+/* Copies rows between memory that the child's place can reach; on a GPU the copy may be queued. */
+weft_status wi_dist_copy_rows(weft_context *ctx, void *to, size_t to_pitch_bytes, const void *from,
+                              size_t from_pitch_bytes, size_t rows, size_t row_bytes);
+
 /* Adds `more` to n unsigned integers of `width` bytes, in host memory or on the device, but for
  * those of 8 bytes that are WEFT_NOWHERE. */
 weft_status wi_dist_add(weft_context *ctx, void *p, size_t n, size_t width, uint64_t more);

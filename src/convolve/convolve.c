@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/call.h"
+#include "comm/dist.h"
 #include "core/gpu.h"
 
 static const char name[] = "weft_convolve";
@@ -14,7 +14,8 @@ enum {
     X,
     Y,
     MOST_CHANNELS = 4,
-    ALL_FLAGS = WEFT_CORRELATE | WEFT_DENSE | WEFT_SUMS_F64 | WEFT_TRUNCATE | WEFT_ANY_ORDER
+    ALL_FLAGS = WEFT_CORRELATE | WEFT_DENSE | WEFT_SUMS_F64 | WEFT_TRUNCATE | WEFT_ANY_ORDER |
+                WEFT_OWN_IMAGES
 };
 
 static bool is_pixel_type(weft_type type) {
@@ -70,7 +71,7 @@ static weft_status check_choices(weft_context *ctx, const weft_convolution *c) {
     if (c->how & ~(unsigned)ALL_FLAGS)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: how is %u; it takes WEFT_CORRELATE, WEFT_DENSE, WEFT_SUMS_F64, "
-                       "WEFT_TRUNCATE and WEFT_ANY_ORDER",
+                       "WEFT_TRUNCATE, WEFT_ANY_ORDER and WEFT_OWN_IMAGES",
                        name, c->how);
     if (c->filters > 1 && c->filters % c->channels != 0)
         return wi_fail(ctx, WEFT_EARG,
@@ -98,7 +99,7 @@ static size_t size_less(size_t n, size_t filter, weft_border border) {
     return n < filter ? 0 : n - filter + 1;
 }
 
-static wi_convolve_args args_of(const weft_convolution *c) {
+wi_convolve_args wi_convolve_args_of(const weft_convolution *c) {
     const bool correlates = c->how & WEFT_CORRELATE, is_valid = c->border == WEFT_BORDER_VALID;
     const size_t across = c->filter_width / 2, down = c->filter_height / 2;
     wi_convolve_args a = {.type = c->type,
@@ -130,13 +131,12 @@ static wi_array stack(const char *what, const void *p, size_t images, size_t hei
     return wi_matrix(what, p, all, width, ld_name, ld, type, use);
 }
 
-/* Fills in distances that were left out, and refuses those that are too small. */
-static weft_status check_distances(weft_context *ctx, const weft_convolution *c,
-                                   wi_convolve_args *a, size_t apart[2]) {
+weft_status wi_convolve_distances(weft_context *ctx, const weft_convolution *c,
+                                  wi_convolve_args *a) {
+    const size_t apart[] = {c->apart_x ? c->apart_x : a->height,
+                            c->apart_y ? c->apart_y : a->out_height};
     a->ldx = c->ldx ? c->ldx : a->width * a->channels;
     a->ldy = c->ldy ? c->ldy : a->out_width * a->channels;
-    apart[X] = c->apart_x ? c->apart_x : a->height;
-    apart[Y] = c->apart_y ? c->apart_y : a->out_height;
     if (apart[X] < a->height || apart[Y] < a->out_height)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: %s is %zu, less than the %zu rows of an image; pass the rows from one "
@@ -153,27 +153,29 @@ static weft_status check_distances(weft_context *ctx, const weft_convolution *c,
                            "and %s",
                            name, a->images, apart[k], k == X ? "apart_x" : "apart_y");
     }
+    a->rows_apart_x = apart[X];
+    a->rows_apart_y = apart[Y];
     return WEFT_OK;
 }
 
-static weft_status describe(weft_context *ctx, const weft_convolution *c, const void *x, void *y,
-                            size_t weights, wi_convolve_args *a, wi_call *call) {
-    size_t apart[2];
-    weft_status status = check_distances(ctx, c, a, apart);
-    if (status == WEFT_OK)
-        status = wi_call_check_one(ctx, name,
-                                   wi_elements("filter", c->filter, weights, WEFT_F64, WI_IN));
-    if (status != WEFT_OK)
-        return status;
-    a->apart_x = apart[X] * a->ldx;
-    a->apart_y = apart[Y] * a->ldy;
-    const bool has_gaps = a->images > 1 && apart[Y] > a->out_height;
+weft_status wi_convolve_describe(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
+                                 wi_call *call) {
+    const size_t weights = a->filters * a->filter_width * a->filter_height;
+    const bool has_gaps = a->images > 1 && a->rows_apart_y > a->out_height;
+    wi_call of_filter;
+    wi_call_begin(&of_filter, name, 0, 0);
     wi_call_begin(call, name, 0, 0);
-    wi_call_add(call, stack("x", x, a->images, a->height, a->width * a->channels, apart[X], "ldx",
-                            a->ldx, a->type, WI_IN));
-    wi_call_add(call, stack("y", y, a->images, a->out_height, a->out_width * a->channels, apart[Y],
-                            "ldy", a->ldy, a->out, has_gaps ? WI_IN | WI_OUT : WI_OUT));
-    return wi_call_check(ctx, call);
+    call->distributed = of_filter.distributed = true;
+    wi_call_add(&of_filter, wi_elements("filter", c->filter, weights, WEFT_F64, WI_IN));
+    const weft_status status = wi_call_check(ctx, &of_filter);
+    a->apart_x = a->rows_apart_x * a->ldx;
+    a->apart_y = a->rows_apart_y * a->ldy;
+    wi_call_add(call, stack("x", a->x, a->images, a->height, a->width * a->channels,
+                            a->rows_apart_x, "ldx", a->ldx, a->type, WI_IN));
+    wi_call_add(call,
+                stack("y", a->y, a->images, a->out_height, a->out_width * a->channels,
+                      a->rows_apart_y, "ldy", a->ldy, a->out, has_gaps ? WI_IN | WI_OUT : WI_OUT));
+    return status == WEFT_OK ? wi_call_check(ctx, call) : status;
 }
 
 /* Distances in a copy on a GPU are those of images without gaps between rows. */
@@ -250,11 +252,21 @@ static weft_status run_fetched(weft_context *ctx, const weft_convolution *c, wi_
     return status == WEFT_OK ? run_with(ctx, c, a, call, fetched, room) : status;
 }
 
-weft_status weft_convolve(weft_context *ctx, const weft_convolution *c, const void *x, void *y) {
-    size_t weights = 0;
-    wi_call call;
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
+weft_status wi_convolve_call_run(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
+                                 wi_call *call) {
+    const size_t weights = a->filters * a->filter_width * a->filter_height;
+    double *const room = wi_host_alloc(3 * weights * sizeof *room);
+    if (!room)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for copies of %zu weights", name, weights);
+    const weft_status status = wi_is_host(ctx, c->filter)
+                                   ? run_with(ctx, c, a, call, c->filter, room)
+                                   : run_fetched(ctx, c, a, call, weights, room);
+    wi_host_free(room);
+    return status;
+}
+
+static weft_status check(weft_context *ctx, const weft_convolution *c) {
+    size_t weights;
     if (!c)
         return wi_fail(ctx, WEFT_EARG, "%s: c is NULL; pass a weft_convolution", name);
     weft_status status = check_types(ctx, c);
@@ -262,19 +274,27 @@ weft_status weft_convolve(weft_context *ctx, const weft_convolution *c, const vo
         status = check_sizes(ctx, c);
     if (status == WEFT_OK)
         status = check_choices(ctx, c);
+    return status == WEFT_OK ? count_weights(ctx, c, &weights) : status;
+}
+
+weft_status weft_convolve(weft_context *ctx, const weft_convolution *c, const void *x, void *y) {
+    wi_call call;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = check(ctx, c);
+    if (wi_is_dist(ctx))
+        return wi_convolve_over_ranks(ctx, c, x, y, status);
+    if (status != WEFT_OK)
+        return status;
+    wi_convolve_args args = wi_convolve_args_of(c);
+    args.x = x;
+    args.y = y;
+    status = wi_convolve_distances(ctx, c, &args);
     if (status == WEFT_OK)
-        status = count_weights(ctx, c, &weights);
+        status = wi_convolve_describe(ctx, c, &args, &call);
     if (status != WEFT_OK)
         return status;
-    wi_convolve_args args = args_of(c);
-    status = describe(ctx, c, x, y, weights, &args, &call);
-    if (status != WEFT_OK)
-        return status;
-    double *const room = wi_host_alloc(3 * weights * sizeof *room);
-    if (!room)
-        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for copies of %zu weights", name, weights);
-    status = wi_is_host(ctx, c->filter) ? run_with(ctx, c, &args, &call, c->filter, room)
-                                        : run_fetched(ctx, c, &args, &call, weights, room);
-    wi_host_free(room);
-    return status;
+    if (wi_convolve_wants_gpus(ctx, &args))
+        return wi_convolve_over_gpus(ctx, c, &args);
+    return wi_convolve_call_run(ctx, c, &args, &call);
 }

@@ -2,6 +2,7 @@
 #ifndef WI_CONVOLVE_H
 #define WI_CONVOLVE_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/convolve.h"
 
@@ -28,6 +29,7 @@ typedef struct wi_convolve_args {
     const void *x;
     void *y;
     size_t ldx, ldy, apart_x, apart_y;
+    size_t rows_apart_x, rows_apart_y; /* of the call as its user makes it */
     size_t filter_width, filter_height;
     size_t left, above; /* pixels of a filter before the one that is computed */
     size_t filters;
@@ -43,6 +45,25 @@ typedef struct wi_convolve_args {
 } wi_convolve_args;
 
 extern const wi_ladder wi_convolve_ladder;
+
+/* What a valid description says, but for the distances between images and rows; these, refused if
+ * they are too small; and the call of args->x and args->y, whose arrays it checks. */
+wi_convolve_args wi_convolve_args_of(const weft_convolution *c);
+weft_status wi_convolve_distances(weft_context *ctx, const weft_convolution *c,
+                                  wi_convolve_args *args);
+weft_status wi_convolve_describe(weft_context *ctx, const weft_convolution *c,
+                                 wi_convolve_args *args, wi_call *call);
+/* Runs it: makes copies of the weights as rungs want them. */
+weft_status wi_convolve_call_run(weft_context *ctx, const weft_convolution *c,
+                                 wi_convolve_args *args, wi_call *call);
+
+/* Runs a public call over ranks; `status` is what the checks of `c` have said. And, checked, over
+ * all GPUs. */
+weft_status wi_convolve_over_ranks(weft_context *ctx, const weft_convolution *c, const void *x,
+                                   void *y, weft_status status);
+bool wi_convolve_wants_gpus(weft_context *ctx, const wi_convolve_args *args);
+weft_status wi_convolve_over_gpus(weft_context *ctx, const weft_convolution *c,
+                                  const wi_convolve_args *args);
 
 /* Writes each filter's column (filter_height weights) and row (filter_width). False if one of them
  * is not separable. */
@@ -68,6 +89,7 @@ weft_status wi_convolve_rows(weft_context *ctx, const void *args);
 weft_status wi_convolve_two_pass(weft_context *ctx, const void *args);
 weft_status wi_convolve_fused(weft_context *ctx, const void *args);
 weft_status wi_convolve_low_rank_fused(weft_context *ctx, const void *args);
+weft_status wi_convolve_ranks(weft_context *ctx, const void *request);
 
 #ifdef __cplusplus
 }

@@ -57,7 +57,7 @@ static void arguments(weft_context *ctx) {
     BAD("channels", channels, 0);
     BAD("channels", channels, 5);
     BAD("border", border, (weft_border)5);
-    BAD("how", how, 32);
+    BAD("how", how, 64);
     BAD("ldx", ldx, 3);
     BAD("ldy", ldy, 3);
     BAD("apart_x", apart_x, 2);

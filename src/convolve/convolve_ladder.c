@@ -349,6 +349,13 @@ static const wi_row rows[] = {
      .seconds = low_rank_fused_seconds,
      .run = wi_convolve_low_rank_fused},
 #endif
+    {.name = "ranks",
+     .what = "every rank has rows of its own, and gets those around them; or images of its own",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = PIXELS,
+     .seconds = wi_no_rival,
+     .run = wi_convolve_ranks},
 };
 
 const wi_ladder wi_convolve_ladder = {"convolve", rows, sizeof rows / sizeof rows[0]};

@@ -196,11 +196,11 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     const wi_convolve_tile_at at = wi_convolve_tile_of(blockIdx.x, p.strips, p.bands);
     const int warp = (int)threadIdx.x / wi_strip_lanes;
     const int first = ((int)at.across * wi_strip_warps + warp) * Shape::width;
-    const int top = (int)at.down * p.band + p.shift; /* the row of x of the first output row */
+    const int top = (int)at.down * p.band + p.down; /* the row of x of the first output row */
     const int left = p.m.out_height - (int)at.down * p.band;
     const int steps = (left < p.band ? left : p.band) + side - 1;
     const In *const x = (const In *)p.m.x + at.plane * p.m.apart_x;
-    size_t to = at.plane * p.m.apart_y + (size_t)(top - p.shift) * p.m.ldy;
+    size_t to = at.plane * p.m.apart_y + (size_t)(top - p.down) * p.m.ldy;
     In(*const row)[Shape::length] = rings[warp].row;
     if (first >= p.elements)
         return;
@@ -286,7 +286,8 @@ weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
     p.m = wi_convolve_images_of(args);
     p.elements = (int)(args->width * args->channels);
     p.out_elements = (int)(args->out_width * args->channels);
-    p.shift = args->border == WEFT_BORDER_VALID ? side / 2 : 0;
+    p.shift = side / 2 - (int)args->left;
+    p.down = side / 2 - (int)args->above;
     p.aligned_x =
         wi_strip_is_aligned(args->x, args->ldx, args->apart_x, sizeof(typename Shape::In));
     p.aligned_y = p.shift == 0 &&

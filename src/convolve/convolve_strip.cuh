@@ -49,7 +49,7 @@ struct wi_strip_params {
     size_t strips, bands;       /* groups of strips across, bands down */
     int band;                   /* rows of a band */
     int elements, out_elements; /* of a row of x and of y */
-    int shift;                  /* columns and rows of pixels that y lacks on the left and above */
+    int shift, down;            /* columns and rows of pixels that y lacks on the left and above */
     bool aligned_x, aligned_y;
     int terms;
     float weight[Shape::weights]; /* or of each term's row, and then of its column */

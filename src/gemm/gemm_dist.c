@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "comm/gpus.h"
-#include "core/rowcopy.h"
 #include "gemm/gemm.h"
 
 enum {
@@ -93,13 +92,9 @@ static weft_status pack(const gathering *x, size_t first, size_t rows) {
     if (g->transposed_a)
         return wi_local(
             x->ctx, weft_transpose(child, 0, width, x->r->own_k, rows, from, a->ld, x->own, rows));
-    const wi_pitched there = {x->own, rows * width}, here = {from, pitch};
-    if (wi_is_host(child, from) && wi_is_host(child, x->own)) {
-        wi_pitched_copy_all(child, child->threads, there, here, x->r->own_k, rows * width);
-        return WEFT_OK;
-    }
-    const weft_status status = wi_copy_rows(child, there, here, x->r->own_k, rows * width);
-    return wi_local(x->ctx, status == WEFT_OK ? weft_sync(child) : status);
+    const weft_status status =
+        wi_dist_copy_rows(x->ctx, x->own, rows * width, from, pitch, x->r->own_k, rows * width);
+    return status == WEFT_OK ? wi_local(x->ctx, weft_sync(child)) : status;
 }
 
 /* Rows of this rank's C from the same rows of A. A GPU multiplies while the next are gathered. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public calls of convolution layers. */
 #include "nn/conv.h"
+#include "comm/dist.h"
 
 enum {
     FIRST,
@@ -120,36 +121,49 @@ static wi_array weights_of(const char *name, const void *f, const wi_conv_args *
     return wi_elements(name, f, a->out.c * wi_conv_weights(a), a->f_type, use);
 }
 
+/* Describes a checked convolution, and its arrays. */
+static weft_status describe(weft_context *ctx, const wi_conv_call *c, wi_conv_args *a,
+                            wi_call *call) {
+    const weft_conv *const v = c->conv;
+    const weft_status status =
+        wi_gemm_check_accuracy(ctx, c->name, v->how, c->x->type, &a->accuracy);
+    a->in = *c->x;
+    a->f_type = a->pass == WI_CONV_WEIGHTS && v->how & WEFT_F32_WEIGHTS ? WEFT_F32 : c->x->type;
+    a->groups = or_one(v->groups);
+    a->kernel_h = v->kernel_h;
+    a->kernel_w = v->kernel_w;
+    a->stride_h = or_one(v->stride_h);
+    a->stride_w = or_one(v->stride_w);
+    a->pad_h = v->pad_h;
+    a->pad_w = v->pad_w;
+    a->dilation_h = or_one(v->dilation_h);
+    a->dilation_w = or_one(v->dilation_w);
+    wi_call_begin(call, c->name, 0, 0);
+    call->distributed = true;
+    wi_call_add(call, a->pass == WI_CONV_DATA ? wi_images_array("dy", c->first, &a->out, WI_IN)
+                                              : wi_images_array("x_data", c->first, &a->in, WI_IN));
+    wi_call_add(call, a->pass == WI_CONV_WEIGHTS ? wi_images_array("dy", c->second, &a->out, WI_IN)
+                                                 : weights_of("f", c->second, a, WI_IN));
+    wi_call_add(call, a->pass == WI_CONV_FORWARD ? wi_images_array("y", c->result, &a->out, WI_OUT)
+                      : a->pass == WI_CONV_DATA  ? wi_images_array("dx", c->result, &a->in, WI_OUT)
+                                                 : weights_of("df", c->result, a, WI_OUT));
+    return status == WEFT_OK ? wi_call_check(ctx, call) : status;
+}
+
 static weft_status run_call(weft_context *ctx, const char *name, const weft_images *x,
-                            const weft_conv *c, wi_conv_args *a, const void *first,
+                            const weft_conv *conv, wi_conv_args *a, const void *first,
                             const void *second, void *result) {
+    const wi_conv_call c = {name, x, conv, a, first, second, result};
     wi_call call;
-    weft_status status = check(ctx, name, x, c, &a->out);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_gemm_check_accuracy(ctx, name, c->how, x->type, &a->accuracy);
-    a->in = *x;
-    a->f_type = a->pass == WI_CONV_WEIGHTS && c->how & WEFT_F32_WEIGHTS ? WEFT_F32 : x->type;
-    a->groups = or_one(c->groups);
-    a->kernel_h = c->kernel_h;
-    a->kernel_w = c->kernel_w;
-    a->stride_h = or_one(c->stride_h);
-    a->stride_w = or_one(c->stride_w);
-    a->pad_h = c->pad_h;
-    a->pad_w = c->pad_w;
-    a->dilation_h = or_one(c->dilation_h);
-    a->dilation_w = or_one(c->dilation_w);
-    wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, a->pass == WI_CONV_DATA ? wi_images_array("dy", first, &a->out, WI_IN)
-                                               : wi_images_array("x_data", first, x, WI_IN));
-    wi_call_add(&call, a->pass == WI_CONV_WEIGHTS ? wi_images_array("dy", second, &a->out, WI_IN)
-                                                  : weights_of("f", second, a, WI_IN));
-    wi_call_add(&call, a->pass == WI_CONV_FORWARD ? wi_images_array("y", result, &a->out, WI_OUT)
-                       : a->pass == WI_CONV_DATA  ? wi_images_array("dx", result, x, WI_OUT)
-                                                  : weights_of("df", result, a, WI_OUT));
-    status = wi_call_check(ctx, &call);
+    weft_status status = check(ctx, name, x, conv, &a->out);
+    if (status == WEFT_OK)
+        status = describe(ctx, &c, a, &call);
+    if (wi_is_dist(ctx))
+        return wi_conv_over_ranks(ctx, &c, status);
     if (status != WEFT_OK || call.array[RESULT].bytes == 0)
         return status;
+    if (wi_conv_wants_gpus(ctx, &c))
+        return wi_conv_over_gpus(ctx, &c);
     return wi_call_run(ctx, &call, run, a);
 }
 

@@ -29,6 +29,22 @@ typedef struct wi_conv_args {
 
 extern const wi_ladder wi_conv_ladder;
 
+/* A call as its user makes it, of `args`, which have no arrays. */
+typedef struct wi_conv_call {
+    const char *name;
+    const weft_images *x;
+    const weft_conv *conv;
+    const wi_conv_args *args;
+    const void *first, *second; /* as the public function takes them */
+    void *result;
+} wi_conv_call;
+
+/* Runs it over ranks; unless `status`, which the checks have said, is WEFT_OK, nothing but its name
+ * is valid. And over all GPUs. */
+weft_status wi_conv_over_ranks(weft_context *ctx, const wi_conv_call *call, weft_status status);
+bool wi_conv_wants_gpus(weft_context *ctx, const wi_conv_call *call);
+weft_status wi_conv_over_gpus(weft_context *ctx, const wi_conv_call *call);
+
 /* Channels of x, and filters, of a group. */
 static inline size_t wi_conv_channels(const wi_conv_args *a) {
     return a->in.c / a->groups;
@@ -91,6 +107,7 @@ weft_status wi_conv_implicit(weft_context *ctx, const void *args);
 weft_status wi_conv_depthwise(weft_context *ctx, const void *args);
 weft_status wi_conv_tensor(weft_context *ctx, const void *args);
 weft_status wi_conv_ring(weft_context *ctx, const void *args);
+weft_status wi_conv_ranks(weft_context *ctx, const void *request);
 
 /* What ring is predicted to take where the copy engine gathers; 0 where threads do. */
 double wi_conv_ring_seconds(const weft_context *ctx, const wi_conv_args *args);

@@ -308,6 +308,13 @@ static const wi_row rows[] = {
      .seconds = depthwise_seconds,
      .run = wi_conv_depthwise},
 #endif
+    {.name = "ranks",
+     .what = "every rank has images of its own; gradients for weights are added up in order",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_FLOATS,
+     .seconds = wi_no_rival,
+     .run = wi_conv_ranks},
 };
 
 const wi_ladder wi_conv_ladder = {"conv", rows, sizeof rows / sizeof rows[0]};

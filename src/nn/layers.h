@@ -53,9 +53,20 @@ typedef struct wi_sampling {
     double part_h, part_w; /* 1 / (2 out_height), 1 / (2 out_width) */
 } wi_sampling;
 
+/* A layer that adds up over the pixels of each channel runs in two steps where other ranks have
+ * pixels of it, too. Two numbers of each channel are between them: of WI_LAYER_NORM the mean, and
+ * the sum of squared differences from it; of WI_LAYER_NORM_BACK the sums of dy and of dy (x -
+ * mean); of WI_LAYER_BIAS_BACK that of dy. */
+typedef enum wi_layer_step {
+    WI_LAYER_WHOLE = 0, /* both */
+    WI_LAYER_SUMS,      /* writes `sums` of its own pixels, of which there are some */
+    WI_LAYER_REST       /* takes `sums` of `pixels`, those of all ranks, a channel */
+} wi_layer_step;
+
 /* One checked call on memory that the place can access. */
 typedef struct wi_layer_args {
     wi_layer layer;
+    wi_layer_step step;
     weft_type type;
     weft_images in;       /* of calls on images */
     size_t n, classes;    /* elements, or rows of so many classes */
@@ -64,16 +75,41 @@ typedef struct wi_layer_args {
     double factor[WI_LAYER_FACTORS];
     double first_power, second_power; /* 1 - beta^step of Adam */
     void *array[WI_LAYER_ARRAYS];     /* in the order above */
+    double *sums, pixels;             /* of a step */
 } wi_layer_args;
 
 extern const wi_ladder wi_layers_ladder;
 
-/* Runs a checked call that fills args->array from the arrays of the call. */
+/* Pixels of a channel that sums stand for. */
+static inline double wi_layer_pixels(const wi_layer_args *a) {
+    return a->step == WI_LAYER_REST ? a->pixels : (double)(a->in.n * a->in.h * a->in.w);
+}
+
+/* Begins the description of a call. */
+void wi_layer_begin(wi_call *call, const char *name);
+
+/* Ends a public call whose description is complete: checks its arrays and runs it, also over ranks
+ * and GPUs, unless array `result` of it has no elements. */
+weft_status wi_layer_call(weft_context *ctx, wi_call *call, wi_layer_args *args, int result);
+
+/* Ends one that is refused: over ranks all learn it. */
+weft_status wi_layer_refuse(weft_context *ctx, const char *call, weft_status status);
+
+/* Runs a checked call that fills args->array from the arrays of the call; of a step, the last one
+ * is `sums`. */
 weft_status wi_layer_run(weft_context *ctx, wi_call *call, wi_layer_args *args);
+
+/* The same over ranks, where `status` is what the checks have said; and over GPUs. */
+weft_status wi_layer_over_ranks(weft_context *ctx, const wi_call *call, const wi_layer_args *args,
+                                int result, weft_status status);
+bool wi_layer_wants_gpus(weft_context *ctx, const wi_call *call, const wi_layer_args *args);
+weft_status wi_layer_over_gpus(weft_context *ctx, const wi_call *call, const wi_layer_args *args,
+                               int result);
 
 /* The rungs. */
 weft_status wi_layers_loops(weft_context *ctx, const void *args);
 weft_status wi_layers_streams(weft_context *ctx, const void *args);
+weft_status wi_layers_ranks(weft_context *ctx, const void *request);
 
 #ifdef WEFT_CUDA
 /* The parts of `streams`. */

@@ -23,10 +23,12 @@ struct sums {
 
 struct channel_params {
     wi_layer layer;
+    wi_layer_step step;
     unsigned channels, plane; /* pixels of an image */
     size_t images;
     unsigned parts;
     bool planes;
+    double pixels; /* that sums stand for */
     double epsilon, momentum;
     wi_layer_finder finder;
     bool joined;
@@ -152,14 +154,21 @@ static __global__ void __launch_bounds__(threads)
 
 /* ---- what is made of the sums: one thread for a channel ---- */
 
+/* The mean of a channel, and the sum of squared differences from it. */
+template <class T>
+static __device__ sums moments_of(const channel_params &p, const channel_arrays<T> &a, unsigned c,
+                                  sums s) {
+    const double centre = centre_of<SQUARES>(p, a.x, a.mean, c);
+    const double spread = s.first * s.first / p.pixels;
+    return {centre + s.first / p.pixels, s.second > spread ? s.second - spread : 0};
+}
+
 template <class T>
 static __device__ channel_factors statistics_of(const channel_params &p, const channel_arrays<T> &a,
                                                 unsigned c, sums s) {
     using C = wi_compute<T>;
-    const double m = (double)p.images * p.plane;
-    const double centre = centre_of<SQUARES>(p, a.x, a.mean, c), spread = s.first * s.first / m;
-    const double variance = (s.second > spread ? s.second - spread : 0) / m;
-    const double root = 1 / sqrt(variance + p.epsilon), middle = centre + s.first / m;
+    const double m = p.pixels, middle = s.first, variance = s.second / m;
+    const double root = 1 / sqrt(variance + p.epsilon);
     a.mean_out[c] = (C)middle;
     a.inverse[c] = (C)root;
     if (a.running_mean) {
@@ -174,7 +183,7 @@ template <class T>
 static __device__ channel_factors gradients_of(const channel_params &p, const channel_arrays<T> &a,
                                                unsigned c, sums s) {
     using C = wi_compute<T>;
-    const double m = (double)p.images * p.plane, root = (double)a.inverse[c];
+    const double m = p.pixels, root = (double)a.inverse[c];
     const double by_z = s.second * root, whole = (double)a.scale[c] * root;
     a.dshift[c] = (C)s.first;
     a.dscale[c] = (C)by_z;
@@ -184,7 +193,8 @@ static __device__ channel_factors gradients_of(const channel_params &p, const ch
 
 template <class T>
 static __global__ void __launch_bounds__(threads)
-    finish(channel_params p, channel_arrays<T> a, const sums *parts, channel_factors *factors) {
+    finish(channel_params p, channel_arrays<T> a, const sums *parts, channel_factors *factors,
+           sums *wanted) {
     const unsigned c = blockIdx.x * threads + threadIdx.x;
     sums s = {0, 0};
     if (c >= p.channels)
@@ -193,7 +203,11 @@ static __global__ void __launch_bounds__(threads)
         s.first += parts[(size_t)c * p.parts + part].first;
         s.second += parts[(size_t)c * p.parts + part].second;
     }
-    if (p.layer == WI_LAYER_BIAS_BACK)
+    if (p.layer == WI_LAYER_NORM && p.step != WI_LAYER_REST)
+        s = moments_of(p, a, c, s);
+    if (p.step == WI_LAYER_SUMS)
+        wanted[c] = s;
+    else if (p.layer == WI_LAYER_BIAS_BACK)
         a.dshift[c] = (wi_compute<T>)s.first;
     else if (p.layer == WI_LAYER_NORM)
         factors[c] = statistics_of(p, a, c, s);
@@ -344,28 +358,36 @@ static weft_status make_all(weft_context *ctx, channel_params p, const channel_a
     }
 }
 
-/* Sums, what is made of them, and the elements. */
+/* What the layer sums up. */
+template <class T>
+static weft_status sum_layer(weft_context *ctx, const channel_params &p, const channel_arrays<T> &a,
+                             sums *to) {
+    if (p.layer == WI_LAYER_NORM)
+        return sum_channels<SQUARES>(ctx, p, a.x, a.x, a.mean, to);
+    if (p.layer == WI_LAYER_NORM_BACK)
+        return sum_channels<PRODUCTS>(ctx, p, a.dy, a.x, a.mean, to);
+    return sum_channels<ALONE>(ctx, p, a.dy, a.dy, a.mean, to);
+}
+
+/* Sums, what is made of them, and the elements. `known` are the sums of a step, or NULL. */
 template <class T>
 static weft_status run_sums(weft_context *ctx, const channel_params &p, const channel_arrays<T> &a,
-                            size_t n) {
+                            size_t n, sums *known) {
     void *memory = NULL;
     const size_t sums_bytes = (size_t)p.channels * p.parts * sizeof(sums);
     weft_status status =
         wi_gpu_alloc(ctx, &memory, sums_bytes + p.channels * sizeof(channel_factors));
     if (status != WEFT_OK)
         return status;
-    sums *const to = (sums *)memory;
+    const bool rest = p.step == WI_LAYER_REST;
+    sums *const parts = rest ? known : (sums *)memory;
     channel_factors *const factors = (channel_factors *)((char *)memory + sums_bytes);
-    if (p.layer == WI_LAYER_NORM)
-        status = sum_channels<SQUARES>(ctx, p, a.x, a.x, a.mean, to);
-    else if (p.layer == WI_LAYER_NORM_BACK)
-        status = sum_channels<PRODUCTS>(ctx, p, a.dy, a.x, a.mean, to);
-    else
-        status = sum_channels<ALONE>(ctx, p, a.dy, a.dy, a.mean, to);
+    if (!rest)
+        status = sum_layer(ctx, p, a, parts);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(finish<T>, ctx, (unsigned)wi_layer_pieces(p.channels, threads),
-                             threads, 0, p, a, (const sums *)to, factors);
-    if (status == WEFT_OK && p.layer != WI_LAYER_BIAS_BACK)
+                             threads, 0, p, a, (const sums *)parts, factors, known);
+    if (status == WEFT_OK && p.layer != WI_LAYER_BIAS_BACK && p.step != WI_LAYER_SUMS)
         status = make_all(ctx, p, a, factors, n);
     const weft_status freed = wi_gpu_free(ctx, memory);
     return status == WEFT_OK ? freed : status;
@@ -374,19 +396,21 @@ static weft_status run_sums(weft_context *ctx, const channel_params &p, const ch
 weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
     channel_params p = {};
     p.layer = a->layer;
+    p.step = a->step;
     p.channels = (unsigned)a->in.c;
     p.plane = (unsigned)(a->in.h * a->in.w);
     p.images = a->in.n;
     p.planes = a->in.layout == WEFT_NCHW;
     p.epsilon = a->factor[0];
     p.momentum = a->factor[1];
-    p.parts = parts_of(ctx, p);
+    p.pixels = wi_layer_pixels(a);
+    p.parts = a->step == WI_LAYER_REST ? 1 : parts_of(ctx, p);
     p.finder = wi_layer_finder(p.planes, a->n, p.channels, p.plane);
     return wi_with_float_type(a->type, [&](auto tag) {
         using T = typename decltype(tag)::type;
         const channel_arrays<T> arrays = arrays_of<T>(a);
         if (p.layer == WI_LAYER_BIAS || p.layer == WI_LAYER_NORM_INFERENCE)
             return make_all(ctx, p, arrays, (const channel_factors *)NULL, a->n);
-        return run_sums(ctx, p, arrays, a->n);
+        return run_sums(ctx, p, arrays, a->n, (sums *)a->sums);
     });
 }

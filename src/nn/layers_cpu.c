@@ -118,7 +118,9 @@ static void combine(const job *j, size_t first, size_t end) {
 /* The numbers of channels. */
 static void measure(const job *j, size_t first, size_t end) {
     const wi_layer_args *const a = j->args;
-    if (a->layer == WI_LAYER_BIAS_BACK)
+    if (a->step == WI_LAYER_SUMS)
+        (is_f32(j) ? put_sums_f32 : put_sums_f64)(a, first, end);
+    else if (a->layer == WI_LAYER_BIAS_BACK)
         (is_f32(j) ? sum_bias_f32 : sum_bias_f64)(a, first, end);
     else if (a->layer == WI_LAYER_NORM_BACK)
         (is_f32(j) ? measure_back_f32 : measure_back_f64)(a, first, end, j->room);
@@ -154,6 +156,10 @@ static size_t sampled_lines(const wi_layer_args *a) {
 
 static weft_status run_wide(weft_context *ctx, const wi_layer_args *a) {
     const job j = {.args = a};
+    if (a->step == WI_LAYER_SUMS) {
+        share(ctx, j, a->in.c, measure);
+        return WEFT_OK;
+    }
     switch (a->layer) {
     case WI_LAYER_POOL:
     case WI_LAYER_POOL_BACK:

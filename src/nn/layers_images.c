@@ -14,14 +14,6 @@ static weft_status check_images(weft_context *ctx, const char *call, const weft_
     return status == WEFT_OK ? wi_images_check(ctx, call, "x", x) : status;
 }
 
-/* Runs the call if array `result` of it has elements. */
-static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_layer_args *args,
-                                 int result) {
-    const weft_status status = wi_call_check(ctx, call);
-    return status != WEFT_OK || call->array[result].bytes == 0 ? status
-                                                               : wi_layer_run(ctx, call, args);
-}
-
 static wi_sampling sampling_of(const weft_images *x, const weft_images *y, int kind) {
     const size_t products = 2 * (y->h > y->w ? y->h : y->w) + 1;
     return (wi_sampling){.x = wi_image_steps_of(x),
@@ -110,16 +102,16 @@ weft_status weft_pool_forward(weft_context *ctx, const weft_images *x, const wef
     wi_call call;
     const weft_status status = check_pool(ctx, name, x, pool, &out);
     if (status != WEFT_OK)
-        return status;
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {.layer = WI_LAYER_POOL,
                           .type = x->type,
                           .in = *x,
                           .n = wi_image_elements(&out),
                           .sampling = pooling_of(x, &out, pool)};
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("x_data", x_data, x, WI_IN));
     wi_call_add(&call, wi_images_array("y", y, &out, WI_OUT));
-    return check_and_run(ctx, &call, &args, 1);
+    return wi_layer_call(ctx, &call, &args, 1);
 }
 
 weft_status weft_pool_backward(weft_context *ctx, const weft_images *x, const weft_pool *pool,
@@ -129,19 +121,19 @@ weft_status weft_pool_backward(weft_context *ctx, const weft_images *x, const we
     wi_call call;
     const weft_status status = check_pool(ctx, name, x, pool, &out);
     if (status != WEFT_OK)
-        return status;
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {.layer = WI_LAYER_POOL_BACK,
                           .type = x->type,
                           .in = *x,
                           .n = wi_image_elements(x),
                           .sampling = pooling_of(x, &out, pool)};
     const bool reads_x = pool->kind == WEFT_POOL_MAX;
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("x_data", reads_x ? x_data : NULL, x,
                                        WI_IN | (reads_x ? 0 : WI_OPTIONAL)));
     wi_call_add(&call, wi_images_array("dy", dy, &out, WI_IN));
     wi_call_add(&call, wi_images_array("dx", dx, x, WI_OUT));
-    return check_and_run(ctx, &call, &args, 2);
+    return wi_layer_call(ctx, &call, &args, 2);
 }
 
 /* ---- up-sampling ---- */
@@ -172,16 +164,16 @@ weft_status weft_upsample_forward(weft_context *ctx, const weft_images *x, weft_
     wi_call call;
     const weft_status status = check_upsample(ctx, name, x, how, out_h, out_w, &out);
     if (status != WEFT_OK)
-        return status;
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {.layer = WI_LAYER_UPSAMPLE,
                           .type = x->type,
                           .in = *x,
                           .n = wi_image_elements(&out),
                           .sampling = sampling_of(x, &out, (int)how)};
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("x_data", x_data, x, WI_IN));
     wi_call_add(&call, wi_images_array("y", y, &out, WI_OUT));
-    return check_and_run(ctx, &call, &args, 1);
+    return wi_layer_call(ctx, &call, &args, 1);
 }
 
 weft_status weft_upsample_backward(weft_context *ctx, const weft_images *x, weft_interpolation how,
@@ -191,16 +183,16 @@ weft_status weft_upsample_backward(weft_context *ctx, const weft_images *x, weft
     wi_call call;
     const weft_status status = check_upsample(ctx, name, x, how, out_h, out_w, &out);
     if (status != WEFT_OK)
-        return status;
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {.layer = WI_LAYER_UPSAMPLE_BACK,
                           .type = x->type,
                           .in = *x,
                           .n = wi_image_elements(x),
                           .sampling = sampling_of(x, &out, (int)how)};
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("dy", dy, &out, WI_IN));
     wi_call_add(&call, wi_images_array("dx", dx, x, WI_OUT));
-    return check_and_run(ctx, &call, &args, 1);
+    return wi_layer_call(ctx, &call, &args, 1);
 }
 
 /* ---- biases ---- */
@@ -215,14 +207,14 @@ weft_status weft_bias_forward(weft_context *ctx, const weft_images *x, const voi
     wi_call call;
     const weft_status status = check_images(ctx, name, x);
     if (status != WEFT_OK)
-        return status;
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {
         .layer = WI_LAYER_BIAS, .type = x->type, .in = *x, .n = wi_image_elements(x)};
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("x_data", x_data, x, WI_IN));
     wi_call_add(&call, channels_of("bias", bias, x, WI_IN));
     wi_call_add(&call, in_place_of(wi_images_array("y", y, x, WI_OUT), 0));
-    return check_and_run(ctx, &call, &args, 2);
+    return wi_layer_call(ctx, &call, &args, 2);
 }
 
 weft_status weft_bias_backward(weft_context *ctx, const weft_images *x, const void *dy,
@@ -231,13 +223,13 @@ weft_status weft_bias_backward(weft_context *ctx, const weft_images *x, const vo
     wi_call call;
     const weft_status status = check_images(ctx, name, x);
     if (status != WEFT_OK)
-        return status;
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {
         .layer = WI_LAYER_BIAS_BACK, .type = x->type, .in = *x, .n = wi_image_elements(x)};
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("dy", dy, x, WI_IN));
     wi_call_add(&call, channels_of("dbias", dbias, x, WI_OUT));
-    return check_and_run(ctx, &call, &args, 1);
+    return wi_layer_call(ctx, &call, &args, 1);
 }
 
 /* ---- batch normalisation ---- */
@@ -260,17 +252,17 @@ weft_status weft_batch_norm_forward(weft_context *ctx, const weft_images *x, dou
         status = check_number(ctx, name, "epsilon", epsilon, 1e300);
     if (status == WEFT_OK)
         status = check_number(ctx, name, "momentum", momentum, 1);
+    if (status == WEFT_OK && !running_mean != !running_variance)
+        status = wi_fail(ctx, WEFT_EARG, "%s: %s is NULL and the other is not; pass both or none",
+                         name, running_mean ? "running_variance" : "running_mean");
     if (status != WEFT_OK)
-        return status;
-    if (!running_mean != !running_variance)
-        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL and the other is not; pass both or none",
-                       name, running_mean ? "running_variance" : "running_mean");
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {.layer = WI_LAYER_NORM,
                           .type = x->type,
                           .in = *x,
                           .n = wi_image_elements(x),
                           .factor = {epsilon, momentum}};
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("x_data", x_data, x, WI_IN));
     wi_call_add(&call, channels_of("scale", scale, x, WI_IN));
     wi_call_add(&call, channels_of("shift", shift, x, WI_IN));
@@ -280,7 +272,7 @@ weft_status weft_batch_norm_forward(weft_context *ctx, const weft_images *x, dou
     wi_call_add(&call, channels_of("running_mean", running_mean, x, WI_IN | WI_OUT | WI_OPTIONAL));
     wi_call_add(&call,
                 channels_of("running_variance", running_variance, x, WI_IN | WI_OUT | WI_OPTIONAL));
-    return check_and_run(ctx, &call, &args, 3);
+    return wi_layer_call(ctx, &call, &args, 3);
 }
 
 weft_status weft_batch_norm_inference(weft_context *ctx, const weft_images *x, double epsilon,
@@ -292,20 +284,20 @@ weft_status weft_batch_norm_inference(weft_context *ctx, const weft_images *x, d
     if (status == WEFT_OK)
         status = check_number(ctx, name, "epsilon", epsilon, 1e300);
     if (status != WEFT_OK)
-        return status;
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {.layer = WI_LAYER_NORM_INFERENCE,
                           .type = x->type,
                           .in = *x,
                           .n = wi_image_elements(x),
                           .factor = {epsilon}};
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("x_data", x_data, x, WI_IN));
     wi_call_add(&call, channels_of("scale", scale, x, WI_IN));
     wi_call_add(&call, channels_of("shift", shift, x, WI_IN));
     wi_call_add(&call, channels_of("mean", mean, x, WI_IN));
     wi_call_add(&call, channels_of("variance", variance, x, WI_IN));
     wi_call_add(&call, in_place_of(wi_images_array("y", y, x, WI_OUT), 0));
-    return check_and_run(ctx, &call, &args, 5);
+    return wi_layer_call(ctx, &call, &args, 5);
 }
 
 weft_status weft_batch_norm_backward(weft_context *ctx, const weft_images *x, const void *x_data,
@@ -315,10 +307,10 @@ weft_status weft_batch_norm_backward(weft_context *ctx, const weft_images *x, co
     wi_call call;
     const weft_status status = check_images(ctx, name, x);
     if (status != WEFT_OK)
-        return status;
+        return wi_layer_refuse(ctx, name, status);
     wi_layer_args args = {
         .layer = WI_LAYER_NORM_BACK, .type = x->type, .in = *x, .n = wi_image_elements(x)};
-    wi_call_begin(&call, name, 0, 0);
+    wi_layer_begin(&call, name);
     wi_call_add(&call, wi_images_array("x_data", x_data, x, WI_IN));
     wi_call_add(&call, channels_of("scale", scale, x, WI_IN));
     wi_call_add(&call, channels_of("mean", mean, x, WI_IN));
@@ -327,5 +319,5 @@ weft_status weft_batch_norm_backward(weft_context *ctx, const weft_images *x, co
     wi_call_add(&call, in_place_of(wi_images_array("dx", dx, x, WI_OUT), 4));
     wi_call_add(&call, channels_of("dscale", dscale, x, WI_OUT));
     wi_call_add(&call, channels_of("dshift", dshift, x, WI_OUT));
-    return check_and_run(ctx, &call, &args, 6);
+    return wi_layer_call(ctx, &call, &args, 6);
 }

@@ -90,6 +90,8 @@ void dist_test_fft(void **state);
 void dist_test_fft_refusals(void **state);
 void dist_test_fft_ahead(void **state);
 void dist_test_blend(void **state);
+void dist_test_layers(void **state);
+void dist_test_convolve(void **state);
 void dist_test_nbody(void **state);
 void dist_test_nbody_tree(void **state);
 void dist_test_select(void **state);

@@ -22,7 +22,7 @@ static const char *const spread_ops[] = {
     "quantile",   "gather",         "scatter",     "columns",        "group",
     "group_keys", "group_scan",     "record_runs", "search_records", "sort_records",
     "fft",        "exact_segments", "expr_reduce", "sort_segments",  "transpose",
-    "gemm_batch", "solve_batch"};
+    "gemm_batch", "solve_batch",    "conv",        "layers",         "convolve"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {

@@ -197,7 +197,8 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_group),       cmocka_unit_test(dist_test_by_key),
         cmocka_unit_test(dist_test_records),     cmocka_unit_test(dist_test_fft),
         cmocka_unit_test(dist_test_solve_exact), cmocka_unit_test(dist_test_fft_ahead),
-        cmocka_unit_test(dist_test_solve_spd),
+        cmocka_unit_test(dist_test_solve_spd),   cmocka_unit_test(dist_test_layers),
+        cmocka_unit_test(dist_test_convolve),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -226,6 +227,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_fft),         cmocka_unit_test(dist_test_fft_refusals),
         cmocka_unit_test(dist_test_solve_exact), cmocka_unit_test(dist_test_fft_ahead),
         cmocka_unit_test(dist_test_solve_spd),   cmocka_unit_test(dist_test_report),
+        cmocka_unit_test(dist_test_layers),      cmocka_unit_test(dist_test_convolve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
