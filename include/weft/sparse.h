@@ -138,6 +138,12 @@ WEFT_API size_t weft_sparse_rows(const weft_sparse *matrix);
 WEFT_API size_t weft_sparse_cols(const weft_sparse *matrix);
 WEFT_API int weft_sparse_is_symmetric(const weft_sparse *matrix); /* was it given as one? */
 
+/* Over ranks: how many rows of a right-hand side, and of a solution, this rank passes, and *first =
+ * the number of the first one in the whole; first may be NULL. On a place of one process all rows,
+ * and 0. */
+WEFT_API size_t weft_sparse_own_rows(const weft_context *ctx, const weft_sparse *matrix,
+                                     size_t *first);
+
 /* The largest difference of a[i][j] and a[j][i] in the latest values of a FULL matrix, relative to
  * the size of the entry as defined above; 0 if all were equal, and for other matrices. */
 WEFT_API double weft_sparse_asymmetry(const weft_sparse *matrix);
