@@ -74,8 +74,9 @@ void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, cons
 /* Is s above the cut? Those of other ranks count as if they were. */
 bool wi_cut_is_top(const wi_symbolic *symbolic, const wi_cut *cut, int64_t s);
 
-/* The cut itself: tasks[cut->tasks], the one with the most work first; tops[cut->tops], ascending;
- * and for every supernode the offsets of its update and of its part of a right-hand side. */
+/* The cut itself: tasks[cut->tasks], the one with the most work first; tops[cut->tops], ascending,
+ * the shared ones last; and for every supernode the offsets of its update and of its part of a
+ * right-hand side. */
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
                  wi_stack_offset *update, wi_stack_offset *part);
 

@@ -106,6 +106,7 @@ void dist_test_cholesky(void **state);
 void dist_test_solve_spd(void **state);
 void dist_test_report(void **state);
 void dist_test_sparse(void **state);
+void dist_test_sparse_owners(void **state);
 void dist_test_sparse_failures(void **state);
 void dist_test_quantile(void **state);
 void dist_test_gather(void **state);

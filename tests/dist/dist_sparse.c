@@ -6,7 +6,7 @@
 #include "sparse/ranks.h"
 
 /* A symmetric system, whole on every rank: what it is made of, and the matrix. */
-typedef struct system {
+typedef struct test_sparse {
     size_t n;
     weft_chol_kind kind;
     weft_precision precision;
@@ -312,6 +312,81 @@ static void sparse_case(test_random *r, test_sparse s, int form) {
     drop(&s);
 }
 
+/* Real ones, which every rank reads: WEFT_MATRICES is their folder. */
+static void read_matrices(test_random *r) {
+    static const char *const names[] = {"494_bus", "bcsstk34"};
+    const char *const folder = getenv("WEFT_MATRICES");
+    char path[512];
+    for (size_t k = 0; folder && k < sizeof names / sizeof *names; k++) {
+        test_sparse s = {.kind = WEFT_CHOL_DEFINITE, .precision = WEFT_PRECISION_FULL};
+        snprintf(path, sizeof path, "%s/%s.mtx", folder, names[k]);
+        dist_ok(dist_ctx, weft_sparse_read(dist_ctx, &s.whole, path));
+        sparse_case(r, s, WEFT_TRIPLETS + 1);
+    }
+}
+
+/* The longest that a rank works on its subtrees and on what is above them, in the order in which
+ * they can be done, is not much more than its share, and L is spread. */
+static void check_owners(const char *generator, size_t n, int ranks, double most_time,
+                         double most_entries) {
+    weft_sparse *const matrix = generated(generator, n);
+    weft_chol *plan;
+    wi_owners owners;
+    dist_ok(dist_one, weft_chol_analyze(dist_one, matrix, NULL, &plan));
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const size_t supernodes = (size_t)symbolic->supernodes;
+    dist_ok(dist_one, wi_owners_make(dist_one, "test", symbolic, 0, ranks, &owners));
+    double *const end = calloc(supernodes + 2 * (size_t)ranks, sizeof *end);
+    assert_non_null(end);
+    double *const busy = end + supernodes, *const stored = busy + ranks;
+    double last = 0, largest = 0;
+    size_t columns = 0;
+    for (int64_t s = 0; s < symbolic->supernodes; s++) { /* what is not shared comes first */
+        const int r = owners.owner[s];
+        assert_true(r >= 0 && r < ranks);
+        busy[r] += owners.shared[s] ? 0 : wi_super_work(symbolic, s);
+    }
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int r = owners.owner[s];
+        double begin = busy[r];
+        bool shared = false;
+        for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c)) {
+            begin = fmax(begin, end[c]);
+            shared = shared || owners.shared[c] || owners.owner[c] != r;
+        }
+        assert_int_equal(owners.shared[s], shared);
+        end[s] = owners.shared[s] ? begin + wi_super_work(symbolic, s) : busy[r];
+        busy[r] = owners.shared[s] ? end[s] : busy[r];
+        last = fmax(last, end[s]);
+        stored[r] +=
+            (double)wi_block_entries(wi_super_height(symbolic, s), wi_super_columns(symbolic, s));
+        largest = fmax(largest, stored[r]);
+    }
+    for (int r = 0; r < ranks; r++)
+        columns += owners.columns[r];
+    assert_int_equal(columns, symbolic->n);
+    const double time = last / wi_all_work(symbolic);
+    const double share = largest * sizeof(double) / (double)symbolic->factor_bytes;
+    if (!(time <= most_time && share <= most_entries))
+        fail_msg("%s %zu over %d ranks: %g of the time, %g of L", generator, n, ranks, time, share);
+    free(end);
+    wi_owners_free(&owners);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+}
+
+void dist_test_sparse_owners(void **state) {
+    (void)state;
+    if (dist_rank > 0 || dist_ctx->gpu)
+        return;
+    check_owners("laplace2d", 60, 2, 0.7, 0.6);
+    check_owners("laplace2d", 60, 4, 0.5, 0.35);
+    check_owners("laplace3d", 16, 2, 0.8, 0.65);
+    check_owners("laplace3d", 16, 8, 0.65, 0.35);
+    check_owners("random", 300, 3, 1, 1);
+    check_owners("laplace2d", 2, 7, 1, 1);
+}
+
 void dist_test_sparse(void **state) {
     (void)state;
     static const struct {
@@ -336,4 +411,5 @@ void dist_test_sparse(void **state) {
             sparse_case(&r, s, form++ % (WEFT_TRIPLETS + 2));
         }
     }
+    read_matrices(&r);
 }
