@@ -169,7 +169,7 @@ set_target_properties(dist_test PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRE
                                            ${PROJECT_BINARY_DIR}/tests)
 target_include_directories(dist_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(dist_test PRIVATE weft_internal PkgConfig::CMOCKA)
-weft_dist_runs(dist_test mpi:cpu:1 "" "sort;scan;reduce;gemm;lu;lu_grid;fft;nbody")
+weft_dist_runs(dist_test mpi:cpu:1 "" "sort;scan;reduce;gemm;lu;lu_grid;fft;nbody;sparse")
 add_test(NAME dist_test_gpus COMMAND dist_test gpus)
 set_tests_properties(dist_test_gpus PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 

@@ -179,6 +179,17 @@ npy ones.npy "'<f8'" '(2,)' "$one$one"
 expect 0 'factor .*, in f64, by ranks on mpi:cpu:1, 2 ranks' over 2 solve "$folder/spd.npy" --spd
 expect 0 '"variant": "ranks"' over 3 solve "$folder/spd.npy" -b "$folder/ones.npy" --spd --json
 expect 1 'not positive definite: its leading block of order 2' over 2 solve "$folder/zero.npy" --spd
+# sparse: x to the last bit, failures with the column, one report
+"$weft" generate laplace3d 17 -o "$folder/cube.mtx" 2>/dev/null
+expect 0 '' "$weft" solve "$folder/cube.mtx" --place cpu:1 -o "$folder/one.npy"
+expect 0 'by ranks on mpi:cpu:1' over 3 solve "$folder/cube.mtx" -o "$folder/all.npy"
+checks=$((checks + 1))
+cmp -s "$folder/one.npy" "$folder/all.npy" || fail "sparse solve over 3 ranks writes another file"
+expect 0 '"variant": "ranks", "ranks": 2.*"forward_error": [0-9.e-]+' over 2 solve "$folder/cube.mtx" --json --refine
+printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1' >"$folder/bad.mtx"
+expect 1 'bad.mtx is not positive definite: elimination leaves -3' over 2 solve "$folder/bad.mtx"
+expect 0 '1 above 0, 1 below' over 2 solve "$folder/bad.mtx" --kind indefinite
+expect 1 'ranks cannot share standard input' over 2 solve "$folder/bad.mtx" -b -
 
 # what cannot be shared, and what is not there: every rank ends, and one line says why
 beside expect 1 'ranks cannot share standard input' over 2 reduce -

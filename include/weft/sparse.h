@@ -20,7 +20,23 @@ typedef enum weft_storage {
 } weft_storage;
 
 /* A sparse matrix, in host memory on every place. It keeps copies of all that it is given, and may
- * outlive the context it was made with. */
+ * outlive the context it was made with.
+ *
+ * Over ranks each holds the whole matrix, so every fact about it and all of its entries are on all
+ * of them; each passes its own part. The calls that create one are made by all ranks together, and
+ * give all of them the same matrix, or the same refusal:
+ *
+ *     csr       rows counts the rows that this rank passes, any number, 0 too; they follow those of
+ *               the ranks before it. cols, and column indices, are of the whole matrix.
+ *     csc       likewise, with columns and rows exchanged.
+ *     triplets  rows counts the rows of b and x that this rank will pass; cols and all indices are
+ *               of the whole. Entries may be passed by any rank; those of the same row and column
+ *               are summed in the order of the ranks.
+ *
+ * The matrix is square. Right-hand sides, solutions, and x and y of a product are dealt out by rows
+ * in the same way: weft_sparse_own_rows. Reading and writing are each rank's own: a matrix that all
+ * ranks have read, or created on a place of their own, is used over ranks as well, if it is the
+ * same on all, and its rows are dealt out evenly. */
 typedef struct weft_sparse weft_sparse;
 
 /* The three ways to give a matrix of rows x cols. Indices count from 0 and are int32_t, int64_t,
@@ -129,7 +145,8 @@ WEFT_API void weft_sparse_destroy(weft_sparse *matrix);
 
 /* Gives the same pattern new values: value[0 ... n) in the order of the entries that the matrix was
  * created from, duplicates included; for a matrix from a file, in the order of weft_sparse_values.
- * Refuses what creation refuses, and then nothing has changed. Allocates nothing. */
+ * Refuses what creation refuses, and then nothing has changed. Allocates nothing. Over ranks: made
+ * by all together, each with its values; of a matrix that ranks have read, with all of them. */
 WEFT_API weft_status weft_sparse_update(weft_context *ctx, weft_sparse *matrix, size_t n,
                                         const double *value);
 
@@ -137,6 +154,12 @@ WEFT_API weft_status weft_sparse_update(weft_context *ctx, weft_sparse *matrix, 
 WEFT_API size_t weft_sparse_rows(const weft_sparse *matrix);
 WEFT_API size_t weft_sparse_cols(const weft_sparse *matrix);
 WEFT_API int weft_sparse_is_symmetric(const weft_sparse *matrix); /* was it given as one? */
+
+/* Over ranks: how many rows of a right-hand side, and of a solution, this rank passes, and *first =
+ * the number of the first one in the whole; first may be NULL. On a place of one process all rows,
+ * and 0. */
+WEFT_API size_t weft_sparse_own_rows(const weft_context *ctx, const weft_sparse *matrix,
+                                     size_t *first);
 
 /* The largest difference of a[i][j] and a[j][i] in the latest values of a FULL matrix, relative to
  * the size of the entry as defined above; 0 if all were equal, and for other matrices. */
@@ -153,7 +176,8 @@ WEFT_API const double *weft_sparse_values(const weft_sparse *matrix);
 /* Y = A X for `n` columns: X is cols x n, Y rows x n, column-major with ldx and ldy elements from
  * one column to the next, in host memory; they must not overlap. For a symmetric matrix both halves
  * count. Each y[i] is a[i][0] x[0] + a[i][1] x[1] + ... over the entries of the row, added in this
- * order in double: the same bits for any number of threads. */
+ * order in double: the same bits for any number of threads, and of ranks, each of which passes its
+ * rows of X and Y. */
 WEFT_API weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, size_t n,
                                           const double *x, size_t ldx, double *y, size_t ldy);
 
@@ -281,7 +305,18 @@ typedef struct weft_chol_report {
  * on one GPU or place gpus: the analysis runs on the host; L lies where it was factored, and is
  * solved with there. On place gpus the GPUs share the work if a model of the time says that it
  * pays, which is decided when memory is first taken; all results have the bits of one GPU. On a GPU
- * every factorization copies the values of the matrix to it, the first its pattern as well. */
+ * every factorization copies the values of the matrix to it, the first its pattern as well.
+ *
+ * Over ranks the calls that analyze, factor and solve are made by all together, with the same
+ * options. Each rank makes the same plan. L is dealt out: whole subtrees of the elimination tree of
+ * about equal work, and the supernodes above them, each to one rank; but each factors all of it if
+ * it is too little work to share (1e8 flops). The work is done by the ranks' cores, on place
+ * mpi:gpu as well. Solutions, the report but for times and memory, refusals and their columns are
+ * those of one cpu place, to the last bit, and the same on all ranks. Memory of a rank: the matrix
+ * (40 to 80 bytes for each entry it holds), the plan, its share of L and of the work on it, and for
+ * each right-hand side that is solved with others 40 bytes a row; report.bytes_needed is that but
+ * for the matrix. weft_chol_save and _load, and the report, are each rank's own;
+ * weft_chol_factor_values is WEFT_EUNSUPPORTED. */
 typedef struct weft_chol weft_chol;
 
 /* Analyzes a matrix that was created as symmetric. options may be NULL. On failure *plan is NULL.
@@ -319,8 +354,8 @@ WEFT_API weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_
 /* Called from the thread that called weft_chol_factor, now and then between two fronts (other
  * variants: between two columns or supernodes; on a GPU: when a level of the tree is queued).
  * `done` is the fraction of the work done, 0 to 1, on a GPU that of the levels queued. If it
- * returns anything but 0, the factorization ends with WEFT_ECANCELLED. It must not use the plan or
- * the context. */
+ * returns anything but 0, the factorization ends with WEFT_ECANCELLED, on all ranks if there are
+ * several; `done` is then of the rank's own work. It must not use the plan or the context. */
 typedef int (*weft_chol_progress)(void *user, double done);
 
 /* Makes later factorizations call `progress` with `user`; NULL: none. */
@@ -398,7 +433,7 @@ WEFT_API weft_status weft_chol_check(weft_context *ctx, weft_chol *plan);
  * message named, and in exact arithmetic dt A d is the pivot that was not positive; for
  * QUASIDEFINITE, the pivot with the wrong sign. After WEFT_ESINGULAR: d with A d = 0 within
  * rounding, 1 in that column as well; for the kinds with D, A d = 0 only if the message said that A
- * is singular, else dt A d = 0. */
+ * is singular, else dt A d = 0. Over ranks each gets its rows of d. */
 WEFT_API weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d);
 
 /* Which system weft_chol_solve solves. L acts on the permuted unknowns: element k of b and of x
@@ -435,7 +470,8 @@ typedef struct weft_chol_solve_options {
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
  * column to the next, in host memory; on a GPU each may be in its memory instead. X may be B, with
  * ldx = ldb, and must not overlap it otherwise. `matrix` is the one that was factored; it is needed
- * for the backward error, which every solve of A computes, and for refinement. (With another matrix
+ * for the backward error, which every solve of A computes, and for refinement. (Over ranks B and X
+ * are this rank's rows, n columns on all, in host memory.) (With another matrix
  * of the same pattern, refinement finds that one's solution if the two are close.) For L and Lt it
  * is ignored. options may be NULL. X is the same, bit by bit, for any number of threads.
  *

@@ -8,6 +8,7 @@
 #include "cli/text.h"
 #include "sparse/chol.h"
 #include "sparse/order.h"
+#include "weft/mpi.h"
 
 static void list_orderings(const wi_command *command, wi_words *words) {
     (void)command;
@@ -141,6 +142,8 @@ wi_exit wi_factor_failed(const wi_arguments *args, weft_status status, const wef
     double pivot;
     if (status != WEFT_ENOTSPD && status != WEFT_ESINGULAR && status != WEFT_ENONFINITE)
         return wi_session_failed(ctx);
+    if (weft_rank(ctx) > 0)
+        return WI_EXIT_FAILED; /* rank 0 says the same */
     const long long column = (long long)wi_chol_failed(plan, &pivot) + 1;
     if (status == WEFT_ENOTSPD)
         wi_say_error("%s: %s is not %s: elimination leaves %.9g on the diagonal of "

@@ -4,6 +4,7 @@
 
 #include <malloc.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 size_t wi_resident_bytes(void) {
@@ -17,6 +18,21 @@ size_t wi_resident_bytes(void) {
     const int found = fscanf(file, "%lu %lu", &pages, &resident);
     fclose(file);
     return found == 2 ? resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+size_t wi_most_resident_bytes(void) {
+    struct rusage usage;
+    char line[256];
+    unsigned long kib = 0;
+    FILE *const file = fopen("/proc/self/status", "r");
+    while (file && kib == 0 && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "VmHWM: %lu", &kib) != 1)
+            kib = 0;
+    }
+    if (file)
+        fclose(file);
+    getrusage(RUSAGE_SELF, &usage);
+    return (kib > 0 ? kib : (size_t)usage.ru_maxrss) * 1024;
 }
 
 size_t wi_predicted_bytes(const weft_chol_report *report, size_t resident, size_t more) {

@@ -11,6 +11,10 @@
  * resident. */
 size_t wi_resident_bytes(void);
 
+/* The most memory that has been resident. Linux: from /proc; getrusage would also count the program
+ * that this process ran before exec. Other systems: from getrusage. */
+size_t wi_most_resident_bytes(void);
+
 /* The most memory that this process will have used after solving with the plan that `report`
  * describes: `resident` bytes now, the values of L, and `more` bytes. */
 size_t wi_predicted_bytes(const weft_chol_report *report, size_t resident, size_t more);

@@ -3,7 +3,6 @@
  * matrices; solve_dense.c has dense ones. */
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cli/matrix.h"
 #include "cli/memory.h"
@@ -12,6 +11,7 @@
 #include "cli/solve_dense.h"
 #include "cli/text.h"
 #include "climb/meter.h"
+#include "sparse/ranks.h"
 
 static const wi_option refine_option = {
     .name = "refine",
@@ -42,24 +42,8 @@ typedef struct solving {
     double *factor_seconds, *solve_seconds; /* of each repeat */
     size_t bytes_predicted;                 /* of the whole process, at its largest */
     double shown_at;                        /* when progress was shown last */
+    size_t first;                           /* over ranks, the first of this rank's rows */
 } solving;
-
-/* The most memory that has been resident. Linux: from /proc; getrusage would also count the program
- * that this process ran before exec. Other systems: from getrusage. */
-static size_t most_resident(void) {
-    struct rusage usage;
-    char line[256];
-    unsigned long kib = 0;
-    FILE *const file = fopen("/proc/self/status", "r");
-    while (file && kib == 0 && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "VmHWM: %lu", &kib) != 1)
-            kib = 0;
-    }
-    if (file)
-        fclose(file);
-    getrusage(RUSAGE_SELF, &usage);
-    return (kib > 0 ? kib : (size_t)usage.ru_maxrss) * 1024;
-}
 
 /* Is it time for another line of progress? Writing one to a terminal can take longer than a front.
  */
@@ -71,8 +55,13 @@ static bool is_due(solving *s) {
     return due;
 }
 
+/* Of several ranks the first one speaks. */
+static bool speaks(const solving *s) {
+    return weft_rank(s->ctx) == 0;
+}
+
 static int show_progress(void *user, double done) {
-    if (is_due(user))
+    if (speaks(user) && is_due(user))
         wi_progress("factor: %.0f %%", 100 * done);
     return 0;
 }
@@ -116,12 +105,14 @@ static wi_exit prepare(solving *s) {
     wi_exit result = wi_given(s->args, &wi_rhs_option)
                          ? wi_rhs_load(s->args, s->ctx, n, &s->b)
                          : wi_rhs_of_ones(s->args, s->ctx, s->matrix, &s->b, &s->rounding);
+    if (result == WI_EXIT_OK)
+        result = wi_rhs_take(s->args, n, s->b.count, s->b.flat, &s->x);
+    result = wi_agree_result(s->args, s->ctx, result);
     if (result != WI_EXIT_OK)
         return result;
-    result = wi_rhs_take(s->args, n, s->b.count, s->b.flat, &s->x);
-    if (result != WI_EXIT_OK)
-        return result;
-    wi_progress("analysis ...");
+    weft_sparse_own_rows(s->ctx, s->matrix, &s->first);
+    if (speaks(s))
+        wi_progress("analysis ...");
     if (weft_chol_analyze(s->ctx, s->matrix, &options, &s->plan) != WEFT_OK ||
         weft_chol_get_report(s->ctx, s->plan, &report) != WEFT_OK)
         return wi_session_failed(s->ctx);
@@ -132,15 +123,40 @@ static wi_exit prepare(solving *s) {
         return wi_session_failed(s->ctx);
     s->bytes_predicted =
         wi_predicted_bytes(&report, resident, s->x.n * s->x.count * sizeof *s->x.value);
-    if (s->bytes_predicted < most_resident())
-        s->bytes_predicted = most_resident();
+    if (s->bytes_predicted < wi_most_resident_bytes())
+        s->bytes_predicted = wi_most_resident_bytes();
     s->factor_seconds = wi_host_alloc(2 * s->repeats * sizeof *s->factor_seconds);
-    if (!s->factor_seconds) {
+    if (!s->factor_seconds)
         wi_say_error("solve: no memory for the times of %zu repeats", s->repeats);
-        return WI_EXIT_FAILED;
-    }
     s->solve_seconds = s->factor_seconds + s->repeats;
-    return WI_EXIT_OK;
+    return wi_agree_result(s->args, s->ctx, s->factor_seconds ? WI_EXIT_OK : WI_EXIT_FAILED);
+}
+
+/* A X = B. Every rank has all of b, and passes its rows of it. */
+static weft_status solve(solving *s, const weft_chol_solve_options *options, const wi_rhs *b,
+                         wi_rhs *x) {
+    return weft_chol_solve(s->ctx, s->plan, s->matrix, options, b->count, b->value + s->first, b->n,
+                           x->value + s->first, x->n);
+}
+
+/* Then it gets those of the others. */
+static wi_exit bring_together(solving *s, wi_rhs *x) {
+    const size_t bytes = x->n * sizeof *x->value;
+    if (weft_ranks(s->ctx) == 1)
+        return WI_EXIT_OK;
+    double *const whole = wi_host_alloc(bytes);
+    if (!whole)
+        wi_say_error("solve: no memory for %zu bytes", bytes);
+    wi_exit result = wi_agree_result(s->args, s->ctx, whole ? WI_EXIT_OK : WI_EXIT_FAILED);
+    for (size_t j = 0; j < x->count && result == WI_EXIT_OK; j++) {
+        double *const column = x->value + j * x->n;
+        if (wi_sparse_gather_rows(s->ctx, s->ctx, s->matrix, column + s->first, whole) != WEFT_OK)
+            result = wi_session_failed(s->ctx);
+        else
+            memcpy(column, whole, bytes);
+    }
+    wi_host_free(whole);
+    return result;
 }
 
 /* Factors and solves as often as asked; the report is of the last time. */
@@ -157,10 +173,9 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
         const weft_status status = weft_chol_factor(s->ctx, s->plan, s->matrix);
         if (status != WEFT_OK)
             return wi_factor_failed(s->args, status, s->ctx, s->plan);
-        if (k == 0 || is_due(s))
+        if (speaks(s) && (k == 0 || is_due(s)))
             wi_progress("solve ...");
-        if (weft_chol_solve(s->ctx, s->plan, s->matrix, &options, s->b.count, s->b.value, s->b.n,
-                            s->x.value, s->x.n) != WEFT_OK ||
+        if (solve(s, &options, &s->b, &s->x) != WEFT_OK ||
             weft_chol_get_report(s->ctx, s->plan, report) != WEFT_OK)
             return wi_session_failed(s->ctx);
         s->factor_seconds[k] = report->factor_seconds;
@@ -168,14 +183,19 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     }
     if (weft_chol_condition(s->ctx, s->plan, s->matrix, &condition) != WEFT_OK)
         return wi_session_failed(s->ctx);
-    if (!wi_given(s->args, &wi_rhs_option) &&
-        weft_chol_solve(s->ctx, s->plan, s->matrix, &options, 1, s->rounding.value, s->x.n,
-                        s->rounding.value, s->x.n) != WEFT_OK)
-        return wi_session_failed(s->ctx);
+    wi_exit result = bring_together(s, &s->x);
+    if (result == WI_EXIT_OK && !wi_given(s->args, &wi_rhs_option)) {
+        if (solve(s, &options, &s->rounding, &s->rounding) != WEFT_OK)
+            return wi_session_failed(s->ctx);
+        result = bring_together(s, &s->rounding);
+    }
+    if (result != WI_EXIT_OK)
+        return result;
     report->condition_estimate = condition;
     report->factor_seconds = wi_median(s->factor_seconds, s->repeats);
     report->solve_seconds = wi_median(s->solve_seconds, s->repeats);
-    wi_progress_end();
+    if (speaks(s))
+        wi_progress_end();
     return WI_EXIT_OK;
 }
 
@@ -200,6 +220,7 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_string(&json, "matrix", s->args->operand[0]);
     wi_json_string(&json, "place", weft_place(s->ctx));
     wi_json_string(&json, "variant", weft_used(s->ctx, "sparse"));
+    wi_json_ranks(&json, s->ctx);
     wi_json_count(&json, "n", report->n);
     wi_json_count(&json, "nnz_a", report->nnz_a);
     wi_json_number(&json, "asymmetry", weft_sparse_asymmetry(s->matrix));
@@ -211,7 +232,7 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_count(&json, "tree_height", report->tree_height);
     wi_json_count(&json, "largest_front", report->largest_front);
     wi_json_count(&json, "bytes_predicted", s->bytes_predicted);
-    wi_json_count(&json, "bytes_peak", most_resident());
+    wi_json_count(&json, "bytes_peak", wi_most_resident_bytes());
     wi_json_count(&json, "plan_bytes", report->bytes_needed);
     wi_json_count(&json, "host_factor_bytes", report->host_factor_bytes);
     wi_json_number(&json, "analyze_seconds", report->analyze_seconds);
@@ -266,7 +287,7 @@ static void print_report(const solving *s, const weft_chol_report *report) {
                   wi_plural(report->largest_front));
     wi_print_line(to, WI_BEHIND_LABEL, "memory    %s predicted, %s at most",
                   wi_format_bytes((double)s->bytes_predicted, a),
-                  wi_format_bytes((double)most_resident(), b));
+                  wi_format_bytes((double)wi_most_resident_bytes(), b));
     if (report->host_factor_bytes > 0)
         wi_print_line(to, WI_BEHIND_LABEL, "          %s of L in host memory: the GPU has no room",
                       wi_format_bytes((double)report->host_factor_bytes, a));
@@ -303,16 +324,17 @@ static void print_report(const solving *s, const weft_chol_report *report) {
 
 static wi_exit run(solving *s) {
     weft_chol_report report = {.size = sizeof report};
-    wi_exit result = wi_load_matrix(s->args, s->ctx, &s->matrix);
+    wi_exit result = wi_agree_result(s->args, s->ctx, wi_load_matrix(s->args, s->ctx, &s->matrix));
     if (result == WI_EXIT_OK)
         result = prepare(s);
     if (result == WI_EXIT_OK)
         result = compute(s, &report);
     if (result == WI_EXIT_OK && wi_given(s->args, &wi_output_option)) {
         const wi_npy array = wi_rhs_as_array(&s->x);
-        result = wi_save(s->args, &wi_output_option, &array);
+        result = wi_agree_result(
+            s->args, s->ctx, speaks(s) ? wi_save(s->args, &wi_output_option, &array) : WI_EXIT_OK);
     }
-    if (result != WI_EXIT_OK)
+    if (result != WI_EXIT_OK || !speaks(s))
         return result;
     if (wi_given(s->args, &wi_json_option))
         print_json(s, &report);
@@ -336,6 +358,11 @@ static wi_exit check_storage(const wi_arguments *args, bool dense) {
     return WI_EXIT_OK;
 }
 
+static bool wants_standard_input(const wi_arguments *args) {
+    const char *const rhs = wi_value(args, &wi_rhs_option);
+    return wi_is_standard(args->operand[0]) || (rhs && wi_is_standard(rhs));
+}
+
 static wi_exit execute(const wi_arguments *args) {
     solving s = {.args = args};
     bool dense = false;
@@ -348,10 +375,9 @@ static wi_exit execute(const wi_arguments *args) {
         return wi_solve_dense(args);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "sparse", &s.ctx);
-    if (result == WI_EXIT_OK && weft_ranks(s.ctx) > 1) {
-        if (weft_rank(s.ctx) == 0)
-            wi_say_error("solve: a sparse matrix is not solved over ranks; choose place cpu or "
-                         "gpu, and start it without mpirun");
+    if (result == WI_EXIT_OK && weft_ranks(s.ctx) > 1 && wants_standard_input(args)) {
+        if (speaks(&s))
+            wi_say_error("solve: ranks cannot share standard input; name a file that all can read");
         result = WI_EXIT_FAILED;
     }
     if (result == WI_EXIT_OK)
@@ -388,7 +414,7 @@ const wi_command wi_solve_command = {
         "sparse matrices "
         "too, so that X is the exact solution, rounded; --variant takes direct or mixed there. On "
         "place gpus large dense "
-        "matrices are factored by all GPUs; on place mpi, without --spd, by all ranks, each of "
+        "matrices are factored by all GPUs; on place mpi all matrices by all ranks, each of "
         "which reads the files. A sparse matrix, .mtx, "
         "is symmetric positive definite, and the report says ordering and fill; --kind "
         "quasidefinite is for [H B'; B -C] with H and C positive definite, --kind indefinite for "

@@ -6,6 +6,7 @@
 #include "sparse/chol_device.h"
 #include "sparse/order.h"
 #include "sparse/pairs.h"
+#include "sparse/ranks.h"
 
 static const char name[] = "weft_chol_analyze";
 
@@ -66,10 +67,6 @@ static weft_status check(weft_context *ctx, const weft_sparse *matrix,
             "%s: matrix was not given as symmetric; create it with WEFT_SYMMETRIC_LOWER, "
             "WEFT_SYMMETRIC_UPPER or WEFT_SYMMETRIC_FULL",
             name);
-    if (ctx->comm && ctx->kind != WI_CPU)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: place %s does not do it yet; weft_open a cpu or gpu place", name,
-                       ctx->place);
     return WEFT_OK;
 }
 
@@ -250,10 +247,9 @@ static weft_status keep_kind(weft_context *ctx, const weft_sparse *matrix,
     return status;
 }
 
-weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
-                              const weft_chol_options *options, weft_chol **plan) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
+/* The analysis on this rank, or all of it. */
+static weft_status analyze_here(weft_context *ctx, const weft_sparse *matrix,
+                                const weft_chol_options *options, weft_chol **plan) {
     if (!plan)
         return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; pass where the plan goes", name);
     *plan = NULL;
@@ -281,6 +277,36 @@ weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
     else
         weft_chol_destroy(made);
     return status;
+}
+
+/* What has to be the same on all ranks. */
+static uint64_t alike(const weft_chol *plan) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const uint64_t kind = wi_alike(wi_alike(plan->fingerprint, plan->kind), plan->precision);
+    return wi_alike_bytes(wi_alike(kind, (uint64_t)symbolic->supernodes), symbolic->perm,
+                          (size_t)symbolic->n * sizeof *symbolic->perm);
+}
+
+/* Over ranks each analyzes the whole, and all come to the same plan. */
+weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
+                              const weft_chol_options *options, weft_chol **plan) {
+    weft_context *own;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (plan)
+        *plan = NULL;
+    weft_status status = wi_over_enter(ctx, name, &own);
+    if (status == WEFT_OK)
+        status = analyze_here(own, matrix, options, plan);
+    if (!ctx->comm)
+        return status;
+    const bool made = status == WEFT_OK;
+    status = wi_over_agree(ctx, own, made ? alike(*plan) : 0, status);
+    if (made && status != WEFT_OK) {
+        weft_chol_destroy(*plan);
+        *plan = NULL;
+    }
+    return wi_over_leave(ctx, own, status);
 }
 
 const int64_t *weft_chol_permutation(const weft_chol *plan) {

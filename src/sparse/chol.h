@@ -6,6 +6,7 @@
 
 #include "core/rows.h"
 #include "sparse/dense.h"
+#include "sparse/owners.h"
 #include "sparse/progress.h"
 #include "sparse/symbolic.h"
 
@@ -45,22 +46,37 @@ static inline int64_t wi_stack_at(const wi_stack *stack, wi_stack_offset place, 
 
 /* The cut through the tree: subtrees below it are tasks of one thread each; the supernodes above
  * it, the `tops`, are each factored by all threads together. The cut changes only who computes
- * what, no result. */
+ * what, no result.
+ *
+ * Over ranks the tasks are those of this rank. Of its supernodes, all whose subtree is shared are
+ * tops. The list of tops has shared ones of other ranks, too, where ranks may have to wait for each
+ * other, but they take no memory here. The updates of children that other ranks send have memory
+ * like those of the roots below the cut. */
 typedef struct wi_cut {
     int threads;
-    double limit;        /* a supernode whose subtree takes more work than this is a top */
-    int64_t tasks, tops; /* number of each */
-    wi_stack update;     /* memory for updates */
-    wi_stack part;       /* memory for parts of one right-hand side */
+    int ranks;               /* that the memory is for; 0: a place of one process */
+    const wi_owners *owners; /* who has which supernode; NULL: this rank has all */
+    double limit;            /* a supernode whose subtree takes more work than this is a top */
+    int64_t tasks, tops;     /* number of each */
+    wi_stack update;         /* memory for updates */
+    wi_stack part;           /* memory for parts of one right-hand side */
+    int64_t l;               /* numbers of L */
+    int64_t front;           /* rows of the largest front */
     bool alone; /* too little work for a second thread, on any context. Then right-hand sides have
                    no parts: contributions go directly to their rows */
 } wi_cut;
 
-/* The sizes of the cut for at most `threads` threads, each with at least `least` work. */
-void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_cut *cut);
+/* The sizes of the cut for at most `threads` threads, each with at least `least` work; `owners` as
+ * in wi_cut. */
+void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, const wi_owners *owners,
+                    wi_cut *cut);
 
-/* The cut itself: tasks[cut->tasks], the one with the most work first; tops[cut->tops], ascending;
- * and for every supernode the offsets of its update and of its part of a right-hand side. */
+/* Is s above the cut? Those of other ranks count as if they were. */
+bool wi_cut_is_top(const wi_symbolic *symbolic, const wi_cut *cut, int64_t s);
+
+/* The cut itself: tasks[cut->tasks], the one with the most work first; tops[cut->tops], ascending,
+ * the shared ones last; and for every supernode the offsets of its update and of its part of a
+ * right-hand side. */
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
                  wi_stack_offset *update, wi_stack_offset *part);
 
@@ -90,6 +106,7 @@ typedef struct wi_pivots {
  * symbolic.rows[rows_at[s] + r] of L; entries above the diagonal are undefined. */
 typedef struct wi_numbers {
     wi_cut cut;
+    wi_owners owners;  /* over ranks, if they share the work: cut.owners */
     int64_t rhs;       /* how many right-hand sides there is memory for */
     int64_t *panel;    /* supernodes + 1 */
     int64_t *entry_at; /* n + 1 starts: entries e = entry_at[k] ... entry_at[k+1] - 1 are in column
@@ -101,8 +118,10 @@ typedef struct wi_numbers {
     wi_stack_offset *update, *part; /* for each supernode; `part` is not used if cut.alone */
     wi_task *tasks;
     int64_t *tops;
-    void *l;     /* these three of floats if the plan is `narrow`, else of doubles */
-    void *stack; /* the memory described by cut.update */
+    double *diagonal; /* of L Lt, where ranks share the work; else NULL */
+    size_t *rows;     /* of b and x that each of cut.ranks passes, for the matrix last factored */
+    void *l;          /* these three of floats if the plan is `narrow`, else of doubles */
+    void *stack;      /* the memory described by cut.update */
     void *rooms; /* for packed rows: room_entries for each thread during tasks, later all of it for
                     the tops */
     int64_t room_entries;
@@ -117,6 +136,11 @@ typedef struct wi_numbers {
     wi_pivots pivots; /* for the kinds with D */
     bool mapped;      /* entry, slot and relative are filled */
 } wi_numbers;
+
+/* Who has which supernode over the ranks of `over`, if they are worth sharing, and the cut. `over`
+ * NULL: a place of one process. */
+weft_status wi_numbers_share(weft_context *ctx, const char *call, const weft_chol *plan,
+                             const weft_context *over, wi_owners *owners, wi_cut *cut);
 
 /* Bytes of everything in wi_numbers. */
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs);
@@ -133,7 +157,10 @@ typedef struct wi_solve_room {
     double *stack; /* parts as in cut.part, each times rhs */
     double *front; /* front_entries for each thread */
     int64_t front_entries;
-    double *krylov; /* if the plan may need GMRES: krylov.c has it */
+    double *krylov;     /* if the plan may need GMRES: krylov.c has it */
+    double *sent, *got; /* where ranks share the work, what they exchange: n x rhs each */
+    double *sides; /* over ranks: right-hand sides and then solutions, n x the most there is memory
+                      for; in one place whatever rhs is */
 } wi_solve_room;
 size_t wi_krylov_entries(const weft_chol *plan);
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
@@ -235,6 +262,7 @@ struct weft_chol {
     uint64_t fingerprint; /* of the pattern that was analyzed */
     weft_chol_report report;
     wi_numbers numbers;
+    weft_context *over;            /* during a call over ranks: the context of all; or NULL */
     struct wi_chol_device *device; /* chol_device.h: what it has on a GPU; or NULL */
     bool on_device;                /* the latest factor is there */
     int small;                     /* rows of a front that a block of a GPU does; fewer in tests */
@@ -264,7 +292,7 @@ static inline size_t wi_chol_number(const weft_chol *plan) {
     return plan->narrow ? sizeof(float) : sizeof(double);
 }
 
-/* The bytes of L. */
+/* The bytes of L, of all ranks. */
 static inline size_t wi_chol_factor_bytes(const weft_chol *plan) {
     return plan->symbolic.factor_bytes / sizeof(double) * wi_chol_number(plan);
 }
@@ -303,6 +331,8 @@ void wi_chol_describe(weft_chol *plan);
 weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan);
 weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft_chol *plan,
                                  const weft_sparse *matrix);
+/* What the latest factorization left is used where it is. */
+weft_status wi_chol_check_side(weft_context *ctx, const char *call, const weft_chol *plan);
 /* The same, and that the plan is factored. */
 weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan);
 
@@ -354,6 +384,9 @@ weft_status wi_chol_multifrontal(weft_context *ctx, const void *args);
 
 /* After WEFT_ENOTSPD: the column that failed, in the caller's numbering, and its pivot. */
 int64_t wi_chol_failed(const weft_chol *plan, double *pivot);
+
+/* A pivot that is not positive may be a 0 with a rounding error: then WEFT_ESINGULAR. */
+weft_status wi_chol_tell_singular(weft_context *ctx, const wi_chol_args *args);
 
 /* Records that `column` failed: WEFT_ENOTSPD, or WEFT_ENONFINITE if its pivot is not finite. */
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column);

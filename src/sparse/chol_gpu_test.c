@@ -314,7 +314,8 @@ static void large(weft_context *ctx) {
         check_large(ctx, cpu, cases[k].generator, matrix, cases[k].small, cases[k].rhs);
         weft_sparse_destroy(matrix);
     }
-    const wi_columns columns = {.n = order, .most = order, .column = dense_column, .user = &order};
+    const wi_made_columns columns = {
+        .n = order, .most = order, .column = dense_column, .user = &order};
     assert_int_equal(wi_generate_columns(ctx, "test", &columns, &matrix), WEFT_OK);
     check_large(ctx, cpu, "dense", matrix, WI_FRONT_SMALL, 2);
     weft_sparse_destroy(matrix);

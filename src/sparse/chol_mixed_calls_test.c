@@ -30,7 +30,8 @@ static weft_sparse *make_full(weft_context *ctx, size_t n, weft_chol_kind kind) 
     const full f = {n, kind};
     weft_sparse *matrix;
     assert_int_equal(
-        wi_generate_columns(ctx, "test", &(wi_columns){n, n, full_column, &f}, &matrix), WEFT_OK);
+        wi_generate_columns(ctx, "test", &(wi_made_columns){n, n, full_column, &f}, &matrix),
+        WEFT_OK);
     return matrix;
 }
 

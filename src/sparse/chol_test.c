@@ -226,10 +226,11 @@ static size_t arrow_column(const void *user, size_t j, int64_t *row, double *val
 
 static weft_sparse *make(weft_context *ctx, const char *kind, size_t n) {
     const wi_recipe recipe = {.n = n, .seed = 1, .per_row = 8};
-    const wi_columns columns = {.n = n,
-                                .most = n,
-                                .column = strcmp(kind, "dense") == 0 ? dense_column : arrow_column,
-                                .user = &n};
+    const wi_made_columns columns = {.n = n,
+                                     .most = n,
+                                     .column =
+                                         strcmp(kind, "dense") == 0 ? dense_column : arrow_column,
+                                     .user = &n};
     const wi_generator *const generator = wi_find_generator(kind);
     weft_sparse *matrix;
     const weft_status status = generator ? generator->make(ctx, "test", &recipe, &matrix)

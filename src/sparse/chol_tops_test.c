@@ -36,7 +36,7 @@ static size_t column_of(const void *user, size_t j, int64_t *row, double *value)
 }
 
 static weft_sparse *make(weft_context *ctx) {
-    const wi_columns columns = {.n = N, .most = BLOCK + 1, .column = column_of};
+    const wi_made_columns columns = {.n = N, .most = BLOCK + 1, .column = column_of};
     weft_sparse *matrix;
     if (wi_generate_columns(ctx, "test", &columns, &matrix) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));

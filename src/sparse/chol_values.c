@@ -7,6 +7,7 @@
 #include "core/call.h"
 #include "core/gpu.h"
 #include "sparse/chol_device.h"
+#include "sparse/ranks.h"
 
 static const char name[] = "weft_chol_factor_values";
 
@@ -144,7 +145,12 @@ weft_status weft_chol_factor_values(weft_context *ctx, weft_chol *plan, const we
     weft_sparse view;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = wi_chol_check_plan(ctx, name, plan);
+    if (ctx->comm)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: values alone are not factored over ranks; weft_sparse_update the "
+                       "matrix with each rank's, and call weft_chol_factor",
+                       name);
+    weft_status status = wi_over_check_plan(ctx, ctx, name, plan);
     if (status == WEFT_OK)
         status = wi_chol_check_matrix(ctx, name, plan, matrix);
     if (status == WEFT_OK)
@@ -213,7 +219,8 @@ weft_status weft_chol_check(weft_context *ctx, weft_chol *plan) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     weft_status status = wi_chol_check_plan(ctx, call, plan);
-    if (status != WEFT_OK || ctx->kind != WI_CUDA || !plan->device || plan->report.n == 0)
+    if (status != WEFT_OK || ctx->kind != WI_CUDA || ctx->comm || !plan->device ||
+        plan->report.n == 0)
         return status;
     if (wi_gpu_capturing(ctx))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,

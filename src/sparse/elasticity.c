@@ -130,7 +130,7 @@ static size_t elastic_column(const void *user, size_t column, int64_t *row, doub
 weft_status wi_generate_elasticity3d(weft_context *ctx, const char *call, const wi_recipe *recipe,
                                      weft_sparse **matrix) {
     cube c = {.n = recipe->n};
-    wi_columns columns = {.most = 14 * DOFS, .column = elastic_column, .user = &c};
+    wi_made_columns columns = {.most = 14 * DOFS, .column = elastic_column, .user = &c};
     size_t n = recipe->n < SIZE_MAX / DOFS ? recipe->n : 0;
     const weft_status status = wi_generate_size(ctx, call, DOFS * n, n + 1, n + 1, &columns.n);
     if (status != WEFT_OK)

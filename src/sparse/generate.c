@@ -27,7 +27,7 @@ weft_status wi_generate_size(weft_context *ctx, const char *call, size_t a, size
 }
 
 /* Counts the entries of each column, allocates them, and fills them. */
-static weft_status fill(weft_context *ctx, const char *call, const wi_columns *columns,
+static weft_status fill(weft_context *ctx, const char *call, const wi_made_columns *columns,
                         weft_sparse *m, int64_t *row, double *value) {
     for (size_t j = 0; j < columns->n; j++)
         m->start[j + 1] = m->start[j] + (int64_t)columns->column(columns->user, j, row, value);
@@ -43,7 +43,7 @@ static weft_status fill(weft_context *ctx, const char *call, const wi_columns *c
     return WEFT_OK;
 }
 
-weft_status wi_generate_columns(weft_context *ctx, const char *call, const wi_columns *columns,
+weft_status wi_generate_columns(weft_context *ctx, const char *call, const wi_made_columns *columns,
                                 weft_sparse **matrix) {
     weft_sparse *m;
     int64_t *const row = wi_sparse_take(ctx, call, columns->most);
@@ -91,7 +91,7 @@ static size_t laplace_column(const void *user, size_t j, int64_t *row, double *v
 static weft_status make_laplace(weft_context *ctx, const char *call, size_t n, size_t dims,
                                 weft_sparse **matrix) {
     const grid g = {n, dims};
-    wi_columns columns = {.most = dims + 1, .column = laplace_column, .user = &g};
+    wi_made_columns columns = {.most = dims + 1, .column = laplace_column, .user = &g};
     const weft_status status = wi_generate_size(ctx, call, n, n, dims == 3 ? n : 1, &columns.n);
     return status == WEFT_OK ? wi_generate_columns(ctx, call, &columns, matrix) : status;
 }
@@ -162,7 +162,8 @@ static void dominate(weft_sparse *m) {
 
 static weft_status make_random(weft_context *ctx, const char *call, const wi_recipe *recipe,
                                weft_sparse **matrix) {
-    wi_columns columns = {.most = recipe->per_row / 2 + 2, .column = random_column, .user = recipe};
+    wi_made_columns columns = {
+        .most = recipe->per_row / 2 + 2, .column = random_column, .user = recipe};
     weft_status status = wi_generate_size(ctx, call, recipe->n, 1, 1, &columns.n);
     if (status == WEFT_OK && recipe->per_row > recipe->n)
         status = wi_fail(ctx, WEFT_EARG,

@@ -31,13 +31,13 @@ const wi_generator *wi_find_generator(const char *name);
 
 /* A matrix given by a function. `column` writes the entries of column j on and below the diagonal,
  * the diagonal first, rows ascending, and returns how many; at most `most`. */
-typedef struct wi_columns {
+typedef struct wi_made_columns {
     size_t n, most;
     size_t (*column)(const void *user, size_t j, int64_t *row, double *value);
     const void *user;
-} wi_columns;
+} wi_made_columns;
 
-weft_status wi_generate_columns(weft_context *ctx, const char *call, const wi_columns *columns,
+weft_status wi_generate_columns(weft_context *ctx, const char *call, const wi_made_columns *columns,
                                 weft_sparse **matrix);
 
 /* WEFT_EARG if the number of unknowns n = a b c is 0 or more than memory can index. */

@@ -159,7 +159,7 @@ static size_t full_column(const void *user, size_t j, int64_t *row, double *valu
 
 static weft_sparse *make_full(weft_context *ctx, size_t n, double diagonal) {
     const full f = {n, diagonal};
-    const wi_columns columns = {.n = n, .most = n, .column = full_column, .user = &f};
+    const wi_made_columns columns = {.n = n, .most = n, .column = full_column, .user = &f};
     weft_sparse *matrix;
     if (wi_generate_columns(ctx, "test", &columns, &matrix) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/call.h"
-#include "sparse/matrix.h"
+#include "sparse/ranks.h"
 
 static const char *const storage_names =
     "WEFT_GENERAL, WEFT_SYMMETRIC_LOWER, WEFT_SYMMETRIC_UPPER, WEFT_SYMMETRIC_FULL, "
@@ -16,6 +16,8 @@ typedef struct given {
     const char *call;
     const weft_sparse_input *in;
     const char *row, *col; /* the call's names for these arrays */
+    weft_context *over;    /* over ranks: the context of all; or NULL */
+    bool met;              /* the ranks have met */
 } given;
 
 weft_status wi_sparse_check_meaning(weft_context *ctx, const char *call, weft_storage storage,
@@ -53,7 +55,7 @@ static weft_status check_form(const given *g) {
         return wi_fail(g->ctx, WEFT_EARG,
                        "%s: rows and cols are %zu and %zu, more than memory can index; check them",
                        g->call, in->rows, in->cols);
-    if (in->storage != WEFT_GENERAL && in->rows != in->cols)
+    if (!g->over && in->storage != WEFT_GENERAL && in->rows != in->cols)
         return wi_fail(g->ctx, WEFT_EARG,
                        "%s: rows and cols of a symmetric matrix are equal, not %zu and %zu; pass "
                        "WEFT_GENERAL, or a square matrix",
@@ -132,7 +134,7 @@ static weft_status expand(const given *g, const int64_t *start, size_t count, in
 
 /* ---- creation ---- */
 
-static weft_status build(const given *g, size_t n, const int64_t *row, const int64_t *col,
+static weft_status build(given *g, size_t n, const int64_t *row, const int64_t *col,
                          weft_sparse **matrix) {
     const weft_sparse_input *const in = g->in;
     const wi_voice voice = {.call = g->call};
@@ -146,10 +148,13 @@ static weft_status build(const given *g, size_t n, const int64_t *row, const int
                                   .value = in->value};
     const weft_status status = wi_call_check_one(
         g->ctx, g->call, wi_elements("value", in->value, n, WEFT_F64, WI_IN | WI_HOST));
-    return status == WEFT_OK ? wi_sparse_build(g->ctx, &voice, &triplets, matrix) : status;
+    if (status != WEFT_OK || !g->over)
+        return status == WEFT_OK ? wi_sparse_build(g->ctx, &voice, &triplets, matrix) : status;
+    g->met = true;
+    return wi_sparse_collect(g->over, g->ctx, g->call, in->form, &triplets, matrix);
 }
 
-static weft_status create_compressed(const given *g, weft_sparse **matrix) {
+static weft_status create_compressed(given *g, weft_sparse **matrix) {
     const weft_sparse_input *const in = g->in;
     const bool by_columns = in->form == WEFT_CSC;
     const size_t count = by_columns ? in->cols : in->rows;
@@ -176,7 +181,7 @@ done:
     return status;
 }
 
-static weft_status create_triplets(const given *g, weft_sparse **matrix) {
+static weft_status create_triplets(given *g, weft_sparse **matrix) {
     const weft_sparse_input *const in = g->in;
     indices row = {NULL, NULL}, col = {NULL, NULL};
     weft_status status = take_indices(g, g->row, in->index_type, in->row, in->n, &row);
@@ -189,38 +194,60 @@ static weft_status create_triplets(const given *g, weft_sparse **matrix) {
     return status;
 }
 
-static weft_status create(const given *g, weft_sparse **matrix) {
+static weft_status create_here(given *g, weft_sparse **matrix) {
     if (!matrix)
         return wi_fail(g->ctx, WEFT_EARG, "%s: matrix is NULL; pass where to put it", g->call);
-    *matrix = NULL;
     const weft_status status = check_form(g);
     if (status != WEFT_OK)
         return status;
     return g->in->form == WEFT_TRIPLETS ? create_triplets(g, matrix) : create_compressed(g, matrix);
 }
 
-weft_status weft_sparse_create(weft_context *ctx, weft_sparse **matrix,
-                               const weft_sparse_input *input) {
-    static const char call[] = "weft_sparse_create";
-    weft_sparse_input whole = {.size = sizeof whole};
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
+/* `in` is NULL if it is wrong, which `status` and the message in *own then say. */
+static weft_status create(weft_context *ctx, weft_context *own, given g, weft_status status,
+                          weft_sparse **matrix) {
     if (matrix)
         *matrix = NULL;
-    if (!input || input->size == 0 || input->size > sizeof whole ||
+    g.ctx = own;
+    g.over = ctx->comm ? ctx : NULL;
+    if (status == WEFT_OK)
+        status = create_here(&g, matrix);
+    if (!g.met)
+        status = wi_over_agree(ctx, own, 0, status);
+    return wi_over_leave(ctx, own, status);
+}
+
+static weft_status check_input(weft_context *ctx, const char *call, const weft_sparse_input *input,
+                               weft_sparse_input *whole) {
+    *whole = (weft_sparse_input){.size = sizeof *whole};
+    if (!input || input->size == 0 || input->size > sizeof *whole ||
         input->size % sizeof input->size != 0)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: input is NULL or its size wrong; set input.size to "
                        "sizeof(weft_sparse_input), %zu",
-                       call, sizeof whole);
-    memcpy(&whole, input, input->size);
-    if ((unsigned)whole.form > WEFT_TRIPLETS)
+                       call, sizeof *whole);
+    memcpy(whole, input, input->size);
+    if ((unsigned)whole->form > WEFT_TRIPLETS)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: form %d is not a weft_form; pass WEFT_CSC, WEFT_CSR or WEFT_TRIPLETS",
-                       call, (int)whole.form);
-    if (!whole.start_type)
-        whole.start_type = whole.index_type;
-    return create(&(given){ctx, call, &whole, "row", "col"}, matrix);
+                       call, (int)whole->form);
+    if (!whole->start_type)
+        whole->start_type = whole->index_type;
+    return WEFT_OK;
+}
+
+weft_status weft_sparse_create(weft_context *ctx, weft_sparse **matrix,
+                               const weft_sparse_input *input) {
+    static const char call[] = "weft_sparse_create";
+    weft_sparse_input whole;
+    weft_context *own;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_over_enter(ctx, call, &own);
+    if (status == WEFT_OK)
+        status = check_input(own, call, input, &whole);
+    return create(ctx, own, (given){.call = call, .in = &whole, .row = "row", .col = "col"}, status,
+                  matrix);
 }
 
 weft_status weft_sparse_create_csc(weft_context *ctx, weft_sparse **matrix, weft_storage storage,
@@ -235,9 +262,12 @@ weft_status weft_sparse_create_csc(weft_context *ctx, weft_sparse **matrix, weft
                                   .index_type = index_type,
                                   .row = index,
                                   .value = value};
+    static const char call[] = "weft_sparse_create_csc";
+    weft_context *own;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return create(&(given){ctx, "weft_sparse_create_csc", &in, "index", NULL}, matrix);
+    const weft_status status = wi_over_enter(ctx, call, &own);
+    return create(ctx, own, (given){.call = call, .in = &in, .row = "index"}, status, matrix);
 }
 
 weft_status weft_sparse_create_csr(weft_context *ctx, weft_sparse **matrix, weft_storage storage,
@@ -252,9 +282,12 @@ weft_status weft_sparse_create_csr(weft_context *ctx, weft_sparse **matrix, weft
                                   .index_type = index_type,
                                   .col = index,
                                   .value = value};
+    static const char call[] = "weft_sparse_create_csr";
+    weft_context *own;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return create(&(given){ctx, "weft_sparse_create_csr", &in, NULL, "index"}, matrix);
+    const weft_status status = wi_over_enter(ctx, call, &own);
+    return create(ctx, own, (given){.call = call, .in = &in, .col = "index"}, status, matrix);
 }
 
 weft_status weft_sparse_create_triplets(weft_context *ctx, weft_sparse **matrix,
@@ -270,18 +303,24 @@ weft_status weft_sparse_create_triplets(weft_context *ctx, weft_sparse **matrix,
                                   .row = row,
                                   .col = col,
                                   .value = value};
+    static const char call[] = "weft_sparse_create_triplets";
+    weft_context *own;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return create(&(given){ctx, "weft_sparse_create_triplets", &in, "row", "col"}, matrix);
+    const weft_status status = wi_over_enter(ctx, call, &own);
+    return create(ctx, own, (given){.call = call, .in = &in, .row = "row", .col = "col"}, status,
+                  matrix);
 }
 
 void weft_sparse_destroy(weft_sparse *matrix) {
     if (!matrix)
         return;
-    void *const parts[] = {matrix->start,        matrix->row,  matrix->value,
-                           matrix->row_start,    matrix->col,  matrix->at,
-                           matrix->home,         matrix->sums, matrix->mirror_sums,
-                           matrix->summed_sizes, matrix};
+    void *const parts[] = {matrix->start,        matrix->row,   matrix->value,
+                           matrix->row_start,    matrix->col,   matrix->at,
+                           matrix->home,         matrix->sums,  matrix->mirror_sums,
+                           matrix->summed_sizes, matrix->dealt, matrix};
+    if (matrix->dealt)
+        wi_host_free(matrix->dealt->values);
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         wi_host_free(parts[k]);
 }
@@ -289,19 +328,28 @@ void weft_sparse_destroy(weft_sparse *matrix) {
 weft_status weft_sparse_update(weft_context *ctx, weft_sparse *matrix, size_t n,
                                const double *value) {
     static const char call[] = "weft_sparse_update";
+    weft_context *own;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     const wi_voice voice = {.call = call};
-    if (!matrix)
-        return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass one", call);
-    if (n != matrix->given)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: n is %zu, but the matrix was created from %zu values; pass as many, in "
-                       "the same order",
-                       call, n, matrix->given);
-    const weft_status status =
-        wi_call_check_one(ctx, call, wi_elements("value", value, n, WEFT_F64, WI_IN | WI_HOST));
-    return status == WEFT_OK ? wi_sparse_set_values(ctx, &voice, matrix, value) : status;
+    const bool over = ctx->comm && matrix && matrix->dealt;
+    const size_t wanted = over ? matrix->dealt->given[ctx->comm->rank] : matrix ? matrix->given : 0;
+    weft_status status = wi_over_enter(ctx, call, &own);
+    if (status == WEFT_OK && !matrix)
+        status = wi_fail(own, WEFT_EARG, "%s: matrix is NULL; pass one", call);
+    if (status == WEFT_OK && n != wanted)
+        status = wi_fail(own, WEFT_EARG,
+                         "%s: n is %zu, but the matrix was created from %zu values; pass as many, "
+                         "in the same order",
+                         call, n, wanted);
+    if (status == WEFT_OK)
+        status =
+            wi_call_check_one(own, call, wi_elements("value", value, n, WEFT_F64, WI_IN | WI_HOST));
+    status = wi_over_agree(ctx, own, 0, status);
+    if (status == WEFT_OK)
+        status = over ? wi_sparse_collect_values(ctx, own, call, matrix, value)
+                      : wi_sparse_set_values(own, &voice, matrix, value);
+    return wi_over_leave(ctx, own, status);
 }
 
 size_t weft_sparse_rows(const weft_sparse *matrix) {

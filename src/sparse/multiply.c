@@ -6,8 +6,8 @@
 
 #include "core/call.h"
 #include "cpu/team.h"
+#include "sparse/ranks.h"
 #include "sparse/residual_simd.h"
-#include "sparse/sparse.h"
 
 enum {
     ROWS_AT_ONCE = 1 << 10 /* rows that a thread takes at a time */
@@ -96,9 +96,10 @@ void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
         *args->misfit = r.all;
 }
 
-/* The arguments of the threads for Y = A X. */
+/* The arguments of the threads for some rows of Y = A X. */
 typedef struct product {
     const weft_sparse *matrix;
+    wi_own_rows rows;
     size_t n;
     const double *x;
     size_t ldx;
@@ -109,7 +110,7 @@ typedef struct product {
 
 static void multiply_rows(void *user, int rank, int size) {
     product *const p = user;
-    const size_t rows = p->matrix->rows;
+    const size_t rows = p->rows.n;
     (void)rank, (void)size;
     for (;;) {
         const size_t from =
@@ -119,27 +120,71 @@ static void multiply_rows(void *user, int rank, int size) {
         const size_t end = rows - from < ROWS_AT_ONCE ? rows : from + ROWS_AT_ONCE;
         for (size_t i = from; i < end; i++) {
             for (size_t j = 0; j < p->n; j++)
-                p->y[i + j * p->ldy] = row_product(p->matrix, i, p->x + j * p->ldx);
+                p->y[i + j * p->ldy] = row_product(p->matrix, p->rows.first + i, p->x + j * p->ldx);
         }
     }
+}
+
+static void multiply(const weft_context *ctx, product *p) {
+    if (p->n > 0 && p->rows.n > 0)
+        wi_team_run(ctx, team_for(ctx, p->matrix, p->n), multiply_rows, p);
+}
+
+void wi_sparse_multiply(const weft_context *ctx, const weft_sparse *matrix, wi_own_rows rows,
+                        const double *x, double *y) {
+    multiply(ctx, &(product){.matrix = matrix, .rows = rows, .n = 1, .x = x, .y = y});
+}
+
+/* A checked product over ranks: a column at a time, x comes together, and each rank does its rows
+ * of y. They may not be in the order of x's, so y must not be written before all have all of x. */
+static weft_status multiply_over(weft_context *ctx, weft_context *own, product *p) {
+    double *const whole = wi_host_alloc(p->matrix->cols * sizeof *whole);
+    weft_status status = WEFT_OK;
+    if (!whole)
+        status =
+            wi_fail(own, WEFT_ENOMEM, "%s: no memory for %zu numbers, a column of x; free some",
+                    ctx->comm->call, p->matrix->cols);
+    status = wi_over_agree(ctx, own, 0, status);
+    for (size_t j = 0; j < p->n && status == WEFT_OK; j++) {
+        status =
+            wi_sparse_gather_rows(ctx, own, p->matrix, p->rows.n ? p->x + j * p->ldx : NULL, whole);
+        if (status == WEFT_OK && p->rows.n > 0)
+            wi_sparse_multiply(own, p->matrix, p->rows, whole, p->y + j * p->ldy);
+    }
+    wi_host_free(whole);
+    return status;
 }
 
 weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, size_t n,
                                  const double *x, size_t ldx, double *y, size_t ldy) {
     static const char call[] = "weft_sparse_multiply";
+    weft_context *own;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    if (!matrix)
-        return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass one", call);
-    wi_call arrays = {
-        .name = call,
-        .array = {wi_columns("x", x, matrix->cols, n, "ldx", ldx, WEFT_F64, WI_IN | WI_HOST),
-                  wi_columns("y", y, matrix->rows, n, "ldy", ldy, WEFT_F64, WI_OUT | WI_HOST)},
-        .count = 2};
-    const weft_status status = wi_call_check(ctx, &arrays);
-    if (status != WEFT_OK || n == 0 || matrix->rows == 0)
-        return status;
+    weft_status status = wi_over_enter(ctx, call, &own);
     product p = {.matrix = matrix, .n = n, .x = x, .ldx = ldx, .y = y, .ldy = ldy};
-    wi_team_run(ctx, team_for(ctx, matrix, n), multiply_rows, &p);
-    return WEFT_OK;
+    p.rows.n = weft_sparse_own_rows(ctx, matrix, &p.rows.first);
+    if (status == WEFT_OK && !matrix)
+        status = wi_fail(own, WEFT_EARG, "%s: matrix is NULL; pass one", call);
+    if (status == WEFT_OK && ctx->comm && matrix->rows != matrix->cols)
+        status = wi_fail(own, WEFT_EUNSUPPORTED,
+                         "%s: matrix has %zu rows and %zu columns, and ranks share out x as they "
+                         "share out y; open a place of one process",
+                         call, matrix->rows, matrix->cols);
+    if (status == WEFT_OK) {
+        const size_t x_rows = ctx->comm ? p.rows.n : matrix->cols;
+        wi_call arrays = {
+            .name = call,
+            .array = {wi_columns("x", x, x_rows, n, "ldx", ldx, WEFT_F64, WI_IN | WI_HOST),
+                      wi_columns("y", y, p.rows.n, n, "ldy", ldy, WEFT_F64, WI_OUT | WI_HOST)},
+            .count = 2};
+        status = wi_call_check(own, &arrays);
+    }
+    const uint64_t alike = ctx->comm && status == WEFT_OK ? wi_alike(wi_over_alike(matrix), n) : 0;
+    status = wi_over_agree(ctx, own, alike, status);
+    if (status == WEFT_OK && ctx->comm)
+        status = multiply_over(ctx, own, &p);
+    else if (status == WEFT_OK)
+        multiply(own, &p);
+    return wi_over_leave(ctx, own, status);
 }

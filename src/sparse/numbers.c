@@ -3,6 +3,7 @@
  * updates, to their places. */
 #include <string.h>
 
+#include "comm/comm.h"
 #include "sparse/chol_device.h"
 #include "sparse/dense.h"
 #include "sparse/ldlt_simd.h"
@@ -45,7 +46,7 @@ static int64_t room_entries(const weft_chol *plan, const wi_cut *cut, bool above
     int64_t most = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
         const int64_t entries = packed_entries(plan, s);
-        if ((symbolic->work[s] > cut->limit) == above && entries > most)
+        if (wi_owns(cut->owners, s) && wi_cut_is_top(symbolic, cut, s) == above && entries > most)
             most = entries;
     }
     return rounded_numbers(plan, most);
@@ -58,13 +59,28 @@ static size_t map_entries_of(const weft_chol *plan) {
     return plan->report.nnz_a + 1;
 }
 
+/* Of L Lt over ranks, for the diagonal of all. */
+static size_t diagonal_bytes(const weft_chol *plan, const wi_cut *cut) {
+    return cut->owners && !wi_chol_has_d(plan) ? (size_t)plan->symbolic.n * sizeof(double) : 0;
+}
+
+static size_t rows_bytes(const wi_cut *cut) {
+    return (size_t)cut->ranks * sizeof(size_t);
+}
+
 static size_t index_bytes(const weft_chol *plan, const wi_cut *cut) {
     const size_t n = (size_t)plan->symbolic.n, supernodes = (size_t)plan->symbolic.supernodes;
     const size_t rows = (size_t)plan->symbolic.rows_at[supernodes];
     const size_t entries = map_entries_of(plan);
     return (supernodes + 1 + n + 1 + entries + 2 * supernodes + (size_t)cut->tops) *
                sizeof(int64_t) +
-           (size_t)cut->tasks * sizeof(wi_task) + (entries + rows) * sizeof(int32_t);
+           (size_t)cut->tasks * sizeof(wi_task) + (entries + rows) * sizeof(int32_t) +
+           diagonal_bytes(plan, cut) + rows_bytes(cut);
+}
+
+/* The bytes of this rank's part of L. */
+static size_t own_bytes(const weft_chol *plan, const wi_cut *cut) {
+    return (size_t)cut->l * wi_chol_number(plan);
 }
 
 static int64_t stack_entries(const weft_chol *plan, const wi_cut *cut) {
@@ -78,26 +94,29 @@ static size_t work_bytes(const weft_chol *plan, const wi_cut *cut) {
            wi_chol_number(plan);
 }
 
+static size_t solve_entries(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
+    const int64_t vectors = 2 + (cut->ranks > 0) + (cut->owners ? 2 : 0);
+    return (size_t)(vectors * rounded(plan->symbolic.n * rhs) +
+                    rounded(wi_stack_entries(&cut->part, cut->threads) * rhs) +
+                    rounded(cut->front * rhs) * cut->threads) +
+           wi_krylov_entries(plan);
+}
+
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs) {
     if (plan->on_device)
         return wi_chol_device_room(plan, rhs);
     const wi_cut *const cut = &plan->numbers.cut;
     const int64_t vector = rounded(plan->symbolic.n * rhs);
-    wi_solve_room room = {.y = plan->numbers.solve,
-                          .front_entries = rounded(plan->symbolic.largest_front * rhs)};
+    wi_solve_room room = {.y = plan->numbers.solve, .front_entries = rounded(cut->front * rhs)};
     room.x = room.y + vector;
     room.stack = room.x + vector;
     room.front = room.stack + rounded(wi_stack_entries(&cut->part, cut->threads) * rhs);
     room.krylov = room.front + room.front_entries * cut->threads;
+    room.sent = room.krylov + wi_krylov_entries(plan);
+    room.got = room.sent + vector;
+    room.sides = plan->numbers.solve + solve_entries(plan, cut, plan->numbers.rhs) -
+                 rounded(plan->symbolic.n * plan->numbers.rhs);
     return room;
-}
-
-static size_t solve_entries(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
-    const wi_symbolic *const symbolic = &plan->symbolic;
-    return (size_t)(2 * rounded(symbolic->n * rhs) +
-                    rounded(wi_stack_entries(&cut->part, cut->threads) * rhs) +
-                    rounded(symbolic->largest_front * rhs) * cut->threads) +
-           wi_krylov_entries(plan);
 }
 
 size_t wi_krylov_entries(const weft_chol *plan) {
@@ -106,9 +125,9 @@ size_t wi_krylov_entries(const weft_chol *plan) {
 }
 
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
-    return index_bytes(plan, cut) + wi_chol_factor_bytes(plan) + work_bytes(plan, cut) +
-           solve_entries(plan, cut, rhs) * sizeof(double) + wi_pivots_bytes(plan) +
-           plan->numbers.scratch_bytes + plan->numbers.low_bytes +
+    return index_bytes(plan, cut) + wi_owners_bytes(cut->owners) + own_bytes(plan, cut) +
+           work_bytes(plan, cut) + solve_entries(plan, cut, rhs) * sizeof(double) +
+           wi_pivots_bytes(plan) + plan->numbers.scratch_bytes + plan->numbers.low_bytes +
            (wi_chol_has_d(plan) ? wi_balance_bytes(plan) : plan->numbers.scaled_bytes);
 }
 
@@ -121,11 +140,30 @@ static void *take(weft_context *ctx, const char *call, size_t bytes, const char 
     return memory;
 }
 
+weft_status wi_numbers_share(weft_context *ctx, const char *call, const weft_chol *plan,
+                             const weft_context *over, wi_owners *owners, wi_cut *cut) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const wi_comm *const comm = over ? over->comm : NULL;
+    const bool pays = comm && comm->size > 1 && symbolic->supernodes > 0 &&
+                      wi_all_work(symbolic) >= plan->least_work;
+    weft_status status = WEFT_OK;
+    if (pays)
+        status = wi_owners_make(ctx, call, symbolic, comm->rank, comm->size, owners);
+    if (status != WEFT_OK)
+        return status;
+    wi_cut_measure(symbolic, ctx->threads, plan->least_work, pays ? owners : NULL, cut);
+    cut->ranks = comm ? comm->size : 0;
+    return WEFT_OK;
+}
+
 static weft_status take_index(weft_context *ctx, const char *call, weft_chol *plan) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     const int64_t supernodes = symbolic->supernodes, entries = (int64_t)map_entries_of(plan);
     wi_numbers *const numbers = &plan->numbers;
-    wi_cut_measure(symbolic, ctx->threads, plan->least_work, &numbers->cut);
+    weft_status status =
+        wi_numbers_share(ctx, call, plan, plan->over, &numbers->owners, &numbers->cut);
+    if (status != WEFT_OK)
+        return status;
     numbers->panel = take(ctx, call, index_bytes(plan, &numbers->cut), "the maps of a factor");
     if (!numbers->panel)
         return WEFT_ENOMEM;
@@ -135,21 +173,26 @@ static weft_status take_index(weft_context *ctx, const char *call, weft_chol *pl
     numbers->part = numbers->update + supernodes;
     numbers->tops = numbers->part + supernodes;
     numbers->tasks = (wi_task *)(numbers->tops + numbers->cut.tops);
-    numbers->slot = (int32_t *)(numbers->tasks + numbers->cut.tasks);
+    double *const diagonal = (double *)(numbers->tasks + numbers->cut.tasks);
+    numbers->rows = (size_t *)(diagonal + diagonal_bytes(plan, &numbers->cut) / sizeof *diagonal);
+    numbers->slot = (int32_t *)(numbers->rows + numbers->cut.ranks);
     numbers->relative = numbers->slot + entries;
+    numbers->diagonal = diagonal_bytes(plan, &numbers->cut) > 0 ? diagonal : NULL;
     wi_cut_make(symbolic, &numbers->cut, numbers->tasks, numbers->tops, numbers->update,
                 numbers->part);
     numbers->panel[0] = 0;
-    for (int64_t s = 0; s < supernodes; s++)
-        numbers->panel[s + 1] = numbers->panel[s] + wi_block_entries(wi_super_height(symbolic, s),
-                                                                     wi_super_columns(symbolic, s));
+    for (int64_t s = 0; s < supernodes; s++) {
+        const int64_t own =
+            wi_block_entries(wi_super_height(symbolic, s), wi_super_columns(symbolic, s));
+        numbers->panel[s + 1] = numbers->panel[s] + (wi_owns(numbers->cut.owners, s) ? own : 0);
+    }
     return WEFT_OK;
 }
 
 static weft_status take_work(weft_context *ctx, const char *call, weft_chol *plan) {
     wi_numbers *const numbers = &plan->numbers;
     const wi_cut *const cut = &numbers->cut;
-    numbers->l = take(ctx, call, wi_chol_factor_bytes(plan), "the numbers of L");
+    numbers->l = take(ctx, call, own_bytes(plan, cut), "the numbers of L");
     if (!numbers->l)
         return WEFT_ENOMEM;
     numbers->stack = take(ctx, call, work_bytes(plan, cut), "updates and workspace");
@@ -209,6 +252,7 @@ static void drop_factor(wi_numbers *numbers) {
     drop_work(numbers);
     wi_host_free(numbers->panel);
     wi_host_free(numbers->solve);
+    wi_owners_free(&numbers->owners);
     numbers->panel = NULL;
     numbers->solve = NULL;
     numbers->rhs = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sparse/chol_device.h"
+#include "sparse/ranks.h"
 
 /* The bytes needed on GPUs: in their memory, and in all. */
 static weft_status find_device_bytes(weft_context *ctx, const char *call, const weft_chol *plan,
@@ -21,17 +22,25 @@ static weft_status find_device_bytes(weft_context *ctx, const char *call, const 
 }
 
 /* The bytes needed for the threads of this context, or for those that the memory was sized for. */
-static size_t bytes_needed(const weft_context *ctx, const weft_chol *plan) {
+static weft_status find_bytes(const weft_context *ctx, weft_context *own, const char *call,
+                              const weft_chol *plan, weft_chol_report *report) {
+    wi_owners owners = {.ranks = 0};
     wi_cut cut = plan->numbers.cut;
+    weft_status status = WEFT_OK;
     if (!plan->numbers.panel)
-        wi_cut_measure(&plan->symbolic, ctx->threads, plan->least_work, &cut);
+        status = wi_numbers_share(own, call, plan, ctx, &owners, &cut);
+    if (status != WEFT_OK)
+        return status;
     const int64_t rhs = plan->numbers.rhs > 1 ? plan->numbers.rhs : 1;
-    return plan->report.analysis_bytes + wi_numbers_bytes(plan, &cut, rhs);
+    report->bytes_needed = plan->report.analysis_bytes + wi_numbers_bytes(plan, &cut, rhs);
+    wi_owners_free(&owners);
+    return WEFT_OK;
 }
 
 weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
                                  weft_chol_report *report) {
     static const char call[] = "weft_chol_get_report";
+    weft_context *own;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     if (!plan)
@@ -42,19 +51,21 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
                        "sizeof(weft_chol_report), %zu",
                        call, sizeof *report);
     weft_chol_report whole = plan->report;
-    weft_status status = WEFT_OK;
+    weft_status status = wi_over_enter(ctx, call, &own);
+    if (status != WEFT_OK)
+        return wi_over_leave(ctx, own, status);
     whole.size = report->size;
     whole.factor_bytes = wi_chol_factor_bytes(plan);
     whole.work_bytes = plan->report.work_bytes / sizeof(double) * wi_chol_number(plan);
     whole.factor_type = plan->narrow ? WEFT_F32 : WEFT_F64;
-    if (ctx->kind == WI_CPU)
-        whole.bytes_needed = bytes_needed(ctx, plan);
+    if (own->kind == WI_CPU)
+        status = find_bytes(ctx, own, call, plan, &whole);
     else
         status = find_device_bytes(ctx, call, plan, &whole);
     if (status == WEFT_OK && plan->state == WI_CHOL_FACTORED && plan->on_device)
         status = wi_chol_device_diagonal(ctx, plan);
     if (status != WEFT_OK)
-        return status;
+        return wi_over_leave(ctx, own, status);
     if (plan->state == WI_CHOL_FACTORED) {
         whole.logdet = wi_chol_logdet(plan);
         if (whole.factor_seconds > 0)
@@ -188,22 +199,29 @@ weft_status wi_chol_size_up(weft_context *ctx, weft_chol *plan, const weft_spars
 weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
                                 double *estimate) {
     static const char call[] = "weft_chol_condition";
+    weft_context *own;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = wi_chol_check_plan(ctx, call, plan);
+    weft_status status = wi_over_enter(ctx, call, &own);
     if (status == WEFT_OK)
-        status = wi_chol_check_matrix(ctx, call, plan, matrix);
+        status = wi_over_check_plan(ctx, own, call, plan);
     if (status == WEFT_OK)
-        status = wi_chol_check_factor(ctx, call, plan);
+        status = wi_chol_check_matrix(own, call, plan, matrix);
+    if (status == WEFT_OK)
+        status = wi_chol_check_factor(own, call, plan);
+    if (status == WEFT_OK && !estimate)
+        status = wi_fail(own, WEFT_EARG, "%s: estimate is NULL; pass where it goes", call);
+    const uint64_t alike = ctx->comm && status == WEFT_OK ? wi_over_alike(matrix) : 0;
+    status = wi_over_agree(ctx, own, alike, status);
     if (status != WEFT_OK)
-        return status;
-    if (!estimate)
-        return wi_fail(ctx, WEFT_EARG, "%s: estimate is NULL; pass where it goes", call);
+        return wi_over_leave(ctx, own, status);
     /* an empty matrix has no rows to sum and no direction to try */
     double condition = 0;
+    plan->over = ctx->comm ? ctx : NULL;
     if (plan->symbolic.n > 0)
-        status = find_condition(ctx, plan, matrix, &condition);
+        status = find_condition(own, plan, matrix, &condition);
+    plan->over = NULL;
     if (status == WEFT_OK)
         *estimate = plan->report.condition_estimate = condition;
-    return status;
+    return wi_over_leave(ctx, own, status);
 }

@@ -6,6 +6,7 @@
 #include "core/call.h"
 #include "core/gpu.h"
 #include "sparse/chol_device.h"
+#include "sparse/ranks.h"
 #include "sparse/solve.h"
 
 static const char name[] = "weft_chol_solve";
@@ -74,11 +75,12 @@ static weft_status tell_not_finite(weft_context *ctx, const double *column, size
                    i, j);
 }
 
-static weft_status check_finite(weft_context *ctx, size_t rows, size_t n, const double *b,
-                                size_t ldb) {
+/* The first of these columns is column `first` of the caller's. */
+static weft_status check_finite(weft_context *ctx, size_t rows, size_t n, size_t first,
+                                const double *b, size_t ldb) {
     for (size_t j = 0; j < n; j++) {
         if (!isfinite(wi_largest(rows, b + j * ldb)))
-            return tell_not_finite(ctx, b + j * ldb, j);
+            return tell_not_finite(ctx, b + j * ldb, first + j);
     }
     return WEFT_OK;
 }
@@ -105,8 +107,9 @@ static weft_status check_device_finite(const wi_solve_group *first, size_t n) {
     return status;
 }
 
-static weft_status check_arrays(weft_context *ctx, size_t rows, size_t n, const double *b,
-                                size_t ldb, const double *x, size_t ldx) {
+/* Over ranks b is looked at when all of it is there. */
+static weft_status check_arrays(weft_context *ctx, bool over, size_t rows, size_t n,
+                                const double *b, size_t ldb, const double *x, size_t ldx) {
     const unsigned where = ctx->kind == WI_CPU ? WI_HOST : 0;
     wi_call call = {.name = name,
                     .array = {wi_columns("b", b, rows, n, "ldb", ldb, WEFT_F64, WI_IN | where),
@@ -114,9 +117,9 @@ static weft_status check_arrays(weft_context *ctx, size_t rows, size_t n, const 
                     .count = 2};
     call.array[1].in_place = 1;
     const weft_status status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || rows == 0 || n == 0 || !wi_is_host(ctx, b))
+    if (status != WEFT_OK || over || rows == 0 || n == 0 || !wi_is_host(ctx, b))
         return status;
-    return check_finite(ctx, rows, n, b, ldb);
+    return check_finite(ctx, rows, n, 0, b, ldb);
 }
 
 static void note_report(weft_chol *plan, double seconds, const wi_solve_group *all) {
@@ -167,6 +170,7 @@ typedef struct solving {
     double *x;
     double falling_back; /* seconds */
     bool captured;       /* into a graph */
+    wi_own_rows own;     /* of b and x, over ranks */
 } solving;
 
 static size_t most_together(const solving *s) {
@@ -176,6 +180,7 @@ static size_t most_together(const solving *s) {
 /* The right-hand sides from column j on. */
 static wi_solve_group group_at(const solving *s, size_t j) {
     const size_t most = most_together(s);
+    double *const sides = s->plan->over ? wi_solve_room_of(s->plan, (int64_t)most).sides : NULL;
     return (wi_solve_group){.ctx = s->ctx,
                             .plan = s->plan,
                             .given = s->matrix,
@@ -185,11 +190,31 @@ static wi_solve_group group_at(const solving *s, size_t j) {
                             .exact = s->exact,
                             .n = s->rows,
                             .rhs = s->n - j < most ? s->n - j : most,
-                            .ldb = s->ldb,
-                            .ldx = s->ldx,
+                            .ldb = sides ? s->rows : s->ldb,
+                            .ldx = sides ? s->rows : s->ldx,
                             .first = j,
-                            .b = s->b + j * s->ldb,
-                            .out = s->x + j * s->ldx};
+                            .b = sides ? sides : s->b + j * s->ldb,
+                            .out = sides ? sides : s->x + j * s->ldx};
+}
+
+/* Over ranks the right-hand sides of a group are brought together, */
+static weft_status bring_in(const solving *s, const wi_solve_group *g) {
+    weft_status status = WEFT_OK;
+    if (!s->plan->over)
+        return WEFT_OK;
+    for (size_t r = 0; r < g->rhs && status == WEFT_OK; r++)
+        status = wi_over_gather_rows(s->ctx, s->plan, s->part == WEFT_CHOL_A ? s->matrix : NULL,
+                                     s->own.n ? s->b + (g->first + r) * s->ldb : NULL,
+                                     g->out + r * s->rows);
+    return status == WEFT_OK ? check_finite(s->ctx, s->rows, g->rhs, g->first, g->b, g->ldb)
+                             : status;
+}
+
+/* and every rank takes its rows of the solutions. */
+static void take_own(const solving *s, const wi_solve_group *g) {
+    for (size_t r = 0; r < g->rhs && s->plan->over && s->own.n > 0; r++)
+        memcpy(s->x + (g->first + r) * s->ldx, g->out + r * g->ldx + s->own.first,
+               s->own.n * sizeof *g->out);
 }
 
 /* Where L of floats does not serve, once more with one of doubles: *g is b's group as it was. */
@@ -211,7 +236,7 @@ static weft_status solve_all(solving *s, wi_solve_group *all) {
     wi_solve_group g;
     if (s->rows == 0 || s->n == 0)
         return WEFT_OK;
-    if (!s->captured && !wi_is_host(s->ctx, s->b)) {
+    if (!s->captured && !s->plan->over && !wi_is_host(s->ctx, s->b)) {
         g = (wi_solve_group){
             .ctx = s->ctx, .plan = s->plan, .n = s->rows, .rhs = most, .b = s->b, .ldb = s->ldb};
         status = check_device_finite(&g, s->n);
@@ -222,9 +247,14 @@ static weft_status solve_all(solving *s, wi_solve_group *all) {
         status = wi_chol_size_up(s->ctx, s->plan, s->held);
     for (size_t j = 0; j < s->n && status == WEFT_OK; j += most) {
         g = group_at(s, j);
-        status = s->captured ? wi_solve_captured(&g, s->refine) : wi_solve_columns(&g, s->refine);
+        status = bring_in(s, &g);
+        if (status == WEFT_OK)
+            status =
+                s->captured ? wi_solve_captured(&g, s->refine) : wi_solve_columns(&g, s->refine);
         if (status == WEFT_OK && g.too_narrow)
             status = solve_again(s, j, &g);
+        if (status == WEFT_OK)
+            take_own(s, &g);
         sum_up(all, &g);
     }
     return status;
@@ -281,6 +311,7 @@ static weft_status run(solving *s) {
         status = wi_numbers_reserve(s->ctx, name, s->plan, together);
     if (status == WEFT_OK && s->exact)
         status = wi_numbers_low(s->ctx, name, s->plan, together);
+    status = wi_chol_agree(s->ctx, s->plan, status);
     if (status == WEFT_OK)
         status = solve_with_values(s, &all);
     if (s->part == WEFT_CHOL_A && status == WEFT_OK && !s->captured)
@@ -288,32 +319,65 @@ static weft_status run(solving *s) {
     return status;
 }
 
+/* All checks but those of the arrays. */
+static weft_status check(const weft_context *ctx, weft_context *own, const weft_chol *plan,
+                         const weft_sparse *matrix, const weft_chol_solve_options *given,
+                         weft_chol_solve_options *options) {
+    weft_status status = wi_over_check_plan(ctx, own, name, plan);
+    if (status == WEFT_OK)
+        status = check_options(own, given, options);
+    if (status == WEFT_OK)
+        status = check_part(own, plan, options->part);
+    if (status == WEFT_OK && options->part == WEFT_CHOL_A)
+        status = wi_chol_check_matrix(own, name, plan, matrix);
+    if (status == WEFT_OK && options->part == WEFT_CHOL_A && options->value && ctx->comm)
+        status = wi_fail(own, WEFT_EUNSUPPORTED,
+                         "%s: options.value is not taken over ranks; give the matrix its new "
+                         "values by weft_sparse_update",
+                         name);
+    return status == WEFT_OK ? wi_chol_check_factor(own, name, plan) : status;
+}
+
+/* What has to be the same on all ranks. */
+static uint64_t alike(const solving *s) {
+    const bool of_a = s->part == WEFT_CHOL_A;
+    const uint64_t options = wi_alike(wi_alike(wi_alike(0, s->n), (uint64_t)s->part),
+                                      2 * (uint64_t)s->refine + (s->exact ? 1 : 0));
+    return of_a ? wi_alike(options, wi_over_alike(s->matrix)) : options;
+}
+
+/* The rest of a call, over ranks with those. */
+static weft_status run_over(weft_context *ctx, solving *s) {
+    s->plan->over = ctx->comm ? ctx : NULL;
+    s->own = wi_chol_own_rows(s->plan, s->part == WEFT_CHOL_A ? s->matrix : NULL);
+    weft_status status =
+        check_arrays(s->ctx, ctx->comm, s->own.n, s->n, s->b, s->ldb, s->x, s->ldx);
+    status = wi_over_agree(ctx, s->ctx, ctx->comm ? alike(s) : 0, status);
+    if (status == WEFT_OK)
+        status = run(s);
+    s->plan->over = NULL;
+    return wi_over_leave(ctx, s->ctx, status);
+}
+
 weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
                             const weft_chol_solve_options *options, size_t n, const double *b,
                             size_t ldb, double *x, size_t ldx) {
     weft_chol_solve_options chosen;
+    weft_context *own;
     weft_sparse view;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = wi_chol_check_plan(ctx, name, plan);
+    weft_status status = wi_over_enter(ctx, name, &own);
     if (status == WEFT_OK)
-        status = check_options(ctx, options, &chosen);
-    if (status == WEFT_OK)
-        status = check_part(ctx, plan, chosen.part);
-    if (status == WEFT_OK && chosen.part == WEFT_CHOL_A)
-        status = wi_chol_check_matrix(ctx, name, plan, matrix);
-    if (status == WEFT_OK)
-        status = wi_chol_check_factor(ctx, name, plan);
-    if (status != WEFT_OK)
-        return status;
-    if (chosen.part == WEFT_CHOL_A && chosen.value) {
-        status = wi_chol_view(ctx, name, matrix, chosen.value, &view);
-        if (status != WEFT_OK)
-            return status;
+        status = check(ctx, own, plan, matrix, options, &chosen);
+    if (status == WEFT_OK && chosen.part == WEFT_CHOL_A && chosen.value) {
+        status = wi_chol_view(own, name, matrix, chosen.value, &view);
         matrix = &view;
     }
+    if (status != WEFT_OK)
+        return wi_over_leave(ctx, own, wi_over_agree(ctx, own, 0, status));
     const bool exact = chosen.exact && chosen.part == WEFT_CHOL_A;
-    solving s = {.ctx = ctx,
+    solving s = {.ctx = own,
                  .plan = plan,
                  .matrix = matrix,
                  .part = chosen.part,
@@ -325,7 +389,6 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
                  .ldx = ldx,
                  .b = b,
                  .x = x,
-                 .captured = ctx->kind == WI_CUDA && wi_gpu_capturing(ctx)};
-    status = check_arrays(ctx, s.rows, n, b, ldb, x, ldx);
-    return status == WEFT_OK ? run(&s) : status;
+                 .captured = own->kind == WI_CUDA && wi_gpu_capturing(own)};
+    return run_over(ctx, &s);
 }

@@ -12,6 +12,14 @@
 extern "C" {
 #endif
 
+/* Of a matrix whose rows, or columns, several ranks have passed. */
+typedef struct wi_dealt {
+    int ranks;
+    size_t *rows;   /* of each, as of b and x */
+    size_t *given;  /* values of each */
+    double *values; /* room for those of all */
+} wi_dealt;
+
 /* The caller's matrix by columns: 64-bit indices, rows ascending in each column, duplicates summed.
  * For a symmetric matrix only the entries on and below the diagonal are held. */
 struct weft_sparse {
@@ -45,6 +53,7 @@ struct weft_sparse {
                              NULL */
     double tolerance;     /* for FULL: how far the halves may be apart, and how far they are, */
     double asymmetry;     /* both relative to the size of an entry; see weft_sparse_input */
+    wi_dealt *dealt;      /* this pointer owns its memory; NULL: all of it was this process's */
 };
 
 /* A number above 0 that no earlier call has given. */
@@ -114,6 +123,15 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
                            const wi_reading *how, weft_sparse **matrix);
 weft_status wi_sparse_write(weft_context *ctx, const char *call, FILE *file, const char *name,
                             const weft_sparse *matrix);
+
+/* Rows of a matrix, as of b and x that a rank passes. */
+typedef struct wi_own_rows {
+    size_t first, n;
+} wi_own_rows;
+
+/* These rows of y = A x, from y[0] on. */
+void wi_sparse_multiply(const weft_context *ctx, const weft_sparse *matrix, wi_own_rows rows,
+                        const double *x, double *y);
 
 /* How well x solves the system: the maximum over all rows, for each of at most WI_CHOL_RHS columns.
  * NaN counts as the largest. */

@@ -379,7 +379,7 @@ static size_t ones_column(const void *user, size_t j, int64_t *row, double *valu
  * GPU. Where it does not, the memory is taken anew. */
 static weft_status factor_mixed(weft_context *ctx, const test_arrays *a, double added,
                                 bool serves) {
-    const wi_columns columns = {ONES, ONES, ones_column, &added};
+    const wi_made_columns columns = {ONES, ONES, ones_column, &added};
     const weft_chol_options options = {.size = sizeof options, .precision = WEFT_PRECISION_MIXED};
     weft_chol_report report = {.size = sizeof report};
     double x[2 * ONES];

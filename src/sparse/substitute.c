@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forward and backward substitution with L, supernode by supernode. As in the factorization,
  * subtrees are tasks of one thread, and the supernodes above them are done by all threads together.
- */
+ * Over ranks each does its own supernodes: upwards it sends parts of right-hand sides to the owners
+ * of their parents, and gets the solution in the same rows back. */
 #include <string.h>
 
 #include "sparse/chol_device.h"
 #include "sparse/dense.h"
 #include "sparse/front.h"
+#include "sparse/ranks.h"
 #include "sparse/small_simd.h"
 
 enum {
@@ -20,10 +22,14 @@ static const double entry_work = 1500;
 
 /* One substitution. y is n x rhs, row-major, in the order of the columns of L. */
 typedef struct substitution {
+    weft_context *ctx;
     const weft_chol *plan;
     int64_t rhs;
     wi_solve_room room;
     wi_thread_group_pieces pieces;
+    bool up;            /* of a stage: the way, */
+    bool tasks;         /* whether tasks are to be done, */
+    int64_t begin, end; /* and which tops */
 } substitution;
 
 /* The data of one thread. `front` is height x rhs, column-major, for the current supernode; its
@@ -232,7 +238,7 @@ static void do_top(const substitution *work, member *me, int64_t s, bool up) {
         work->plan->least_work;
     wi_thread_group *const group = together ? &me->group : &alone;
     double *const front = together ? work->room.front : me->front;
-    if (!together && me->group.rank > 0)
+    if ((!together && me->group.rank > 0) || !wi_owns(work->plan->numbers.cut.owners, s))
         return;
     if (up)
         forward(work, group, s, front);
@@ -244,12 +250,12 @@ static void go_up(const substitution *work, member *me) {
     const wi_numbers *const numbers = &work->plan->numbers;
     wi_thread_group alone = wi_thread_group_of_one(me->group.rank);
     int64_t k;
-    while (wi_thread_group_take(&me->group, numbers->cut.tasks, &k)) {
+    while (work->tasks && wi_thread_group_take(&me->group, numbers->cut.tasks, &k)) {
         for (int64_t s = numbers->tasks[k].begin; s < numbers->tasks[k].end; s++)
             forward(work, &alone, s, me->front);
     }
     wi_thread_group_wait(&me->group);
-    for (k = 0; k < numbers->cut.tops; k++)
+    for (k = work->begin; k < work->end; k++)
         do_top(work, me, numbers->tops[k], true);
     wi_thread_group_wait(&me->group);
 }
@@ -258,10 +264,10 @@ static void go_down(const substitution *work, member *me) {
     const wi_numbers *const numbers = &work->plan->numbers;
     wi_thread_group alone = wi_thread_group_of_one(me->group.rank);
     int64_t k;
-    for (k = numbers->cut.tops - 1; k >= 0; k--)
+    for (k = work->end - 1; k >= work->begin; k--)
         do_top(work, me, numbers->tops[k], false);
     wi_thread_group_wait(&me->group);
-    while (wi_thread_group_take(&me->group, numbers->cut.tasks, &k)) {
+    while (work->tasks && wi_thread_group_take(&me->group, numbers->cut.tasks, &k)) {
         for (int64_t s = numbers->tasks[k].end - 1; s >= numbers->tasks[k].begin; s--)
             backward(work, &alone, s, me->front);
     }
@@ -313,37 +319,93 @@ static void go_alone(const substitution *work, bool up, bool down) {
     }
 }
 
-static substitution begin(const weft_chol *plan, int64_t rhs) {
-    return (substitution){.plan = plan, .rhs = rhs, .room = wi_solve_room_of(plan, rhs)};
+static substitution begin(weft_context *ctx, const weft_chol *plan, int64_t rhs) {
+    return (substitution){
+        .ctx = ctx, .plan = plan, .rhs = rhs, .room = wi_solve_room_of(plan, rhs)};
 }
 
-/* Which substitutions to do. */
-typedef struct ways {
-    substitution *work;
-    bool up, down;
-} ways;
-
 static void go(void *user, int rank, int size) {
-    const ways *const w = user;
-    member me = member_of(w->work, rank, size);
-    if (w->up)
-        go_up(w->work, &me);
-    if (w->down)
-        go_down(w->work, &me);
+    substitution *const work = user;
+    member me = member_of(work, rank, size);
+    if (work->up)
+        go_up(work, &me);
+    else
+        go_down(work, &me);
+}
+
+static void do_stage(void *user, bool tasks, int64_t begin, int64_t end) {
+    substitution *const work = user;
+    work->pieces = (wi_thread_group_pieces){0};
+    work->tasks = tasks;
+    work->begin = begin;
+    work->end = end;
+    if (tasks || begin < end)
+        wi_team_run_together(work->ctx, wi_chol_team(work->ctx, work->plan), go, work);
+}
+
+/* ---- over ranks ---- */
+
+/* The part of s, or the solution in its rows, which then uses the memory of the part. */
+static weft_status pass_rows(void *user, int64_t s, int other, bool send) {
+    substitution *const work = user;
+    const wi_symbolic *const symbolic = &work->plan->symbolic;
+    const int64_t columns = wi_super_columns(symbolic, s), rhs = work->rhs;
+    const int64_t below = wi_super_height(symbolic, s) - columns;
+    const int64_t *const rows = symbolic->rows + symbolic->rows_at[s] + columns;
+    double *const part = part_of(work, s, 0), *const y = work->room.y;
+    for (int64_t i = 0; i < below && !work->up && send; i++)
+        memcpy(part + i * rhs, y + rows[i] * rhs, (size_t)rhs * sizeof *part);
+    const weft_status status =
+        wi_over_move(work->plan, part, (size_t)(below * rhs), WEFT_F64, other, send);
+    for (int64_t i = 0; i < below && !work->up && !send && status == WEFT_OK; i++)
+        memcpy(y + rows[i] * rhs, part + i * rhs, (size_t)rhs * sizeof *part);
+    return status;
+}
+
+static weft_status walk(substitution *work, bool up) {
+    const wi_walk w = {.plan = work->plan, .stage = do_stage, .pass = pass_rows, .user = work};
+    work->up = up;
+    return up ? wi_over_climb(&w) : wi_over_descend(&w);
+}
+
+/* At the end all ranks have all of y. */
+static weft_status share(const substitution *work, weft_status status) {
+    if (status != WEFT_OK)
+        return wi_fail_as(work->ctx, status, work->plan->over);
+    return wi_over_gather_columns(work->ctx, work->plan, work->rhs, work->room.y,
+                                  (size_t)work->rhs * sizeof(double));
 }
 
 weft_status wi_chol_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
                                bool down) {
     if (plan->on_device)
         return wi_chol_device_substitute(ctx, plan, rhs, up, down);
-    substitution work = begin(plan, rhs);
+    substitution work = begin(ctx, plan, rhs);
     if (plan->numbers.cut.alone) {
         go_alone(&work, up, down);
         return WEFT_OK;
     }
-    ways w = {&work, up, down};
-    wi_team_run_together(ctx, wi_chol_team(ctx, plan), go, &w);
-    return WEFT_OK;
+    weft_status status = up ? walk(&work, true) : WEFT_OK;
+    if (down && status == WEFT_OK)
+        status = walk(&work, false);
+    return share(&work, status);
+}
+
+/* Solves for the supernodes below s in its subtree; those of other ranks are told what they need.
+ */
+static weft_status descend_from(substitution *work, int64_t s) {
+    const weft_chol *const plan = work->plan;
+    const wi_walk w = {.plan = plan, .pass = pass_rows, .user = work};
+    const wi_owners *const owners = plan->numbers.cut.owners;
+    member me = member_of(work, 0, 1);
+    weft_status status = WEFT_OK;
+    for (int64_t t = s; t > s - plan->symbolic.size[s] && status == WEFT_OK; t--) {
+        if (t < s && wi_owns(owners, t))
+            backward(work, &me.group, t, me.front);
+        if (owners && owners->shared[t])
+            status = wi_over_pass(&w, t, true);
+    }
+    return status;
 }
 
 /* d is 1 at column k, 0 after it, and such that the rows of Lt before k give 0. Only columns in the
@@ -352,14 +414,15 @@ weft_status wi_chol_direction(weft_context *ctx, const weft_chol *plan, int64_t 
     if (plan->on_device)
         return wi_chol_device_direction(ctx, plan, s, k);
     const wi_symbolic *const symbolic = &plan->symbolic;
-    substitution work = begin(plan, 1);
+    substitution work = begin(ctx, plan, 1);
     member me = member_of(&work, 0, 1);
     const int64_t before = k - symbolic->first[s];
+    double *const own = work.room.y + symbolic->first[s];
     memset(work.room.y, 0, (size_t)symbolic->n * sizeof *work.room.y);
     work.room.y[k] = 1;
-    backward_panel(&work, &me.group, s, before, before + 1, work.room.y + symbolic->first[s]);
-    wi_pivots_restore(plan, s, 1, work.room.y + symbolic->first[s], wi_super_columns(symbolic, s));
-    for (int64_t t = s - 1; t > s - symbolic->size[s]; t--)
-        backward(&work, &me.group, t, me.front);
-    return WEFT_OK;
+    if (wi_owns(plan->numbers.cut.owners, s)) {
+        backward_panel(&work, &me.group, s, before, before + 1, own);
+        wi_pivots_restore(plan, s, 1, own, wi_super_columns(symbolic, s));
+    }
+    return share(&work, descend_from(&work, s));
 }

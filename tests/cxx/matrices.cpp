@@ -139,6 +139,8 @@ static void test_matrices(weft::context &ctx, const std::string &path) {
         OK(weft::sparse::create_triplets(ctx, WEFT_SYMMETRIC_LOWER, 2, 2, row, col, value));
     CHECK(a.rows() == 2 && a.cols() == 2 && a.entries() == 3 && a.is_symmetric());
     CHECK(!r.is_symmetric() && t.asymmetry() == 0);
+    std::size_t first = 1;
+    CHECK(a.own_rows(ctx, &first) == 2 && first == 0);
     CHECK(a.starts().data()[1] == 2 && a.row_indices().data()[1] == 1 && a.values().data()[2] == 5);
     weft_sparse_input input = {};
     input.form = WEFT_TRIPLETS;

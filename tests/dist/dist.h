@@ -10,6 +10,8 @@
 /* The place over ranks, and a place of this process alone. */
 extern weft_context *dist_ctx, *dist_one;
 extern int dist_rank, dist_ranks;
+extern long
+    dist_left; /* that many of the library's allocations succeed, and one fails; < 0: all do */
 extern size_t dist_live, dist_peak; /* bytes of host memory that the library has, and had at most */
 
 /* How a whole is dealt out to ranks. */
@@ -105,6 +107,9 @@ void dist_test_lu_solve(void **state);
 void dist_test_cholesky(void **state);
 void dist_test_solve_spd(void **state);
 void dist_test_report(void **state);
+void dist_test_sparse(void **state);
+void dist_test_sparse_owners(void **state);
+void dist_test_sparse_failures(void **state);
 void dist_test_quantile(void **state);
 void dist_test_gather(void **state);
 void dist_test_columns(void **state);

@@ -7,6 +7,8 @@
 
 #include "core/core.h"
 #include "dist.h"
+#include "sparse/chol.h"
+#include "sparse/generate.h"
 #include "weft/fft.h"
 #include "weft/gemm.h"
 #include "weft/lu.h"
@@ -64,12 +66,29 @@ static weft_status kill_nbody(weft_context *ctx) {
     return weft_nbody_accelerations(ctx, &system, x, NULL, y, NULL, NULL);
 }
 
+/* Subtrees are dealt out, and updates sent to their parents' ranks; then a solve. */
+static weft_status kill_sparse(weft_context *ctx) {
+    static weft_sparse *matrix;
+    static weft_chol *plan;
+    const wi_recipe recipe = {.n = EDGE};
+    weft_status status = WEFT_OK;
+    if (!matrix)
+        status = wi_find_generator("laplace2d")->make(ctx, "test", &recipe, &matrix);
+    if (status == WEFT_OK && !plan)
+        status = weft_chol_analyze(ctx, matrix, NULL, &plan);
+    if (status != WEFT_OK)
+        return status;
+    plan->least_work = 0;
+    status = weft_chol_factor(ctx, plan, matrix);
+    return status == WEFT_OK ? weft_chol_solve(ctx, plan, matrix, NULL, 1, x, N, y, N) : status;
+}
+
 static const struct {
     const char *name;
     weft_status (*call)(weft_context *ctx);
-} calls[] = {{"sort", kill_sort}, {"scan", kill_scan},  {"reduce", kill_reduce},
-             {"gemm", kill_gemm}, {"lu", kill_lu},      {"lu_grid", kill_lu_grid},
-             {"fft", kill_fft},   {"nbody", kill_nbody}};
+} calls[] = {{"sort", kill_sort}, {"scan", kill_scan},   {"reduce", kill_reduce},
+             {"gemm", kill_gemm}, {"lu", kill_lu},       {"lu_grid", kill_lu_grid},
+             {"fft", kill_fft},   {"nbody", kill_nbody}, {"sparse", kill_sparse}};
 
 /* This process is killed a little later, whatever it does then. */
 static void die_soon(void) {

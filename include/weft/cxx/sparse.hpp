@@ -104,6 +104,10 @@ class sparse {
     double asymmetry() const {
         return weft_sparse_asymmetry(get());
     }
+    /* Over ranks: the rows of right-hand sides that this rank passes; *first is the first one. */
+    std::size_t own_rows(const context &ctx, std::size_t *first = nullptr) const {
+        return weft_sparse_own_rows(ctx.get(), get(), first);
+    }
     std::size_t entries() const {
         return weft_sparse_entries(get());
     }
