@@ -31,13 +31,24 @@ typedef struct dist_part {
 
 dist_part dist_deal(test_random *r, dist_shape shape, size_t n);
 
-/* Are these cases to be run? On place cpu all of them; on place emu, which is slow, small ones with
- * two shapes that are drawn. All ranks answer alike. */
-bool dist_wanted(test_random *r, size_t n);
+/* Is this case, the k-th size in that shape, to be run? On place cpu all of them are; on place emu,
+ * which is slow, each small size with one shape: the shapes in turn, from one on that the seed and
+ * the number of ranks choose. */
+bool dist_wanted(size_t k, int shape, size_t n);
 
 /* Calls body for every size and shape that is wanted, with the types in turn. */
 typedef void dist_case(test_random *r, dist_shape shape, size_t n, weft_type type);
 void dist_for_each(uint64_t stream, const size_t sizes[], size_t count, dist_case *body);
+
+/* The same for sizes of matrices, of which `rungs` rungs take turns. On place emu each small size
+ * goes once to each rung, so that five of them take every rung through every shape, and of the
+ * larger sizes one case is drawn. A test of a matrix larger than DIST_SMALL may do less there. */
+enum {
+    DIST_SMALL = 40
+};
+typedef void dist_matrix_case(test_random *r, dist_shape shape, const size_t size[2], int turn);
+void dist_for_each_matrix(uint64_t stream, const size_t sizes[][2], size_t count, int rungs,
+                          dist_matrix_case *body);
 
 /* Checks the total of the runs of all ranks, and fetches how many this one has: *own. Returns how
  * many the ranks before have. */

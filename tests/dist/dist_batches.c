@@ -81,7 +81,7 @@ void dist_test_batches(void **state) {
     (void)state;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k])) {
+            if (dist_wanted(k, shape, sizes[k])) {
                 product_case(&r, (dist_shape)shape, sizes[k]);
                 system_case(&r, (dist_shape)shape, sizes[k]);
             }

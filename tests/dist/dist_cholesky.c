@@ -186,46 +186,43 @@ static void not_finite(test_random *r) {
     free(a);
 }
 
+static void system_cases(test_random *r, dist_shape shape, const size_t size[2], int turn) {
+    const factor_case f = square_case(r, shape, size[0]);
+    (void)turn;
+    system_case(r, &f, size[1]);
+    if (!is_curbed(&f))
+        refused_system(r, &f);
+}
+
 void dist_test_solve_spd(void **state) {
     (void)state;
     static const size_t cases[][2] = {{1, 1}, {2, 0}, {5, 7}, {33, 1}, {64, 70}, {100, 3}};
-    test_random r = test_random_at(84);
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int shape = 0; shape < DIST_SHAPES; shape++) {
-            const size_t n = cases[k][0];
-            const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
-            if (!is_wanted(&r, n))
-                continue;
-            system_case(&r, &f, cases[k][1]);
-            refused_system(&r, &f);
-        }
+    test_random r = test_random_at(88);
+    dist_for_each_matrix(84, cases, sizeof cases / sizeof *cases, 1, system_cases);
     not_finite(&r);
+}
+
+static void factor_cases(test_random *r, dist_shape shape, const size_t size[2], int turn) {
+    const factor_case f = square_case(r, shape, size[0]);
+    const bool grid = !dist_on_gpus() && turn % 2;
+    dist_ok(dist_ctx, weft_use(dist_ctx, "cholesky", grid ? "ranks_grid" : "ranks"));
+    if (grid)
+        choose_grid(r);
+    good_case(r, &f, size[1]);
+    if (f.n > 0 && !is_curbed(&f))
+        bad_case(r, &f, dist_draw(r, 2));
+    if (f.n > 0)
+        assert_string_equal(weft_used(dist_ctx, "cholesky"), grid ? "ranks_grid" : "ranks");
+    unsetenv("WEFT_GRID");
 }
 
 void dist_test_cholesky(void **state) {
     (void)state;
-    static const size_t cases[][2] = {{0, 3},  {1, 1},   {2, 1},    {5, 7},  {33, 1},
-                                      {64, 0}, {100, 3}, {140, 30}, {250, 2}};
-    test_random r = test_random_at(83);
+    static const size_t cases[][2] = {{0, 3},  {1, 1},  {2, 1},   {9, 4},    {5, 7},
+                                      {33, 1}, {64, 0}, {100, 3}, {140, 30}, {250, 2}};
     double one = 1;
-    int turn = 0;
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int shape = 0; shape < DIST_SHAPES; shape++) {
-            const size_t n = cases[k][0];
-            const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
-            if (!is_wanted(&r, n))
-                continue;
-            const bool grid = !dist_on_gpus() && turn++ % 2;
-            dist_ok(dist_ctx, weft_use(dist_ctx, "cholesky", grid ? "ranks_grid" : "ranks"));
-            if (grid)
-                choose_grid(&r);
-            good_case(&r, &f, cases[k][1]);
-            if (n > 0)
-                bad_case(&r, &f, dist_draw(&r, 2));
-            if (n > 0)
-                assert_string_equal(weft_used(dist_ctx, "cholesky"), grid ? "ranks_grid" : "ranks");
-            unsetenv("WEFT_GRID");
-        }
+    dist_for_each_matrix(83, cases, sizeof cases / sizeof *cases, dist_on_gpus() ? 1 : 2,
+                         factor_cases);
     dist_ok(dist_ctx, weft_use(dist_ctx, "cholesky", dist_on_gpus() ? "ranks" : "auto"));
     if (!dist_on_gpus())
         test_refused(dist_ctx,

@@ -89,7 +89,7 @@ void dist_test_elements(void **state) {
     (void)state;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k])) {
+            if (dist_wanted(k, shape, sizes[k])) {
                 weft_type t = (weft_type)(type++ % WEFT_TYPE_COUNT);
                 expr_case(&r, (dist_shape)shape, sizes[k], t);
                 reduced_case(&r, (dist_shape)shape, sizes[k], t);

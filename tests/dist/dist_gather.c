@@ -139,7 +139,7 @@ void dist_test_gather(void **state) {
     test_random r = test_random_at(33);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k])) {
+            if (dist_wanted(k, shape, sizes[k])) {
                 gather_case(&r, (dist_shape)shape, sizes[k], dist_draw(&r, 2 * sizes[k] + 2));
                 scatter_case(&r, (dist_shape)shape, sizes[k], dist_draw(&r, 2 * sizes[k] + 2));
             }
@@ -176,6 +176,6 @@ void dist_test_columns(void **state) {
     test_random r = test_random_at(34);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k]))
+            if (dist_wanted(k, shape, sizes[k]))
                 columns_case(&r, (dist_shape)shape, sizes[k]);
 }

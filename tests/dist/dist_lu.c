@@ -39,7 +39,11 @@ static double *exact_matrix(test_random *r, size_t m, size_t n, size_t zero) {
 
 /* ---- factors ---- */
 
-static const char *const lu_rungs[] = {"ranks", "ranks_blocks", "ranks_grid", "ranks_columns"};
+enum {
+    LU_RUNGS = 4
+};
+static const char *const lu_rungs[LU_RUNGS] = {"ranks", "ranks_blocks", "ranks_grid",
+                                               "ranks_columns"};
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -113,22 +117,29 @@ static const size_t sizes[][2] = {{0, 0},     {0, 3},    {3, 0},    {1, 1},    {
                                   {1, 2},     {5, 5},    {33, 33},  {70, 20},  {20, 70},
                                   {100, 100}, {131, 97}, {97, 131}, {260, 240}};
 
-/* Rungs in turn; on emu, which is slow, the teaching rung has small matrices only. */
-static void factor_cases(test_random *r, const factor_case *f, int turn) {
-    const char *const rung = lu_rungs[turn % 4];
-    const bool columns = turn % 4 == 3, grid = turn % 4 == 2;
-    if ((columns && dist_ctx->gpu && f->n > 40) || (grid && dist_on_gpus()))
+/* Rungs in turn; on emu, which is slow, the teaching rung has small matrices only, and of four
+ * kinds of matrices a turn has two. */
+static void factor_cases(test_random *r, dist_shape shape, const size_t size[2], int turn) {
+    const factor_case f = {size[0], size[1], dist_draw(r, 2) ? WEFT_F64 : WEFT_F32, shape};
+    const int rungs = !is_curbed(&f) ? LU_RUNGS : dist_on_gpus() ? 2 : LU_RUNGS - 1;
+    const char *const rung = lu_rungs[turn % rungs];
+    const bool grid = turn % rungs == 2, empty = f.m == 0 || f.n == 0;
+    const bool all = !dist_ctx->gpu, first = turn / LU_RUNGS % 2;
+    if (grid && dist_on_gpus())
         return;
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", rung));
     if (grid)
         choose_grid(r);
-    exact_case(r, f, NOWHERE, false);
-    random_case(r, f);
-    if (f->m > 0 && f->n > 0) {
-        exact_case(r, f, dist_draw(r, least(f->m, f->n)), false);
-        exact_case(r, f, NOWHERE, true);
+    if (all || first || empty)
+        exact_case(r, &f, NOWHERE, false);
+    if (all || !first)
+        random_case(r, &f);
+    if (!empty && (all || !first))
+        exact_case(r, &f, dist_draw(r, least(f.m, f.n)), false);
+    if (!empty && (all || first))
+        exact_case(r, &f, NOWHERE, true);
+    if (!empty)
         assert_string_equal(weft_used(dist_ctx, "lu"), rung);
-    }
     unsetenv("WEFT_GRID");
 }
 
@@ -150,15 +161,7 @@ static void refused_grid(void) {
 
 void dist_test_lu_factor(void **state) {
     (void)state;
-    test_random r = test_random_at(80);
-    int turn = 0;
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int shape = 0; shape < DIST_SHAPES; shape++) {
-            const factor_case f = {sizes[k][0], sizes[k][1], dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32,
-                                   (dist_shape)shape};
-            if (is_wanted(&r, f.n))
-                factor_cases(&r, &f, turn++);
-        }
+    dist_for_each_matrix(80, sizes, sizeof sizes / sizeof *sizes, LU_RUNGS, factor_cases);
     refused_grid();
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", dist_on_gpus() ? "ranks" : "auto"));
 }
@@ -185,20 +188,19 @@ static void solve_case(test_random *r, const factor_case *f, size_t rhs, bool tr
     free(a), free(b), free(x);
 }
 
+static void solve_cases(test_random *r, dist_shape shape, const size_t size[2], int turn) {
+    const factor_case f = square_case(r, shape, size[0]);
+    if (!is_curbed(&f) || turn % 2)
+        solve_case(r, &f, size[1], false);
+    if (!is_curbed(&f) || turn % 2 == 0)
+        solve_case(r, &f, size[1], true);
+}
+
 void dist_test_lu_solve(void **state) {
     (void)state;
     static const size_t cases[][2] = {{0, 3},  {3, 0},   {1, 1},   {2, 1},   {5, 7},
                                       {33, 1}, {64, 40}, {100, 3}, {70, 130}};
-    test_random r = test_random_at(81);
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int shape = 0; shape < DIST_SHAPES; shape++) {
-            const size_t n = cases[k][0];
-            const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
-            if (!is_wanted(&r, n))
-                continue;
-            solve_case(&r, &f, cases[k][1], false);
-            solve_case(&r, &f, cases[k][1], true);
-        }
+    dist_for_each_matrix(81, cases, sizeof cases / sizeof *cases, 1, solve_cases);
 }
 
 /* ---- weft_solve ---- */
@@ -249,8 +251,10 @@ static void check_refined(const factor_case *f, unsigned how, double *a, double 
     free(wanted);
 }
 
-static void system_case(test_random *r, const factor_case *f, size_t rhs, bool transposed) {
-    const size_t n = f->n;
+static void system_case(test_random *r, dist_shape shape, const size_t size[2], int turn) {
+    const factor_case square = square_case(r, shape, size[0]), *const f = &square;
+    const bool transposed = dist_draw(r, 2);
+    const size_t n = f->n, rhs = size[1];
     double *const a = random_matrix(r, n, n), *const b = random_matrix(r, n, rhs);
     const bool by_rows = dist_draw(r, 2);
     const unsigned how = (by_rows ? WEFT_ROW_MAJOR : 0) | (transposed ? WEFT_TRANSPOSE_A : 0);
@@ -272,6 +276,7 @@ static void system_case(test_random *r, const factor_case *f, size_t rhs, bool t
     expect_piece(&db, &pb, b, "b of weft_solve");
     dist_give(&da), dist_give(&db), dist_give(&dx);
     free(a), free(b), free(x);
+    (void)turn;
 }
 
 /* ---- exact residuals ---- */
@@ -286,9 +291,11 @@ static double *spread_matrix(test_random *r, size_t n, int range) {
 }
 
 /* x is the exact solution, rounded, so it has the bits of one place. */
-static void rounded_case(test_random *r, const factor_case *f, size_t rhs, bool transposed,
-                         bool spread) {
-    const size_t n = f->n;
+static void rounded_case(test_random *r, dist_shape shape, const size_t size[2], int turn) {
+    const size_t n = size[0], rhs = size[1];
+    const factor_case square = {n, n, dist_draw(r, 4) ? WEFT_F64 : WEFT_F32, shape};
+    const factor_case *const f = &square;
+    const bool transposed = dist_draw(r, 3) == 0, spread = dist_draw(r, 2);
     double *const a =
         spread ? spread_matrix(r, n, f->type == WEFT_F64 ? 400 : 60) : random_matrix(r, n, n);
     double *const b = random_matrix(r, n, rhs), *const wanted = random_matrix(r, n, rhs);
@@ -318,19 +325,13 @@ static void rounded_case(test_random *r, const factor_case *f, size_t rhs, bool 
                      wanted[e]);
     dist_give(&da), dist_give(&db);
     free(a), free(b), free(x), free(wanted), free(one_a), free(one_b);
+    (void)turn;
 }
 
 void dist_test_solve_exact(void **state) {
     (void)state;
     static const size_t cases[][2] = {{1, 1}, {6, 0}, {5, 20}, {33, 2}, {70, 3}};
-    test_random r = test_random_at(83);
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int shape = 0; shape < DIST_SHAPES; shape++) {
-            const size_t n = cases[k][0];
-            const factor_case f = {n, n, dist_draw(&r, 4) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
-            if (is_wanted(&r, n))
-                rounded_case(&r, &f, cases[k][1], dist_draw(&r, 3) == 0, dist_draw(&r, 2));
-        }
+    dist_for_each_matrix(83, cases, sizeof cases / sizeof *cases, 1, rounded_case);
 }
 
 /* ---- refusals ---- */
@@ -362,13 +363,7 @@ void dist_test_solve(void **state) {
     test_random r = test_random_at(82);
     weft_solve_options options = {.size = sizeof options, .precision = WEFT_PRECISION_TF32};
     double one = 1;
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-        for (int shape = 0; shape < DIST_SHAPES; shape++) {
-            const size_t n = cases[k][0];
-            const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
-            if (is_wanted(&r, n))
-                system_case(&r, &f, cases[k][1], dist_draw(&r, 2));
-        }
+    dist_for_each_matrix(82, cases, sizeof cases / sizeof *cases, 1, system_case);
     refused_system(&r, false);
     refused_system(&r, true);
     if (!dist_on_gpus())

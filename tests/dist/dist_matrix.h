@@ -119,9 +119,14 @@ static inline void expect_outcome(weft_status one, weft_status all) {
                  weft_status_name(all), weft_message(dist_ctx), weft_status_name(one));
 }
 
-/* Of each size, on a place that is slow: one of a few cases, which are drawn. */
-static inline bool is_wanted(test_random *r, size_t n) {
-    return dist_wanted(r, n) && (!dist_ctx->gpu || n < 8 || dist_draw(r, 3) == 0);
+/* On a place that is slow, is this matrix so large that not all is done with it? */
+static inline bool is_curbed(const factor_case *f) {
+    return dist_ctx->gpu && (f->m > DIST_SMALL || f->n > DIST_SMALL);
+}
+
+/* A square one. */
+static inline factor_case square_case(test_random *r, dist_shape shape, size_t n) {
+    return (factor_case){n, n, dist_draw(r, 2) ? WEFT_F64 : WEFT_F32, shape};
 }
 
 /* |b - op(A) x| <= 100 n u (|A| |x| + |b|), with the largest row sum of |op(A)|. */

@@ -80,7 +80,7 @@ void dist_test_quantile(void **state) {
     test_random r = test_random_at(31);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k]))
+            if (dist_wanted(k, shape, sizes[k]))
                 both_cases(&r, (dist_shape)shape, sizes[k]);
     test_refusals();
 }

@@ -144,7 +144,7 @@ void dist_test_records(void **state) {
     test_random r = test_random_at(37);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k])) {
+            if (dist_wanted(k, shape, sizes[k])) {
                 runs_case(&r, (dist_shape)shape, sizes[k], values[dist_draw(&r, 3)]);
                 search_case(&r, (dist_shape)shape, sizes[k], values[dist_draw(&r, 3)]);
                 sort_case(&r, (dist_shape)shape, sizes[k], values[dist_draw(&r, 3)]);

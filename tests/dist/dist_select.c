@@ -81,7 +81,7 @@ void dist_test_select(void **state) {
     test_random r = test_random_at(6);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k])) {
+            if (dist_wanted(k, shape, sizes[k])) {
                 select_case(&r, (dist_shape)shape, sizes[k]);
                 expand_case(&r, (dist_shape)shape, sizes[k]);
             }
@@ -123,6 +123,6 @@ void dist_test_unique(void **state) {
     test_random r = test_random_at(7);
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k]))
+            if (dist_wanted(k, shape, sizes[k]))
                 unique_case(&r, (dist_shape)shape, sizes[k], 1 + sizes[k] / (1 + dist_draw(&r, 4)));
 }

@@ -69,18 +69,46 @@ static bool has_gpu(void) {
     return dist_ctx->gpu;
 }
 
-bool dist_wanted(test_random *r, size_t n) {
-    const bool slow = has_gpu();
-    return !slow || (n <= SLOW_MOST && dist_draw(r, DIST_SHAPES) < 2);
+/* Other shapes come first with other seeds and numbers of ranks. */
+static size_t first_turn(void) {
+    return (size_t)(test_seed() % DIST_SHAPES) + (size_t)dist_ranks;
+}
+
+bool dist_wanted(size_t k, int shape, size_t n) {
+    return !has_gpu() || (n <= SLOW_MOST && (first_turn() + k) % DIST_SHAPES == (size_t)shape);
 }
 
 void dist_for_each(uint64_t stream, const size_t sizes[], size_t count, dist_case *body) {
     test_random r = test_random_at(stream);
-    int type = 0;
+    int type = has_gpu() ? (int)dist_draw(&r, WEFT_TYPE_COUNT) : 0;
     for (size_t k = 0; k < count; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k]))
+            if (dist_wanted(k, shape, sizes[k]))
                 body(&r, (dist_shape)shape, sizes[k], (weft_type)(type++ % WEFT_TYPE_COUNT));
+}
+
+static bool is_small(const size_t size[2]) {
+    return size[0] <= DIST_SMALL && size[1] <= DIST_SMALL;
+}
+
+void dist_for_each_matrix(uint64_t stream, const size_t sizes[][2], size_t count, int rungs,
+                          dist_matrix_case *body) {
+    test_random r = test_random_at(stream);
+    const int shapes = has_gpu() ? rungs : DIST_SHAPES;
+    size_t large = 0, begun = first_turn();
+    int turn = has_gpu() ? (int)dist_draw(&r, (size_t)rungs) : 0;
+    for (size_t k = 0; k < count; k++)
+        large += !is_small(sizes[k]);
+    const size_t drawn = dist_draw(&r, large);
+    large = 0;
+    for (size_t k = 0; k < count; k++) {
+        const bool one = has_gpu() && !is_small(sizes[k]);
+        if (one && large++ != drawn)
+            continue;
+        for (int each = 0; each < (one ? 1 : shapes); each++)
+            body(&r, (dist_shape)((begun + (size_t)each) % DIST_SHAPES), sizes[k], turn++);
+        begun++;
+    }
 }
 
 size_t dist_runs_before(const uint64_t *count, uint64_t wanted, uint64_t *own) {

@@ -72,7 +72,7 @@ void dist_test_transpose(void **state) {
     (void)state;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            if (dist_wanted(&r, sizes[k][0] * sizes[k][1]))
+            if (dist_wanted(k, shape, sizes[k][0] * sizes[k][1]))
                 transpose_case(&r, (dist_shape)shape, sizes[k][0], sizes[k][1]);
     if (!dist_on_gpus())
         assert_string_equal(weft_used(dist_ctx, "transpose"), "ranks");
