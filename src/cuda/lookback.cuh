@@ -375,19 +375,17 @@ __device__ inline bool wi_carry_in_any_order(const wi_view<Carry> &view, uint64_
     return true;
 }
 
-/* The carry at the start of `tile`, in every lane, and at its end, if it ends a group or is the
- * last, from one look; false if it cannot be found yet. */
+/* The carry at the start of `tile`, in every lane, and at its end, from one look; false if it
+ * cannot be found yet. */
 template <class Op, class Carry>
-__device__ inline bool wi_carry_seen(const wi_lookback &l, const wi_view<Carry> &view,
-                                     uint64_t epoch, uint64_t tile, Carry start, Carry total,
-                                     Carry *before, Carry *after) {
+__device__ inline bool wi_carry_seen(const wi_view<Carry> &view, uint64_t epoch, uint64_t tile,
+                                     Carry start, Carry total, Carry *before, Carry *after) {
     const uint64_t group = tile / wi_group;
     const unsigned place = (unsigned)(tile % wi_group);
     if constexpr (wi_in_any_order<Op>) {
         if (!wi_carry_in_any_order<Op>(view, epoch, tile, start, before))
             return false;
-        if (wi_ends_group(tile) || tile == l.tiles - 1)
-            *after = Op::combine(*before, total);
+        *after = Op::combine(*before, total);
     } else {
         Carry carry;
         const bool in = (unsigned)wi_lane() >= place || view.own.is_in(epoch);
@@ -398,14 +396,13 @@ __device__ inline bool wi_carry_seen(const wi_lookback &l, const wi_view<Carry> 
     return true;
 }
 
-/* The carry at the start of `tile`, in every lane; *after gets the carry at its end, if it ends a
- * group or is the last. Called by a whole warp, after the tile's total was published. */
+/* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by a
+ * whole warp, after the tile's total was published. */
 template <class Op, class Carry>
 __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile, Carry start,
                                Carry total, Carry *after) {
     Carry before;
-    while (
-        !wi_carry_seen<Op>(l, wi_look<Carry>(l, tile), epoch, tile, start, total, &before, after))
+    while (!wi_carry_seen<Op>(wi_look<Carry>(l, tile), epoch, tile, start, total, &before, after))
         wi_spin();
     wi_lookback_warp_fence(l);
     if (wi_lane() == 0 && wi_ends_group(tile)) {

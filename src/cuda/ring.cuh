@@ -37,12 +37,10 @@ constexpr int wi_ring_entries = 16;
  * warps that take turns do so at the pace of the ring. */
 template <class Shape, class Carry>
 struct wi_ring {
-    /* Lookers take entries in turn. */
-    static constexpr int entries = Shape::lookers % 3 == 0 ? 12 : wi_ring_entries;
     wi_barrier loaded[Shape::slots], prepared[Shape::slots], empty[Shape::slots];
-    wi_barrier totalled[entries], carried[entries];
-    uint64_t tile[entries];
-    Carry part[entries][Shape::parts]; /* totals so far, then the carries at the start */
+    wi_barrier totalled[wi_ring_entries], carried[wi_ring_entries];
+    uint64_t tile[wi_ring_entries];
+    Carry part[wi_ring_entries][Shape::parts]; /* totals so far, then the carries at the start */
 };
 
 __host__ __device__ constexpr int wi_greater(int a, int b) {
@@ -71,14 +69,14 @@ struct wi_ring_block {
     /* Tiles whose counts are known need no look-back. */
     static constexpr bool may_be_counted = wi_adds_counts<Op> && Shape::lookers == 1;
 
-    static constexpr int entries = wi_ring<Shape, Carry>::entries;
-    static_assert(Shape::slots + Shape::finishers <= entries,
+    static_assert(Shape::slots + Shape::finishers <= wi_ring_entries,
                   "an entry is free when its turn comes again");
     static_assert(ends <= Shape::slots && Shape::lookers <= Shape::totallers,
                   "each warp meets an end");
     static_assert(Shape::slots % Shape::totallers == 0 && Shape::slots % Shape::finishers == 0 &&
                       Shape::slots % wi_greater(Shape::preparers, 1) == 0 &&
-                      entries % Shape::finishers == 0 && entries % Shape::lookers == 0,
+                      wi_ring_entries % Shape::finishers == 0 &&
+                      wi_ring_entries % Shape::lookers == 0,
                   "a slot or entry always meets the same warp of a role");
 
     const wi_lookback &l;
@@ -130,7 +128,7 @@ struct wi_ring_block {
     /* For a finisher: the carries at the start of the tile's parts; waits until they are known. */
     __device__ const Carry *carries(int k) const {
         wait_entry(r.carried, k);
-        return r.part[k % entries];
+        return r.part[k % wi_ring_entries];
     }
 
   private:
@@ -140,7 +138,7 @@ struct wi_ring_block {
             wi_barrier_init(&r.prepared[s], 32 * Shape::preparer_warps);
             wi_barrier_init(&r.empty[s], 32 * (Shape::finisher_warps + 1)); /* 1: the watcher */
         }
-        for (int e = 0; e < entries; e++) {
+        for (int e = 0; e < wi_ring_entries; e++) {
             wi_barrier_init(&r.totalled[e], 32);
             wi_barrier_init(&r.carried[e], 32);
         }
@@ -151,7 +149,7 @@ struct wi_ring_block {
         wi_barrier_wait(&barriers[k % Shape::slots], (uint32_t)(k / Shape::slots) & 1);
     }
     __device__ static void wait_entry(wi_barrier *barriers, int k) {
-        wi_barrier_wait(&barriers[k % entries], (uint32_t)(k / entries) & 1);
+        wi_barrier_wait(&barriers[k % wi_ring_entries], (uint32_t)(k / wi_ring_entries) & 1);
     }
 
     __device__ bool counted() const {
@@ -161,7 +159,7 @@ struct wi_ring_block {
     /* Waits for the block's k-th tile to arrive; returns its number. */
     __device__ uint64_t arrived(int k) const {
         wait_slot(r.loaded, k);
-        return r.tile[k % entries];
+        return r.tile[k % wi_ring_entries];
     }
 
     template <class Load>
@@ -192,7 +190,7 @@ struct wi_ring_block {
     __device__ void announce(int k, uint64_t tile) const {
         if (k >= Shape::slots)
             wait_slot(r.empty, k - Shape::slots);
-        r.tile[k % entries] = tile;
+        r.tile[k % wi_ring_entries] = tile;
     }
 
     template <class Prepare>
@@ -218,9 +216,9 @@ struct wi_ring_block {
                 if (lane == Shape::parts - 1 && !counted())
                     wi_publish_total(l, epoch, tile, so_far);
                 if (lane < Shape::parts)
-                    r.part[k % entries][lane] = so_far;
+                    r.part[k % wi_ring_entries][lane] = so_far;
             }
-            wi_barrier_arrive(&r.totalled[k % entries]);
+            wi_barrier_arrive(&r.totalled[k % wi_ring_entries]);
             if (tile == wi_no_tile)
                 return;
         }
@@ -247,17 +245,15 @@ struct wi_ring_block {
                 if (counted()) /* meanwhile the tile is being prepared */
                     carry += counts.before(wi_lesser(arrived(k), l.tiles));
             wait_entry(r.totalled, k);
-            const uint64_t tile = r.tile[k % entries];
+            const uint64_t tile = r.tile[k % wi_ring_entries];
             if (tile == wi_no_tile)
                 return;
-            Carry *part = r.part[k % entries];
+            Carry *part = r.part[k % wi_ring_entries];
             Carry so_far = Op::template identity<Carry>();
             if (lane < Shape::parts)
                 so_far = part[lane];
             const Carry total = wi_shuffle(so_far, Shape::parts - 1);
-            Carry after = carry;
-            if constexpr (may_be_counted)
-                after = Op::combine(carry, total);
+            Carry after = Op::combine(carry, total);
             if (!counted())
                 carry = wi_find_carry<Op>(l, epoch, tile, start, total, &after);
             const Carry before = wi_shuffle_up(so_far, 1);
@@ -266,7 +262,7 @@ struct wi_ring_block {
             if (lane == 0 && tile == l.tiles - 1)
                 all(after);
             carried(k, (const Carry *)part);
-            wi_barrier_arrive(&r.carried[k % entries]);
+            wi_barrier_arrive(&r.carried[k % wi_ring_entries]);
         }
     }
 

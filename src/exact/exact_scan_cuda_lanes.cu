@@ -17,8 +17,8 @@
 #include "exact/exact_scan_lanes.cuh"
 
 struct exact_lanes_shape {
-    static constexpr int slots = 6, preparers = 1, preparer_warps = wi_tile_warps, totallers = 3,
-                         lookers = 3, finishers = 2, finisher_warps = wi_tile_warps,
+    static constexpr int slots = 6, preparers = 1, preparer_warps = wi_tile_warps, totallers = 2,
+                         lookers = 2, finishers = 2, finisher_warps = wi_tile_warps,
                          parts = wi_tile_warps, ahead = 1;
 };
 
@@ -47,10 +47,11 @@ struct exact_lanes_sum : wi_exact_span_sum {
 template <>
 inline constexpr bool wi_in_any_order<exact_lanes_sum> = true;
 
-/* The least g with |span| < 2^g, or one more. */
-__device__ inline int lanes_height(const wi_exact_span &span, int unit) {
+/* A span in the window that a part below 2^above needs; by one lane. */
+__device__ inline wi_exact_in_folds<2> lanes_folds_of(const wi_exact_span &span, int unit,
+                                                      int above) {
     constexpr int count = wi_exact_span::count;
-    const uint32_t sign = wi_line_is_negative(span.digit, count) ? UINT32_MAX : 0;
+    const uint32_t sign = span.digit[count - 1] >> 31 ? UINT32_MAX : 0;
     uint32_t top_digit = span.digit[0] ^ sign;
     int last = 0;
 #pragma unroll
@@ -59,62 +60,9 @@ __device__ inline int lanes_height(const wi_exact_span &span, int unit) {
         last = digit != 0 ? k : last;
         top_digit = digit != 0 ? digit : top_digit;
     }
-    return unit + 32 * last + 32 - __clz((int)top_digit);
-}
-
-/* 32 bits from bit `by` of two digits on. */
-__device__ inline uint32_t lanes_shift(uint32_t low, uint32_t high, int by) {
-    return (uint32_t)(((uint64_t)high << 32 | low) >> by);
-}
-
-/* wi_line_split for two folds and a span whose digits stay in registers: it is shifted right by
- * `at` bits, less than 32 shifts_most, to where the last fold begins. */
-constexpr int shifts_most = 5;
-__device__ inline void lanes_split(const wi_exact_span &span, int at, wi_exact_in_folds<2> *f) {
-    constexpr int count = wi_exact_span::count, wide = 5;
-    const uint32_t sign = wi_line_is_negative(span.digit, count) ? UINT32_MAX : 0;
-    const int words = at / 32, bits = at % 32;
-    uint32_t digit[wide + 7], below = 0;
-#pragma unroll
-    for (int k = 0; k < wide + 7; k++)
-        digit[k] = k < count ? span.digit[k] : sign;
-#pragma unroll
-    for (int step = 4; step > 0; step /= 2) {
-        const bool moves = (words & step) != 0;
-#pragma unroll
-        for (int k = 0; k < step; k++)
-            below |= moves ? digit[k] : 0;
-#pragma unroll
-        for (int k = 0; k < wide + step - 1; k++)
-            digit[k] = moves ? digit[k + step] : digit[k];
-    }
-    below |= digit[0] & ((1u << bits) - 1);
-#pragma unroll
-    for (int k = 0; k < wide - 1; k++)
-        digit[k] = lanes_shift(digit[k], digit[k + 1], bits);
-    constexpr int gap = WI_FOLD_GAP - 32; /* fold 0 begins in the second digit */
-    static_assert(gap > 0 && gap < 32, "see above");
-    const uint64_t low = (uint64_t)(digit[1] & ((1u << gap) - 1)) << 32 | digit[0];
-    const uint64_t high =
-        (uint64_t)lanes_shift(digit[2], digit[3], gap) << 32 | lanes_shift(digit[1], digit[2], gap);
-    const double unit_1 = wi_exact_power(wi_fold_unit(f->top, 1));
-    f->more = below != 0;
-    f->fold[0] = (double)(int64_t)high * wi_exact_power(wi_fold_unit(f->top, 0));
-    f->fold[1] = ((double)(int64_t)low + (f->more ? 0.5 : 0)) * unit_1;
-}
-
-/* A span in the window that a part below 2^above needs; by one lane. */
-__device__ inline wi_exact_in_folds<2> lanes_folds_of(const wi_exact_span &span, int unit,
-                                                      int above) {
-    wi_exact_in_folds<2> f = {};
-    f.top = wi_window_top(2, lanes_height(span, unit), above);
-    const int at = wi_fold_unit(f.top, 1) - unit;
-    if (f.top > WI_TOP_MOST)
-        return f;
-    if (at >= 0 && at < 32 * shifts_most)
-        lanes_split(span, at, &f);
-    else
-        f.more = wi_line_split(span.digit, wi_exact_span::count, unit, f.top, 2, f.fold);
+    wi_exact_in_folds<2> f;
+    f.top = wi_window_top(2, unit + 32 * last + 32 - __clz((int)top_digit), above);
+    f.more = f.top <= WI_TOP_MOST && wi_line_split(span.digit, count, unit, f.top, 2, f.fold);
     return f;
 }
 
@@ -298,14 +246,7 @@ struct exact_lanes_block {
         for (int r = 0; r < wi_part_rows; r++)
             y.row[r] = p.of_row(r);
         ring.release(k);
-        if (is_whole(tile)) {
-            wi_vector<T> *const to = (wi_vector<T> *)(b.a.y + wi_place_in<T>(tile, part, 0));
-#pragma unroll
-            for (int r = 0; r < wi_part_rows; r++)
-                to[r * 32] = y.row[r];
-        } else {
-            wi_exact_write_part(y, b.a.y, b.a.n, tile, part, true);
-        }
+        wi_exact_write_part(y, b.a.y, b.a.n, tile, part, true);
     }
 
     /* Nothing more is written from this tile on. */
