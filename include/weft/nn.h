@@ -36,10 +36,10 @@ typedef struct weft_images {
  * unless the call says so. The same call gives the same bits each time on the same place, whatever
  * the number of threads; there are no atomic additions of floats.
  *
- * Over ranks (place mpi) each passes images, rows or elements of its own, of any number, 0 too: x->n
- * and n may differ, all else is the same on all ranks. Filters, biases and all other numbers of
- * channels are whole on every rank, and must be the same. What sums over images sums over those of
- * all ranks, and all get the result with the same bits: weft_conv_backward_weights,
+ * Over ranks (place mpi) each passes images, rows or elements of its own, of any number, 0 too:
+ * x->n and n may differ, all else is the same on all ranks. Filters, biases and all other numbers
+ * of channels are whole on every rank, and must be the same. What sums over images sums over those
+ * of all ranks, and all get the result with the same bits: weft_conv_backward_weights,
  * weft_bias_backward, weft_batch_norm_forward and _backward. Each rank makes the sum of its own as
  * on one place, of weights in the type of sums; then they are added up in f64, in the order of the
  * ranks, and rounded once. On a GPU these calls wait for the device. All others need nothing of

@@ -17,7 +17,9 @@
  *
  * A Shape tells how many there are of each: slots, preparers, preparer_warps, totallers, lookers,
  * finishers, finisher_warps; `parts`, of a tile, whose carries differ; and how many tile numbers a
- * copier asks for `ahead` of its need. */
+ * copier asks for `ahead` of its need. That hides the time of asking; but all tiles after one whose
+ * number waits for a slot wait for it, too: 0 is better where tiles stay in their slots for long.
+ */
 #ifndef WI_RING_CUH
 #define WI_RING_CUH
 
@@ -162,10 +164,24 @@ struct wi_ring_block {
         return r.tile[k % wi_ring_entries];
     }
 
+    /* Takes a tile only when a slot is free; returns how many tiles there were. */
     template <class Load>
-    __device__ void copy_tiles(Load load) const {
+    __device__ int copy_tiles_as_taken(Load load) const {
+        for (int k = 0;; k++) {
+            if (k >= Shape::slots)
+                wait_slot(r.empty, k - Shape::slots);
+            const uint64_t tile = wi_lookback_take_tile(l);
+            if (tile >= l.tiles)
+                return k;
+            r.tile[k % wi_ring_entries] = tile;
+            load(k, tile, &r.loaded[k % Shape::slots]);
+        }
+    }
+    /* Takes the number of each tile while it waits for the slots of those before. */
+    template <class Load>
+    __device__ int copy_tiles_taken_ahead(Load load) const {
         int k = 0;
-        uint64_t next[Shape::ahead]; /* requested while this thread waits for slots */
+        uint64_t next[Shape::ahead];
 #pragma unroll
         for (int j = 0; j < Shape::ahead; j++)
             next[j] = wi_lookback_take_tile(l);
@@ -182,6 +198,15 @@ struct wi_ring_block {
                 k++;
             }
         }
+        return k;
+    }
+    template <class Load>
+    __device__ void copy_tiles(Load load) const {
+        int k;
+        if constexpr (Shape::ahead == 0)
+            k = copy_tiles_as_taken(load);
+        else
+            k = copy_tiles_taken_ahead(load);
         for (int end = 0; end < ends; end++) {
             announce(k + end, wi_no_tile);
             wi_barrier_arrive(&r.loaded[(k + end) % Shape::slots]);

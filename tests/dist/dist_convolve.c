@@ -154,7 +154,7 @@ void dist_test_convolve(void **state) {
     for (size_t round = 0; round < rounds; round++)
         for (size_t k = 0; k < sizeof heights / sizeof *heights; k++)
             for (int shape = 0; shape < DIST_SHAPES; shape++) {
-                if (!dist_wanted(&r, heights[k]))
+                if (!dist_wanted(round + k, shape, heights[k]))
                     continue;
                 band_case(&r, (dist_shape)shape, heights[k]);
                 if (heights[k] < 10)

@@ -310,7 +310,7 @@ void dist_test_layers(void **state) {
                     types[dist_draw(&r, 4)],  (weft_layout)dist_draw(&r, 2), n,
                     2 + 2 * dist_draw(&r, 2), 2 + dist_draw(&r, 4),          2 + dist_draw(&r, 4)};
                 rig g = {.r = &r, .n = n, .part = dist_deal(&r, (dist_shape)shape, n)};
-                if (dist_wanted(&r, n))
+                if (dist_wanted(k + c, shape, n))
                     cases[c](&g, &x);
             }
     if (!dist_on_gpus()) {

@@ -401,7 +401,7 @@ void dist_test_sparse(void **state) {
     int form = 0;
     for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
         for (int how = 0; how < CHANGES; how++) {
-            if (!dist_wanted(&r, systems[k].n))
+            if (!dist_wanted(k, how % DIST_SHAPES, systems[k].n))
                 continue;
             test_sparse s = {.kind = kinds[how],
                              .precision =
