@@ -168,12 +168,11 @@ struct wi_ring_block {
     template <class Load>
     __device__ int copy_tiles_as_taken(Load load) const {
         for (int k = 0;; k++) {
-            if (k >= Shape::slots)
-                wait_slot(r.empty, k - Shape::slots);
+            wait_for_room(k);
             const uint64_t tile = wi_lookback_take_tile(l);
             if (tile >= l.tiles)
                 return k;
-            r.tile[k % wi_ring_entries] = tile;
+            announce(k, tile);
             load(k, tile, &r.loaded[k % Shape::slots]);
         }
     }
@@ -193,6 +192,7 @@ struct wi_ring_block {
                     break;
                 const uint64_t tile = next[j];
                 next[j] = wi_lookback_take_tile(l);
+                wait_for_room(k);
                 announce(k, tile);
                 load(k, tile, &r.loaded[k % Shape::slots]);
                 k++;
@@ -208,13 +208,17 @@ struct wi_ring_block {
         else
             k = copy_tiles_taken_ahead(load);
         for (int end = 0; end < ends; end++) {
+            wait_for_room(k + end);
             announce(k + end, wi_no_tile);
             wi_barrier_arrive(&r.loaded[(k + end) % Shape::slots]);
         }
     }
-    __device__ void announce(int k, uint64_t tile) const {
+    /* Until the k-th tile's slot is free. */
+    __device__ void wait_for_room(int k) const {
         if (k >= Shape::slots)
             wait_slot(r.empty, k - Shape::slots);
+    }
+    __device__ void announce(int k, uint64_t tile) const {
         r.tile[k % wi_ring_entries] = tile;
     }
 
