@@ -211,7 +211,17 @@ WEFT_API weft_status weft_trmm(weft_context *ctx, unsigned how, weft_type type, 
  * element is at most about n 2^-24 sum |a| |x|, with sums of f64 n 2^-53 of it.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
- * queued on the context's stream. It is fastest where lines of A begin at multiples of 16 bytes. */
+ * queued on the context's stream. It is fastest where lines of A begin at multiples of 16 bytes.
+ *
+ * On several GPUs of one process (docs/gpus.md) each multiplies the lines of A that it holds.
+ *
+ * Over ranks (docs/clusters.md) each passes its own n elements of x and m of y, any numbers; the
+ * vectors are those of all ranks in their order, and op(A) has a column for each element of x and a
+ * row for each of y. Of op(A) a rank passes its own n columns, with all rows, or with
+ * WEFT_ROW_MAJOR its own m rows, with all columns. WEFT_TRANSPOSE_A changes only how
+ * they are stored. With rows
+ * a rank that multiplies on a cpu gets the bits that one cpu gets; with columns the sums of the
+ * ranks are added in f64, in their order, and rounded once. */
 WEFT_API weft_status weft_gemv(weft_context *ctx, unsigned how, weft_type type, weft_type out,
                                size_t m, size_t n, double alpha, const void *a, size_t lda,
                                const void *x, ptrdiff_t incx, double beta, void *y, ptrdiff_t incy);
@@ -226,7 +236,11 @@ WEFT_API weft_status weft_gemv(weft_context *ctx, unsigned how, weft_type type, 
  * x and y may be the same.
  *
  * The same call gives the same bits each time, on a cpu and on a GPU. Arrays may be host or device
- * memory, mixed freely; with all of them on the device the call is queued. */
+ * memory, mixed freely; with all of them on the device the call is queued.
+ *
+ * On several GPUs of one process each changes the lines of A that it holds. Over ranks each passes
+ * its own m elements of x and n of y, any numbers, and its own n columns of A, with all rows; with
+ * WEFT_ROW_MAJOR its own m rows, with all columns. The bits are those of one place. */
 WEFT_API weft_status weft_ger(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
                               double alpha, const void *x, ptrdiff_t incx, const void *y,
                               ptrdiff_t incy, void *a, size_t lda);

@@ -99,6 +99,8 @@ void dist_test_gemm(void **state);
 void dist_test_transpose(void **state);
 void dist_test_batches(void **state);
 void dist_test_gemm_failure(void **state);
+void dist_test_gemv(void **state);
+void dist_test_ger(void **state);
 void dist_test_fft(void **state);
 void dist_test_fft_refusals(void **state);
 void dist_test_fft_ahead(void **state);
