@@ -142,7 +142,15 @@ WEFT_API weft_status weft_gemm_batch(weft_context *ctx, unsigned how, weft_type 
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. On a GPU, A is copied to temporary memory first if its columns
- * (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16 bytes. */
+ * (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16 bytes.
+ *
+ * On several GPUs of one process each computes columns of C, fewer where they are longer.
+ *
+ * Over ranks each passes its own columns of op(A), n x k, which is A or its transpose, and of C, as
+ * to weft_gemm: n is the number of its columns of C and k that of its columns of op(A); the parts
+ * of both have as many rows as all ranks together have columns of C. With WEFT_ROW_MAJOR rows take
+ * the place of columns: n is the number of this rank's rows of op(A) and C, and k is the same on
+ * all. It takes temporary memory up to three times its part of op(A). */
 WEFT_API weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t k,
                                double alpha, const void *a, size_t lda, double beta, void *c,
                                size_t ldc);
@@ -173,7 +181,19 @@ WEFT_API weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, 
  * there. `weft_use(ctx, "trsm", "column")` substitutes there too, slowly.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
- * queued on the context's stream. */
+ * queued on the context's stream.
+ *
+ * On several GPUs of one process each solves for columns of B, or with WEFT_RIGHT for rows (by rows
+ * it is the other way round); all read A.
+ *
+ * Over ranks each passes its own columns of A, as it is stored before op, and of B; with
+ * WEFT_ROW_MAJOR its own rows of both. n is the number of its columns of B, and m that of its
+ * columns of A, whose parts have as many rows as all ranks together have columns of A. With
+ * WEFT_RIGHT, where A is of the order of B's columns, m is the same on all and n is the number of
+ * its columns of both. With WEFT_ROW_MAJOR and WEFT_RIGHT, m counts its rows of B and n those of A;
+ * without WEFT_RIGHT m counts its rows of both, and n is the same on all. The other triangle of A
+ * travels, too, but changes nothing. It takes temporary memory for 256 columns of A and, where
+ * columns of B must be exchanged for rows first, three times the rank's part of B. */
 WEFT_API weft_status weft_trsm(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
                                double alpha, const void *a, size_t lda, void *b, size_t ldb);
 

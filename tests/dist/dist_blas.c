@@ -169,3 +169,62 @@ void dist_test_ger(void **state) {
     assert_string_equal(weft_used(dist_ctx, "ger"), "ranks");
     ger_failure();
 }
+
+/* ---- syrk ---- */
+
+static void syrk_case(test_random *r, dist_shape shape, const size_t size[2]) {
+    const size_t n = size[0], k = size[1];
+    const weft_type type = draw_float(r, 2);
+    const bool rows = dist_draw(r, 2), across = dist_draw(r, 2), upper = dist_draw(r, 2);
+    const unsigned how = (rows ? WEFT_ROW_MAJOR : 0) | (across ? WEFT_TRANSPOSE_A : 0) |
+                         (upper ? WEFT_UPPER_TRIANGLE : 0);
+    const double alpha = draw_scalar(r), beta = draw_scalar(r);
+    matrix a = whole_of(r, n, k, rows != across, type), c = whole_of(r, n, n, rows, type);
+    if (beta == 0)
+        memset(c.p, 0xff, bytes_of(&c)); /* NaN */
+    const dist_part pn = dist_deal(r, shape, n), pk = deal_other(r, k);
+    matrix own_a = part_of(r, &a, rows, rows ? pn : pk, type),
+           own_c = part_of(r, &c, rows, pn, type);
+    dist_array da = take_part(r, &own_a), dc = take_part(r, &own_c);
+    dist_ok(dist_one, weft_syrk(dist_one, how, type, n, k, alpha, a.p, a.ld, beta, c.p, c.ld));
+    dist_ok(dist_ctx, weft_syrk(dist_ctx, how, type, pn.n, rows ? k : pk.n, alpha,
+                                alpha ? da.p : NULL, own_a.ld, beta, dc.p, own_c.ld));
+    copy_part(&own_c, &c, rows ? pn.first : 0, rows ? 0 : pn.first);
+    char what[128];
+    snprintf(what, sizeof what, "weft_syrk of %s, how %u, %zu x %zu, alpha %g, beta %g",
+             test_type_name(type), how, n, k, alpha, beta);
+    dist_expect(&dc, own_c.p, bytes_of(&own_c), what);
+    dist_give(&da), dist_give(&dc);
+    free(a.p), free(c.p), free(own_a.p), free(own_c.p);
+}
+
+static void syrk_failure(void) {
+    const double a[64] = {1};
+    double c[64] = {1};
+    const int culprit = dist_ranks / 2;
+    const bool wrong = dist_rank == culprit;
+    const size_t ranks = (size_t)dist_ranks;
+    char word[32];
+    if (dist_on_gpus() || ranks > 64)
+        return;
+    snprintf(word, sizeof word, "%d", culprit);
+    test_refused(dist_ctx, weft_syrk(dist_ctx, 0, WEFT_F64, 1, 1, 1, a, ranks, 0, c, ranks - wrong),
+                 wrong ? WEFT_EARG : WEFT_ECOMM, "weft_syrk", wrong ? "ldc" : word);
+    test_refused(
+        dist_ctx,
+        weft_syrk(dist_ctx, wrong ? 1u << 20 : 0, WEFT_F64, 1, 1, 1, a, ranks, 0, c, ranks),
+        wrong ? WEFT_EARG : WEFT_ECOMM, "weft_syrk", wrong ? "how" : word);
+    assert_true(c[0] == 1);
+}
+
+void dist_test_syrk(void **state) {
+    static const size_t sizes[][2] = {{1, 1},  {0, 4}, {4, 0},   {1, 20},
+                                      {20, 1}, {7, 5}, {19, 21}, {150, 60}};
+    static const size_t long_one[][2] = {{1100, 3}}; /* lines are passed in pieces */
+    (void)state;
+    for_each(47, sizes, sizeof sizes / sizeof *sizes, syrk_case);
+    if (!dist_ctx->gpu)
+        for_each(48, long_one, 1, syrk_case);
+    assert_string_equal(weft_used(dist_ctx, "syrk"), "ranks");
+    syrk_failure();
+}

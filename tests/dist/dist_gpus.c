@@ -55,7 +55,10 @@ static const char *const spread_ops[] = {"exact",
                                          "layers",
                                          "convolve",
                                          "gemv",
-                                         "ger"};
+                                         "ger",
+                                         "syrk",
+                                         "trsm",
+                                         "trmm"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {
