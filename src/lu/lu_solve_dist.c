@@ -372,7 +372,7 @@ static weft_status run(weft_context *child, wi_call *call, const wi_part *part, 
     status = solve_entered(w);
     wi_gpu_leave(child, before);
     if (status != WEFT_OK)
-        memcpy(child->message, w->ctx->message, sizeof child->message);
+        wi_take_message(child, w->ctx);
     return status;
 }
 
