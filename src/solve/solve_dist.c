@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems over ranks, which have the columns of A. All factor and substitute together; vectors of
+/* Systems over ranks, which have the columns of A. They are scaled as on one place (system.h). All factor and substitute together; vectors of
  * the group of right-hand sides that is worked on are the same on all ranks, in host memory, and so
  * are all decisions. What ranks add up is added in their order. */
 #include "core/smaller.h"
@@ -76,7 +76,10 @@ static void take_all(wi_ranks *s) {
     s->place_r = take(s, 3 * block, false);
     s->room = take(s, room > other ? room : other, false);
     s->vector = take(s, 5 * n * sizeof *s->vector, true);
-    s->no_shift = take(s, s->rhs * sizeof *s->no_shift, false);
+    s->place_power = take(s, 2 * n * sizeof *s->place_power, false);
+    s->power = take(s, 2 * n * sizeof *s->power, true);
+    s->place_shift = take(s, s->rhs * sizeof *s->place_shift, false);
+    s->shift = take(s, s->rhs * sizeof *s->shift, true);
     s->pivot = take(s, n * sizeof *s->pivot, true);
     s->counts = take(s, size * sizeof *s->counts, true);
     s->c = take(s, 5 * block, true);
@@ -169,7 +172,7 @@ weft_status wi_ranks_check_finite(wi_ranks *s, const wi_grid *g, const char *whi
                    s->call, which, (size_t)(at % g->rows) + row, (size_t)(at / g->rows) + column);
 }
 
-/* A as it is to be factored. */
+/* H as it is to be factored. */
 static weft_status fill(wi_ranks *s) {
     const wi_grid columns = s->args->transposed ? wi_grid_turned(&s->a) : s->a;
     return s->own == 0
@@ -188,14 +191,6 @@ static weft_status load(wi_ranks *s) {
     status = wi_agree(s->ctx, 0, status);
     if (status == WEFT_OK && s->args->solve.spd)
         status = wi_ranks_complete(s);
-    for (size_t j = 0; j < s->rhs && status == WEFT_OK; j++) {
-        wi_grid one = s->b;
-        one.p = (const char *)s->b.p + j * s->b.across * weft_type_size(s->type);
-        one.columns = 1;
-        status = wi_local(s->ctx, s->place->copy(s->child, &one, WEFT_F64, s->place_x, s->n));
-        if (status == WEFT_OK)
-            status = wi_ranks_move(s, s->own_b + j * s->n, s->place_x, s->n * sizeof(double));
-    }
     return status;
 }
 
@@ -252,33 +247,14 @@ static weft_status factor(wi_ranks *s) {
 
 /* ---- all of it ---- */
 
-static weft_status store(wi_ranks *s) {
-    const size_t line = s->n * sizeof(double);
-    const int32_t none = 0;
-    weft_status status = WEFT_OK;
-    for (size_t j = 0; j < s->rhs && status == WEFT_OK; j++) {
-        const wi_answer x = {.type = s->type,
-                             .n = s->n,
-                             .count = 1,
-                             .z = s->place_x,
-                             .shift = s->no_shift,
-                             .x = (char *)(uintptr_t)s->x.p +
-                                  j * s->x.across * weft_type_size(s->type),
-                             .down = s->x.down,
-                             .across = s->x.across};
-        status = wi_ranks_move(s, s->no_shift, &none, sizeof none);
-        if (status == WEFT_OK)
-            status = wi_ranks_move(s, s->place_x, s->own_x + j * s->n, line);
-        if (status == WEFT_OK)
-            status = wi_local(s->ctx, s->place->store(s->child, &x));
-    }
-    return status;
-}
-
-/* Factors A in s->factor, and solves for all right-hand sides. */
+/* Factors H in s->factor, and solves for all right-hand sides. */
 static weft_status solve_by(wi_ranks *s) {
     const double begin = wi_now();
-    weft_status status = wi_agree(s->ctx, 0, fill(s));
+    weft_status status = wi_ranks_scale(s);
+    if (status == WEFT_OK)
+        status = wi_ranks_measure(s);
+    if (status == WEFT_OK)
+        status = wi_agree(s->ctx, 0, fill(s));
     if (status == WEFT_OK)
         status = factor(s);
     const double middle = wi_now();
@@ -327,14 +303,12 @@ static weft_status solve_entered(wi_ranks *s) {
     if (status == WEFT_OK)
         status = wi_agree(s->ctx, 0, load(s));
     if (status == WEFT_OK)
-        status = wi_ranks_measure(s);
-    if (status == WEFT_OK)
         status = solve_types(s);
     const double begin = wi_now();
     if (status == WEFT_OK)
         status = wi_ranks_bound(s);
     if (status == WEFT_OK)
-        status = wi_agree(s->ctx, 0, store(s));
+        status = wi_agree(s->ctx, 0, wi_ranks_store(s));
     s->report->solve_seconds += wi_now() - begin;
     return status;
 }
@@ -366,7 +340,7 @@ static weft_status run(weft_context *child, wi_call *call, const wi_part *part, 
     give_all(s);
     wi_gpu_leave(child, before);
     if (status != WEFT_OK)
-        memcpy(child->message, s->ctx->message, sizeof child->message);
+        wi_take_message(child, s->ctx);
     return status;
 }
 

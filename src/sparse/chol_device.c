@@ -2,7 +2,6 @@
 /* A factor in the memory of a GPU: how much it takes, and where everything is. */
 #include "sparse/chol_device.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/gpu.h"
