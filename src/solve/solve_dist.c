@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems over ranks, which have the columns of A. They are scaled as on one place (system.h). All factor and substitute together; vectors of
- * the group of right-hand sides that is worked on are the same on all ranks, in host memory, and so
- * are all decisions. What ranks add up is added in their order. */
+/* Systems over ranks, which have the columns of A. They are scaled as on one place (system.h).
+ * All factor and substitute together; vectors of the group of right-hand sides that is worked on
+ * are the same on all ranks, in host memory, and so are all decisions. What ranks add up is
+ * added in their order. */
 #include "core/smaller.h"
 #include "solve/solve_ranks.h"
 
