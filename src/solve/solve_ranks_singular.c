@@ -69,8 +69,6 @@ weft_status wi_ranks_find_witness(wi_ranks *s, size_t k) {
     if (status == WEFT_OK && k > 0)
         status = solve_leading(s, k, t);
     for (size_t i = 0; i < s->n && v && status == WEFT_OK; i++)
-        v[i] = i >= k      ? i == k
-               : s->scaled ? -wi_times_power(t[i], power[i] - power[k])
-                           : -t[i];
+        v[i] = i >= k ? i == k : s->scaled ? -wi_times_power(t[i], power[i] - power[k]) : -t[i];
     return status;
 }

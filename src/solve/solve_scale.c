@@ -231,9 +231,10 @@ weft_status wi_system_scale(wi_system *s) {
         return status;
     report->equilibrated = s->host_row_power != NULL;
     if (s->host_row_power) {
-        wi_system_note_range(s->n, s->host_row_power, &report->row_power_least, &report->row_power_most);
+        wi_system_note_range(s->n, s->host_row_power, &report->row_power_least,
+                             &report->row_power_most);
         wi_system_note_range(s->n, s->host_column_power, &report->column_power_least,
-                   &report->column_power_most);
+                             &report->column_power_most);
     }
     return measure(s);
 }
