@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "cholesky/cholesky_dist.h"
-#include "core/gpu.h"
 #include "lu/lu_dist.h"
 
 enum {
@@ -298,7 +297,7 @@ static weft_status solve_types(wi_ranks *s) {
     return solve_by(s);
 }
 
-static weft_status solve_entered(wi_ranks *s) {
+static weft_status solve_all(wi_ranks *s) {
     take_all(s);
     weft_status status = wi_agree(s->ctx, 0, s->status);
     if (status == WEFT_OK)
@@ -324,24 +323,16 @@ static wi_grid grid_of(const wi_ranks *s, const wi_part *part, int k, size_t col
                      .across = by_rows ? 1 : part->ld[k]};
 }
 
-static weft_status run(weft_context *child, wi_call *call, const wi_part *part, void *user) {
+static weft_status run(weft_context *ctx, const wi_part *part, void *user) {
     wi_ranks *const s = user;
-    int before;
-    (void)call;
+    (void)ctx;
     s->a = grid_of(s, part, A, s->own);
     if (s->args->transposed)
         s->a = wi_grid_turned(&s->a);
     s->b = grid_of(s, part, B, s->rhs);
     s->x = grid_of(s, part, X, s->rhs);
-    weft_status status = wi_gpu_enter(child, &before);
-    if (status != WEFT_OK)
-        return status;
-    s->entered = true;
-    status = solve_entered(s);
+    const weft_status status = solve_all(s);
     give_all(s);
-    wi_gpu_leave(child, before);
-    if (status != WEFT_OK)
-        wi_take_message(child, s->ctx);
     return status;
 }
 
@@ -359,8 +350,7 @@ static weft_status run_checked(wi_ranks *s) {
     status = wi_agree(s->ctx, 0, wi_local(s->ctx, status));
     if (status != WEFT_OK || s->n == 0)
         return status;
-    status = wi_local(s->ctx, wi_call_run(s->child, &call, run, s));
-    return s->entered ? status : wi_agree(s->ctx, 0, status);
+    return wi_dist_call_run(s->ctx, &call, run, s);
 }
 
 static void begin_report(wi_ranks *s) {

@@ -65,7 +65,6 @@ typedef struct wi_ranks {
     } block[WI_RANKS_BLOCKS];
     int blocks;
     weft_status status; /* of taking memory */
-    bool entered;
 } wi_ranks;
 
 /* Copies between host and place, or within one, and waits for it. */
