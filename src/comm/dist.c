@@ -258,7 +258,7 @@ static weft_status enter(weft_context *child, wi_call *call, const wi_part *part
     status = e->steps(e->ctx, part, e->user);
     wi_gpu_leave(child, before);
     if (status != WEFT_OK)
-        memcpy(child->message, e->ctx->message, sizeof child->message);
+        wi_take_message(child, e->ctx);
     return status;
 }
 
