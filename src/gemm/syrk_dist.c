@@ -15,7 +15,7 @@
 enum {
     A,
     C,
-    MOST_LINES = 1024,       /* that a rank passes at a time, */
+    MOST_LINES = 512,        /* that a rank passes at a time, */
     PIECE_BYTES = 256 << 20, /* or fewer, if they are longer than this together */
 };
 

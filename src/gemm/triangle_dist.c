@@ -130,7 +130,6 @@ static void take_others(work *w, const block *b, double alpha, double beta) {
  * other way round. In substitution the first to touch rows of B multiplies them with alpha. */
 static void change(work *w, const block *b, bool is_first) {
     const double alpha = w->r->args.alpha;
-    const bool touched = w->transposed ? b->others > 0 : !is_first;
     const double left = w->transposed || is_first ? alpha : 1;
     if (w->count == 0)
         return;
@@ -138,7 +137,7 @@ static void change(work *w, const block *b, bool is_first) {
         take_others(w, b, -1, left);
     else if (!w->solves && !w->transposed)
         take_others(w, b, alpha, 1);
-    take_square(w, b, w->solves && touched ? 1 : alpha);
+    take_square(w, b, w->solves && !is_first ? 1 : alpha);
     if (w->solves && !w->transposed)
         take_others(w, b, -1, left);
     else if (!w->solves && w->transposed)

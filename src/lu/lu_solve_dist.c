@@ -318,11 +318,12 @@ static void exchange(work *w) {
                                 w->s.pivot, !w->s.transposed));
 }
 
-/* With L and U, with U' and L', or with L and L'. */
+/* With L and U, or with U' and L'; with L and L', or with U' and U. */
 static weft_status sweep_both(work *w) {
-    const bool spd = w->call->spd, transposed = w->s.transposed;
-    const weft_status status = w->call->last ? WEFT_OK : sweep_ranks(w, transposed, transposed);
-    return status == WEFT_OK ? sweep_ranks(w, !transposed && !spd, transposed || spd) : status;
+    const bool spd = w->call->spd, turned = spd ? w->call->upper : w->s.transposed;
+    const weft_status status = w->call->last ? WEFT_OK : sweep_ranks(w, turned, turned);
+    return status == WEFT_OK ? sweep_ranks(w, spd ? turned : !turned, spd ? !turned : turned)
+                             : status;
 }
 
 static weft_status solve(weft_context *ctx, const wi_part *part, void *user) {
@@ -381,7 +382,8 @@ static weft_status run_checked(work *w, const wi_lu_solving *g) {
 }
 
 weft_status wi_lu_solve_ranks(weft_context *ctx, const wi_lu_solving *g, weft_status status) {
-    const unsigned flags = (unsigned)g->by_rows | (unsigned)g->transposed << 1;
+    const unsigned flags =
+        (unsigned)g->by_rows | (unsigned)g->transposed << 1 | (unsigned)g->upper << 2;
     const uint64_t alike =
         wi_alike_bytes(wi_alike(wi_alike(0, g->type), flags), g->call, strlen(g->call));
     work w = {

@@ -104,6 +104,7 @@ void dist_test_ger(void **state);
 void dist_test_syrk(void **state);
 void dist_test_trsm(void **state);
 void dist_test_trmm(void **state);
+void dist_test_lu_inverse(void **state);
 void dist_test_fft(void **state);
 void dist_test_fft_refusals(void **state);
 void dist_test_fft_ahead(void **state);
