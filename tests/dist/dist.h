@@ -102,6 +102,7 @@ void dist_test_gemm_failure(void **state);
 void dist_test_gemv(void **state);
 void dist_test_ger(void **state);
 void dist_test_syrk(void **state);
+void dist_test_blas_memory(void **state);
 void dist_test_trsm(void **state);
 void dist_test_trmm(void **state);
 void dist_test_lu_inverse(void **state);

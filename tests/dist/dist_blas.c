@@ -230,3 +230,60 @@ void dist_test_syrk(void **state) {
     assert_string_equal(weft_used(dist_ctx, "syrk"), "ranks");
     syrk_failure();
 }
+
+/* ---- memory that runs out ---- */
+
+typedef struct square {
+    unsigned how;
+    double a[64], b[64];
+    int64_t pivot[64];
+} square;
+
+static weft_status multiply_vector(void *user) {
+    square *const s = user;
+    double y = 0;
+    return weft_gemv(dist_ctx, s->how, WEFT_F64, WEFT_F64, 1, 1, 1, s->a, (size_t)dist_ranks, s->b,
+                     1, 0, &y, 1);
+}
+
+static weft_status add_product(void *user) {
+    square *const s = user;
+    const double x = 1;
+    return weft_ger(dist_ctx, s->how, WEFT_F64, 1, 1, 1, &x, 1, &x, 1, s->b, (size_t)dist_ranks);
+}
+
+static weft_status multiply_own(void *user) {
+    square *const s = user;
+    return weft_syrk(dist_ctx, s->how, WEFT_F64, 1, 1, 1, s->a, 1, 0, s->b, (size_t)dist_ranks);
+}
+
+static weft_status invert(void *user) {
+    square *const s = user;
+    return weft_lu_inverse(dist_ctx, 0, WEFT_F64, 1, s->a, (size_t)dist_ranks, s->pivot);
+}
+
+static weft_status factor_upper(void *user) {
+    square *const s = user;
+    return weft_cholesky_factor(dist_ctx, WEFT_ROW_MAJOR | WEFT_UPPER_TRIANGLE, WEFT_F64, 1, s->a,
+                                1);
+}
+
+/* Each rank has one column of the unit matrix, or one row. */
+void dist_test_blas_memory(void **state) {
+    square s = {.how = 0};
+    (void)state;
+    if (dist_ranks > 64 || dist_on_gpus())
+        return;
+    s.a[dist_rank] = 1;
+    for (int k = 0; k < 64; k++)
+        s.pivot[k] = k;
+    for (s.how = 0; s.how < 2; s.how++) {
+        fail_allocations(multiply_vector, &s);
+        fail_allocations(add_product, &s);
+    }
+    s.how = WEFT_TRANSPOSE_A;
+    fail_allocations(multiply_own, &s);
+    fail_allocations(invert, &s);
+    fail_allocations(factor_upper, &s);
+    assert_true(s.a[dist_rank] == 1);
+}

@@ -90,6 +90,24 @@ static inline strided strided_of(test_random *r, const void *whole, dist_part pa
     return v;
 }
 
+/* Memory runs out on the last rank at any moment of a call: all learn it, and the next call works.
+ */
+static inline void fail_allocations(weft_status (*call)(void *user), void *user) {
+    weft_status status = dist_on_gpus() ? WEFT_OK : call(user);
+    const size_t live = dist_live;
+    assert_int_equal(status, WEFT_OK);
+    status = WEFT_ENOMEM;
+    for (long left = 0; status != WEFT_OK && !dist_on_gpus(); left++) {
+        const bool fails = dist_rank == dist_ranks - 1;
+        dist_left = fails ? left : -1;
+        status = call(user);
+        dist_left = -1;
+        assert_true(status == WEFT_OK || status == (fails ? WEFT_ENOMEM : WEFT_ECOMM));
+        assert_true(left < 1000);
+        assert_int_equal(dist_live, live);
+    }
+}
+
 /* Parts in any shape. */
 static inline dist_part deal_other(test_random *r, size_t n) {
     return dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), n);
