@@ -120,7 +120,9 @@ def write_home(site):
 
 
 def write_sources(site):
-    """The files that other pages link to, with anchors at the lines that they link to."""
+    """The files that other pages link to, with anchors at the lines that they link to. They are
+    hundreds, and have few links themselves: the site must stay small."""
+    doors = [("ladders/index.html", "Ladders"), ("reference/index.html", "Reference")]
     for path, lines in sorted(site.shown_sources.items()):
         page = f"source/{path}.html"
         text = (site.root / path).read_text()
@@ -128,7 +130,7 @@ def write_sources(site):
         for line in lines:
             rows[line - 1] = f'<a id="line-{line}"></a>' + rows[line - 1]
         shown = "\n".join(rows)
-        site.page(page, path, f'<h1>{html.escape(path)}</h1><pre tabindex="0"><code>{shown}</code></pre>')
+        site.page(page, path, f'<h1>{html.escape(path)}</h1><pre tabindex="0"><code>{shown}</code></pre>', doors=doors)
 
 
 def main(output):

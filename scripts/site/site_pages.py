@@ -8,7 +8,7 @@ from pathlib import Path
 
 import markdown
 
-DOORS = [  # the top of every page: address, words
+DOORS = [  # the top of every page but sources: address, words
     ("tutorial/index.html", "Tutorial"), ("coming-from.html", "Coming from ..."),
     ("reference/index.html", "Reference"), ("ladders/index.html", "Ladders"),
     ("numbers.html", "Is this number normal?"), ("guides/index.html", "Guides"), ("testing.html", "How it was tested"),
@@ -108,10 +108,10 @@ class Site:
             if name not in self.calls and not name.endswith("_") and name not in NO_CALLS:
                 self.unknown.append(f"{source}: `{name}` is in no public header")
 
-    def page(self, page, title, body, door=None, side=()):
+    def page(self, page, title, body, door=None, side=(), doors=None):
         top = "".join(
             f'<a href="{self.between(page, address)}"{" aria-current=true" if address == door else ""}>{words}</a>'
-            for address, words in DOORS)
+            for address, words in doors or DOORS)
         links = "".join(
             f'<li><a href="{self.between(page, address)}"{" aria-current=page" if address == page else ""}>'
             f"{html.escape(words)}</a></li>" for address, words in side)
