@@ -41,11 +41,12 @@ extern "C" {
  * lost.
  *
  * On place mpi the matrix is the columns of all ranks in their order, and a rank passes n of them,
- * any number, with all rows; the lower triangle only (WEFT_UPPER_TRIANGLE is WEFT_EUNSUPPORTED).
- * All ranks return the same status and message, and columns are counted in the whole. On place gpus
- * a large matrix is factored by all GPUs. In both the other triangle is copied and put back as it
- * is, and the bits depend on the number of ranks or GPUs, and on the shape of their grid
- * (weft/lu.h). */
+ * any number, with all rows. All ranks return the same status and message, and columns are counted
+ * in the whole. With WEFT_UPPER_TRIANGLE columns are exchanged for those of the lower one first,
+ * and back at the end, which takes temporary memory of three times a rank's part more (four times
+ * by rows). On place gpus a large matrix is factored by all GPUs. In both the other triangle is
+ * copied and put back as it is, and the bits depend on the number of ranks or GPUs, and on the
+ * shape of their grid (weft/lu.h). */
 WEFT_API weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                           void *a, size_t lda);
 

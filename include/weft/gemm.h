@@ -142,7 +142,15 @@ WEFT_API weft_status weft_gemm_batch(weft_context *ctx, unsigned how, weft_type 
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. On a GPU, A is copied to temporary memory first if its columns
- * (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16 bytes. */
+ * (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16 bytes.
+ *
+ * On several GPUs of one process each computes columns of C, fewer where they are longer.
+ *
+ * Over ranks each passes its own columns of op(A), n x k, which is A or its transpose, and of C, as
+ * to weft_gemm: n is the number of its columns of C and k that of its columns of op(A); the parts
+ * of both have as many rows as all ranks together have columns of C. With WEFT_ROW_MAJOR rows take
+ * the place of columns: n is the number of this rank's rows of op(A) and C, and k is the same on
+ * all. It takes temporary memory up to three times its part of op(A). */
 WEFT_API weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t k,
                                double alpha, const void *a, size_t lda, double beta, void *c,
                                size_t ldc);
@@ -173,7 +181,19 @@ WEFT_API weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, 
  * there. `weft_use(ctx, "trsm", "column")` substitutes there too, slowly.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
- * queued on the context's stream. */
+ * queued on the context's stream.
+ *
+ * On several GPUs of one process each solves for columns of B, or with WEFT_RIGHT for rows (by rows
+ * it is the other way round); all read A.
+ *
+ * Over ranks each passes its own columns of A, as it is stored before op, and of B; with
+ * WEFT_ROW_MAJOR its own rows of both. n is the number of its columns of B, and m that of its
+ * columns of A, whose parts have as many rows as all ranks together have columns of A. With
+ * WEFT_RIGHT, where A is of the order of B's columns, m is the same on all and n is the number of
+ * its columns of both. With WEFT_ROW_MAJOR and WEFT_RIGHT, m counts its rows of B and n those of A;
+ * without WEFT_RIGHT m counts its rows of both, and n is the same on all. The other triangle of A
+ * travels, too, but changes nothing. It takes temporary memory for 256 columns of A and, where
+ * columns of B must be exchanged for rows first, three times the rank's part of B. */
 WEFT_API weft_status weft_trsm(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
                                double alpha, const void *a, size_t lda, void *b, size_t ldb);
 
@@ -211,7 +231,17 @@ WEFT_API weft_status weft_trmm(weft_context *ctx, unsigned how, weft_type type, 
  * element is at most about n 2^-24 sum |a| |x|, with sums of f64 n 2^-53 of it.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
- * queued on the context's stream. It is fastest where lines of A begin at multiples of 16 bytes. */
+ * queued on the context's stream. It is fastest where lines of A begin at multiples of 16 bytes.
+ *
+ * On several GPUs of one process (docs/gpus.md) each multiplies the lines of A that it holds.
+ *
+ * Over ranks (docs/clusters.md) each passes its own n elements of x and m of y, any numbers; the
+ * vectors are those of all ranks in their order, and op(A) has a column for each element of x and a
+ * row for each of y. Of op(A) a rank passes its own n columns, with all rows, or with
+ * WEFT_ROW_MAJOR its own m rows, with all columns. WEFT_TRANSPOSE_A changes only how
+ * they are stored. With rows
+ * a rank that multiplies on a cpu gets the bits that one cpu gets; with columns the sums of the
+ * ranks are added in f64, in their order, and rounded once. */
 WEFT_API weft_status weft_gemv(weft_context *ctx, unsigned how, weft_type type, weft_type out,
                                size_t m, size_t n, double alpha, const void *a, size_t lda,
                                const void *x, ptrdiff_t incx, double beta, void *y, ptrdiff_t incy);
@@ -226,7 +256,11 @@ WEFT_API weft_status weft_gemv(weft_context *ctx, unsigned how, weft_type type, 
  * x and y may be the same.
  *
  * The same call gives the same bits each time, on a cpu and on a GPU. Arrays may be host or device
- * memory, mixed freely; with all of them on the device the call is queued. */
+ * memory, mixed freely; with all of them on the device the call is queued.
+ *
+ * On several GPUs of one process each changes the lines of A that it holds. Over ranks each passes
+ * its own m elements of x and n of y, any numbers, and its own n columns of A, with all rows; with
+ * WEFT_ROW_MAJOR its own m rows, with all columns. The bits are those of one place. */
 WEFT_API weft_status weft_ger(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
                               double alpha, const void *x, ptrdiff_t incx, const void *y,
                               ptrdiff_t incy, void *a, size_t lda);

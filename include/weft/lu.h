@@ -96,7 +96,12 @@ WEFT_API weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type ty
  * WEFT_ESINGULAR: U has a zero on its diagonal; the message names the first such column, and lu is
  * as it was. The call returns when this is known, and cannot be captured into a CUDA graph; with
  * device memory the rest is queued. Leading dimensions, pivot and the promise of bits are as in
- * weft_lu_solve. It takes temporary memory as large as lu. */
+ * weft_lu_solve. It takes temporary memory as large as lu.
+ *
+ * On place mpi a rank passes n columns of lu, as many as to weft_lu_factor, and all of pivot, and
+ * gets these columns of A^-1; the order is the number of columns on all ranks, and columns in
+ * messages are counted in the whole. All ranks return the same status and message of
+ * WEFT_ESINGULAR. On place gpus the first GPU does the work. */
 WEFT_API weft_status weft_lu_inverse(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                      void *lu, size_t lda, const int64_t *pivot);
 

@@ -40,12 +40,12 @@ typedef struct weft_images {
  * x->n and n may differ, all else is the same on all ranks. Filters, biases and all other numbers
  * of channels are whole on every rank, and must be the same. What sums over images sums over those
  * of all ranks, and all get the result with the same bits: weft_conv_backward_weights,
- * weft_bias_backward, weft_batch_norm_forward and _backward. Each rank makes the sum of its own as
- * on one place, of weights in the type of sums; then they are added up in f64, in the order of the
- * ranks, and rounded once. On a GPU these calls wait for the device. All others need nothing of
- * other ranks. So training on a batch that is dealt out is the program for one place, under mpirun:
- * each rank steps its own copy of the weights, by the same gradients. The mean of losses is
- * weft_mean of them. */
+ * weft_bias_backward, weft_batch_norm_forward and _backward. Each rank sums over its own images as
+ * one place does, and keeps that sum in f64 (of weights, in the type of sums); then the ranks' sums
+ * are added in f64, in the order of the ranks, and rounded once. On a GPU these calls wait for the
+ * device. All others need nothing of other ranks. So training on a batch that is dealt out is the
+ * program for one place, under mpirun: each rank steps its own copy of the weights, by the same
+ * gradients. The mean of losses is weft_mean of them. */
 
 /* ---- convolutions ---- */
 

@@ -155,14 +155,14 @@ typedef struct weft_report {
  * host memory, too, and come in panels of columns for each solution (weft/lu.h, weft/cholesky.h).
  * report->streamed says so. B and X have to fit.
  *
- * On place mpi a rank passes n columns of A, and nrhs columns of B and X, as in weft_lu_solve. What
- * differs there: A is not equilibrated, and there is no GMRES; MIXED falls back to FULL as soon as
- * a right-hand side stalls, AUTO is FULL, and TF32, BF16 and F16 are WEFT_EUNSUPPORTED. With
- * WEFT_TRANSPOSE_A, `growth` is that of A's factors, `column` after WEFT_ESINGULAR one of A, and no
- * witness is given; without it each rank that has memory for the witness gets the whole of it. A
- * rank whose part has an entry that is not finite returns WEFT_ENONFINITE, the others WEFT_ECOMM.
- * The report is the same on all ranks but for times. On place gpus all GPUs factor a large A; the
- * rest is done by the first. */
+ * On place mpi a rank passes n columns of A, and nrhs columns of B and X, as in weft_lu_solve. A is
+ * equilibrated as on one place. What differs there: there is no GMRES; MIXED falls back to FULL as
+ * soon as a right-hand side stalls, AUTO is FULL, and TF32, BF16 and F16 are WEFT_EUNSUPPORTED.
+ * With WEFT_TRANSPOSE_A, `growth` is that of A's factors, `column` after WEFT_ESINGULAR one of A,
+ * and no witness is given; without it each rank that has memory for the witness gets the whole of
+ * it. A rank whose part has an entry that is not finite returns WEFT_ENONFINITE, the others
+ * WEFT_ECOMM. The report is the same on all ranks but for times. On place gpus all GPUs factor a
+ * large A; the rest is done by the first. */
 WEFT_API weft_status weft_solve(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                 size_t nrhs, const void *a, size_t lda, const void *b, size_t ldb,
                                 void *x, size_t ldx, const weft_solve_options *options,

@@ -470,10 +470,10 @@ typedef struct weft_chol_solve_options {
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
  * column to the next, in host memory; on a GPU each may be in its memory instead. X may be B, with
  * ldx = ldb, and must not overlap it otherwise. `matrix` is the one that was factored; it is needed
- * for the backward error, which every solve of A computes, and for refinement. (Over ranks B and X
- * are this rank's rows, n columns on all, in host memory.) (With another matrix
+ * for the backward error, which every solve of A computes, and for refinement. (With another matrix
  * of the same pattern, refinement finds that one's solution if the two are close.) For L and Lt it
- * is ignored. options may be NULL. X is the same, bit by bit, for any number of threads.
+ * is ignored. options may be NULL. X is the same, bit by bit, for any number of threads. Over ranks
+ * B and X are this rank's rows, in host memory, with the same n on all.
  *
  * WEFT_ENONFINITE: B has a value that is not finite, and X is unchanged; or a column of the
  * solution has a number too large for a double, and only the columns of X before the 16 that were

@@ -61,13 +61,15 @@ static int tell(void *user, double done) {
     return stop;
 }
 
-/* chol_factor(context, plan, matrix, progress or None) */
+/* chol_factor(context, plan, matrix, values in place of the matrix's or None, progress or None) */
 static PyObject *factor(PyObject *module, PyObject *args) {
     (void)module;
     wp_context *c;
-    PyObject *plan_capsule, *capsule, *progress;
-    if (!PyArg_ParseTuple(args, "O&OOO:chol_factor", wp_take_context, &c, &plan_capsule, &capsule,
-                          &progress))
+    PyObject *plan_capsule, *capsule, *given[1], *progress;
+    wp_array a[1];
+    if (!PyArg_ParseTuple(args, "O&OOOO:chol_factor", wp_take_context, &c, &plan_capsule, &capsule,
+                          &given[0], &progress) ||
+        !wp_take_all(given, "a", a, c))
         return NULL;
     weft_status status = WEFT_EARG;
     weft_chol *plan = plan_of(plan_capsule);
@@ -76,29 +78,34 @@ static PyObject *factor(PyObject *module, PyObject *args) {
         status =
             wp.weft_chol_on_progress(c->ctx, plan, progress != Py_None ? tell : NULL, progress);
     PyThreadState *save = PyEval_SaveThread();
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && a[0].p != NULL)
+        status = wp.weft_chol_factor_values(c->ctx, plan, matrix, a[0].p);
+    else if (status == WEFT_OK)
         status = wp.weft_chol_factor(c->ctx, plan, matrix);
     PyEval_RestoreThread(save);
     if (plan != NULL && progress != Py_None)
         (void)wp.weft_chol_on_progress(c->ctx, plan, NULL, NULL);
-    return wp_end(c, status, NULL, 0) ? Py_NewRef(Py_None) : NULL;
+    return wp_end(c, status, a, 1) ? Py_NewRef(Py_None) : NULL;
 }
 
-/* chol_solve(context, plan, matrix, part, refine, exact, n, b, x): n columns, one after the other
- */
+/* chol_solve(context, plan, matrix, values or None, part, refine, exact, n, b, x): n columns, one
+ * after the other */
 static PyObject *solve(PyObject *module, PyObject *args) {
     (void)module;
     wp_context *c;
-    PyObject *plan_capsule, *capsule, *given[2];
+    PyObject *plan_capsule, *capsule, *given[3];
     int part, refine, exact;
     Py_ssize_t n;
-    wp_array a[2];
-    if (!PyArg_ParseTuple(args, "O&OOiipnOO:chol_solve", wp_take_context, &c, &plan_capsule,
-                          &capsule, &part, &refine, &exact, &n, &given[0], &given[1]) ||
-        !wp_take_all(given, "ao", a, c))
+    wp_array a[3];
+    if (!PyArg_ParseTuple(args, "O&OOOiipnOO:chol_solve", wp_take_context, &c, &plan_capsule,
+                          &capsule, &given[0], &part, &refine, &exact, &n, &given[1], &given[2]) ||
+        !wp_take_all(given, "aao", a, c))
         return NULL;
-    weft_chol_solve_options options = {
-        .size = sizeof options, .part = (weft_chol_part)part, .refine = refine, .exact = exact};
+    weft_chol_solve_options options = {.size = sizeof options,
+                                       .part = (weft_chol_part)part,
+                                       .refine = refine,
+                                       .exact = exact,
+                                       .value = a[0].p};
     weft_status status = WEFT_EARG;
     weft_chol *plan = plan_of(plan_capsule);
     weft_sparse *matrix = plan != NULL ? wp_sparse_of(capsule) : NULL;
@@ -106,9 +113,9 @@ static PyObject *solve(PyObject *module, PyObject *args) {
     PyThreadState *save = PyEval_SaveThread();
     if (matrix != NULL)
         status =
-            wp.weft_chol_solve(c->ctx, plan, matrix, &options, (size_t)n, a[0].p, ld, a[1].p, ld);
+            wp.weft_chol_solve(c->ctx, plan, matrix, &options, (size_t)n, a[1].p, ld, a[2].p, ld);
     PyEval_RestoreThread(save);
-    return wp_end(c, status, a, 2) ? Py_NewRef(Py_None) : NULL;
+    return wp_end(c, status, a, 3) ? Py_NewRef(Py_None) : NULL;
 }
 
 /* chol_report(context, plan): a dict */
@@ -206,9 +213,9 @@ static PyObject *load_plan(PyObject *module, PyObject *args) {
 PyMethodDef wp_chol_methods[] = {
     {"chol_analyze", analyze, METH_VARARGS,
      "chol_analyze(context, matrix, ordering, permutation, seconds, kind, signs, perturbation)"},
-    {"chol_factor", factor, METH_VARARGS, "chol_factor(context, plan, matrix, progress)"},
+    {"chol_factor", factor, METH_VARARGS, "chol_factor(context, plan, matrix, values, progress)"},
     {"chol_solve", solve, METH_VARARGS,
-     "chol_solve(context, plan, matrix, part, refine, exact, n, b, x)"},
+     "chol_solve(context, plan, matrix, values, part, refine, exact, n, b, x)"},
     {"chol_report", report, METH_VARARGS, "chol_report(context, plan)"},
     {"chol_condition", condition, METH_VARARGS, "chol_condition(context, plan, matrix)"},
     {"chol_save", save_plan, METH_VARARGS, "chol_save(context, plan, path)"},

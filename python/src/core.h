@@ -164,6 +164,7 @@
     CALL(weft_chol_permutation)                                                                    \
     CALL(weft_chol_on_progress)                                                                    \
     CALL(weft_chol_factor)                                                                         \
+    CALL(weft_chol_factor_values)                                                                  \
     CALL(weft_chol_solve)                                                                          \
     CALL(weft_chol_condition)
 

@@ -238,6 +238,23 @@ def test_sparse(rng, tmp_path):
         weft.sparse.read(tmp_path / "nothing.mtx")
 
 
+def test_sparse_values(rng):
+    a = laplace(9)
+    b = rng.normal(size=(81, 2))
+    factor = weft.sparse.cholesky(a.tocsr())
+    values = 3 * factor.matrix.entries()[2]
+    for given in (values, list(values), weft.current().asarray(values)):
+        x = factor.factor(values=given).solve(b, refine=2)
+        np.testing.assert_allclose(3 * (a @ x), b, atol=1e-11)
+    with pytest.raises(ValueError, match="factor: values"):
+        factor.factor(values=values[1:])
+    with pytest.raises(ValueError, match="condition"):
+        factor.condition()
+    with pytest.raises(weft.Error):
+        factor.factor(values=-values)
+    np.testing.assert_allclose(a @ factor.factor().solve(b, refine=2), b, atol=1e-11)
+
+
 def test_sparse_mixed(rng):
     sparse = pytest.importorskip("scipy.sparse")
     a = laplace(7).tocsc()

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 
 from . import _core
+from ._arrays import take
 from ._context import current
 
 _STORAGES = {"general": 0, "lower": 1, "upper": 2, "full": 3}
@@ -101,17 +102,36 @@ class Factor:
         self.matrix = matrix
         self._lock = threading.Lock()
         self._plan = plan
+        self._values = None
 
-    def factor(self, a=None, *, progress=None):
-        """Factors, also other values with the same pattern: `a`, made as the first matrix was."""
+    def factor(self, a=None, *, values=None, progress=None):
+        """Factors, also other values with the same pattern: those of `a`, made as the first matrix
+        was; or `values`, in the order of matrix.entries(), which may be in the memory of a GPU
+        and are not copied: later solutions need them as they are."""
+        c = current()
         with self._lock:
             if a is not None:
                 self.matrix = Matrix.of(a)
+            taken = None if values is None else self._taken(c, values)
             bar = _Bar() if progress is True else None
-            _core.chol_factor(current(), self._plan, self.matrix._handle, (bar or progress) or None)
+            tell = (bar or progress) or None
+            _core.chol_factor(c, self._plan, self.matrix._handle, taken, tell)
+            self._values = taken
             if bar is not None:
                 bar.end()
         return self
+
+    def _taken(self, context, values):
+        """Values that replace those of the matrix."""
+        x = take(context, values)
+        if isinstance(x, np.ndarray):
+            x = np.ascontiguousarray(x, np.float64)
+        if x.dtype != np.float64 or x.shape != (self.matrix.nnz,):
+            raise ValueError(
+                f"factor: values of shape {x.shape} and type {x.dtype}, but the matrix has "
+                f"{self.matrix.nnz} entries of float64"
+            )
+        return x
 
     def solve(self, b, *, refine=0, exact=False, part="A"):
         """x with A @ x = b; b may have several columns. refine: the most steps of refinement in
@@ -130,6 +150,7 @@ class Factor:
                 current(),
                 self._plan,
                 self.matrix._handle,
+                self._values,
                 _PARTS[part],
                 refine,
                 exact,
@@ -170,8 +191,10 @@ class Factor:
         return self.report["logdet"]
 
     def condition(self):
-        """An estimate of the condition number in the 1-norm."""
+        """An estimate of the condition number in the 1-norm, of a matrix with its own values."""
         with self._lock:
+            if self._values is not None:
+                raise ValueError("condition: `values` were factored; factor a matrix that has them")
             return _core.chol_condition(current(), self._plan, self.matrix._handle)
 
 

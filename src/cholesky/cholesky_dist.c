@@ -199,6 +199,8 @@ weft_status wi_cholesky_ranks(weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = &call->args;
     work w = {.call = call, .sweep = {.c = &w.c}};
     const wi_given given = {g->type, call->by_rows, call->shared, true, g->n, g->n, g->a, g->lda};
+    if (g->upper)
+        return wi_cholesky_turned(ctx, call, wi_cholesky_ranks);
     weft_status status = wi_cyclic_begin(&w.c, ctx, &given);
     call->words[WI_CHOLESKY_INDEFINITE] = call->words[WI_CHOLESKY_INFINITE] = WI_CHOLESKY_NONE;
     if (status == WEFT_OK && w.c.all > 0) {

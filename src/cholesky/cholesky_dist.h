@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* A call over ranks, as its user makes it, of a lower triangle. args.n counts the columns that this
- * rank passes. */
+/* A call over ranks, as its user makes it; args.upper is the triangle that the user names. args.n
+ * counts the columns that this rank passes. */
 typedef struct wi_cholesky_call {
     wi_cholesky_args args;
     bool by_rows;
@@ -29,6 +29,10 @@ weft_status wi_cholesky_run_gpus(weft_context *ctx, const char *call, const wi_c
 /* The rungs over ranks; args is a wi_cholesky_call. */
 weft_status wi_cholesky_ranks(weft_context *ctx, const void *args);
 weft_status wi_cholesky_ranks_grid(weft_context *ctx, const void *args);
+
+/* Makes a call of an upper triangle by a rung for the lower one. */
+weft_status wi_cholesky_turned(weft_context *ctx, const wi_cholesky_call *call,
+                               weft_status (*rung)(weft_context *ctx, const void *args));
 
 #ifdef __cplusplus
 }

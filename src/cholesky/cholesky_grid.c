@@ -356,6 +356,8 @@ weft_status wi_cholesky_ranks_grid(weft_context *ctx, const void *args) {
     work w = {.call = call,
               .width = weft_type_size(a->type),
               .words = {WI_CHOLESKY_NONE, WI_CHOLESKY_NONE}};
+    if (a->upper)
+        return wi_cholesky_turned(ctx, call, wi_cholesky_ranks_grid);
     const weft_status told = wi_rank_grid_rows(ctx, &rows);
     weft_status status = wi_agree(ctx, rows, told);
     if (status != WEFT_OK)

@@ -25,17 +25,9 @@ static const char *fits_whole(const weft_context *ctx, const void *args) {
 }
 #endif
 
-/* Also of a call over ranks, which begins alike. */
-static const char *fits_ranks(const weft_context *ctx, const void *args) {
-    const wi_cholesky_args *const g = args;
-    (void)ctx;
-    return g->upper ? "needs the lower triangle over ranks" : NULL;
-}
-
 static const char *fits_grid(const weft_context *ctx, const void *args) {
-    if (!wi_comm_splits(ctx))
-        return "needs place mpi, whose ranks form a grid";
-    return fits_ranks(ctx, args);
+    (void)args;
+    return wi_comm_splits(ctx) ? NULL : "needs place mpi, whose ranks form a grid";
 }
 
 static wi_ranks_work work_of(const void *args) {
@@ -112,7 +104,6 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .scope = WI_DISTRIBUTED,
      .types = CHOLESKY_TYPES,
-     .misfit = fits_ranks,
      .seconds = ranks_seconds,
      .run = wi_cholesky_ranks},
     {.name = "ranks_grid",

@@ -124,17 +124,13 @@ static weft_status solve_ranks(weft_context *ctx, const wi_cholesky_system *s, w
                                 .type = s->type,
                                 .by_rows = s->by_rows,
                                 .spd = true,
+                                .upper = s->upper,
                                 .columns = s->n,
                                 .nrhs = s->nrhs,
                                 .lu = s->l,
                                 .lda = s->lda,
                                 .b = s->b,
                                 .ldb = s->ldb};
-    if (status == WEFT_OK && s->upper)
-        status = wi_fail(ctx, WEFT_EUNSUPPORTED,
-                         "%s: over ranks it takes the lower triangle; leave WEFT_UPPER_TRIANGLE "
-                         "out",
-                         name);
     return wi_lu_solve_ranks(ctx, &call, status);
 }
 

@@ -3,6 +3,7 @@
  * clock. */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "climb/climb.h"
 #include "climb/meter.h"
@@ -167,6 +168,8 @@ static void test_figures(weft_context *ctx) {
 enum {
     CALLS = 9,
     TRIES = 4,
+    ROUNDS = 8,
+    MOST_CASES = 1 << 10,
     MOST_N = 1 << 20,
     MOST_SIDE = 1 << 8 /* of a matrix */
 };
@@ -223,21 +226,40 @@ static double loss(weft_context *ctx, const wi_climb *climb, void *problem, cons
     return least[0] < least_seconds ? 1 : least[0] / least[best];
 }
 
-/* A machine may be busy with something else: only what is slow at each try is. */
-static void hold_against_clock(weft_context *ctx, const wi_climb *climb, weft_type type, size_t n) {
-    const wi_setup setup = {.ctx = ctx, .type = type, .n = n, .seed = 1};
+typedef struct timed_case {
+    const wi_climb *climb;
+    weft_type type;
+    size_t n;
+} timed_case;
+
+/* Whether the chosen rung is fast enough at one of some tries. `last`: else the test fails. */
+static bool is_well_chosen(weft_context *ctx, timed_case c, bool last) {
+    const wi_setup setup = {.ctx = ctx, .type = c.type, .n = c.n, .seed = 1};
     const char *fastest = "";
     double least = INFINITY;
     void *problem;
-    if (!test_size_wanted(n))
-        return;
-    assert_int_equal(climb->make(&setup, &problem), WEFT_OK);
+    assert_int_equal(c.climb->make(&setup, &problem), WEFT_OK);
     for (int k = 0; k < TRIES && least > tolerance; k++)
-        least = fmin(least, loss(ctx, climb, problem, &fastest));
-    climb->drop(problem);
-    if (least > tolerance)
-        fail_msg("%s of %zu %s: %.2f times the time of %s", climb->ladder->op, n,
-                 weft_type_name(type), least, fastest);
+        least = fmin(least, loss(ctx, c.climb, problem, &fastest));
+    c.climb->drop(problem);
+    if (last && least > tolerance)
+        fail_msg("%s of %zu %s: %.2f times the time of %s", c.climb->ladder->op, c.n,
+                 weft_type_name(c.type), least, fastest);
+    return least <= tolerance;
+}
+
+/* A machine may be busy with something else, for a while: what a neighbour on the same core takes
+ * from vector units makes one rung slower than another. Only what is slow in each round is. */
+static void hold_against_clock(weft_context *ctx, timed_case cases[], size_t count) {
+    for (int round = 1; round <= ROUNDS && count > 0; round++) {
+        size_t left = 0;
+        for (size_t k = 0; k < count; k++)
+            if (!is_well_chosen(ctx, cases[k], round == ROUNDS))
+                cases[left++] = cases[k];
+        count = left;
+        if (count > 0)
+            sleep(1);
+    }
 }
 
 /* Rungs that may be chosen for elements of a type. */
@@ -253,6 +275,8 @@ static size_t rivals(const weft_context *ctx, const wi_ladder *ladder, weft_type
 /* Checkers and builds without optimization slow rungs down, each by a factor of its own. */
 static void test_clock(void **state) {
     static const weft_type types[] = {WEFT_U8, WEFT_F16, WEFT_I32, WEFT_F32, WEFT_F64, WEFT_U64};
+    static timed_case cases[MOST_CASES];
+    size_t count = 0;
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(WEFT_EMU) || !defined(__OPTIMIZE__)
     skip();
@@ -265,13 +289,17 @@ static void test_clock(void **state) {
         if (climb->usual_n && climb->usual_n / 16 < most) /* its time grows faster than n */
             most = climb->usual_n / 16;
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-            if (rivals(ctx, climb->ladder, types[t]) < 2)
+            if (rivals(ctx, climb->ladder, types[t]) < 2 ||
+                (climb->only_type && types[t] != climb->type))
                 continue;
-            for (size_t n = least; n <= most; n *= 16)
-                if (!climb->only_type || types[t] == climb->type)
-                    hold_against_clock(ctx, climb, types[t], n);
+            for (size_t n = least; n <= most; n *= 16) {
+                assert_true(count < MOST_CASES);
+                cases[count] = (timed_case){climb, types[t], n};
+                count += test_size_wanted(n);
+            }
         }
     }
+    hold_against_clock(ctx, cases, count);
     weft_close(ctx);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/gpu.h"
 #include "core/rowcopy.h"
 #include "weft/reduce.h"
 
@@ -235,4 +236,34 @@ weft_status wi_dist_drop_first(weft_context *ctx, void *p, size_t n, size_t widt
         status = weft_copy(child, p, copy, bytes);
     weft_free(child, copy);
     return wi_local(ctx, status);
+}
+
+/* ---- steps on memory that the place reaches ---- */
+
+typedef struct entry {
+    weft_context *ctx;
+    wi_dist_steps steps;
+    void *user;
+    bool entered;
+} entry;
+
+static weft_status enter(weft_context *child, wi_call *call, const wi_part *part, void *user) {
+    entry *const e = user;
+    int before;
+    (void)call;
+    weft_status status = wi_gpu_enter(child, &before);
+    if (status != WEFT_OK)
+        return status;
+    e->entered = true;
+    status = e->steps(e->ctx, part, e->user);
+    wi_gpu_leave(child, before);
+    if (status != WEFT_OK)
+        wi_take_message(child, e->ctx);
+    return status;
+}
+
+weft_status wi_dist_call_run(weft_context *ctx, wi_call *call, wi_dist_steps steps, void *user) {
+    entry e = {.ctx = ctx, .steps = steps, .user = user};
+    const weft_status status = wi_local(ctx, wi_call_run(ctx->child, call, enter, &e));
+    return e.entered ? status : wi_agree(ctx, 0, status);
 }

@@ -95,10 +95,20 @@ weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p);
 bool wi_dist_stays(const weft_context *ctx);
 weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **p);
 void wi_dist_give_near(weft_context *ctx, void *p);
+/* Does the communicator reach all memory of this rank's own place? */
+static inline bool wi_dist_reaches(const weft_context *ctx) {
+    return wi_dist_stays(ctx) || !ctx->child->gpu;
+}
 
 /* Copies rows between memory that the child's place can reach; on a GPU the copy may be queued. */
 weft_status wi_dist_copy_rows(weft_context *ctx, void *to, size_t to_pitch_bytes, const void *from,
                               size_t from_pitch_bytes, size_t rows, size_t row_bytes);
+
+/* Runs a rung's steps on a checked call's arrays or, on a GPU, on copies of those that are in host
+ * memory, as wi_call_run does. `steps` begins with wi_agree, by which the ranks learn whether all
+ * have got there. */
+typedef weft_status (*wi_dist_steps)(weft_context *ctx, const wi_part *part, void *user);
+weft_status wi_dist_call_run(weft_context *ctx, wi_call *call, wi_dist_steps steps, void *user);
 
 /* Adds `more` to n unsigned integers of `width` bytes, in host memory or on the device, but for
  * those of 8 bytes that are WEFT_NOWHERE. */

@@ -109,10 +109,8 @@ static weft_status share_images(weft_context *rank, weft_convolution c, const wi
 static weft_status share_rows(weft_context *rank, weft_convolution c, const wi_convolve_args *a,
                               size_t image) {
     const size_t of_x = weft_type_size(a->type), of_y = weft_type_size(a->out);
-    char *const x = (char *)(uintptr_t)a->x + image * a->apart_x * of_x, *const y = (char *)a->y +
-                                                                                    image *
-                                                                                        a->apart_y *
-                                                                                        of_y;
+    char *const x = (char *)(uintptr_t)a->x + image * a->apart_x * of_x;
+    char *const y = (char *)a->y + image * a->apart_y * of_y;
     const wi_share share = wi_gpus_share(rank, x, a->height, a->ldx * of_x);
     const wi_convolve_span band = {(ptrdiff_t)share.first, (ptrdiff_t)(share.first + share.n)};
     const ptrdiff_t lost = c.border == WEFT_BORDER_VALID ? wi_convolve_centre(&c) : 0,

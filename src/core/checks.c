@@ -27,8 +27,12 @@ weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, .
     return told(ctx, status);
 }
 
-weft_status wi_fail_as(weft_context *ctx, weft_status status, const weft_context *other) {
+void wi_take_message(weft_context *ctx, const weft_context *other) {
     memmove(ctx->message, other->message, sizeof ctx->message);
+}
+
+weft_status wi_fail_as(weft_context *ctx, weft_status status, const weft_context *other) {
+    wi_take_message(ctx, other);
     return told(ctx, status);
 }
 

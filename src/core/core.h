@@ -89,6 +89,8 @@ weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, .
 
 /* Records the message of another context, whose call failed on behalf of this one. */
 weft_status wi_fail_as(weft_context *ctx, weft_status status, const weft_context *other);
+/* The same for a message that the caller's error handler has been told already. */
+void wi_take_message(weft_context *ctx, const weft_context *other);
 
 /* Appends `text` to a line that has room for `room` bytes, after `separator` unless the line is
  * empty. What does not fit is cut off. */

@@ -112,7 +112,8 @@ weft_status wi_launch(weft_context *ctx, const char *name, void (*kernel)(Parame
     return wi_launched(ctx, &shape, cudaGetLastError());
 }
 
-/* If the next cluster is to be marked (wi_gpu_mark_cluster): that is done now. */
+/* Is this cluster to be marked (wi_gpu_mark_cluster)? To be asked once, by its launch: the next one
+ * is not. */
 inline bool wi_marks_cluster(weft_context *ctx) {
     const bool marks = ctx->gpu->marks;
     ctx->gpu->marks = false;

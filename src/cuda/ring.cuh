@@ -164,9 +164,10 @@ struct wi_ring_block {
         return r.tile[k % wi_ring_entries];
     }
 
-    /* Takes a tile only when a slot is free; returns how many tiles there were. */
+    /* Asks for the number of a tile when there is a slot for it. Both return how many tiles the
+     * block had. */
     template <class Load>
-    __device__ int copy_tiles_as_taken(Load load) const {
+    __device__ int copy_tiles_asking_late(Load load) const {
         for (int k = 0;; k++) {
             wait_for_room(k);
             const uint64_t tile = wi_lookback_take_tile(l);
@@ -176,9 +177,9 @@ struct wi_ring_block {
             load(k, tile, &r.loaded[k % Shape::slots]);
         }
     }
-    /* Takes the number of each tile while it waits for the slots of those before. */
+    /* Asks for numbers while it waits for the slots of the tiles before. */
     template <class Load>
-    __device__ int copy_tiles_taken_ahead(Load load) const {
+    __device__ int copy_tiles_asking_ahead(Load load) const {
         int k = 0;
         uint64_t next[Shape::ahead];
 #pragma unroll
@@ -204,9 +205,9 @@ struct wi_ring_block {
     __device__ void copy_tiles(Load load) const {
         int k;
         if constexpr (Shape::ahead == 0)
-            k = copy_tiles_as_taken(load);
+            k = copy_tiles_asking_late(load);
         else
-            k = copy_tiles_taken_ahead(load);
+            k = copy_tiles_asking_ahead(load);
         for (int end = 0; end < ends; end++) {
             wait_for_room(k + end);
             announce(k + end, wi_no_tile);

@@ -3,6 +3,7 @@
 #define WI_GEMV_H
 
 #include "core/rows.h"
+#include "gemm/starts.h"
 #include "gemm/strided.h"
 #include "weft/gemm.h"
 
@@ -26,12 +27,40 @@ typedef struct wi_gemv_args {
 
 extern const wi_ladder wi_gemv_ladder;
 
+/* A call as its user makes it, with what one place or one rank passes. With alpha = 0, n is 0. */
+typedef struct wi_gemv_call {
+    weft_type type, out;
+    unsigned how;
+    size_t m, n; /* elements of y and of x */
+    double alpha, beta;
+    const void *a;
+    size_t lda;
+    const void *x;
+    ptrdiff_t incx;
+    void *y;
+    ptrdiff_t incy;
+    /* Over ranks: */
+    bool has_rows;    /* this one has rows of op(A), m of them, or else n columns */
+    bool has_x;       /* and all of x, not a part */
+    wi_starts starts; /* of y and x; of GPUs, those that they need */
+} wi_gemv_call;
+
+/* Describes the arrays, where a part so high and wide of op(A) is passed. */
+void wi_gemv_describe(wi_call *call, const wi_gemv_call *g, size_t high, size_t wide);
+
+/* Runs it over ranks; `status` is what the checks of all but the arrays have said. */
+weft_status wi_gemv_over_ranks(weft_context *ctx, const wi_gemv_call *g, weft_status status);
+/* Is a checked call on a place of several GPUs to go to all of them? And runs it so. */
+bool wi_gemv_wants_gpus(weft_context *ctx, const wi_gemv_call *g);
+weft_status wi_gemv_over_gpus(weft_context *ctx, const wi_gemv_call *g);
+
 /* The rungs. */
 weft_status wi_gemv_serial(weft_context *ctx, const void *args);
 weft_status wi_gemv_threads(weft_context *ctx, const void *args);
 weft_status wi_gemv_naive(weft_context *ctx, const void *args);
 weft_status wi_gemv_warps(weft_context *ctx, const void *args);
 weft_status wi_gemv_slices(weft_context *ctx, const void *args);
+weft_status wi_gemv_ranks(weft_context *ctx, const void *call); /* a wi_gemv_call */
 
 #ifdef __cplusplus
 }

@@ -39,6 +39,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_gemv_slices},
 #endif
+    {.name = "ranks",
+     .what = "every rank multiplies its rows or columns; sums of columns go to who has y",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_FLOATS,
+     .seconds = wi_no_rival,
+     .run = wi_gemv_ranks},
 };
 
 const wi_ladder wi_gemv_ladder = {"gemv", rows, sizeof rows / sizeof rows[0]};

@@ -37,6 +37,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_ger_vector},
 #endif
+    {.name = "ranks",
+     .what = "every rank changes its lines; the vector along them is gathered",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_FLOATS,
+     .seconds = wi_no_rival,
+     .run = wi_ger_ranks},
 };
 
 const wi_ladder wi_ger_ladder = {"ger", rows, sizeof rows / sizeof rows[0]};
@@ -72,38 +79,61 @@ static weft_status check_type(weft_context *ctx, weft_type type) {
                    weft_type_name(type));
 }
 
+static weft_status check(weft_context *ctx, const wi_ger_call *g) {
+    weft_status status = check_type(ctx, g->type);
+    if (status == WEFT_OK)
+        status = wi_check_flags(ctx, name, g->how, WEFT_ROW_MAJOR, "WEFT_ROW_MAJOR or 0");
+    if (status == WEFT_OK)
+        status = wi_check_stride(ctx, name, "incx", g->incx);
+    return status == WEFT_OK ? wi_check_stride(ctx, name, "incy", g->incy) : status;
+}
+
+void wi_ger_describe(wi_call *call, const wi_ger_call *g, size_t high, size_t wide) {
+    const unsigned use = WI_IN | WI_OUT;
+    wi_call_begin(call, name, 0, 0);
+    wi_call_add(call, wi_vector_of("x", g->x, g->m, "incx", g->incx, g->type, WI_IN));
+    wi_call_add(call, wi_vector_of("y", g->y, g->n, "incy", g->incy, g->type, WI_IN));
+    wi_call_add(call, g->how & WEFT_ROW_MAJOR
+                          ? wi_matrix("a", g->a, high, wide, "lda", g->lda, g->type, use)
+                          : wi_columns("a", g->a, high, wide, "lda", g->lda, g->type, use));
+}
+
+static weft_status run_here(weft_context *ctx, const wi_ger_call *g) {
+    const bool by_rows = g->how & WEFT_ROW_MAJOR;
+    request r = {.args = {.type = g->type,
+                          .rows = by_rows ? g->n : g->m,
+                          .columns = by_rows ? g->m : g->n,
+                          .alpha_x = by_rows ? g->alpha : 1,
+                          .alpha_y = by_rows ? 1 : g->alpha},
+                 .by_rows = by_rows,
+                 .incx = g->incx,
+                 .incy = g->incy};
+    wi_call call;
+    wi_ger_describe(&call, g, g->m, g->n);
+    const weft_status status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || g->m == 0 || g->n == 0 || g->alpha == 0)
+        return status;
+    return wi_ger_wants_gpus(ctx, g) ? wi_ger_over_gpus(ctx, g) : wi_call_run(ctx, &call, run, &r);
+}
+
 weft_status weft_ger(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
                      double alpha, const void *x, ptrdiff_t incx, const void *y, ptrdiff_t incy,
                      void *a, size_t lda) {
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = check_type(ctx, type);
-    if (status == WEFT_OK)
-        status = wi_check_flags(ctx, name, how, WEFT_ROW_MAJOR, "WEFT_ROW_MAJOR or 0");
-    if (status == WEFT_OK)
-        status = wi_check_stride(ctx, name, "incx", incx);
-    if (status == WEFT_OK)
-        status = wi_check_stride(ctx, name, "incy", incy);
-    if (status != WEFT_OK)
-        return status;
-    const bool by_rows = how & WEFT_ROW_MAJOR;
-    const double scale = type == WEFT_F64 ? alpha : (float)alpha;
-    request r = {.args = {.type = type,
-                          .rows = by_rows ? n : m,
-                          .columns = by_rows ? m : n,
-                          .alpha_x = by_rows ? scale : 1,
-                          .alpha_y = by_rows ? 1 : scale},
-                 .by_rows = by_rows,
-                 .incx = incx,
-                 .incy = incy};
-    wi_call call;
-    wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, wi_vector_of("x", x, m, "incx", incx, type, WI_IN));
-    wi_call_add(&call, wi_vector_of("y", y, n, "incy", incy, type, WI_IN));
-    wi_call_add(&call, by_rows ? wi_matrix("a", a, m, n, "lda", lda, type, WI_IN | WI_OUT)
-                               : wi_columns("a", a, m, n, "lda", lda, type, WI_IN | WI_OUT));
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || m == 0 || n == 0 || scale == 0)
-        return status;
-    return wi_call_run(ctx, &call, run, &r);
+    const wi_ger_call g = {.type = type,
+                           .how = how,
+                           .m = m,
+                           .n = n,
+                           .alpha = type == WEFT_F64 ? alpha : (float)alpha,
+                           .x = x,
+                           .incx = incx,
+                           .y = y,
+                           .incy = incy,
+                           .a = a,
+                           .lda = lda};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status = check(ctx, &g);
+    if (wi_is_dist(ctx))
+        return wi_ger_over_ranks(ctx, &g, status);
+    return status == WEFT_OK ? run_here(ctx, &g) : status;
 }

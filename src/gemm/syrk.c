@@ -45,35 +45,54 @@ static wi_syrk_args by_columns(const wi_syrk_args *args) {
     return turned;
 }
 
+void wi_syrk_describe(wi_call *call, const wi_syrk_call *g, size_t a_high, size_t a_wide,
+                      size_t c_high, size_t c_wide) {
+    const unsigned use = WI_IN | WI_OUT; /* of the other triangle all is kept */
+    const bool by_rows = g->how & WEFT_ROW_MAJOR, transposed = g->how & WEFT_TRANSPOSE_A;
+    wi_call_begin(call, name, 0, 0);
+    wi_call_add(call, wi_gemm_matrix("a", g->a, a_high, a_wide, transposed, by_rows, "lda", g->lda,
+                                     g->type, WI_IN));
+    wi_call_add(call, wi_gemm_matrix("c", g->c, c_high, c_wide, false, by_rows, "ldc", g->ldc,
+                                     g->type, use));
+}
+
+static weft_status run_here(weft_context *ctx, const wi_syrk_call *g) {
+    wi_syrk_args args = {.type = g->type,
+                         .upper = g->how & WEFT_UPPER_TRIANGLE,
+                         .transposed = g->how & WEFT_TRANSPOSE_A,
+                         .n = g->n,
+                         .k = g->k,
+                         .alpha = g->k == 0 ? 0 : g->alpha,
+                         .beta = g->beta};
+    wi_call call;
+    wi_syrk_describe(&call, g, g->n, g->k, g->n, g->n);
+    const weft_status status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || g->n == 0)
+        return status;
+    if (g->how & WEFT_ROW_MAJOR)
+        args = by_columns(&args);
+    return wi_syrk_wants_gpus(ctx, g) ? wi_syrk_over_gpus(ctx, g)
+                                      : wi_call_run(ctx, &call, run, &args);
+}
+
 weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t k,
                       double alpha, const void *a, size_t lda, double beta, void *c, size_t ldc) {
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = check(ctx, how, type);
-    if (status != WEFT_OK)
-        return status;
-    const bool by_rows = how & WEFT_ROW_MAJOR;
-    wi_syrk_args args = {.type = type,
-                         .upper = how & WEFT_UPPER_TRIANGLE,
-                         .transposed = how & WEFT_TRANSPOSE_A,
-                         .n = n,
-                         .alpha = k == 0 ? 0 : rounded(type, alpha),
-                         .beta = rounded(type, beta)};
-    args.k = args.alpha == 0 ? 0 : k;
-    const size_t high = args.transposed ? args.k : n, wide = args.transposed ? n : args.k;
-    const unsigned use = WI_IN | WI_OUT; /* of the other triangle all is kept */
-    wi_call call;
-    wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, by_rows ? wi_matrix("a", a, high, wide, "lda", lda, type, WI_IN)
-                               : wi_columns("a", a, high, wide, "lda", lda, type, WI_IN));
-    wi_call_add(&call, by_rows ? wi_matrix("c", c, n, n, "ldc", ldc, type, use)
-                               : wi_columns("c", c, n, n, "ldc", ldc, type, use));
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || n == 0)
-        return status;
-    if (by_rows)
-        args = by_columns(&args);
-    return wi_call_run(ctx, &call, run, &args);
+    wi_syrk_call g = {.type = type,
+                      .how = how,
+                      .n = n,
+                      .alpha = rounded(type, alpha),
+                      .beta = rounded(type, beta),
+                      .a = a,
+                      .lda = lda,
+                      .c = c,
+                      .ldc = ldc};
+    g.k = g.alpha == 0 ? 0 : k;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status = check(ctx, how, type);
+    if (wi_is_dist(ctx))
+        return wi_syrk_over_ranks(ctx, &g, status);
+    return status == WEFT_OK ? run_here(ctx, &g) : status;
 }
 
 wi_gemm_args wi_syrk_part(const wi_syrk_args *g, size_t row, size_t rows, size_t column,

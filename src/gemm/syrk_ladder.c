@@ -138,6 +138,13 @@ static const wi_row rows[] = {
      .run = wi_syrk_parts},
 #    endif
 #endif
+    {.name = "ranks",
+     .what = "every rank computes its own columns of the triangle; rows of A are passed to all",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = SYRK_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_syrk_ranks},
 };
 
 const wi_ladder wi_syrk_ladder = {"syrk", rows, sizeof rows / sizeof rows[0]};

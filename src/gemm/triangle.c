@@ -13,13 +13,8 @@ enum {
 
 /* ---- the call ---- */
 
-typedef struct request {
-    const wi_ladder *ladder;
-    wi_triangle_args args;
-} request;
-
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    const request *const r = user;
+    const wi_triangle_request *const r = user;
     wi_triangle_args args = r->args;
     args.a = part->p[A];
     args.lda = part->ld[A];
@@ -52,40 +47,54 @@ static wi_triangle_args by_columns(const wi_triangle_args *args) {
     return swapped;
 }
 
+void wi_triangle_describe(wi_call *call, const wi_triangle_request *r, size_t order, size_t columns,
+                          size_t length) {
+    const wi_triangle_args *const g = &r->args;
+    const unsigned lines = r->by_rows ? 0 : WI_COLUMNS;
+    wi_call_begin(call, r->name, 0, 0);
+    wi_call_add(call, wi_matrix("a", g->a, columns, order, "lda", g->lda, g->type, WI_IN | lines));
+    wi_call_add(call,
+                wi_matrix("b", g->b, g->n, length, "ldb", g->ldb, g->type, WI_IN | WI_OUT | lines));
+}
+
+static weft_status run_here(weft_context *ctx, wi_triangle_request *r) {
+    const wi_triangle_args *const g = &r->args;
+    const size_t order = g->alpha == 0 ? 0 : g->right ? g->n : g->m;
+    wi_call call;
+    wi_triangle_describe(&call, r, order, order, g->m);
+    const weft_status status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || g->m == 0 || g->n == 0)
+        return status;
+    return wi_triangle_wants_gpus(ctx, r) ? wi_triangle_over_gpus(ctx, r)
+                                          : wi_call_run(ctx, &call, run, r);
+}
+
 weft_status wi_triangle_call(weft_context *ctx, const wi_ladder *ladder, const char *name,
                              unsigned how, weft_type type, size_t m, size_t n, double alpha,
                              const void *a, size_t lda, void *b, size_t ldb) {
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = check(ctx, name, how, type);
-    if (status != WEFT_OK)
-        return status;
-    const bool by_rows = how & WEFT_ROW_MAJOR;
-    request r = {ladder,
-                 {.type = type,
-                  .right = how & WEFT_RIGHT,
-                  .upper = how & WEFT_UPPER_TRIANGLE,
-                  .transposed = how & WEFT_TRANSPOSE_A,
-                  .unit = how & WEFT_UNIT_DIAGONAL,
-                  .m = m,
-                  .n = n,
-                  .alpha = type == WEFT_F32 ? (float)alpha : alpha}};
-    const size_t order = r.args.alpha == 0 ? 0 : r.args.right ? n : m;
-    wi_call call;
-    wi_call_begin(&call, name, 0, 0);
-    if (by_rows) {
-        wi_call_add(&call, wi_matrix("a", a, order, order, "lda", lda, type, WI_IN));
-        wi_call_add(&call, wi_matrix("b", b, m, n, "ldb", ldb, type, WI_IN | WI_OUT));
-    } else {
-        wi_call_add(&call, wi_columns("a", a, order, order, "lda", lda, type, WI_IN));
-        wi_call_add(&call, wi_columns("b", b, m, n, "ldb", ldb, type, WI_IN | WI_OUT));
-    }
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || m == 0 || n == 0)
-        return status;
-    if (by_rows)
+    wi_triangle_request r = {.ladder = ladder,
+                             .name = name,
+                             .by_rows = how & WEFT_ROW_MAJOR,
+                             .args = {.type = type,
+                                      .right = how & WEFT_RIGHT,
+                                      .upper = how & WEFT_UPPER_TRIANGLE,
+                                      .transposed = how & WEFT_TRANSPOSE_A,
+                                      .unit = how & WEFT_UNIT_DIAGONAL,
+                                      .m = m,
+                                      .n = n,
+                                      .alpha = type == WEFT_F32 ? (float)alpha : alpha,
+                                      .a = a,
+                                      .lda = lda,
+                                      .b = b,
+                                      .ldb = ldb}};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status = check(ctx, name, how, type);
+    if (r.by_rows)
         r.args = by_columns(&r.args);
-    return wi_call_run(ctx, &call, run, &r);
+    if (wi_is_dist(ctx))
+        return wi_triangle_over_ranks(ctx, &r, status);
+    return status == WEFT_OK ? run_here(ctx, &r) : status;
 }
 
 /* ---- one way to see it ---- */

@@ -5,6 +5,7 @@
 
 #include "core/rows.h"
 #include "gemm/gemm.h"
+#include "gemm/starts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,6 +72,28 @@ static inline wi_rows_part wi_triangle_below(wi_rows_part rows, size_t unit) {
     const wi_rows_part below = {rows.first + half, rows.count - half};
     return below;
 }
+
+/* A call as its user makes it, of matrices stored by columns. Over ranks this one passes args.n
+ * columns of B, and of A args.m or, on the right, args.n. */
+typedef struct wi_triangle_request {
+    const wi_ladder *ladder;
+    const char *name;
+    bool by_rows; /* the user stores them so, and messages say so */
+    wi_triangle_args args;
+    bool has_all;     /* this rank reaches all of A */
+    wi_starts starts; /* of args.m and args.n */
+} wi_triangle_request;
+
+/* Describes the arrays: order x columns of A, length x args.n of B. */
+void wi_triangle_describe(wi_call *call, const wi_triangle_request *r, size_t order, size_t columns,
+                          size_t length);
+
+/* Runs it over ranks; `status` is what the checks of all but the arrays have said. */
+weft_status wi_triangle_over_ranks(weft_context *ctx, const wi_triangle_request *r,
+                                   weft_status status);
+/* Is a checked call on a place of several GPUs to go to all of them? And runs it so. */
+bool wi_triangle_wants_gpus(weft_context *ctx, const wi_triangle_request *r);
+weft_status wi_triangle_over_gpus(weft_context *ctx, const wi_triangle_request *r);
 
 /* The public calls, by the ladder of each. */
 weft_status wi_triangle_call(weft_context *ctx, const wi_ladder *ladder, const char *name,

@@ -16,6 +16,7 @@ weft_status wi_trmm_openblas(weft_context *ctx, const void *args);
 weft_status wi_trmm_packed(weft_context *ctx, const void *args);
 weft_status wi_trmm_column(weft_context *ctx, const void *args);
 weft_status wi_trmm_halves(weft_context *ctx, const void *args);
+weft_status wi_trmm_ranks(weft_context *ctx, const void *request); /* a wi_triangle_request */
 
 #ifdef __cplusplus
 }

@@ -39,6 +39,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_trmm_halves},
 #endif
+    {.name = "ranks",
+     .what = "columns of A are passed to all; every rank works on its own columns of B",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = TRMM_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_trmm_ranks},
 };
 
 const wi_ladder wi_trmm_ladder = {"trmm", rows, sizeof rows / sizeof rows[0]};

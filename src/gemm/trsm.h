@@ -16,6 +16,7 @@ weft_status wi_trsm_openblas(weft_context *ctx, const void *args);
 weft_status wi_trsm_packed(weft_context *ctx, const void *args);
 weft_status wi_trsm_column(weft_context *ctx, const void *args);
 weft_status wi_trsm_halves(weft_context *ctx, const void *args);
+weft_status wi_trsm_ranks(weft_context *ctx, const void *request); /* a wi_triangle_request */
 weft_status wi_trsm_chain(weft_context *ctx, const void *args);
 
 enum {

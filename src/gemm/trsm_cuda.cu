@@ -9,16 +9,18 @@ constexpr int inverters = 256; /* threads */
 constexpr int strip = 16;      /* columns that are found by substitution */
 constexpr int stride = wi_triangle_side + 1;
 
-/* A block on the diagonal, which its inverse replaces. */
+/* A block on the diagonal, which its inverse replaces. It has `rows` rows; what lies beyond them is
+ * its own inverse, and stays as it is. */
 template <class T>
 struct inversion {
     T (&l)[wi_triangle_side][stride];
     T (&product)[wi_triangle_block / 4];
+    int rows;
 
     /* The blocks of `strip` on its diagonal, a column a thread. */
     __device__ void substitute() const {
         const int column = (int)threadIdx.x % strip, base = (int)threadIdx.x - column;
-        const bool works = threadIdx.x < wi_triangle_side;
+        const bool works = base < rows;
         T x[strip];
         if (works) {
 #pragma unroll
@@ -41,9 +43,9 @@ struct inversion {
     }
 
     /* Of [P 0; R Q], in which P and Q are inverted already, the inverse has -Q R P in the place of
-     * R. All such pairs of blocks of `size` at once. */
+     * R. All such pairs of blocks of `size` at once, where Q has rows. */
     __device__ void join(int size) const {
-        const int elements = wi_triangle_side / 2 * size;
+        const int elements = (rows + size - 1) / (2 * size) * size * size;
         for (int e = (int)threadIdx.x; e < elements; e += inverters) {
             const int j = e % size, i = e / size % size, from = e / (size * size) * 2 * size;
             T sum = 0;
@@ -105,24 +107,27 @@ __global__ void __launch_bounds__(inverters)
     WEFT_SHARED(T, product, [wi_triangle_block / 4]);
     WEFT_SHARED(T, size, [wi_triangle_side]); /* of the block's rows */
     const size_t first = (size_t)blockIdx.x * wi_triangle_side, left = order - first;
+    const int rows = left < wi_triangle_side ? (int)left : wi_triangle_side;
     const T *const from = t + (ptrdiff_t)first * (t_row + t_column);
     const bool down = t_row == 1 || t_row == -1;
     for (int e = (int)threadIdx.x; e < (int)wi_triangle_block; e += inverters) {
         const int u = e % wi_triangle_side, v = e / wi_triangle_side;
         const int i = down ? u : v, k = down ? v : u;
-        const bool there = (size_t)i < left && (k < i || (k == i && !unit));
+        const bool there = i < rows && (k < i || (k == i && !unit));
         l[i][k] = there ? from[i * t_row + k * t_column] : (T)(i == k ? 1 : 0);
     }
     __syncthreads();
-    const inversion<T> block = {l, product};
+    const inversion<T> block = {l, product, rows};
     store_triangle(l, to.block);
     const T of_row = block.row_sum([](int) { return (T)1; });
     if (threadIdx.x % block.sharers == 0)
         size[threadIdx.x / block.sharers] = of_row;
     __syncthreads();
     block.substitute();
+#pragma unroll
     for (int half = strip; half < wi_triangle_side; half *= 2)
-        block.join(half);
+        if (half < rows)
+            block.join(half);
     store_triangle(l, to.inverse);
     const T condition = block.largest(block.row_sum([&](int k) { return size[k]; }));
     if (threadIdx.x == 0)

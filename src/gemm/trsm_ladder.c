@@ -86,6 +86,13 @@ static const wi_row rows[] = {
      .seconds = chain_seconds,
      .run = wi_trsm_chain},
 #endif
+    {.name = "ranks",
+     .what = "columns of A are passed to all; every rank works on its own columns of B",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = TRSM_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_trsm_ranks},
 };
 
 const wi_ladder wi_trsm_ladder = {"trsm", rows, sizeof rows / sizeof rows[0]};

@@ -13,7 +13,7 @@ enum {
     FETCH_AHEAD_BYTES = 4096 /* the hardware's own prefetching stops at page ends */
 };
 
-/* ---- sums ---- */
+/* ---- lanes ---- */
 
 WI_INLINE wi_doubles taken_lanes(wi_reduction op, wi_doubles lane, wi_doubles v) {
     switch (op) {
@@ -99,208 +99,84 @@ WI_INLINE wi_doubles doubles_of_bf16(const uint16_t *p) {
     return v;
 }
 
+/* ---- integers ---- */
+
 #define SIGNED_SIZE(v) ((v) < 0 ? 0 - (uint64_t)(v) : (uint64_t)(v))
-#define INTEGER_ROOT(v) (v) /* not used: NRM2 of integers adds doubles */
+#define UNSIGNED_SIZE(v) ((uint64_t)(v))
 
-#define NAME(f) f##_i8
-#define T int8_t
-#define WIDE uint64_t
-#define MEMBER integer
-#define VALUE(v) ((uint64_t)(v))
-#define MAGNITUDE(v) SIGNED_SIZE(v)
-#define RESULT uint64_t
-#define ROOT INTEGER_ROOT
-#include "group/group_simd_integers.inc"
+#define OF_TYPE(f) f##_i8
+#define ELEMENT int8_t
+#define SIGNED int8_t
+#define MOST INT8_MAX
+#define TURN 0
+#define MAGNITUDE_OF SIGNED_SIZE
+#define DOUBLES_OF doubles_of_i8
+#include "group/group_simd_integer_type.inc"
 
-#include "group/group_simd_segments.inc"
+#define OF_TYPE(f) f##_i16
+#define ELEMENT int16_t
+#define SIGNED int16_t
+#define MOST INT16_MAX
+#define TURN 0
+#define MAGNITUDE_OF SIGNED_SIZE
+#define DOUBLES_OF doubles_of_i16
+#include "group/group_simd_integer_type.inc"
 
-#define NAME(f) square_##f##_i8
-#define T int8_t
-#define WIDE double
-#define MEMBER value
-#define VALUE(v) ((double)(v))
-#define MAGNITUDE(v) fabs((double)(v))
-#define RESULT double
-#define ROOT sqrt
-#define LOAD doubles_of_i8
-#include "group/group_simd_floats.inc"
+#define OF_TYPE(f) f##_i32
+#define ELEMENT int32_t
+#define SIGNED int32_t
+#define MOST INT32_MAX
+#define TURN 0
+#define MAGNITUDE_OF SIGNED_SIZE
+#define DOUBLES_OF wi_doubles_of_i32
+#include "group/group_simd_integer_type.inc"
 
-#include "group/group_simd_segments.inc"
+#define OF_TYPE(f) f##_i64
+#define ELEMENT int64_t
+#define SIGNED int64_t
+#define MOST INT64_MAX
+#define TURN 0
+#define MAGNITUDE_OF SIGNED_SIZE
+#define DOUBLES_OF wi_doubles_of_i64
+#include "group/group_simd_integer_type.inc"
 
-#define NAME(f) f##_i16
-#define T int16_t
-#define WIDE uint64_t
-#define MEMBER integer
-#define VALUE(v) ((uint64_t)(v))
-#define MAGNITUDE(v) SIGNED_SIZE(v)
-#define RESULT uint64_t
-#define ROOT INTEGER_ROOT
-#include "group/group_simd_integers.inc"
+#define OF_TYPE(f) f##_u8
+#define ELEMENT uint8_t
+#define SIGNED int8_t
+#define MOST INT8_MAX
+#define TURN INT8_MIN
+#define MAGNITUDE_OF UNSIGNED_SIZE
+#define DOUBLES_OF doubles_of_u8
+#include "group/group_simd_integer_type.inc"
 
-#include "group/group_simd_segments.inc"
+#define OF_TYPE(f) f##_u16
+#define ELEMENT uint16_t
+#define SIGNED int16_t
+#define MOST INT16_MAX
+#define TURN INT16_MIN
+#define MAGNITUDE_OF UNSIGNED_SIZE
+#define DOUBLES_OF doubles_of_u16
+#include "group/group_simd_integer_type.inc"
 
-#define NAME(f) square_##f##_i16
-#define T int16_t
-#define WIDE double
-#define MEMBER value
-#define VALUE(v) ((double)(v))
-#define MAGNITUDE(v) fabs((double)(v))
-#define RESULT double
-#define ROOT sqrt
-#define LOAD doubles_of_i16
-#include "group/group_simd_floats.inc"
+#define OF_TYPE(f) f##_u32
+#define ELEMENT uint32_t
+#define SIGNED int32_t
+#define MOST INT32_MAX
+#define TURN INT32_MIN
+#define MAGNITUDE_OF UNSIGNED_SIZE
+#define DOUBLES_OF wi_doubles_of_u32
+#include "group/group_simd_integer_type.inc"
 
-#include "group/group_simd_segments.inc"
+#define OF_TYPE(f) f##_u64
+#define ELEMENT uint64_t
+#define SIGNED int64_t
+#define MOST INT64_MAX
+#define TURN INT64_MIN
+#define MAGNITUDE_OF UNSIGNED_SIZE
+#define DOUBLES_OF wi_doubles_of_u64
+#include "group/group_simd_integer_type.inc"
 
-#define NAME(f) f##_i32
-#define T int32_t
-#define WIDE uint64_t
-#define MEMBER integer
-#define VALUE(v) ((uint64_t)(v))
-#define MAGNITUDE(v) SIGNED_SIZE(v)
-#define RESULT uint64_t
-#define ROOT INTEGER_ROOT
-#include "group/group_simd_integers.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) square_##f##_i32
-#define T int32_t
-#define WIDE double
-#define MEMBER value
-#define VALUE(v) ((double)(v))
-#define MAGNITUDE(v) fabs((double)(v))
-#define RESULT double
-#define ROOT sqrt
-#define LOAD wi_doubles_of_i32
-#include "group/group_simd_floats.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) f##_i64
-#define T int64_t
-#define WIDE uint64_t
-#define MEMBER integer
-#define VALUE(v) ((uint64_t)(v))
-#define MAGNITUDE(v) SIGNED_SIZE(v)
-#define RESULT uint64_t
-#define ROOT INTEGER_ROOT
-#include "group/group_simd_integers.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) square_##f##_i64
-#define T int64_t
-#define WIDE double
-#define MEMBER value
-#define VALUE(v) ((double)(v))
-#define MAGNITUDE(v) fabs((double)(v))
-#define RESULT double
-#define ROOT sqrt
-#define LOAD wi_doubles_of_i64
-#include "group/group_simd_floats.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) f##_u8
-#define T uint8_t
-#define WIDE uint64_t
-#define MEMBER integer
-#define VALUE(v) ((uint64_t)(v))
-#define MAGNITUDE(v) ((uint64_t)(v))
-#define RESULT uint64_t
-#define ROOT INTEGER_ROOT
-#include "group/group_simd_integers.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) square_##f##_u8
-#define T uint8_t
-#define WIDE double
-#define MEMBER value
-#define VALUE(v) ((double)(v))
-#define MAGNITUDE(v) fabs((double)(v))
-#define RESULT double
-#define ROOT sqrt
-#define LOAD doubles_of_u8
-#include "group/group_simd_floats.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) f##_u16
-#define T uint16_t
-#define WIDE uint64_t
-#define MEMBER integer
-#define VALUE(v) ((uint64_t)(v))
-#define MAGNITUDE(v) ((uint64_t)(v))
-#define RESULT uint64_t
-#define ROOT INTEGER_ROOT
-#include "group/group_simd_integers.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) square_##f##_u16
-#define T uint16_t
-#define WIDE double
-#define MEMBER value
-#define VALUE(v) ((double)(v))
-#define MAGNITUDE(v) fabs((double)(v))
-#define RESULT double
-#define ROOT sqrt
-#define LOAD doubles_of_u16
-#include "group/group_simd_floats.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) f##_u32
-#define T uint32_t
-#define WIDE uint64_t
-#define MEMBER integer
-#define VALUE(v) ((uint64_t)(v))
-#define MAGNITUDE(v) ((uint64_t)(v))
-#define RESULT uint64_t
-#define ROOT INTEGER_ROOT
-#include "group/group_simd_integers.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) square_##f##_u32
-#define T uint32_t
-#define WIDE double
-#define MEMBER value
-#define VALUE(v) ((double)(v))
-#define MAGNITUDE(v) fabs((double)(v))
-#define RESULT double
-#define ROOT sqrt
-#define LOAD wi_doubles_of_u32
-#include "group/group_simd_floats.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) f##_u64
-#define T uint64_t
-#define WIDE uint64_t
-#define MEMBER integer
-#define VALUE(v) ((uint64_t)(v))
-#define MAGNITUDE(v) ((uint64_t)(v))
-#define RESULT uint64_t
-#define ROOT INTEGER_ROOT
-#include "group/group_simd_integers.inc"
-
-#include "group/group_simd_segments.inc"
-
-#define NAME(f) square_##f##_u64
-#define T uint64_t
-#define WIDE double
-#define MEMBER value
-#define VALUE(v) ((double)(v))
-#define MAGNITUDE(v) fabs((double)(v))
-#define RESULT double
-#define ROOT sqrt
-#define LOAD wi_doubles_of_u64
-#include "group/group_simd_floats.inc"
-
-#include "group/group_simd_segments.inc"
+/* ---- floats ---- */
 
 #define NAME(f) f##_f16
 #define T uint16_t
@@ -413,87 +289,7 @@ static void scaled_segments(const wi_group_run *run, size_t from, size_t end) {
     }
 }
 
-/* ---- extremes ---- */
-
-#define NAME(f) f##_i8
-#define T int8_t
-#define KEY int8_t
-#define KEY_OF(v, flip) ((KEY)((KEY)(v) ^ (flip)))
-#define BITS_OF(key, flip) ((T)((key) ^ (flip)))
-#define LAST INT8_MAX
-#define SIZE uint64_t
-#define SIZE_OF(v) SIGNED_SIZE(v)
-#include "group/group_simd_keys.inc"
-
-#define NAME(f) f##_i16
-#define T int16_t
-#define KEY int16_t
-#define KEY_OF(v, flip) ((KEY)((KEY)(v) ^ (flip)))
-#define BITS_OF(key, flip) ((T)((key) ^ (flip)))
-#define LAST INT16_MAX
-#define SIZE uint64_t
-#define SIZE_OF(v) SIGNED_SIZE(v)
-#include "group/group_simd_keys.inc"
-
-#define NAME(f) f##_i32
-#define T int32_t
-#define KEY int32_t
-#define KEY_OF(v, flip) ((KEY)((KEY)(v) ^ (flip)))
-#define BITS_OF(key, flip) ((T)((key) ^ (flip)))
-#define LAST INT32_MAX
-#define SIZE uint64_t
-#define SIZE_OF(v) SIGNED_SIZE(v)
-#include "group/group_simd_keys.inc"
-
-#define NAME(f) f##_i64
-#define T int64_t
-#define KEY int64_t
-#define KEY_OF(v, flip) ((KEY)((KEY)(v) ^ (flip)))
-#define BITS_OF(key, flip) ((T)((key) ^ (flip)))
-#define LAST INT64_MAX
-#define SIZE uint64_t
-#define SIZE_OF(v) SIGNED_SIZE(v)
-#include "group/group_simd_keys.inc"
-
-#define NAME(f) f##_u8
-#define T uint8_t
-#define KEY int8_t
-#define KEY_OF(v, flip) ((KEY)((KEY)(v) ^ INT8_MIN ^ (flip)))
-#define BITS_OF(key, flip) ((T)((key) ^ (flip) ^ INT8_MIN))
-#define LAST INT8_MAX
-#define SIZE uint64_t
-#define SIZE_OF(v) ((uint64_t)(v))
-#include "group/group_simd_keys.inc"
-
-#define NAME(f) f##_u16
-#define T uint16_t
-#define KEY int16_t
-#define KEY_OF(v, flip) ((KEY)((KEY)(v) ^ INT16_MIN ^ (flip)))
-#define BITS_OF(key, flip) ((T)((key) ^ (flip) ^ INT16_MIN))
-#define LAST INT16_MAX
-#define SIZE uint64_t
-#define SIZE_OF(v) ((uint64_t)(v))
-#include "group/group_simd_keys.inc"
-
-#define NAME(f) f##_u32
-#define T uint32_t
-#define KEY int32_t
-#define KEY_OF(v, flip) ((KEY)((KEY)(v) ^ INT32_MIN ^ (flip)))
-#define BITS_OF(key, flip) ((T)((key) ^ (flip) ^ INT32_MIN))
-#define LAST INT32_MAX
-#define SIZE uint64_t
-#define SIZE_OF(v) ((uint64_t)(v))
-#include "group/group_simd_keys.inc"
-
-#define NAME(f) f##_u64
-#define T uint64_t
-#define KEY int64_t
-#define KEY_OF(v, flip) ((KEY)((KEY)(v) ^ INT64_MIN ^ (flip)))
-#define BITS_OF(key, flip) ((T)((key) ^ (flip) ^ INT64_MIN))
-#define LAST INT64_MAX
-#define SIZE uint64_t
-#define SIZE_OF(v) ((uint64_t)(v))
-#include "group/group_simd_keys.inc"
+/* ---- extremes of floats ---- */
 
 /* The bits of floats have the order of signed integers when those of negative ones are flipped. NaN
  * has the smallest key, whatever the order. */

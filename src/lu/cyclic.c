@@ -64,11 +64,6 @@ size_t wi_cyclic_usual_block(const wi_cyclic *c) {
 
 /* ---- memory ---- */
 
-/* Does the communicator reach memory of the rank's place? */
-static bool reaches(const wi_cyclic *c) {
-    return wi_dist_stays(c->ctx) || !c->ctx->child->gpu;
-}
-
 static weft_status take_columns(const wi_cyclic *c, size_t columns, bool near, char **p) {
     const size_t width = c->ld * weft_type_size(c->given.type);
     void *memory = NULL;
@@ -89,11 +84,11 @@ weft_status wi_cyclic_take(wi_cyclic *c, size_t block) {
         return status;
     count_exchange(c);
     status = take_columns(c, c->given.n, true, &c->passed);
-    if (status == WEFT_OK && reaches(c))
+    if (status == WEFT_OK && wi_dist_reaches(c->ctx))
         c->dealt = c->a;
     else if (status == WEFT_OK)
         status = take_columns(c, c->own, true, &c->dealt);
-    if (status == WEFT_OK && !reaches(c))
+    if (status == WEFT_OK && !wi_dist_reaches(c->ctx))
         status = take_columns(c, c->block, false, &c->piece);
     return status;
 }
@@ -204,7 +199,7 @@ weft_status wi_cyclic_deal(wi_cyclic *c) {
         return status;
     status = ctx->comm->calls->all_to_all_v(ctx, c->passed, c->outgoing, c->dealt, c->incoming,
                                             c->given.type);
-    if (status != WEFT_OK || reaches(c))
+    if (status != WEFT_OK || wi_dist_reaches(c->ctx))
         return status;
     const size_t bytes = c->own * c->ld * weft_type_size(c->given.type);
     return wi_agree(ctx, 0, wi_local(ctx, weft_copy(ctx->child, c->a, c->dealt, bytes)));
@@ -214,7 +209,7 @@ weft_status wi_cyclic_return(wi_cyclic *c) {
     weft_context *const ctx = c->ctx;
     const size_t bytes = c->own * c->ld * weft_type_size(c->given.type);
     weft_status status = WEFT_OK;
-    if (!c->given.shared && !reaches(c))
+    if (!c->given.shared && !wi_dist_reaches(c->ctx))
         status = wi_agree(ctx, 0, wi_local(ctx, weft_copy(ctx->child, c->dealt, c->a, bytes)));
     if (status == WEFT_OK && !c->given.shared)
         status = ctx->comm->calls->all_to_all_v(ctx, c->dealt, c->incoming, c->passed, c->outgoing,

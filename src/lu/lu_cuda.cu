@@ -263,9 +263,10 @@ static weft_status update_beyond(const steps &s, const rows_of_blocks &rows, wi_
     if (status == WEFT_OK)
         status = wi_gpu_fork(s.ctx);
     wi_gpu_take_side(s.ctx, true);
-    wi_gpu_mark_cluster(s.ctx);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
+        wi_gpu_mark_cluster(s.ctx);
         status = s.groups({first.end, next.end}, next);
+    }
     wi_gpu_take_side(s.ctx, false);
     if (status == WEFT_OK)
         status = wi_gpu_join_cluster(s.ctx);

@@ -45,8 +45,9 @@ typedef struct wi_lu_solving {
     const char *call; /* its name */
     weft_type type;
     bool by_rows, transposed;
-    bool spd;  /* lu is the factor of cholesky, a lower triangle, and there is no pivot */
-    bool last; /* only the triangle that comes last, and no exchanges: U, or L' */
+    bool spd;   /* lu is the factor of cholesky, and there is no pivot: L, */
+    bool upper; /* or U = L' */
+    bool last;  /* only the triangle that comes last, and no exchanges: U, or L' */
     size_t columns, nrhs;
     const void *lu;
     size_t lda;
@@ -57,6 +58,22 @@ typedef struct wi_lu_solving {
 
 /* Makes it; `status` is what the checks of type and flags have said. Collective. */
 weft_status wi_lu_solve_ranks(weft_context *ctx, const wi_lu_solving *call, weft_status status);
+
+/* Says that there is none, as the diagonal of U is 0 in this column. */
+weft_status wi_lu_no_inverse(weft_context *ctx, size_t column);
+
+/* A call of weft_lu_inverse over ranks, as its user makes it: n columns of lu. */
+typedef struct wi_lu_inverting {
+    weft_type type;
+    bool by_rows;
+    size_t n;
+    void *lu;
+    size_t lda;
+    const int64_t *pivot;
+} wi_lu_inverting;
+
+/* Makes it; `status` is what the checks of type and flags have said. Collective. */
+weft_status wi_lu_inverse_ranks(weft_context *ctx, const wi_lu_inverting *call, weft_status status);
 
 #ifdef __cplusplus
 }

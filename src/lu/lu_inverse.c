@@ -5,7 +5,7 @@
 #include "core/rowcopy.h"
 #include "gemm/transpose.h"
 #include "gemm/triangle.h"
-#include "lu/lu.h"
+#include "lu/lu_dist.h"
 
 enum {
     LU,
@@ -35,6 +35,13 @@ static weft_status give(weft_context *ctx, memory *w, weft_status status) {
     return status != WEFT_OK ? status : x != WEFT_OK ? x : diagonal;
 }
 
+weft_status wi_lu_no_inverse(weft_context *ctx, size_t column) {
+    return wi_fail(ctx, WEFT_ESINGULAR,
+                   "%s: the diagonal of U is 0 in column %zu (counted from 0): the matrix is "
+                   "singular and has no inverse",
+                   name, column);
+}
+
 /* The first column whose diagonal element of U is 0 ends the call. */
 static weft_status check_diagonal(weft_context *ctx, const wi_lu_system *s, const memory *w) {
     const wi_transpose_args along = {
@@ -44,10 +51,7 @@ static weft_status check_diagonal(weft_context *ctx, const wi_lu_system *s, cons
         status = weft_copy(ctx, w->host, w->diagonal, s->n * weft_type_size(s->type));
     for (size_t k = 0; k < s->n && status == WEFT_OK; k++)
         if (wi_element_value(s->type, (const char *)w->host + k * weft_type_size(s->type)) == 0)
-            status = wi_fail(ctx, WEFT_ESINGULAR,
-                             "%s: the diagonal of U is 0 in column %zu (counted from 0): the "
-                             "matrix is singular and has no inverse",
-                             name, k);
+            status = wi_lu_no_inverse(ctx, k);
     return status;
 }
 
@@ -106,28 +110,35 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status;
 }
 
-weft_status weft_lu_inverse(weft_context *ctx, unsigned how, weft_type type, size_t n, void *lu,
-                            size_t lda, const int64_t *pivot) {
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = wi_lu_check(ctx, name, type, how, WEFT_ROW_MAJOR, "WEFT_ROW_MAJOR or 0");
-    if (status != WEFT_OK)
-        return status;
-    wi_lu_system s = {.type = type, .by_rows = how & WEFT_ROW_MAJOR, .n = n, .nrhs = n};
+static weft_status run_here(weft_context *ctx, const wi_lu_inverting *g) {
+    const size_t n = g->n;
+    wi_lu_system s = {.type = g->type, .by_rows = g->by_rows, .n = n, .nrhs = n};
     const unsigned use = WI_IN | WI_OUT;
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, s.by_rows ? wi_matrix("lu", lu, n, n, "lda", lda, type, use)
-                                 : wi_columns("lu", lu, n, n, "lda", lda, type, use));
-    wi_call_add(&call, wi_elements("pivot", pivot, n, WEFT_I64, WI_IN));
-    status = wi_call_check(ctx, &call);
+    wi_call_add(&call, s.by_rows ? wi_matrix("lu", g->lu, n, n, "lda", g->lda, g->type, use)
+                                 : wi_columns("lu", g->lu, n, n, "lda", g->lda, g->type, use));
+    wi_call_add(&call, wi_elements("pivot", g->pivot, n, WEFT_I64, WI_IN));
+    weft_status status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || n == 0)
         return status;
-    status = wi_lu_check_pivots(ctx, name, n, pivot);
+    status = wi_lu_check_pivots(ctx, name, n, g->pivot);
     if (status == WEFT_OK && ctx->kind == WI_CUDA && wi_gpu_capturing(ctx))
         status = wi_fail(ctx, WEFT_EUNSUPPORTED,
                          "%s: waits to tell whether the matrix is singular, and cannot be "
                          "captured; call it before the capture",
                          name);
     return status == WEFT_OK ? wi_call_run(ctx, &call, run, &s) : status;
+}
+
+weft_status weft_lu_inverse(weft_context *ctx, unsigned how, weft_type type, size_t n, void *lu,
+                            size_t lda, const int64_t *pivot) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status =
+        wi_lu_check(ctx, name, type, how, WEFT_ROW_MAJOR, "WEFT_ROW_MAJOR or 0");
+    const wi_lu_inverting g = {type, how & WEFT_ROW_MAJOR, n, lu, lda, pivot};
+    if (wi_is_dist(ctx))
+        return wi_lu_inverse_ranks(ctx, &g, status);
+    return status == WEFT_OK ? run_here(ctx, &g) : status;
 }

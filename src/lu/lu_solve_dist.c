@@ -33,7 +33,6 @@ typedef struct work {
     char *wire;               /* and in host memory, if the communicator reaches no other */
     size_t together;          /* right-hand sides of a message */
     weft_status status;       /* of this rank's own steps */
-    bool entered;
 } work;
 
 static bool exchanges(const wi_lu_solving *g) {
@@ -82,10 +81,6 @@ static weft_status learn_counts(work *w, const wi_lu_solving *call) {
 
 /* ---- memory ---- */
 
-static bool reaches(const work *w) {
-    return wi_dist_stays(w->ctx) || !w->ctx->child->gpu;
-}
-
 static void take_place(work *w, size_t rows, size_t columns, char **p) {
     void *memory = NULL;
     if (rows * columns > 0)
@@ -116,7 +111,7 @@ static void take(work *w) {
     take_place(w, w->s.n, w->together, &w->out);
     take_near(w, w->s.n, w->s.nrhs, &w->leave);
     take_near(w, w->columns, w->all_rhs, &w->come);
-    if (w->status == WEFT_OK && !reaches(w))
+    if (w->status == WEFT_OK && !wi_dist_reaches(w->ctx))
         w->status = wi_dist_take(w->ctx, w->s.n * w->together, width_of(w), &wire);
     w->wire = wire;
 }
@@ -323,14 +318,22 @@ static void exchange(work *w) {
                                 w->s.pivot, !w->s.transposed));
 }
 
-/* With L and U, with U' and L', or with L and L'. */
+/* With L and U, or with U' and L'; with L and L', or with U' and U. */
 static weft_status sweep_both(work *w) {
-    const bool spd = w->call->spd, transposed = w->s.transposed;
-    const weft_status status = w->call->last ? WEFT_OK : sweep_ranks(w, transposed, transposed);
-    return status == WEFT_OK ? sweep_ranks(w, !transposed && !spd, transposed || spd) : status;
+    const bool spd = w->call->spd, turned = spd ? w->call->upper : w->s.transposed;
+    const weft_status status = w->call->last ? WEFT_OK : sweep_ranks(w, turned, turned);
+    return status == WEFT_OK ? sweep_ranks(w, spd ? turned : !turned, spd ? !turned : turned)
+                             : status;
 }
 
-static weft_status solve_entered(work *w) {
+static weft_status solve(weft_context *ctx, const wi_part *part, void *user) {
+    work *const w = user;
+    (void)ctx;
+    w->s.lu = part->p[LU];
+    w->s.lda = part->ld[LU];
+    w->s.pivot = exchanges(w->call) ? part->p[PIVOT] : NULL;
+    w->s.b = part->p[B];
+    w->s.ldb = part->ld[B];
     take(w);
     weft_status status = wi_agree(w->ctx, 0, w->status);
     if (status != WEFT_OK)
@@ -351,28 +354,6 @@ static weft_status solve_entered(work *w) {
     status = wi_agree(w->ctx, 0, w->status);
     if (status == WEFT_OK && w->s.nrhs > 0)
         status = wi_local(w->ctx, wi_lu_move_system(w->ctx->child, &w->s, w->x, true));
-    return status;
-}
-
-/* Makes the call on memory that the place reaches. What fails before the ranks meet here is told
- * them in run_checked. */
-static weft_status run(weft_context *child, wi_call *call, const wi_part *part, void *user) {
-    work *const w = user;
-    int before;
-    (void)call;
-    w->s.lu = part->p[LU];
-    w->s.lda = part->ld[LU];
-    w->s.pivot = exchanges(w->call) ? part->p[PIVOT] : NULL;
-    w->s.b = part->p[B];
-    w->s.ldb = part->ld[B];
-    weft_status status = wi_gpu_enter(child, &before);
-    if (status != WEFT_OK)
-        return status;
-    w->entered = true;
-    status = solve_entered(w);
-    wi_gpu_leave(child, before);
-    if (status != WEFT_OK)
-        memcpy(child->message, w->ctx->message, sizeof child->message);
     return status;
 }
 
@@ -397,12 +378,12 @@ static weft_status run_checked(work *w, const wi_lu_solving *g) {
     status = wi_agree(ctx, 0, wi_local(ctx, status));
     if (status != WEFT_OK || n == 0 || w->all_rhs == 0)
         return status;
-    status = wi_local(ctx, wi_call_run(child, &call, run, w));
-    return w->entered ? status : wi_agree(ctx, 0, status);
+    return wi_dist_call_run(ctx, &call, solve, w);
 }
 
 weft_status wi_lu_solve_ranks(weft_context *ctx, const wi_lu_solving *g, weft_status status) {
-    const unsigned flags = (unsigned)g->by_rows | (unsigned)g->transposed << 1;
+    const unsigned flags =
+        (unsigned)g->by_rows | (unsigned)g->transposed << 1 | (unsigned)g->upper << 2;
     const uint64_t alike =
         wi_alike_bytes(wi_alike(wi_alike(0, g->type), flags), g->call, strlen(g->call));
     work w = {

@@ -115,7 +115,7 @@ struct substitution {
                 if (row + r * high < threads)
                     m.x[column + c][row + r * high] = rest[r][c];
     }
-    /* The same by products of a warp, 16 rows high. */
+    /* What rows k ... k + 31 do to the 16 rows from `row` on, by a warp with tensor cores. */
     __device__ void subtract_product(int row, int k) const {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
         double a[side / 16][8];

@@ -28,7 +28,7 @@ struct update_factors {
     T l[most_k][side + gap], u[side][most_k + gap];
 };
 
-/* A block's tile of C, whose first element is (row, column); a lane has 16 elements. */
+/* A block's tile of C; a lane has 16 elements. */
 template <class T>
 struct tile_by_lanes {
     static constexpr int across = 16, each = side / across; /* 16 x 16 threads, each x each */
@@ -107,7 +107,7 @@ struct tile_of : tile_by_lanes<T> {};
 template <>
 struct tile_of<double> : tile_by_tensor {};
 
-/* Blocks of a multiprocessor, at least, which registers must be enough for. */
+/* How many blocks a multiprocessor must have registers for. */
 template <class T>
 constexpr int resident = sizeof(T) == 8 ? 3 : 2;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung "blocked" of scan. A thread takes the next block, reduces it while reading it into
  * cache, passes the total on to later blocks, and scans the block from cache. Blocks, and the order
- * in which totals are combined, depend on n only, and so do the bits of the result. */
+ * in which totals are combined, depend on n only, and so do the bits of the result. A thread that
+ * is alone needs no totals of integers: what the scan of a block ends with has the same bits. */
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -39,7 +40,7 @@ typedef struct plan {
     const wi_scan_args *args;
     wi_scan_run run; /* what all blocks have in common */
     combining combine;
-    void (*scan)(const wi_scan_run *run);
+    wi_scan_block_scan scan;
     wi_reduce_block total; /* NULL for those that use one of the next two */
     uint64_t (*bitwise)(const wi_scan_run *run);
     bool (*product)(const wi_scan_run *run, double *product); /* for floats */
@@ -310,6 +311,17 @@ static void scan_blocks(void *user, int rank, int size) {
     }
 }
 
+/* All blocks, each with the carry that the one before has ended with. */
+static void scan_in_turn(const plan *p) {
+    wi_scan_carry carry = first_carry(p);
+    for (size_t block = 0; block < p->blocks; block++) {
+        wi_scan_run run = run_of(p, block);
+        run.x = wi_scan_input(p->args, block * WI_SCAN_BLOCK, run.n, p->room);
+        run.carry = carry;
+        carry = p->scan(&run);
+    }
+}
+
 weft_status wi_scan_blocked(weft_context *ctx, const void *args) {
     const wi_scan_args *call = args;
     if (call->n == 0)
@@ -326,7 +338,10 @@ weft_status wi_scan_blocked(weft_context *ctx, const void *args) {
     p.room = memory;
     relay r = {.p = &p, .carries = (_Atomic uint64_t *)(void *)(memory + (size_t)team * room)};
     atomic_init(&r.carries[0], first_carry(&p).integer);
-    wi_team_run(ctx, team, scan_blocks, &r);
+    if (team == 1 && p.combine != ADD_VALUES && p.combine != MULTIPLY_VALUES)
+        scan_in_turn(&p);
+    else
+        wi_team_run(ctx, team, scan_blocks, &r);
     wi_host_free(memory);
     return WEFT_OK;
 }

@@ -123,6 +123,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S uint8_t
 #define LOAD turn_u8
 #define STORE turn_u8
+#define STRAIGHT(flip) ((uint8_t)(flip) == 0)
 #define GROUPS groups_u8
 #define IDENTITY identity_u8
 #include "scan/scan_simd_block.inc"
@@ -132,6 +133,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S uint16_t
 #define LOAD turn_u16
 #define STORE turn_u16
+#define STRAIGHT(flip) ((uint16_t)(flip) == 0)
 #define GROUPS groups_u16
 #define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
@@ -141,6 +143,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S uint32_t
 #define LOAD turn_u32
 #define STORE turn_u32
+#define STRAIGHT(flip) ((uint32_t)(flip) == 0)
 #define GROUPS groups_u32
 #define IDENTITY identity_u32
 #include "scan/scan_simd_block.inc"
@@ -150,6 +153,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S uint64_t
 #define LOAD turn_u64
 #define STORE turn_u64
+#define STRAIGHT(flip) ((uint64_t)(flip) == 0)
 #define GROUPS groups_u64
 #define IDENTITY identity_u64
 #include "scan/scan_simd_block.inc"
@@ -159,6 +163,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S float
 #define LOAD as_is_f32
 #define STORE as_is_f32
+#define STRAIGHT(flip) false
 #define GROUPS groups_f32
 #define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
@@ -168,6 +173,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S double
 #define LOAD as_is_f64
 #define STORE as_is_f64
+#define STRAIGHT(flip) false
 #define GROUPS groups_f64
 #define IDENTITY identity_f64
 #include "scan/scan_simd_block.inc"
@@ -177,6 +183,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S float
 #define LOAD load_f16
 #define STORE store_f16
+#define STRAIGHT(flip) false
 #define GROUPS groups_f32
 #define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
@@ -186,6 +193,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S float
 #define LOAD load_bf16
 #define STORE store_bf16
+#define STRAIGHT(flip) false
 #define GROUPS groups_f32
 #define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
@@ -195,6 +203,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S uint16_t
 #define LOAD to_keys_f16
 #define STORE of_keys_f16
+#define STRAIGHT(flip) false
 #define GROUPS groups_u16
 #define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
@@ -204,6 +213,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S uint16_t
 #define LOAD to_keys_bf16
 #define STORE of_keys_bf16
+#define STRAIGHT(flip) false
 #define GROUPS groups_u16
 #define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
@@ -213,6 +223,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S uint32_t
 #define LOAD to_keys_f32
 #define STORE of_keys_f32
+#define STRAIGHT(flip) false
 #define GROUPS groups_u32
 #define IDENTITY identity_u32
 #include "scan/scan_simd_block.inc"
@@ -222,6 +233,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define S uint64_t
 #define LOAD to_keys_f64
 #define STORE of_keys_f64
+#define STRAIGHT(flip) false
 #define GROUPS groups_u64
 #define IDENTITY identity_u64
 #include "scan/scan_simd_block.inc"

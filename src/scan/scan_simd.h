@@ -33,9 +33,13 @@ typedef struct wi_scan_run {
     const void *next; /* the block to prefetch meanwhile, or NULL */
 } wi_scan_run;
 
+/* Returns the carry into the next block; of sums and products of floats it has other bits than one
+ * computed from totals. */
+typedef wi_scan_carry (*wi_scan_block_scan)(const wi_scan_run *run);
+
 typedef struct wi_scan_simd {
-    void (*arithmetic[WEFT_TYPE_COUNT])(const wi_scan_run *run); /* all operators but MIN */
-    void (*ordering[WEFT_TYPE_COUNT])(const wi_scan_run *run);   /* MIN */
+    wi_scan_block_scan arithmetic[WEFT_TYPE_COUNT]; /* all operators but MIN */
+    wi_scan_block_scan ordering[WEFT_TYPE_COUNT];   /* MIN */
     /* OR or XOR of a block of integers; only the low bits of the result count. */
     uint64_t (*bitwise[WEFT_TYPE_COUNT])(const wi_scan_run *run);
     /* The product of a block of floats; false if only multiplying one by one would give it. */

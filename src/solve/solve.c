@@ -173,7 +173,8 @@ static weft_status solve(weft_context *ctx, request *r, const void *b, size_t ld
 /* What must be the same on all ranks. */
 static uint64_t alike_of(const request *r) {
     const weft_solve_options *const o = &r->args.options;
-    const uint64_t steps = wi_alike(wi_alike(0, r->how), (uint64_t)(int64_t)o->refine);
+    const uint64_t how = wi_alike(wi_alike(0, r->how), (uint64_t)o->equilibrate);
+    const uint64_t steps = wi_alike(how, (uint64_t)(int64_t)o->refine);
     return wi_alike(wi_alike(wi_alike(steps, (uint64_t)o->precision), (uint64_t)o->exact),
                     o->no_estimates != 0);
 }

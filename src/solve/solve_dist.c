@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Systems over ranks, which have the columns of A. All factor and substitute together; vectors of
- * the group of right-hand sides that is worked on are the same on all ranks, in host memory, and so
- * are all decisions. What ranks add up is added in their order. */
+/* Systems over ranks, which have the columns of A. They are scaled as on one place (system.h).
+ * All factor and substitute together; vectors of the group of right-hand sides that is worked on
+ * are the same on all ranks, in host memory, and so are all decisions. What ranks add up is
+ * added in their order. */
 #include "core/smaller.h"
 #include "solve/solve_ranks.h"
 
 #include <math.h>
 
 #include "cholesky/cholesky_dist.h"
-#include "core/gpu.h"
 #include "lu/lu_dist.h"
 
 enum {
@@ -76,7 +76,10 @@ static void take_all(wi_ranks *s) {
     s->place_r = take(s, 3 * block, false);
     s->room = take(s, room > other ? room : other, false);
     s->vector = take(s, 5 * n * sizeof *s->vector, true);
-    s->no_shift = take(s, s->rhs * sizeof *s->no_shift, false);
+    s->place_power = take(s, 2 * n * sizeof *s->place_power, false);
+    s->power = take(s, 2 * n * sizeof *s->power, true);
+    s->place_shift = take(s, s->rhs * sizeof *s->place_shift, false);
+    s->shift = take(s, s->rhs * sizeof *s->shift, true);
     s->pivot = take(s, n * sizeof *s->pivot, true);
     s->counts = take(s, size * sizeof *s->counts, true);
     s->c = take(s, 5 * block, true);
@@ -169,7 +172,7 @@ weft_status wi_ranks_check_finite(wi_ranks *s, const wi_grid *g, const char *whi
                    s->call, which, (size_t)(at % g->rows) + row, (size_t)(at / g->rows) + column);
 }
 
-/* A as it is to be factored. */
+/* H as it is to be factored. */
 static weft_status fill(wi_ranks *s) {
     const wi_grid columns = s->args->transposed ? wi_grid_turned(&s->a) : s->a;
     return s->own == 0
@@ -188,14 +191,6 @@ static weft_status load(wi_ranks *s) {
     status = wi_agree(s->ctx, 0, status);
     if (status == WEFT_OK && s->args->solve.spd)
         status = wi_ranks_complete(s);
-    for (size_t j = 0; j < s->rhs && status == WEFT_OK; j++) {
-        wi_grid one = s->b;
-        one.p = (const char *)s->b.p + j * s->b.across * weft_type_size(s->type);
-        one.columns = 1;
-        status = wi_local(s->ctx, s->place->copy(s->child, &one, WEFT_F64, s->place_x, s->n));
-        if (status == WEFT_OK)
-            status = wi_ranks_move(s, s->own_b + j * s->n, s->place_x, s->n * sizeof(double));
-    }
     return status;
 }
 
@@ -252,33 +247,14 @@ static weft_status factor(wi_ranks *s) {
 
 /* ---- all of it ---- */
 
-static weft_status store(wi_ranks *s) {
-    const size_t line = s->n * sizeof(double);
-    const int32_t none = 0;
-    weft_status status = WEFT_OK;
-    for (size_t j = 0; j < s->rhs && status == WEFT_OK; j++) {
-        const wi_answer x = {.type = s->type,
-                             .n = s->n,
-                             .count = 1,
-                             .z = s->place_x,
-                             .shift = s->no_shift,
-                             .x = (char *)(uintptr_t)s->x.p +
-                                  j * s->x.across * weft_type_size(s->type),
-                             .down = s->x.down,
-                             .across = s->x.across};
-        status = wi_ranks_move(s, s->no_shift, &none, sizeof none);
-        if (status == WEFT_OK)
-            status = wi_ranks_move(s, s->place_x, s->own_x + j * s->n, line);
-        if (status == WEFT_OK)
-            status = wi_local(s->ctx, s->place->store(s->child, &x));
-    }
-    return status;
-}
-
-/* Factors A in s->factor, and solves for all right-hand sides. */
+/* Factors H in s->factor, and solves for all right-hand sides. */
 static weft_status solve_by(wi_ranks *s) {
     const double begin = wi_now();
-    weft_status status = wi_agree(s->ctx, 0, fill(s));
+    weft_status status = wi_ranks_scale(s);
+    if (status == WEFT_OK)
+        status = wi_ranks_measure(s);
+    if (status == WEFT_OK)
+        status = wi_agree(s->ctx, 0, fill(s));
     if (status == WEFT_OK)
         status = factor(s);
     const double middle = wi_now();
@@ -321,20 +297,18 @@ static weft_status solve_types(wi_ranks *s) {
     return solve_by(s);
 }
 
-static weft_status solve_entered(wi_ranks *s) {
+static weft_status solve_all(wi_ranks *s) {
     take_all(s);
     weft_status status = wi_agree(s->ctx, 0, s->status);
     if (status == WEFT_OK)
         status = wi_agree(s->ctx, 0, load(s));
-    if (status == WEFT_OK)
-        status = wi_ranks_measure(s);
     if (status == WEFT_OK)
         status = solve_types(s);
     const double begin = wi_now();
     if (status == WEFT_OK)
         status = wi_ranks_bound(s);
     if (status == WEFT_OK)
-        status = wi_agree(s->ctx, 0, store(s));
+        status = wi_agree(s->ctx, 0, wi_ranks_store(s));
     s->report->solve_seconds += wi_now() - begin;
     return status;
 }
@@ -349,24 +323,16 @@ static wi_grid grid_of(const wi_ranks *s, const wi_part *part, int k, size_t col
                      .across = by_rows ? 1 : part->ld[k]};
 }
 
-static weft_status run(weft_context *child, wi_call *call, const wi_part *part, void *user) {
+static weft_status run(weft_context *ctx, const wi_part *part, void *user) {
     wi_ranks *const s = user;
-    int before;
-    (void)call;
+    (void)ctx;
     s->a = grid_of(s, part, A, s->own);
     if (s->args->transposed)
         s->a = wi_grid_turned(&s->a);
     s->b = grid_of(s, part, B, s->rhs);
     s->x = grid_of(s, part, X, s->rhs);
-    weft_status status = wi_gpu_enter(child, &before);
-    if (status != WEFT_OK)
-        return status;
-    s->entered = true;
-    status = solve_entered(s);
+    const weft_status status = solve_all(s);
     give_all(s);
-    wi_gpu_leave(child, before);
-    if (status != WEFT_OK)
-        memcpy(child->message, s->ctx->message, sizeof child->message);
     return status;
 }
 
@@ -384,8 +350,7 @@ static weft_status run_checked(wi_ranks *s) {
     status = wi_agree(s->ctx, 0, wi_local(s->ctx, status));
     if (status != WEFT_OK || s->n == 0)
         return status;
-    status = wi_local(s->ctx, wi_call_run(s->child, &call, run, s));
-    return s->entered ? status : wi_agree(s->ctx, 0, status);
+    return wi_dist_call_run(s->ctx, &call, run, s);
 }
 
 static void begin_report(wi_ranks *s) {

@@ -23,8 +23,12 @@ typedef struct wi_ranks {
     size_t first, own; /* and the columns of A that this rank passes */
     size_t rhs_first, rhs, all_rhs;
     const uint64_t *all; /* own and rhs of each rank */
-    wi_grid a, b;        /* of op(A): own columns, or rows if it is transposed */
-    wi_grid x;           /* what the call passes */
+    wi_grid a;           /* H = R op(A) C: own columns, or rows if op(A) is transposed */
+    wi_grid b, x;        /* what the call passes */
+    bool scaled;         /* R or C is not 1 */
+    int32_t *power;      /* of R and of C, n each */
+    int32_t *shift;      /* own column j of B is multiplied by 2^shift[j], too, when it is read, and
+                            that of the solution when it is stored */
     char *f;             /* factors of A, own columns */
     char *whole;         /* own columns of a symmetric A; else NULL */
     int64_t *pivot, *at;
@@ -53,7 +57,7 @@ typedef struct wi_ranks {
     wi_deep_cascade *place_sums;
     uint64_t *place_which;
     int64_t *place_words;
-    int32_t *no_shift;
+    int32_t *place_power, *place_shift;
     void *room;
     struct {
         void *p;
@@ -61,7 +65,6 @@ typedef struct wi_ranks {
     } block[WI_RANKS_BLOCKS];
     int blocks;
     weft_status status; /* of taking memory */
-    bool entered;
 } wi_ranks;
 
 /* Copies between host and place, or within one, and waits for it. */
@@ -97,6 +100,12 @@ weft_status wi_ranks_put_rows(wi_ranks *s, double *place, const double *z);
 weft_status wi_ranks_spread(wi_ranks *s, const double *place, size_t count, double *whole);
 /* r = c - op(A) (z + z_low), each element rounded once, and size = |op(A)| |z|. */
 weft_status wi_ranks_exact_residual(wi_ranks *s);
+/* Chooses R and C, and reads own right-hand sides. All ranks agree. */
+weft_status wi_ranks_scale(wi_ranks *s);
+/* The largest entry of each row of H, or of each column; `status` is how this rank has fared. */
+weft_status wi_ranks_lines_most(wi_ranks *s, bool columns, double *most, weft_status status);
+/* Own solutions to where the call wants them. */
+weft_status wi_ranks_store(wi_ranks *s);
 /* The norms, and the largest entry of each row. */
 weft_status wi_ranks_measure(wi_ranks *s);
 /* Determinant and growth; and when all is solved, the condition and the bound of the error. */

@@ -37,20 +37,8 @@ static double largest_of(const double *x, size_t n) {
     return most;
 }
 
-/* The largest entry of each row. */
-static weft_status find_rows_most(wi_ranks *s) {
-    weft_status status = WEFT_OK;
-    memset(s->row_most, 0, s->n * sizeof *s->row_most);
-    if (s->own > 0) {
-        status = wi_local(s->ctx, s->place->rows_range(s->child, &s->a, s->place_r, s->place_size));
-        if (status == WEFT_OK)
-            status = wi_ranks_spread(s, s->place_r, 1, s->row_most);
-    }
-    return wi_ranks_combine(s, s->row_most, s->n, true, status);
-}
-
 weft_status wi_ranks_measure(wi_ranks *s) {
-    weft_status status = find_rows_most(s);
+    weft_status status = wi_ranks_lines_most(s, false, s->row_most, WEFT_OK);
     if (status == WEFT_OK)
         status = sum_sizes(s, false, s->size);
     if (status == WEFT_OK)
@@ -103,7 +91,7 @@ static weft_status find_growth(wi_ranks *s) {
     return status;
 }
 
-/* log |det| and its sign, of the diagonal of U or L. */
+/* log |det| of A and its sign, by the diagonal of U or L and the scaling. */
 static weft_status find_determinant(wi_ranks *s) {
     const bool spd = s->args->solve.spd;
     const wi_grid diagonal = {.type = s->factor,
@@ -113,6 +101,7 @@ static weft_status find_determinant(wi_ranks *s) {
                               .down = s->n + 1,
                               .across = 1};
     double sum = 0, negative = 0; /* of own columns */
+    int64_t powers = 0;
     weft_status status = WEFT_OK;
     if (s->own > 0)
         status = wi_local(s->ctx, s->place->copy(s->child, &diagonal, WEFT_F64, s->place_r, s->n));
@@ -126,7 +115,9 @@ static weft_status find_determinant(wi_ranks *s) {
     status = wi_ranks_combine(s, &sum, 1, false, status);
     if (status == WEFT_OK)
         status = wi_ranks_combine(s, &negative, 1, false, status);
-    s->report->log_abs_det = (spd ? 2 : 1) * sum;
+    for (size_t i = 0; i < 2 * s->n && s->scaled; i++)
+        powers += s->power[i];
+    s->report->log_abs_det = (spd ? 2 : 1) * sum - (double)powers * 0.69314718055994530942;
     s->report->sign_det = fmod(negative, 2) == 0 ? 1 : -1;
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The proof that a matrix over ranks is singular or not positive definite, as solve_singular.c has
- * it: v = (-T \ t, 1, 0), T being the leading block of U, or of L', and t what is beside it. */
+ * it: v = (-T \ t, 1, 0), T being the leading block of U, or of L', and t what is beside it;
+ * in the caller's unknowns C v, divided by its element k. */
 #include "core/smaller.h"
 #include "lu/lu_dist.h"
 #include "solve/solve_ranks.h"
@@ -61,12 +62,13 @@ static weft_status solve_leading(wi_ranks *s, size_t k, double *t) {
 
 weft_status wi_ranks_find_witness(wi_ranks *s, size_t k) {
     double *const v = s->args->solve.options.witness, *const t = s->z;
+    const int32_t *const power = s->power + s->n;
     if (s->args->transposed)
         return WEFT_OK;
     weft_status status = gather_beside(s, k, t);
     if (status == WEFT_OK && k > 0)
         status = solve_leading(s, k, t);
     for (size_t i = 0; i < s->n && v && status == WEFT_OK; i++)
-        v[i] = i < k ? -t[i] : i == k;
+        v[i] = i >= k ? i == k : s->scaled ? -wi_times_power(t[i], power[i] - power[k]) : -t[i];
     return status;
 }

@@ -86,9 +86,8 @@ weft_status wi_system_fits(wi_system *s, weft_type type, bool *fits) {
 
 /* ---- the choice of powers ---- */
 
-/* power[i] = -exponent of size[i] / share; returns whether the sizes are far apart or extreme. Rows
- * of zeros have the power 0. */
-static bool choose(size_t n, const double *size, int share, int limit, int32_t *power) {
+bool wi_system_choose(size_t n, const double *size, int share, weft_type factor, int32_t *power) {
+    const int limit = limit_of(factor);
     int32_t least = INT32_MAX, most = INT32_MIN;
     for (size_t i = 0; i < n; i++) {
         const int32_t e = wi_exponent(size[i]);
@@ -101,7 +100,7 @@ static bool choose(size_t n, const double *size, int share, int limit, int32_t *
     return least <= most && (most - least > share * APART || most > limit || least < -limit);
 }
 
-static void note_range(size_t n, const int32_t *power, int *least, int *most) {
+void wi_system_note_range(size_t n, const int32_t *power, int *least, int *most) {
     *least = *most = n > 0 ? power[0] : 0;
     for (size_t i = 0; i < n; i++) {
         *least = power[i] < *least ? power[i] : *least;
@@ -143,7 +142,7 @@ static weft_status balance_both(wi_system *s) {
     for (size_t i = 0; i < s->n; i++)
         d[i] = d[i] > 0 ? d[i] : 0;
     int32_t *const power = (int32_t *)(void *)(s->vector + s->n);
-    if (!choose(s->n, d, 2, limit_of(s->factor), power))
+    if (!wi_system_choose(s->n, d, 2, s->factor, power))
         return WEFT_OK;
     status = take_powers(s);
     if (status != WEFT_OK)
@@ -156,7 +155,7 @@ static weft_status balance_both(wi_system *s) {
 /* Of a general matrix: rows, by their sizes in `vector`; then columns, if they still differ. */
 static weft_status balance_rows(wi_system *s) {
     int32_t *const power = (int32_t *)(void *)(s->vector + 2 * s->n);
-    const bool rows = choose(s->n, s->vector, 1, limit_of(s->factor), power);
+    const bool rows = wi_system_choose(s->n, s->vector, 1, s->factor, power);
     weft_status status = WEFT_OK;
     if (rows) {
         status = take_powers(s);
@@ -168,7 +167,7 @@ static weft_status balance_rows(wi_system *s) {
     const wi_grid turned = wi_grid_turned(&s->a);
     if (status == WEFT_OK)
         status = rows_of(s, &turned, s->vector);
-    if (status != WEFT_OK || !choose(s->n, s->vector, 1, limit_of(s->factor), power))
+    if (status != WEFT_OK || !wi_system_choose(s->n, s->vector, 1, s->factor, power))
         return status;
     if (!rows)
         status = take_powers(s);
@@ -232,9 +231,10 @@ weft_status wi_system_scale(wi_system *s) {
         return status;
     report->equilibrated = s->host_row_power != NULL;
     if (s->host_row_power) {
-        note_range(s->n, s->host_row_power, &report->row_power_least, &report->row_power_most);
-        note_range(s->n, s->host_column_power, &report->column_power_least,
-                   &report->column_power_most);
+        wi_system_note_range(s->n, s->host_row_power, &report->row_power_least,
+                             &report->row_power_most);
+        wi_system_note_range(s->n, s->host_column_power, &report->column_power_least,
+                             &report->column_power_most);
     }
     return measure(s);
 }

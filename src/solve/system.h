@@ -236,6 +236,10 @@ void wi_system_close(wi_system *s);
 
 /* Refuses entries of A and B that are not finite, and chooses R and C. */
 weft_status wi_system_scale(wi_system *s);
+/* power[i] = -exponent of size[i] / share; returns whether the sizes are too far apart, or too
+ * large or small, for factors of this type. Rows of zeros have the power 0. */
+bool wi_system_choose(size_t n, const double *size, int share, weft_type factor, int32_t *power);
+void wi_system_note_range(size_t n, const int32_t *power, int *least, int *most);
 /* Do all entries of H fit `type` without a loss but rounding? */
 weft_status wi_system_fits(wi_system *s, weft_type type, bool *fits);
 /* Copies H to f, and factors it. WEFT_ESINGULAR and WEFT_ENOTSPD come with message and witness. */

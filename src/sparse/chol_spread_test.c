@@ -12,7 +12,15 @@ enum {
 
 /* ---- who has what ---- */
 
-/* Every subtree is of one GPU, the top is above all of them, and runs are what owners say. */
+/* Does a supernode of the top have a child that is not of the first GPU? */
+static bool is_above_others(const wi_symbolic *symbolic, const wi_spread *spread, int64_t top) {
+    bool found = false;
+    for (int64_t c = wi_last_child(symbolic, top); c >= 0; c = wi_child_before(symbolic, top, c))
+        found = found || spread->owner[c] != 0;
+    return found;
+}
+
+/* Every subtree is of one GPU, the top is above those of several, and runs are what owners say. */
 static void check_spread(const wi_symbolic *symbolic, const wi_spread *spread) {
     int64_t column = 0, s = 0;
     for (int64_t k = 0; k < symbolic->supernodes; k++) {
@@ -20,6 +28,8 @@ static void check_spread(const wi_symbolic *symbolic, const wi_spread *spread) {
         assert_true(spread->owner[k] >= WI_TOP && spread->owner[k] < spread->gpus);
         if (up >= 0 && spread->owner[up] != WI_TOP)
             assert_int_equal(spread->owner[k], spread->owner[up]);
+        if (spread->owner[k] == WI_TOP)
+            assert_true(is_above_others(symbolic, spread, k));
     }
     for (int64_t k = 0; k < spread->runs; k++) {
         assert_int_equal(spread->run[k].begin, column);
@@ -69,14 +79,12 @@ enum {
 
 /* Every part for the same right-hand sides. */
 static void compare_solutions(const chol_pair *p, size_t rhs, test_random *r) {
-    const test_random before = *r;
     const weft_chol *const plan = p->plan[SHARED];
     const bool is_plain = !plan->narrow && plan->kind == WEFT_CHOL_DEFINITE;
     for (int part = WEFT_CHOL_A; part <= (is_plain ? WEFT_CHOL_LT : WEFT_CHOL_A); part++) {
         const weft_chol_solve_options options = {.size = sizeof options,
                                                  .part = (weft_chol_part)part,
                                                  .refine = part == WEFT_CHOL_A ? 2 : 0};
-        *r = before;
         chol_pair_solve(p, rhs, &options, r);
     }
 }

@@ -95,7 +95,7 @@ static weft_status exchange(const collecting *c) {
     if (status == WEFT_OK)
         status = calls->all_gather_v(c->ctx, given->value, c->value, counts, WEFT_F64);
     if (status != WEFT_OK) {
-        memcpy(c->own->message, c->ctx->message, sizeof c->own->message);
+        wi_take_message(c->own, c->ctx);
         return status;
     }
     if (c->form != WEFT_TRIPLETS)
@@ -152,7 +152,7 @@ weft_status wi_sparse_collect_values(weft_context *ctx, weft_context *own, const
     const weft_status status =
         ctx->comm->calls->all_gather_v(ctx, value, dealt->values, dealt->given, WEFT_F64);
     if (status != WEFT_OK) {
-        memcpy(own->message, ctx->message, sizeof own->message);
+        wi_take_message(own, ctx);
         return status;
     }
     return wi_sparse_set_values(own, &voice, matrix, dealt->values);

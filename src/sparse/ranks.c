@@ -70,7 +70,7 @@ weft_status wi_over_agree(weft_context *ctx, weft_context *own, uint64_t alike,
         wi_fail_as(ctx, status, own);
     status = wi_agree(ctx, wi_alike_bytes(alike, call, strlen(call)), status);
     if (status != WEFT_OK)
-        memcpy(own->message, ctx->message, sizeof own->message);
+        wi_take_message(own, ctx);
     return status;
 }
 
@@ -100,6 +100,7 @@ weft_status wi_over_check_plan(const weft_context *ctx, weft_context *own, const
     return WEFT_OK;
 }
 
+/* Whole words, for it is asked in every call, and wi_alike_bytes goes byte by byte. */
 uint64_t wi_over_alike(const weft_sparse *matrix) {
     uint64_t hash = matrix->fingerprint;
     for (int64_t k = 0; !matrix->dealt && k < matrix->start[matrix->cols]; k++) {
@@ -151,7 +152,7 @@ static weft_status gather(weft_context *ctx, weft_context *own, const size_t *co
                           const double *part, double *whole) {
     const weft_status status = ctx->comm->calls->all_gather_v(ctx, part, whole, counts, WEFT_F64);
     if (status != WEFT_OK && own != ctx)
-        memcpy(own->message, ctx->message, sizeof own->message);
+        wi_take_message(own, ctx);
     return status;
 }
 
@@ -209,7 +210,7 @@ weft_status wi_over_gather_columns(weft_context *own, const weft_chol *plan, int
         *from += copy_columns(symbolic, s, width, data, (char *)room.got + *from, true);
     }
     if (status != WEFT_OK)
-        memcpy(own->message, plan->over->message, sizeof own->message);
+        wi_take_message(own, plan->over);
     return status;
 }
 

@@ -110,6 +110,17 @@ static double improve(dealing *d, dealing *best) {
 
 /* ---- who has what ---- */
 
+/* What is above subtrees of the first GPU alone is its own: no other waits for it. */
+static void keep_own(const wi_symbolic *symbolic, int8_t *owner) {
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        int64_t c = wi_last_child(symbolic, s);
+        while (c >= 0 && owner[c] == 0)
+            c = wi_child_before(symbolic, s, c);
+        if (owner[s] == WI_TOP && c < 0)
+            owner[s] = 0;
+    }
+}
+
 /* Returns how many GPUs have something: a subtree goes to a GPU without any before a second one
  * does, the first GPU first. */
 static int fill_owners(const dealing *d, int8_t *owner) {
@@ -123,6 +134,7 @@ static int fill_owners(const dealing *d, int8_t *owner) {
         memset(owner + s - size + 1, gpu[k], (size_t)size);
         gpus = gpu[k] >= gpus ? gpu[k] + 1 : gpus;
     }
+    keep_own(d->symbolic, owner);
     return gpus;
 }
 

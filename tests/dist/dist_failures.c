@@ -127,8 +127,6 @@ void dist_test_unsupported(void **state) {
     (void)state;
     float a[1] = {1}, b[1];
     size_t bytes;
-    test_refused(dist_ctx, weft_syrk(dist_ctx, 0, WEFT_F32, 1, 1, 1, a, 1, 0, b, 1),
-                 WEFT_EUNSUPPORTED, "weft_syrk", "ranks");
     test_refused(dist_ctx, weft_sort_bytes(dist_ctx, WEFT_ASCENDING, WEFT_F32, 1, a, a, &bytes),
                  WEFT_EUNSUPPORTED, "weft_sort_bytes", "ranks");
     uint64_t count;

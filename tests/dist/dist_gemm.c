@@ -2,10 +2,8 @@
 /* gemm over ranks: each has its columns of all matrices (rows, by rows). Elements are small whole
  * numbers, so that sums are exact in any order. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "dist.h"
+#include "dist_parts.h"
 #include "limits.h"
 #include "weft/gemm.h"
 
@@ -14,7 +12,6 @@ enum {
     B,
     C,
     MATRICES,
-    PAD = 3,
     PIECE = 16 /* rows and columns of pieces, on emu */
 };
 
@@ -24,41 +21,6 @@ static const struct {
     {WEFT_F64, WEFT_F64},  {WEFT_F32, WEFT_F32},   {WEFT_F16, WEFT_F16}, {WEFT_F16, WEFT_F32},
     {WEFT_BF16, WEFT_F32}, {WEFT_BF16, WEFT_BF16}, {WEFT_I8, WEFT_I32},
 };
-
-/* A matrix as it is multiplied, rows x cols, and how it is stored. */
-typedef struct matrix {
-    size_t rows, cols, ld, width;
-    bool by_rows;
-    unsigned char *p;
-} matrix;
-
-static size_t at(const matrix *m, size_t row, size_t col) {
-    return (m->by_rows ? row * m->ld + col : col * m->ld + row) * m->width;
-}
-
-static size_t bytes_of(const matrix *m) {
-    return (m->by_rows ? m->rows : m->cols) * m->ld * m->width;
-}
-
-static matrix matrix_of(size_t rows, size_t cols, bool by_rows, size_t pad, weft_type type) {
-    matrix m = {rows, cols, (by_rows ? cols : rows) + pad, test_size_of(type), by_rows, NULL};
-    m.p = malloc(bytes_of(&m) + 1);
-    assert_non_null(m.p);
-    memset(m.p, TEST_POISON, bytes_of(&m));
-    return m;
-}
-
-static matrix whole_of(test_random *r, size_t rows, size_t cols, bool by_rows, weft_type type) {
-    matrix m = matrix_of(rows, cols, by_rows, 0, type);
-    test_fill(r, TEST_SMALL, type, rows * cols, m.p);
-    return m;
-}
-
-static void copy_part(matrix *part, const matrix *whole, size_t row, size_t col) {
-    for (size_t i = 0; i < part->rows; i++)
-        for (size_t j = 0; j < part->cols; j++)
-            memcpy(part->p + at(part, i, j), whole->p + at(whole, row + i, col + j), part->width);
-}
 
 /* A whole product, and this rank's part of each matrix. */
 typedef struct rig {

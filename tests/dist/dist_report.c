@@ -116,6 +116,70 @@ static void bare_case(test_random *r, const factor_case *f, bool spd) {
     free(x);
 }
 
+/* ---- badly scaled ---- */
+
+/* Multiplies rows, columns and right-hand sides by powers of two, of a symmetric matrix the same on
+ * both sides. */
+static void scale_apart(test_random *r, reported *s, int range) {
+    const size_t n = s->f.n, all = 2 * (size_t)range + 1;
+    int *const row = malloc(2 * n * sizeof *row), *const column = row + n;
+    assert_non_null(row);
+    for (size_t i = 0; i < n; i++) {
+        row[i] = (int)dist_draw(r, all) - range;
+        column[i] = s->spd ? row[i] : (int)dist_draw(r, all) - range;
+    }
+    for (size_t e = 0; e < n * n; e++)
+        s->a[e] = ldexp(s->a[e], row[e % n] + column[e / n]);
+    for (size_t k = 0; k < s->rhs; k++) {
+        const int shift = (int)dist_draw(r, all) - range;
+        for (size_t i = 0; i < n; i++)
+            s->b[i + k * n] = ldexp(s->b[i + k * n], (s->transposed ? column : row)[i] + shift);
+    }
+    free(row);
+}
+
+/* Each element of b - op(A) x is rounding. */
+static void check_rows(const reported *s, const double *x) {
+    const size_t n = s->f.n;
+    for (size_t e = 0; e < n * s->rhs; e++) {
+        const size_t i = e % n;
+        long double sum = s->b[e], size = fabsl(sum);
+        for (size_t j = 0; j < n; j++) {
+            const long double a = s->a[s->transposed ? j + i * n : i + j * n];
+            sum -= a * x[e - i + j];
+            size += fabsl(a * x[e - i + j]);
+        }
+        if (!(fabsl(sum) <= 4 * (long double)unit_of(s) * size))
+            fail_msg("n %zu: row %zu of b - A x is %Lg of %Lg", n, i, sum, size);
+    }
+}
+
+static void scaled_case(test_random *r, const factor_case *f, bool spd, size_t rhs) {
+    reported s = take(r, f, spd, rhs);
+    weft_report report;
+    double *x;
+    scale_apart(r, &s, f->type == WEFT_F64 ? 250 : 20);
+    for (size_t e = 0; e < f->n * (f->n + rhs) && f->type == WEFT_F32; e++) { /* as it is passed */
+        double *const at = e < f->n * f->n ? &s.a[e] : &s.b[e - f->n * f->n];
+        *at = (double)(float)*at;
+    }
+    dist_ok(dist_one, solve_on_one(&s, NULL));
+    dist_ok(dist_ctx, solve_on_all(r, &s, NULL, &report, &x));
+    assert_int_equal(report.sign_det, s.one.sign_det);
+    if (fabs(report.log_abs_det - s.one.log_abs_det) > 1e-3)
+        fail_msg("log |det| is %g, and %g on one place", report.log_abs_det, s.one.log_abs_det);
+    if (f->type == WEFT_F64) { /* which one place solves */
+        assert_int_equal(report.equilibrated, s.one.equilibrated);
+        assert_int_equal(report.row_power_least, s.one.row_power_least);
+        assert_int_equal(report.row_power_most, s.one.row_power_most);
+        assert_int_equal(report.column_power_least, s.one.column_power_least);
+        assert_int_equal(report.column_power_most, s.one.column_power_most);
+    }
+    check_rows(&s, x);
+    give(&s);
+    free(x);
+}
+
 /* ---- factors of f32 ---- */
 
 static void mixed_case(test_random *r, const factor_case *f, bool spd, double scale, bool hard) {
@@ -129,10 +193,10 @@ static void mixed_case(test_random *r, const factor_case *f, bool spd, double sc
             hard ? 1 / (double)(e / n + e % n + 1) + (e % (n + 1) ? 0 : 0x1p-36) : s.a[e] * scale;
     dist_ok(dist_one, solve_on_one(&s, NULL));
     dist_ok(dist_ctx, solve_on_all(r, &s, &options, &report, &x));
-    const bool falls = hard || scale != 1;
-    if (s.one.condition_estimate < 1e4 || falls) {
-        assert_int_equal(report.fell_back, falls);
-        assert_int_equal(report.factor_type, falls ? WEFT_F64 : WEFT_F32);
+    assert_int_equal(report.equilibrated, scale != 1);
+    if (s.one.condition_estimate < 1e4 || hard) {
+        assert_int_equal(report.fell_back, hard);
+        assert_int_equal(report.factor_type, hard ? WEFT_F64 : WEFT_F32);
     }
     if (!(report.backward_error <= 2 * DBL_EPSILON))
         fail_msg("n %zu: backward error %g", n, report.backward_error);
@@ -159,6 +223,8 @@ static void singular_case(test_random *r, const factor_case *f) {
             s.a[i + j * n] = i == j ? 2 : i < j ? (double)dist_draw(r, 3) : 0;
         s.a[i + column * n] = i < column ? s.a[i + column * n] : 0;
     }
+    if (dist_draw(r, 2))
+        scale_apart(r, &s, 50);
     assert_int_equal(solve_on_all(r, &s, &options, &report, &x), WEFT_ESINGULAR);
     assert_int_equal(report.column, column);
     for (size_t i = 0; i < n && options.witness; i++) {
@@ -176,14 +242,14 @@ static void singular_case(test_random *r, const factor_case *f) {
     free(v), free(x);
 }
 
-/* On emu a larger matrix has one of the five. */
+/* On emu a larger matrix has one of the six. */
 static void report_cases(test_random *r, dist_shape shape, const size_t size[2], int turn) {
     const size_t n = size[0];
     const bool spd = dist_draw(r, 2);
     const factor_case f = square_case(r, shape, n), f64 = {n, n, WEFT_F64, shape};
-    const size_t drawn = dist_draw(r, 5);
+    const size_t drawn = dist_draw(r, 6);
     (void)turn;
-    for (size_t kind = 0; kind < 5; kind++) {
+    for (size_t kind = 0; kind < 6; kind++) {
         if (is_curbed(&f) && kind != drawn)
             continue;
         if (kind == 0)
@@ -192,6 +258,8 @@ static void report_cases(test_random *r, dist_shape shape, const size_t size[2],
             singular_case(r, &f);
         else if (kind == 2)
             bare_case(r, &f, spd);
+        else if (kind == 5)
+            scaled_case(r, &f, spd, size[1]);
         else
             mixed_case(r, &f64, spd, kind == 3 ? 1 : 0x1p200, false);
     }

@@ -229,9 +229,13 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_records),     cmocka_unit_test(dist_test_fft),
         cmocka_unit_test(dist_test_solve_exact), cmocka_unit_test(dist_test_fft_ahead),
         cmocka_unit_test(dist_test_solve_spd),   cmocka_unit_test(dist_test_layers),
-        cmocka_unit_test(dist_test_convolve),
+        cmocka_unit_test(dist_test_convolve),    cmocka_unit_test(dist_test_gemv),
+        cmocka_unit_test(dist_test_ger),         cmocka_unit_test(dist_test_syrk),
+        cmocka_unit_test(dist_test_trsm),        cmocka_unit_test(dist_test_trmm),
+        cmocka_unit_test(dist_test_lu_inverse),
     };
     dist_spread("ranks");
+    cmocka_set_test_filter(getenv("WEFT_TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
@@ -260,7 +264,10 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_solve_spd),     cmocka_unit_test(dist_test_report),
         cmocka_unit_test(dist_test_sparse),        cmocka_unit_test(dist_test_sparse_failures),
         cmocka_unit_test(dist_test_sparse_owners), cmocka_unit_test(dist_test_layers),
-        cmocka_unit_test(dist_test_convolve),
+        cmocka_unit_test(dist_test_convolve),      cmocka_unit_test(dist_test_gemv),
+        cmocka_unit_test(dist_test_ger),           cmocka_unit_test(dist_test_syrk),
+        cmocka_unit_test(dist_test_trsm),          cmocka_unit_test(dist_test_trmm),
+        cmocka_unit_test(dist_test_lu_inverse),    cmocka_unit_test(dist_test_blas_memory),
     };
     cmocka_set_test_filter(getenv("WEFT_TEST_ONLY"));
     return cmocka_run_group_tests(tests, NULL, NULL);
