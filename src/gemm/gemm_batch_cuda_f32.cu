@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of f32, by fused multiply-adds; large ones on tensor cores too. */
 #include "gemm/gemm_batch_split.cuh"
+#include "gemm/gemm_thin.cuh"
 
 template <int side, int depth_, int rows_, int columns_, int each_, int stages_, int blocks_,
           int apart_>
@@ -32,4 +33,9 @@ weft_status wi_gemm_batch_tiles_f32(weft_context *ctx, const wi_gemm_batch_args 
                                      split64>(ctx, g);
     return wi_gemm_batch_by_size<tile8, tile16, tile24, tile32, tile48, tile64, tile96, tile64>(ctx,
                                                                                                 g);
+}
+
+weft_status wi_gemm_thin_square_f32(weft_context *ctx,
+                                    const wi_gemm_batch_params<float, float, float> &x) {
+    return wi_gemm_thin_launch<tile32>(ctx, x);
 }

@@ -2,6 +2,7 @@
 /* Batches of f64: the smallest, and those of 24, by fused multiply-adds, others on tensor cores. */
 #include "cuda/tensor_f64.cuh"
 #include "gemm/gemm_batch_tensor.cuh"
+#include "gemm/gemm_thin.cuh"
 
 template <int side, int columns_, int each_, int blocks_, int apart_>
 struct f64_tile {
@@ -37,4 +38,9 @@ using tile96 = tensor_tile<96, 16, 3, 4, 1, 3, 1>;
 weft_status wi_gemm_batch_tiles_f64(weft_context *ctx, const wi_gemm_batch_args *g) {
     return wi_gemm_batch_by_size<tile8, tile16, tile24, tile32, tile48, tile64, tile96, tile64>(ctx,
                                                                                                 g);
+}
+
+weft_status wi_gemm_thin_square_f64(weft_context *ctx,
+                                    const wi_gemm_batch_params<double, double, double> &x) {
+    return wi_gemm_thin_launch<tile32>(ctx, x);
 }

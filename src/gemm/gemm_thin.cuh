@@ -53,8 +53,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-weft_status wi_gemm_thin_add_slices(weft_context *ctx, const wi_gemm_batch_params<T, T, T> &x,
-                                    const wi_gemm_thin_partial<T> &partial) {
+weft_status wi_gemm_thin_add(weft_context *ctx, const wi_gemm_batch_params<T, T, T> &x,
+                             const wi_gemm_thin_partial<T> &partial) {
     constexpr int few_threads = 256, many_threads = 1024, many_groups = 32;
     const size_t elements = x.one.m * x.one.n, most = (size_t)ctx->gpu->multiprocessors * 32;
     const bool many = partial.slices >= wi_gemm_thin_many_slices;
@@ -66,6 +66,14 @@ weft_status wi_gemm_thin_add_slices(weft_context *ctx, const wi_gemm_batch_param
     return WEFT_LAUNCH((wi_gemm_thin_combine<T, few_threads, 1>), ctx, grid, few_threads, 0, x,
                        partial);
 }
+
+/* wi_gemm_thin_add, compiled once for each type. */
+weft_status wi_gemm_thin_add_slices(weft_context *ctx,
+                                    const wi_gemm_batch_params<float, float, float> &x,
+                                    const wi_gemm_thin_partial<float> &partial);
+weft_status wi_gemm_thin_add_slices(weft_context *ctx,
+                                    const wi_gemm_batch_params<double, double, double> &x,
+                                    const wi_gemm_thin_partial<double> &partial);
 
 /* A product as a batch of slices of k, of `depth` each; the last may be shorter. */
 template <class T>
@@ -153,6 +161,12 @@ wi_gemm_thin_product<T> wi_gemm_thin_of(const wi_gemm_args *g) {
     return {long_a == along_k ? wi_gemm_thin_swapped(x) : x, along_k, long_a ? g->n : g->m,
             long_a ? g->m : g->n};
 }
+
+/* Both sides at most 32: by the tiles of batches of such products, and compiled with them. */
+weft_status wi_gemm_thin_square_f32(weft_context *ctx,
+                                    const wi_gemm_batch_params<float, float, float> &x);
+weft_status wi_gemm_thin_square_f64(weft_context *ctx,
+                                    const wi_gemm_batch_params<double, double, double> &x);
 
 weft_status wi_gemm_thin_f32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_thin_f64(weft_context *ctx, const wi_gemm_args *g);

@@ -23,7 +23,6 @@ using tall = thin_tile_f32<256, thin, 16, 8, share, 1, stages, blocks, false, fa
 template <int thin, int share, int blocks>
 using flat = thin_tile_f32<thin, 256, 16, share, 8, 1, 2, blocks, true, false>;
 
-using square32 = thin_tile_f32<32, 32, 32, 8, 4, 4, 2, 3, false, true>;
 using square64 = thin_tile_f32<64, 64, 32, 8, 8, 1, 2, 6, false, true>;
 
 static weft_status multiply_tall(weft_context *ctx, const wi_gemm_thin_product<float> &g) {
@@ -66,12 +65,18 @@ static weft_status split_long(weft_context *ctx, const wi_gemm_thin_product<floa
     return wi_gemm_thin_launch<split_tall<64, 3, 2>>(ctx, g.x);
 }
 
+weft_status wi_gemm_thin_add_slices(weft_context *ctx,
+                                    const wi_gemm_batch_params<float, float, float> &x,
+                                    const wi_gemm_thin_partial<float> &partial) {
+    return wi_gemm_thin_add(ctx, x, partial);
+}
+
 weft_status wi_gemm_thin_f32(weft_context *ctx, const wi_gemm_args *args) {
     const wi_gemm_thin_product<float> g = wi_gemm_thin_of<float>(args);
     const bool may_split = wi_gemm_may_split(args);
     if (g.length <= 32)
         return may_split ? wi_gemm_thin_launch<split_square32>(ctx, g.x)
-                         : wi_gemm_thin_launch<square32>(ctx, g.x);
+                         : wi_gemm_thin_square_f32(ctx, g.x);
     if (g.length <= 64)
         return may_split ? wi_gemm_thin_launch<split_square64>(ctx, g.x)
                          : wi_gemm_thin_launch<square64>(ctx, g.x);

@@ -23,7 +23,6 @@ using tall = thin_tile_f64<128, thin, 16, 4, 1, 1, 3, blocks, false>;
 template <int thin, int stages, int blocks>
 using flat = thin_tile_f64<thin, 128, 16, 1, 4, 1, stages, blocks, false>;
 
-using square32 = thin_tile_f64<32, 32, 32, 1, 2, 2, 2, 3, true>;
 using square64 = thin_tile_f64<64, 64, 32, 2, 2, 1, 2, 2, true>;
 
 static weft_status multiply_tall(weft_context *ctx, const wi_gemm_thin_product<double> &g) {
@@ -46,10 +45,16 @@ static weft_status multiply_flat(weft_context *ctx, const wi_gemm_thin_product<d
     return wi_gemm_thin_launch<flat<64, 3, 2>>(ctx, g.x);
 }
 
+weft_status wi_gemm_thin_add_slices(weft_context *ctx,
+                                    const wi_gemm_batch_params<double, double, double> &x,
+                                    const wi_gemm_thin_partial<double> &partial) {
+    return wi_gemm_thin_add(ctx, x, partial);
+}
+
 weft_status wi_gemm_thin_f64(weft_context *ctx, const wi_gemm_args *args) {
     const wi_gemm_thin_product<double> g = wi_gemm_thin_of<double>(args);
     if (g.length <= 32)
-        return wi_gemm_thin_launch<square32>(ctx, g.x);
+        return wi_gemm_thin_square_f64(ctx, g.x);
     if (g.length <= 64)
         return wi_gemm_thin_launch<square64>(ctx, g.x);
     return g.along_k ? multiply_flat(ctx, g) : multiply_tall(ctx, g);

@@ -278,6 +278,46 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
+/* The reducer that combines and finishes states as another one does, the same for several: states
+ * of integers do not tell their type. The kernels that see no elements are compiled for it. */
+template <class T>
+using like = typename wi_choose<wi_traits<T>::is_float, T, uint64_t>::type;
+
+template <template <class> class Reducer, class T>
+static Reducer<like<T>> closer_of(const Reducer<T> &) {
+    return {};
+}
+template <class T>
+static wi_sum_reducer<like<T>> closer_of(const wi_nrm1_reducer<T> &) {
+    return {};
+}
+template <class T>
+static wi_extreme_reducer<T> closer_of(const wi_extreme_reducer<T> &reducer) {
+    return reducer;
+}
+template <class T>
+static wi_position_reducer<wi_bits<T>> closer_of(const wi_position_reducer<T> &reducer) {
+    return {{reducer.keys.flip}};
+}
+
+/* One that combines states alike: most sums of floats are of f64, whatever they are rounded to. */
+template <class Reducer>
+static Reducer carrier_of(const Reducer &closer) {
+    return closer;
+}
+static wi_sum_reducer<double> carrier_of(const wi_sum_reducer<float> &) {
+    return {};
+}
+static wi_sum_reducer<double> carrier_of(const wi_nrm2_reducer<float> &) {
+    return {};
+}
+static wi_sum_reducer<double> carrier_of(const wi_nrm2_reducer<uint64_t> &) {
+    return {};
+}
+static wi_product_reducer<double> carrier_of(const wi_product_reducer<float> &) {
+    return {};
+}
+
 static const char lookback_key = 0, records_key = 0;
 
 template <class Reducer, class T>
@@ -285,6 +325,8 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
                                const Reducer &reducer) {
     using State = typename Reducer::State;
     using Open = wi_open_segment<State>;
+    using Closer = decltype(closer_of(reducer));
+    const Closer closer = closer_of(reducer);
     const unsigned tile = run_elements<T>(a->width);
     const uint64_t tiles = wi_tiles_of(a->n, tile), all = tiles + 1;
     const uint64_t groups = wi_tiles_of(all, threads);
@@ -312,10 +354,10 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
     status = WEFT_LAUNCH((reduce_runs<Reducer, T>), ctx, (unsigned)tiles, threads, 0, reducer, p, s,
                          wi_lookback_in(of_lookback, tiles));
     if (status == WEFT_OK)
-        status = wi_carry_opens<threads>(ctx, reducer, s.opens, all, threads, s.groups);
+        status = wi_carry_opens<threads>(ctx, carrier_of(closer), s.opens, all, threads, s.groups);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(close_runs<Reducer>, ctx, (unsigned)groups, threads, 0, reducer, s,
-                             all, p.y);
+        status =
+            WEFT_LAUNCH(close_runs<Closer>, ctx, (unsigned)groups, threads, 0, closer, s, all, p.y);
     return status;
 }
 

@@ -149,14 +149,17 @@ struct wi_extreme_reducer {
     }
 };
 
+template <class Key>
+struct wi_position {
+    uint64_t index;
+    Key key;
+};
+
 /* ARGMIN; with keys flipped, ARGMAX. */
 template <class T>
 struct wi_position_reducer {
     wi_keys<T> keys;
-    struct State {
-        uint64_t index;
-        typename wi_keys<T>::Key key;
-    };
+    using State = wi_position<typename wi_keys<T>::Key>;
     using Result = uint64_t;
     __device__ State identity() const {
         return {WEFT_NOWHERE, (typename wi_keys<T>::Key) ~(uint64_t)0};
@@ -289,6 +292,11 @@ weft_status wi_with_sum_reducer(wi_reduction op, F f) {
     }
 }
 
+/* Floats of 16 bits share the kernels that only order the bits of |x|. */
+template <class T>
+using wi_magnitudes_as =
+    typename wi_choose<wi_traits<T>::is_float && sizeof(T) == 2, __half, T>::type;
+
 /* Calls f(type tag, reducer) with the reducer of `op` for elements of T, and the type as which it
  * reads them. */
 template <class T, class F>
@@ -311,7 +319,7 @@ weft_status wi_with_reducer(wi_reduction op, F f) {
     case WI_RED_NRM2:
         return f(wi_tag<T>{}, wi_nrm2_reducer<T>{});
     case WI_RED_NRMINF:
-        return f(wi_tag<T>{}, wi_nrminf_reducer<T>{});
+        return f(wi_tag<wi_magnitudes_as<T>>{}, wi_nrminf_reducer<wi_magnitudes_as<T>>{});
     }
     return WEFT_EARG;
 }
