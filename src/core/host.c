@@ -10,13 +10,14 @@
 enum {
     LINE_BYTES = 64,
     PAGE_BYTES = 4096,
-    HUGE_PAGE_BYTES = 2 << 20
+    HUGE_PAGE_BYTES = 2 << 20,
+    LEAST_HUGE_BYTES = 4 * HUGE_PAGE_BYTES /* smaller blocks gain too little from huge pages */
 };
 
-/* The caller's functions, or none. They are set only while there are no blocks, so that no block is
- * freed by another allocator than it came from. */
+/* The caller's functions; all NULL if C's are used. They change only while the library holds no
+ * block, so every block is freed by the allocator that it came from. */
 static weft_allocator callers;
-static atomic_size_t blocks;
+static atomic_size_t blocks; /* how many the library holds */
 
 weft_status weft_set_allocator(const weft_allocator *allocator) {
     static const char call[] = "weft_set_allocator";
@@ -37,12 +38,14 @@ weft_status weft_set_allocator(const weft_allocator *allocator) {
     return WEFT_OK;
 }
 
+/* Counts the block at p, if there is one. */
 static void *counted(void *p) {
     if (p)
         atomic_fetch_add_explicit(&blocks, 1, memory_order_relaxed);
     return p;
 }
 
+/* aligned_alloc needs a multiple of the alignment; 0 bytes become one unit. */
 static void *take(size_t bytes, size_t alignment) {
     if (bytes > PTRDIFF_MAX - alignment)
         return NULL;
@@ -57,7 +60,7 @@ void *wi_host_alloc(size_t bytes) {
 }
 
 void *wi_host_alloc_huge(size_t bytes) {
-    if (bytes < 4 * (size_t)HUGE_PAGE_BYTES)
+    if (bytes < LEAST_HUGE_BYTES)
         return wi_host_alloc(bytes);
     void *const p = take(bytes, HUGE_PAGE_BYTES);
     if (p && !callers.allocate)

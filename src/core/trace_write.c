@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of a timeline: JSON of the "Trace Event Format", which Perfetto and Chrome read. A
- * process of the file is a rank, a thread of the file a lane. */
+/* Writes a timeline as JSON in the "Trace Event Format", which Perfetto and Chrome read. In the
+ * file, a rank is shown as a process, and each lane of a context as a thread. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,15 +9,17 @@
 #include "core/trace.h"
 
 enum {
-    LINE_BYTES = 512
+    LINE_BYTES =
+        512 /* more than any line has: names are constants, a place has at most WI_PLACE_BYTES */
 };
 
-/* Where text goes: to a file, or to memory, which may be NULL to count. */
+/* Where text goes: to `file`, or to memory at `text`; if both are NULL its bytes are only counted.
+ */
 typedef struct sink {
     FILE *file;
     char *text;
     size_t bytes; /* so far */
-    bool any;     /* a line was written: the next needs a comma before it */
+    bool any;     /* there is a line already: a comma goes before the next */
     bool failed;
 } sink;
 
@@ -51,10 +53,12 @@ static const char *lane_name(int lane) {
     return names[lane];
 }
 
+/* The number by which the file knows a lane; no two lanes of a rank have the same. */
 static int thread_of(const wi_tracer *tracer, int lane) {
     return tracer->number * WI_TRACE_LANES + lane + 1;
 }
 
+/* The name of a lane, and its place in the order of display. */
 static void put_lane(sink *s, int process, const wi_tracer *tracer, int lane) {
     char lost[64] = "";
     if (tracer->dropped > 0 && lane == WI_LANE_HOST)
@@ -69,11 +73,13 @@ static void put_lane(sink *s, int process, const wi_tracer *tracer, int lane) {
              process, thread_of(tracer, lane), thread_of(tracer, lane));
 }
 
+/* The file counts in microseconds from `zero`, which is in seconds, by wi_now. Times are rounded to
+ * whole nanoseconds first, so that spans that follow each other do not overlap. */
 static void put_span(sink *s, int process, const wi_tracer *tracer, const wi_span *span,
-                     double origin) {
+                     double zero) {
     char bytes[96] = "";
-    const int64_t begin = (int64_t)((span->begin - origin) * 1e9 + 0.5);
-    const int64_t end = (int64_t)((span->end - origin) * 1e9 + 0.5);
+    const int64_t begin = (int64_t)((span->begin - zero) * 1e9 + 0.5);
+    const int64_t end = (int64_t)((span->end - zero) * 1e9 + 0.5);
     const int64_t length = end > begin ? end - begin : 0;
     if (span->bytes.in > 0 || span->bytes.out > 0)
         snprintf(bytes, sizeof bytes, "\"bytes_read\":%" PRIu64 ",\"bytes_written\":%" PRIu64,
@@ -86,7 +92,7 @@ static void put_span(sink *s, int process, const wi_tracer *tracer, const wi_spa
              (int)(length % 1000), bytes);
 }
 
-static void put_tracer(sink *s, int process, const wi_tracer *tracer, double origin) {
+static void put_tracer(sink *s, int process, const wi_tracer *tracer, double zero) {
     bool used[WI_TRACE_LANES] = {[WI_LANE_HOST] = true};
     for (size_t k = 0; k < tracer->count; k++)
         used[tracer->spans[k].lane] = true;
@@ -95,25 +101,25 @@ static void put_tracer(sink *s, int process, const wi_tracer *tracer, double ori
             put_lane(s, process, tracer, lane);
     }
     for (size_t k = 0; k < tracer->count; k++)
-        put_span(s, process, tracer, &tracer->spans[k], origin);
+        put_span(s, process, tracer, &tracer->spans[k], zero);
 }
 
-/* `origin`, in nanoseconds since 1970, is where the times of the file begin. */
+/* The times in the file count from `origin`, which is in nanoseconds since 1970. */
 static void put_trace(sink *s, const wi_trace *trace, uint64_t origin) {
-    const double begin = trace->begun - (double)(int64_t)(trace->origin - origin) * 1e-9;
+    const double zero = trace->begun - (double)(int64_t)(trace->origin - origin) * 1e-9;
     char name[64] = "weft";
     if (trace->ranks > 1)
         snprintf(name, sizeof name, "weft, rank %d of %d", trace->rank, trace->ranks);
     put_line(s, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}}",
              trace->rank, name);
     for (const wi_tracer *tracer = trace->ended; tracer; tracer = tracer->next)
-        put_tracer(s, trace->rank, tracer, begin);
+        put_tracer(s, trace->rank, tracer, zero);
 }
 
 /* ---- files and texts ---- */
 
 char *wi_trace_text(const wi_trace *trace, uint64_t origin, size_t *bytes) {
-    sink s = {.text = NULL};
+    sink s = {.text = NULL}; /* counts */
     put_trace(&s, trace, origin);
     *bytes = s.bytes;
     char *const text = wi_host_alloc(s.bytes);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The serial rungs of sort: two textbook methods, on ordered bits. */
+/* The serial rungs of sort: two textbook methods. They sort keys, the bits of elements turned so
+ * that they compare as unsigned integers (wi_sort_key). */
 #include "sort/sort_parts.h"
 #include "sort/sort_simd.h"
 
 enum {
-    FEW = 16 /* so few are sorted by insertion */
+    FEW = 16 /* parts of up to so many elements are sorted by insertion */
 };
 
 #define NAME(f) f##_u8
@@ -23,6 +24,7 @@ enum {
 #define T uint64_t
 #include "sort/sort_quick.inc"
 
+/* 2 log2 n: where quicksort has divided more often, it goes on as heapsort. */
 static unsigned twice_log2(size_t n) {
     unsigned log2 = 0;
     while (n >>= 1)
@@ -33,7 +35,7 @@ static unsigned twice_log2(size_t n) {
 weft_status wi_sort_serial_quick(weft_context *ctx, const void *args) {
     (void)ctx;
     const wi_sort_args *call = args;
-    if (call->bytes)
+    if (call->bytes) /* asks how much scratch memory this needs: none */
         return WEFT_OK;
     const wi_sort_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd);
     const wi_sort_key key = wi_sort_key_of(call->type, call->descending);

@@ -170,7 +170,7 @@ static inline size_t wi_chol_home_bytes(const weft_chol *plan, const wi_schedule
 
 /* ---- several GPUs: chol_spread.c ---- */
 
-/* What a plan takes: of all GPUs, of the host, and of that L. */
+/* Bytes that a plan needs: on all GPUs together, on the host, and of the latter those of L. */
 typedef struct wi_chol_needs {
     size_t device, host, home;
 } wi_chol_needs;
@@ -186,7 +186,7 @@ weft_context *wi_chol_gpu(weft_context *ctx, int gpu);
 /* The plan as GPU `gpu` has it; valid as long as the plan. */
 weft_chol wi_chol_of_gpu(const weft_chol *plan, int gpu);
 
-/* Calls `step` for the plan of every GPU, that of the first first, until one fails. */
+/* Calls `step` for the plan of every GPU in their order, until one fails. */
 typedef weft_status (*wi_chol_gpu_step)(weft_context *ctx, weft_chol *plan, void *user);
 weft_status wi_chol_each_gpu(weft_context *ctx, weft_chol *plan, wi_chol_gpu_step step, void *user);
 
@@ -195,7 +195,7 @@ double wi_chol_spread_from(void);
 /* Decides who has what on the context's GPUs. */
 weft_status wi_chol_spread(weft_context *ctx, const char *call, const weft_chol *plan,
                            wi_spread *spread);
-/* Finds the guests of the first among the fronts of another. */
+/* Finds those fronts of GPU `other` that are guests of GPU `first`. */
 weft_status wi_chol_find_guests(weft_context *ctx, const char *call, const wi_chol_device *first,
                                 wi_chol_device *other);
 /* Is the context one with the GPUs that the plan has memory on? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two plans of one matrix, of which the second must give the bits of the first: for the tests. */
+/* For the tests: two plans of one matrix, in two contexts, that must give the same bits. */
 #ifndef WI_CHOL_PAIR_H
 #define WI_CHOL_PAIR_H
 
@@ -13,7 +13,7 @@ typedef struct chol_pair {
     weft_sparse *matrix;
 } chol_pair;
 
-/* Fronts of up to `small` rows are done by one block of threads. */
+/* A plan in which one block of threads factors a front of up to `small` rows. */
 static inline weft_chol *chol_pair_plan(weft_context *ctx, const weft_sparse *matrix,
                                         weft_chol_options options, int small) {
     weft_chol *plan;
@@ -23,7 +23,7 @@ static inline weft_chol *chol_pair_plan(weft_context *ctx, const weft_sparse *ma
     return plan;
 }
 
-/* The matrix becomes the pair's own. */
+/* The pair takes over the matrix, and chol_pair_close destroys it. */
 static inline chol_pair chol_pair_open(weft_context *first, weft_context *second,
                                        weft_sparse *matrix, weft_chol_options options, int small) {
     return (chol_pair){{first, second},
@@ -47,7 +47,7 @@ static inline void chol_pair_factor(const chol_pair *p) {
         test_ok(p->ctx[k], weft_chol_factor(p->ctx[k], p->plan[k], p->matrix));
 }
 
-/* Solves for random right-hand sides. */
+/* Solves for random right-hand sides, and compares the bits. */
 static inline void chol_pair_solve(const chol_pair *p, size_t rhs,
                                    const weft_chol_solve_options *options, test_random *r) {
     const size_t n = weft_sparse_rows(p->matrix), bytes = n * rhs * sizeof(double);
@@ -66,8 +66,8 @@ static inline void chol_pair_solve(const chol_pair *p, size_t rhs,
     free(x[1]);
 }
 
-/* A matrix that need not be definite: if a column fails, it is the same one, with the same proof.
- */
+/* Factors a matrix that may be indefinite or singular: both plans must fail at the same column,
+ * with the same direction d (see weft_chol_direction), or neither may fail. */
 static inline void chol_pair_fail(const chol_pair *p) {
     double d[2][TEST_MOST_VERTICES];
     weft_status status[2];

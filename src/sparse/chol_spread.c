@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A factor that several GPUs share: what each of them has, and what all take. */
+/* A factor that several GPUs share: the context, plan and guests of each GPU, and the memory that
+ * all of them need. */
 #include "comm/gpus.h"
 #include "sparse/chol_device.h"
 
@@ -42,13 +43,14 @@ weft_status wi_chol_spread(weft_context *ctx, const char *call, const weft_chol 
 
 /* ---- guests ---- */
 
-/* The record of a supernode among the fronts first ... end - 1; or end. */
+/* The record of supernode `number` among the fronts first ... end - 1; `end` if it is not there. */
 static int64_t find_record(const wi_schedule *s, int64_t first, int64_t end, int32_t number) {
     while (first < end && s->front[first].number != number)
         first++;
     return first;
 }
 
+/* The level that a record belongs to. */
 static int64_t level_of(const wi_schedule *s, int64_t record) {
     int64_t k = s->levels - 1;
     while (s->level[k].first > record)
@@ -62,8 +64,8 @@ weft_status wi_chol_find_guests(weft_context *ctx, const char *call, const wi_ch
     other->guest = wi_host_alloc((size_t)here->guests * sizeof *other->guest + 1);
     if (!other->guest)
         return wi_fail(ctx, WEFT_ENOMEM,
-                       "%s: no memory for %zu bytes, what GPUs exchange; free some", call,
-                       (size_t)here->guests * sizeof *other->guest);
+                       "%s: no memory for %zu bytes, the list of what GPUs exchange; free some",
+                       call, (size_t)here->guests * sizeof *other->guest);
     for (int64_t k = here->fronts; k < wi_schedule_records(here); k++) {
         const int64_t record = find_record(there, 0, there->fronts, here->front[k].number);
         if (record < there->fronts)
@@ -72,7 +74,7 @@ weft_status wi_chol_find_guests(weft_context *ctx, const char *call, const wi_ch
     return WEFT_OK;
 }
 
-/* ---- what it takes ---- */
+/* ---- the memory it needs ---- */
 
 static void add_needs(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs,
                       wi_chol_needs *needs) {
@@ -81,6 +83,7 @@ static void add_needs(const weft_chol *plan, const wi_schedule *schedule, int64_
     needs->home += wi_chol_home_bytes(plan, schedule);
 }
 
+/* Adds what one GPU would need for a factor and one right-hand side, without taking it. */
 static weft_status foresee_one(weft_context *ctx, const char *call, const weft_chol *plan,
                                const wi_spread *spread, int gpu, wi_chol_needs *needs) {
     wi_schedule schedule = {.fronts = 0};
@@ -97,7 +100,7 @@ weft_status wi_chol_foresee(weft_context *ctx, const char *call, const weft_chol
                             wi_chol_needs *needs) {
     wi_spread spread;
     *needs = (wi_chol_needs){.device = 0};
-    if (plan->device && plan->device->index) {
+    if (plan->device && plan->device->index) { /* it is on the GPUs: no need to predict */
         for (int g = 0; g < wi_chol_gpus(plan); g++) {
             const wi_chol_device *const d = wi_chol_of_gpu(plan, g).device;
             add_needs(plan, &d->schedule, d->rhs, needs);

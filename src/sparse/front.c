@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fronts of doubles. */
+/* Fronts of doubles. The code is in front.inc and front_ldlt.inc; front_narrow.c includes it for
+ * floats. */
 #include "sparse/front.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fronts of floats. Small ones are put together and factored in double, and rounded when they are
- * stored; which they are depends on their size alone. */
+/* Fronts of floats. Small fronts are assembled and factored in double, and rounded when they are
+ * stored. As that rounds less, the bits differ; so whether a front counts as small depends on its
+ * size alone, never on the number of threads. */
 #include <string.h>
 
 #include "sparse/front.h"
@@ -15,6 +16,7 @@ typedef float real;
 #include "sparse/front.inc"
 #include "sparse/front_ldlt.inc"
 
+/* Adds the update of a child to its parent, a small front in double. */
 static void add_small_child(const weft_chol *plan, int64_t child, int rank, wi_small *to) {
     const wi_front_narrow from = wi_front_narrow_of(plan, child, rank);
     const int64_t rows = from.height - from.columns;
@@ -27,13 +29,14 @@ static void add_small_child(const weft_chol *plan, int64_t child, int rank, wi_s
     }
 }
 
-/* Rows j ... of column j, in columns `rows` apart: to = from, rounded. */
-static void narrow(int64_t rows, int64_t columns, const double *from, float *to) {
+/* to = from, rounded, on and below the diagonal. Columns are `rows` numbers apart. */
+static void round_lower(int64_t rows, int64_t columns, const double *from, float *to) {
     for (int64_t j = 0; j < columns; j++)
         for (int64_t i = j; i < rows; i++)
             to[i + j * rows] = (float)from[i + j * rows];
 }
 
+/* Assembles and factors a small front. Returns how many of its columns were eliminated. */
 static int64_t do_small(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int rank) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     const wi_front_narrow front = wi_front_narrow_of(plan, s, rank);
@@ -46,9 +49,9 @@ static int64_t do_small(const weft_chol *plan, const weft_sparse *matrix, int64_
     const int64_t done = WI_OF_ISA(wi_cpu_isa(), wi_small_simd)
                              ->factor(at.height, at.columns, at.front, panel, update);
     const bool whole = done == front.columns;
-    narrow(front.height, done, panel, front.panel);
-    narrow(below, whole ? below : 0, update, front.update);
-    if (!whole) /* the pivot that is none */
+    round_lower(front.height, done, panel, front.panel);
+    round_lower(below, whole ? below : 0, update, front.update);
+    if (!whole) /* the value that is no valid pivot: the message tells it */
         front.panel[done + done * front.height] = (float)panel[done + done * front.height];
     return done;
 }
@@ -66,10 +69,10 @@ int64_t wi_front_do_narrow(wi_thread_group *group, const weft_chol *plan, const 
     }
     if (group->size == 1)
         return do_small(plan, matrix, s, group->rank);
-    if (group->rank == 0)
+    if (group->rank == 0) /* one thread does it; the others learn the result through *failed */
         *failed = do_small(plan, matrix, s, 0);
     wi_thread_group_wait(group);
     const int64_t done = *failed;
-    wi_thread_group_wait(group); /* nobody changes it before all have read it */
+    wi_thread_group_wait(group); /* *failed is not changed before all have read it */
     return done;
 }

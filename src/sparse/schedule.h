@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order in which a GPU factors the fronts of a plan, and where it keeps what. Internal.
+/* The schedule of a multifrontal factorization on a GPU: the order in which it factors the fronts
+ * of a plan, and where it stores their parts. Internal.
  *
- * Fronts of the same depth in the tree (the root has depth 0) are a level. The deepest level is
- * done first, so a front's update is made in one level and added to its parent in the next. Levels
- * of even depth keep their updates at the beginning of the memory for updates, the others at its
- * end.
+ * Fronts of the same depth in the elimination tree (the root has depth 0) form a level. The deepest
+ * level is done first, so a front's update (its Schur complement) is computed in one level and
+ * added to its parent in the next. Updates of levels of even depth lie at the beginning of the
+ * memory for updates, those of odd depth at its end.
  *
- * If L is larger than what the device has for it, it lies in host memory, and two windows on the
- * device take the panels of one level after the other, in turn. A level whose panels do not fit one
- * window is cut into several, which follow each other as levels do.
+ * If the device has no room for L, then L lies in host memory, and the device has two windows
+ * (buffers). The levels use them in turn: each puts its panels into one. A level whose panels do
+ * not fit one window is cut into several levels, which follow each other.
  *
- * If several GPUs share the work, each has a schedule of its own fronts. A front of another GPU
- * whose parent is here is a guest: the other GPU puts its update, and its part of right-hand sides,
- * in memory that is kept for them here, before the level of the parent. */
+ * If several GPUs share the work, each has a schedule of its own fronts. A guest is a front of
+ * another GPU whose parent is here. Before the parent's level begins, the other GPU writes the
+ * guest's update, and its part of the right-hand sides, to memory that is kept for them here. */
 #ifndef WI_SPARSE_SCHEDULE_H
 #define WI_SPARSE_SCHEDULE_H
 
@@ -25,23 +26,23 @@ extern "C" {
 
 enum {
     WI_PANEL = 64,        /* columns that are eliminated together */
-    WI_OUTER = 4,         /* panels after which the rest of a front is updated */
-    WI_FRONT_SMALL = 64,  /* rows of a front that one block of threads does, at most */
-    WI_FRONT_TINY = 32,   /* the same, for a smaller block */
-    WI_FRONT_ROWS = 128,  /* rows below a panel for one block */
-    WI_FRONT_TILE = 64,   /* rows and columns of an update for one block */
-    WI_FRONT_COLUMNS = 8, /* columns for one block that assembles, and rows for one that gathers */
+    WI_OUTER = 4,         /* the part of a front right of them is updated once for so many panels */
+    WI_FRONT_SMALL = 64,  /* a front of up to so many rows is factored by one block of threads */
+    WI_FRONT_TINY = 32,   /* up to so many rows: by a block of fewer threads */
+    WI_FRONT_ROWS = 128,  /* a block of threads computes so many rows below a panel, */
+    WI_FRONT_TILE = 64,   /* or so many rows and columns of an update, */
+    WI_FRONT_COLUMNS = 8, /* or assembles so many columns, or gathers so many rows */
     WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles */
-    WI_CLASSES = 2          /* of small fronts */
+    WI_CLASSES = 2          /* of small fronts: tiny, and the others */
 };
 
 /* A front, as the kernels see it. */
 typedef struct wi_front_record {
-    int64_t panel;  /* L, or the windows: column j of the front, j < columns, is at l + panel + j *
-                       ld. In the square on the diagonal of every 64 columns, the elements above the
-                       diagonal  are those of the inverse of L's square, transposed */
+    int64_t panel;  /* column j of the front, j < columns, is at l + panel + j * ld, where l is L or
+                       the windows. For every WI_PANEL columns, the square on the diagonal holds L on
+                       and below the diagonal, and above it the inverse of that L, transposed */
     int64_t update; /* column j of the update is at updates + update + j * ld_update */
-    int64_t part;   /* rows of the right-hand sides that are kept for the parent, in `parts` */
+    int64_t part;   /* where in `parts` its rows of right-hand sides for the parent begin */
     int64_t relative; /* relative[this + i] is row i of the update in the parent's front */
     int64_t rows;     /* rows[this + i] is row i of the front in L */
     int32_t first;    /* its first column of L */
@@ -51,40 +52,44 @@ typedef struct wi_front_record {
                                 which they are added */
 } wi_front_record;
 
-/* What all large fronts of a level do with panel p; `active` of them have one. list + at is an
- * array of active + 1 sums: before front k there are list[at + k] blocks. */
+/* Step p of a level: what its large fronts do with their panel p (or window p). `active` fronts
+ * have one. A kernel gets the blocks of all fronts, numbered from front to front; list[at ... at +
+ * active] are prefix sums: the blocks of front k begin at number list[at + k], and the last sum is
+ * the number of all blocks. */
 typedef struct wi_chol_step {
     int32_t active;
-    int64_t rows_at, tiles_at;
+    int64_t rows_at, tiles_at; /* sums for the rows below the panel, and for the tiles it updates */
 } wi_chol_step;
 
-/* A level: records first ..., of which the first small[0] have up to WI_FRONT_TINY rows, the next
- * small[1] up to WI_FRONT_SMALL, and `large` more, those with the most panels first. */
+/* A level. Its records begin at `first`: small[0] fronts of up to WI_FRONT_TINY rows, then small[1]
+ * of up to WI_FRONT_SMALL, then `large` others, those with the most panels first. */
 typedef struct wi_chol_level {
     int32_t first, small[WI_CLASSES], large;
     int32_t depth;
-    int64_t l_at, l; /* its panels: where in L they begin, and how many numbers they are */
-    int64_t heights_at, columns_at; /* sums over the large fronts, of blocks of 8 */
-    int64_t step;                   /* the first of */
-    int32_t steps;
-    int64_t window; /* and, if pivots are interchanged, that of the first window, of */
-    int32_t windows;
+    int64_t l_at, l; /* its panels: where in L they begin, and how many numbers they have */
+    int64_t heights_at, columns_at; /* prefix sums over the large fronts (see wi_chol_step): of
+                                       blocks of WI_FRONT_COLUMNS rows, and of as many columns */
+    int64_t step;                   /* its first step, */
+    int32_t steps;                  /* one for each panel; */
+    int64_t window;                 /* the first of its steps by windows, */
+    int32_t windows;                /* of which there are 0 unless pivots are interchanged */
 } wi_chol_level;
 
 typedef struct wi_schedule {
     int64_t fronts, guests; /* the records: first the fronts of the levels, then guests */
     int64_t levels, steps, lists;
-    int64_t waits;        /* the first level with a guest's parent; `levels`: none */
-    wi_chol_level *level; /* the deepest first. This pointer owns all of the memory */
+    int64_t waits; /* the first level with a guest's parent; `levels` if there is none */
+    wi_chol_level
+        *level; /* the deepest first. All arrays are one block of memory, which begins here */
     wi_chol_step *step;
-    wi_front_record *front; /* from here on the device has a copy */
+    wi_front_record *front; /* the device has a copy of this and of the arrays after it */
     int32_t *child, *list;
     int64_t l, updates, parts; /* sizes: numbers of L and of the memory for updates; rows of the
                                   memory for parts */
     int64_t window;            /* numbers of a window; 0: all of L is on the device */
 } wi_schedule;
 
-/* Numbers of L that the device has room for. */
+/* How many numbers of L the device has room for. */
 static inline int64_t wi_schedule_resident(const wi_schedule *s) {
     return s->window > 0 ? 2 * s->window : s->l;
 }
@@ -95,17 +100,17 @@ static inline int64_t wi_schedule_level_at(const wi_schedule *s, int64_t k) {
 }
 
 enum {
-    WI_TOP = -1 /* a front above all subtrees that GPUs have alone */
+    WI_TOP = -1 /* the owner of a front above all subtrees that were dealt out to GPUs */
 };
 
-/* How a schedule is made. */
+/* What wi_schedule_make is asked for. */
 typedef struct wi_schedule_wish {
-    int small;           /* fronts of up to so many rows are done by one block each */
-    bool interchanged;   /* with windows of columns, for pivots that are interchanged */
+    int small;           /* one block of threads factors a front of up to so many rows */
+    bool interchanged;   /* pivots are interchanged: the schedule has steps by windows of columns */
     int64_t window;      /* as in wi_schedule; at least wi_schedule_widest */
-    const int8_t *owner; /* the number of the GPU that has each supernode, or WI_TOP, which is the
-                            first's; NULL: one GPU has all */
-    int gpu;             /* the number of this one */
+    const int8_t *owner; /* for each supernode the number of its GPU; or WI_TOP: the first GPU does
+                            it; NULL: one GPU has all supernodes */
+    int gpu;             /* the number of the GPU that the schedule is for */
 } wi_schedule_wish;
 
 static inline int64_t wi_schedule_records(const wi_schedule *s) {
@@ -125,24 +130,26 @@ static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
                              const wi_schedule_wish *wish, wi_schedule *schedule);
 
-/* The numbers of L of the front that has the most, of this GPU's. */
+/* The largest panel of this GPU's fronts, in numbers of L. */
 int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish);
 void wi_schedule_free(wi_schedule *schedule);
 
-/* ---- what the kernels and the schedule count alike ---- */
+/* ---- counts, computed by the same code for the schedule and in the kernels ---- */
 
+/* How many pieces of `size` cover n. */
 WI_COUNTED int32_t wi_pieces(int32_t n, int32_t size) {
     return (n + size - 1) / size;
 }
 
-/* What panel p of a front changes: columns begin ... end - 1, and of these the rows from the
- * diagonal down, by the products of columns from ... begin - 1. */
+/* What a front updates after a panel: in columns begin ... end - 1, the rows from the diagonal
+ * down, by the products of columns from ... begin - 1. */
 typedef struct wi_panel_scope {
     int32_t from, begin, end;
 } wi_panel_scope;
 
-/* The rest of a block of WI_OUTER panels is updated panel by panel, and what is right of the block
- * by all of its panels together. */
+/* A panel updates the columns after it in its block of WI_OUTER panels. The last panel of a block
+ * has none there: after it, all panels of the block together update the columns right of the block.
+ */
 WI_COUNTED wi_panel_scope wi_panel_scope_of(int32_t height, int32_t columns, int32_t p) {
     const int32_t outer = p / WI_OUTER * WI_OUTER * WI_PANEL, block = outer + WI_OUTER * WI_PANEL;
     const int32_t end = columns < block ? columns : block;
@@ -176,10 +183,11 @@ WI_COUNTED int32_t wi_panel_blocks(int32_t height, int32_t columns, int32_t p) {
     return blocks > 0 ? blocks : 1;
 }
 
-/* Windows, where pivots are interchanged (INDEFINITE). A window is a run of up to WI_PANEL columns
- * inside a block of WI_OUTER panels. Columns without a pivot stay for the next window, so where it
- * begins is only known on the device. A block of several panels has one window more than panels,
- * and window w has to end where all columns that are left fit the windows after it. */
+/* If pivots are interchanged (INDEFINITE), windows of columns take the place of panels. (They are
+ * not the windows for L above.) A window is a run of up to WI_PANEL columns inside a block of
+ * WI_OUTER panels. Columns in which no pivot was accepted are left to the next window, so only the
+ * device knows where a window begins. A block of several panels has one more window than panels.
+ * Window w must end so late that the windows after it have room for all columns that are left. */
 
 /* The windows of a block of `columns` columns, and of a front. */
 WI_COUNTED int32_t wi_windows_of_block(int32_t columns) {
@@ -191,9 +199,8 @@ WI_COUNTED int32_t wi_windows_of_front(int32_t columns) {
     return columns / block * (WI_OUTER + 1) + wi_windows_of_block(columns % block);
 }
 
-/* Window p of a front: number `number` of the block that begins at column `block`; it begins at
- * column `least` or later, and ends at `least_end` or later. The columns of the block end before
- * `end`. */
+/* Window p of a front is window `number` of the block of columns block ... end - 1. It begins at
+ * column `least` or later, and ends before column `least_end` or a later one. */
 typedef struct wi_window_place {
     int32_t block, number, end, least, least_end;
 } wi_window_place;
@@ -212,7 +219,7 @@ WI_COUNTED wi_window_place wi_window_place_of(int32_t columns, int32_t p) {
     return place;
 }
 
-/* What the columns first ... end - 1 of a window change, as wi_panel_scope. */
+/* What a front updates after a window of columns first ... end - 1. */
 WI_COUNTED wi_panel_scope wi_window_scope_of(int32_t height, wi_window_place place, int32_t first,
                                              int32_t end) {
     wi_panel_scope scope;
