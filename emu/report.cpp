@@ -22,17 +22,24 @@ static uint64_t number(const char *variable, uint64_t otherwise) {
     return text ? strtoull(text, nullptr, 0) : otherwise;
 }
 
-/* Unless WEFT_EMU_POLICY names a policy, the seed chooses one: 0 in_order, 1 reversed, and so on.
- */
+/* The policy that WEFT_EMU_POLICY names; without it the seed chooses one: 0 in_order, 1 reversed,
+ * and so on. */
+static int read_policy(uint64_t seed) {
+    const char *const name = getenv("WEFT_EMU_POLICY");
+    if (!name)
+        return (int)(seed % 4);
+    for (int k = 0; k < 4; k++)
+        if (strcmp(name, policies[k]) == 0)
+            return k;
+    fprintf(stderr, "emu: WEFT_EMU_POLICY is %s; it is %s, %s, %s or %s\n", name, policies[0],
+            policies[1], policies[2], policies[3]);
+    _exit(exit_status);
+}
+
 static Settings read_settings() {
     const uint64_t seed = number("WEFT_EMU_SEED", 2);
-    const char *const name = getenv("WEFT_EMU_POLICY");
-    int policy = (int)(seed % 4);
-    for (int k = 0; name && k < 4; k++)
-        if (strcmp(name, policies[k]) == 0)
-            policy = k;
     const uint64_t devices = std::min(number("WEFT_EMU_DEVICES", 1), (uint64_t)most_devices);
-    return {seed, policy, number("WEFT_EMU_RACES", 1) != 0, (int)devices,
+    return {seed, read_policy(seed), number("WEFT_EMU_RACES", 1) != 0, (int)devices,
             number("WEFT_EMU_PEERS", 1) != 0};
 }
 const Settings emu::settings = read_settings();

@@ -79,8 +79,8 @@ static double tree_cuda_seconds(const weft_context *ctx, const void *args) {
 static double blocked_seconds(const weft_context *ctx, const void *args) {
     const wi_nbody_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double f32 = a->type == WEFT_F32;
-    const double pairs_per_s = f32 ? m->f32_flops / 26 : m->f64_flops / 32;
+    const bool is_f32 = a->type == WEFT_F32;
+    const double pairs_per_s = is_f32 ? m->f32_flops / 26 : m->f64_flops / 32;
     return 3 * m->launch_s + pairs_of(args) / (0.85 * pairs_per_s);
 }
 #endif
