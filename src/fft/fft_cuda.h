@@ -14,8 +14,9 @@ weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *r
 weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
                                  size_t *room_bytes); /* tables only */
 
-/* Longer lines of f32, or those of f64 with more than half as many numbers, of lengths without a
- * kernel of their own are transformed in shared memory in place (fft_whole.cu). */
+/* Lengths without a kernel of their own: a line of up to so many numbers of f32, or half as many of
+ * f64, is transformed in registers and shared memory; a longer one in place in shared memory
+ * (fft_whole.cu). */
 enum {
     WI_FFT_SHORT_LINE = 4096
 };

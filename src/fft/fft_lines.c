@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of any length. Those that an engine does not take in one go are cut: with n = n1 n2,
  *
- *     X(k1 + n1 k2) = sum over j2 of w(n)^(j2 k1) [sum over j1 of x(n2 j1 + j2) w(n1)^(j1 k1)]
- * w(n2)^(j2 k2),
+ *     Y(j2, k1) = w(n)^(j2 k1) sum over j1 of x(n2 j1 + j2) w(n1)^(j1 k1)
+ *     X(k1 + n1 k2) = sum over j2 of Y(j2, k1) w(n2)^(j2 k2),
  *
- * so n2 lines of n1 numbers, whose results are turned by w(n)^(j2 k1), are followed by n1 lines of
- * n2 numbers. What comes between lies in scratch memory; if an engine wants it in a cache, so many
- * lines are done together as fit. A length with a large prime factor is a convolution with a chirp:
+ * so n2 lines of n1 numbers, whose results are multiplied by twiddle factors w(n)^(j2 k1), are
+ * followed by n1 lines of n2 numbers. Y lies in scratch memory; if an engine wants it in a cache,
+ * as many lines are done together as fit. A length with a large prime factor is a convolution with
+ * a chirp (Bluestein):
  *
  *     X(k) = c(k) sum over j of (x(j) c(j)) conj(c(k - j)),  c(k) = exp(-pi i k^2 / n). */
 #include <string.h>

@@ -181,12 +181,12 @@ static weft_status exchange(work *w, const wi_part *part, bool back) {
                                         .columns = WI_COLUMNS,
                                         .has_share = true,
                                         .share = w->count};
-    const wi_transpose_request return_ = {
+    const wi_transpose_request home = {
         .args = {w->width, w->order, w->count, w->rows, w->order, b, ldb},
         .columns = WI_COLUMNS,
         .has_share = true,
         .share = g->n};
-    return wi_transpose_ranks(w->ctx, back ? &return_ : &there);
+    return wi_transpose_ranks(w->ctx, back ? &home : &there);
 }
 
 static void take_place(work *w, size_t n, void **p) {

@@ -65,7 +65,7 @@ static const char *fits_cluster(const weft_context *ctx, const void *args) {
 static const char *fits_partitioned(const weft_context *ctx, const void *args) {
     return slots_of_call(args) <= wi_histogram_partitioned_room(ctx)
                ? NULL
-               : "has more bins than a block can deal elements out to";
+               : "needs fewer bins: a block can deal elements out to only so many";
 }
 
 static const char *fits_packed(const weft_context *ctx, const void *args) {
