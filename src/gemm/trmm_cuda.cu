@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung of trmm that users get. */
 #include "cuda/tensor_f64.cuh"
-#include "gemm/triangle_cuda.cuh"
+#include "gemm/triangle_work.cuh"
 #include "gemm/trmm.h"
 
 constexpr int copiers = 256; /* threads */

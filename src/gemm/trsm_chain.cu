@@ -10,7 +10,7 @@
 #include "cuda/async.cuh"
 #include "cuda/lookback.cuh"
 #include "cuda/tensor_f64.cuh"
-#include "gemm/triangle_cuda.cuh"
+#include "gemm/triangle_work.cuh"
 #include "gemm/trsm.h"
 
 constexpr int chain_warps = 8, chain_threads = 32 * chain_warps;

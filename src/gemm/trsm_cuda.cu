@@ -2,7 +2,7 @@
 /* The rung of trsm that users get. All blocks on the diagonal of T are inverted first, at once;
  * then what is left are products. */
 #include "cuda/tensor_f64.cuh"
-#include "gemm/triangle_cuda.cuh"
+#include "gemm/triangle_work.cuh"
 #include "gemm/trsm.h"
 
 constexpr int inverters = 256; /* threads */
