@@ -13,6 +13,19 @@ enum {
     VECTORS = WI_VECTOR_BYTES == 64 ? 4 : 2
 };
 
+/* Rows of x that are taken next. They are prefetched while sums are made, a part with each sum:
+ * memory answers only so many requests at a time. */
+typedef struct ahead {
+    const char *row[WI_CONVOLVE_ROWS]; /* NULL: none */
+    size_t bytes;                      /* of x, for an element of a line */
+} ahead;
+
+WI_INLINE void fetch_part(const ahead *next, size_t at, size_t n) {
+    for (int o = 0; o < WI_CONVOLVE_ROWS; o++)
+        if (next->row[o])
+            wi_fetch(next->row[o] + at * next->bytes, n * next->bytes);
+}
+
 typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), aligned(4), may_alias));
 
 #define SUM float
