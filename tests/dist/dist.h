@@ -76,6 +76,10 @@ void dist_expect(const dist_array *a, const void *wanted, size_t bytes, const ch
 void *dist_fetch(const dist_array *a);
 void dist_give(dist_array *a);
 
+/* A call for which rank `culprit` alone has passed something wrong: its message names `word`, and
+ * that of the others the rank. */
+void dist_refused_by_one(weft_status status, int culprit, const char *call, const char *word);
+
 #define dist_ok(ctx, call)                                                                         \
     do {                                                                                           \
         const weft_status status_ = (call);                                                        \

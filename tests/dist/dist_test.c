@@ -200,6 +200,15 @@ void dist_expect(const dist_array *a, const void *wanted, size_t bytes, const ch
     free(got);
 }
 
+void dist_refused_by_one(weft_status status, int culprit, const char *call, const char *word) {
+    char rank[32];
+    snprintf(rank, sizeof rank, "%d", culprit);
+    if (dist_rank == culprit)
+        test_refused(dist_ctx, status, WEFT_EARG, call, word);
+    else
+        test_refused(dist_ctx, status, WEFT_ECOMM, call, rank);
+}
+
 void dist_give(dist_array *a) {
     if (a->device)
         dist_ok(dist_ctx, weft_free(dist_ctx, a->p));

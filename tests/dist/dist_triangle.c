@@ -99,15 +99,12 @@ static void one_refused(bool solves) {
     const int culprit = dist_ranks / 2;
     const bool wrong = dist_rank == culprit;
     const size_t ranks = (size_t)dist_ranks;
-    char word[32];
     if (dist_on_gpus() || ranks > 64)
         return;
-    snprintf(word, sizeof word, "%d", culprit);
-    test_refused(dist_ctx, call(dist_ctx, 0, WEFT_F64, 1, 1, 3, wrong ? NULL : a, ranks, b, ranks),
-                 wrong ? WEFT_EARG : WEFT_ECOMM, name, wrong ? "a" : word);
-    test_refused(dist_ctx,
-                 call(dist_ctx, WEFT_RIGHT, WEFT_F64, 2, 1, 3, a, ranks, b, wrong ? 1 : 2),
-                 wrong ? WEFT_EARG : WEFT_ECOMM, name, wrong ? "ldb" : word);
+    dist_refused_by_one(call(dist_ctx, 0, WEFT_F64, 1, 1, 3, wrong ? NULL : a, ranks, b, ranks),
+                        culprit, name, "a");
+    dist_refused_by_one(call(dist_ctx, WEFT_RIGHT, WEFT_F64, 2, 1, 3, a, ranks, b, wrong ? 1 : 2),
+                        culprit, name, "ldb");
     assert_true(b[0] == 1);
 }
 
