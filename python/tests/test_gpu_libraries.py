@@ -2,6 +2,8 @@
 """Arrays of CuPy, PyTorch and JAX on a GPU: taken where they lie, on their own streams. Needs a GPU
 and the library that a test names; skipped without."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -152,12 +154,18 @@ def test_calls_follow_the_stream(library):
 
 
 def test_tensors_of_bfloat16(gpu):
+    pytest.importorskip("ml_dtypes")
     torch = pytest.importorskip("torch")
     x = torch.randn(N, device="cuda").bfloat16()
     want = torch.sort(x.float()).values.bfloat16()
     y = weft.sort(x)
+    sums = weft.cumsum(x)
+    assert y.dtype == sums.dtype == torch.bfloat16
     gpu.sync()
     assert torch.equal(y, want)
+    assert sums[0] == x[0]
+    assert weft.max(x) == want[-1].item()
+    assert weft.sum(x) == np.float32(math.fsum(x.double().cpu().numpy()))
 
 
 def test_jax(gpu):

@@ -90,10 +90,13 @@ class Array(DeviceView):
         """The same memory with another shape."""
         lengths = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         view = np.empty(0, self.dtype) if self.size == 0 else np.broadcast_to(0, self.shape)
+        return self._view(view.reshape(lengths).shape, self.dtype)
+
+    def _view(self, shape, dtype, offset=0):
+        """Part of the same memory, from `offset` bytes on; self owns it."""
         array = object.__new__(Array)
-        array.shape = view.reshape(lengths).shape
-        array.dtype, array.context, array._address = self.dtype, self.context, self._address
-        array.base = self  # which owns the memory
+        array.shape, array.dtype, array.context = shape, dtype, self.context
+        array._address, array.base = self._address + offset, self
         return array
 
     @property
@@ -141,26 +144,49 @@ class Array(DeviceView):
             self.context._freed.append(self._address)
 
 
-def _torch_stream(a):
-    """The current stream of PyTorch on the device of tensor `a`."""
-    return sys.modules["torch"].cuda.current_stream(a.device).cuda_stream
+def _library_of(a):
+    """The name of the library whose array `a` is."""
+    return type(a).__module__.partition(".")[0]
+
+
+def _stream_of(a, library, address):
+    """The stream of array `a`: its address, and what keeps it from being destroyed, or None. The
+    interface of PyTorch names none; CuPy destroys one with the last reference to it."""
+    if address is None and library == "torch":
+        address = sys.modules["torch"].cuda.current_stream(a.device).cuda_stream
+    if library == "cupy":
+        current = sys.modules["cupy"].cuda.get_current_stream()
+        if current.ptr == address:
+            return address, current
+    return address or 0, None
+
+
+def bfloat16():
+    """The type of ml_dtypes, for numpy has none of its own."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise TypeError(
+            "elements of the type bfloat16 need ml_dtypes, which numpy knows the type by: "
+            "pip install ml_dtypes"
+        ) from None
+    return np.dtype(ml_dtypes.bfloat16)
 
 
 def _from_interface(context, a, interface):
     """A view of what __cuda_array_interface__ describes."""
+    library = _library_of(a)
+    is_bfloat16 = library == "torch" and a.dtype == sys.modules["torch"].bfloat16
     view = DeviceView()
     view.base = a
     view.shape = tuple(interface["shape"])
-    view.dtype = np.dtype(interface["typestr"])
+    view.dtype = bfloat16() if is_bfloat16 else np.dtype(interface["typestr"])
     view._address, view.readonly = interface["data"]
     view.strides = interface.get("strides")
     if interface.get("mask") is not None:
         raise TypeError("arrays with a mask are not supported")
     if not context._fixed:
-        stream = interface.get("stream")
-        if stream is None and type(a).__module__.partition(".")[0] == "torch":
-            stream = _torch_stream(a)
-        context._follow(stream or 0)
+        context._follow(*_stream_of(a, library, interface.get("stream")))
     return view
 
 
@@ -267,11 +293,15 @@ def finish(y, source, out=None):
         return out
     if type(y) is ndarray:
         return y
-    library = type(source).__module__.partition(".")[0]
+    library = _library_of(source)
     if library == "cupy":
         return sys.modules["cupy"].asarray(y)
     if library == "torch":
-        return sys.modules["torch"].as_tensor(y, device=source.device)
+        torch = sys.modules["torch"]
+        if y.dtype.name == "bfloat16":  # which the interface has no name for
+            bits = y._view(y.shape, np.dtype(np.int16))
+            return torch.as_tensor(bits, device=source.device).view(torch.bfloat16)
+        return torch.as_tensor(y, device=source.device)
     return y
 
 
@@ -287,14 +317,17 @@ def cast(context, x, dtype):
     return y
 
 
+def as_numbers(context, x):
+    """x, or of bfloat16 the same numbers as float32: what becomes a number in host memory, where
+    numpy has no bfloat16."""
+    return cast(context, x, np.float32) if x.dtype.name == "bfloat16" else x
+
+
 def cut(x, count, first=0):
     """`count` elements of a result in one dimension, from `first` on."""
     if type(x) is ndarray:
         return x[first : first + count]
-    array = object.__new__(Array)
-    array.shape, array.dtype, array.context = (count,), x.dtype, x.context
-    array._address, array.base = x._address + first * x.dtype.itemsize, x
-    return array
+    return x._view((count,), x.dtype, first * x.dtype.itemsize)
 
 
 def as_bytes(x):

@@ -48,6 +48,7 @@ class Context(_core.Context):
         self._held = set()  # the addresses of the memory of its arrays
         self._freed = deque()  # those that finalizers have given up
         self._stream = 0  # the caller's stream that the library has been told of
+        self._stream_owner = None  # keeps that stream until another one is followed
         self._fixed = False  # set_stream was called: streams of arrays are not followed
         self._open(place)
         _opened.add(self)
@@ -79,15 +80,15 @@ class Context(_core.Context):
     def set_stream(self, stream):
         """Queues all later calls on `stream`, of CuPy, PyTorch or an address; None: on the stream
         of each call's arrays, as at first."""
-        self._follow(stream_address(stream))
+        self._follow(stream_address(stream), stream)
         self._fixed = stream is not None
 
-    def _follow(self, address):
+    def _follow(self, address, owner=None):
         if address in (0, 1):  # 1: the legacy default stream, which the own stream is ordered with
             address = 0
-        if address != self._stream:
+        if address != self._stream:  # the one before must be there still: its work is waited for
             _core.set_stream(self, address)
-            self._stream = address
+            self._stream, self._stream_owner = address, owner
 
     def use(self, op, variant):
         """Makes operation `op` use the variant named; None lets the library choose again."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import cast, finish, flat, last_axis, new, offsets_of, output, take, take_line
+from ._arrays import as_numbers, cast, finish, flat, last_axis, new, offsets_of, output, take
+from ._arrays import take_line
 from ._context import current
 
 _SUM, _PRODUCT, _MIN, _MAX, _AND, _OR, _XOR, _ARGMIN, _ARGMAX, _NRM1, _NRM2, _NRMINF = range(12)
@@ -78,7 +79,7 @@ def sum(a, axis=None, *, out=None, keepdims=False, exact=True):
     """The sum of all elements or along an axis, of floats correctly rounded to their type, of
     integers as int64 or uint64. exact=False adds faster, with rounding at every step."""
     c = current()
-    x = take(c, a)
+    x = as_numbers(c, take(c, a))
     floats = x.dtype.kind == "f"
     dtype = x.dtype if floats else np.uint64 if x.dtype.kind == "u" else np.int64
     if axis is not None and x.ndim > 1:
@@ -102,7 +103,7 @@ def _shaped_scalar(y, x, out, keepdims):
 def prod(a, axis=None, *, keepdims=False):
     """The product of all elements, or along an axis; of integers as int64 or uint64."""
     c = current()
-    x = take_line(c, a)
+    x = as_numbers(c, take_line(c, a))
     dtype = x.dtype if x.dtype.kind == "f" else np.uint64 if x.dtype.kind == "u" else np.int64
     if axis is not None and x.ndim > 1:
         return _along(c, a, x, axis, _PRODUCT, dtype, keepdims, "prod")
@@ -113,7 +114,7 @@ def prod(a, axis=None, *, keepdims=False):
 
 def _extreme(a, axis, op, keepdims, out, name):
     c = current()
-    x = take_line(c, a)
+    x = as_numbers(c, take_line(c, a))
     if axis is not None and x.ndim > 1:
         return _along(c, a, x, axis, op, x.dtype, keepdims, name)
     _refuse_none(x, name)
@@ -156,7 +157,7 @@ def argmax(a, axis=None):
 def _scan(a, op, axis, out, exclusive, name, widen, exact=False):
     c = current()
     x = take_line(c, a)
-    kind = x.dtype.kind
+    kind = "f" if x.dtype.name == "bfloat16" else x.dtype.kind
     wide = (np.uint64 if kind == "u" else np.int64) if widen and kind != "f" else x.dtype
     if axis is None or x.ndim < 2:
         x = flat(x)
@@ -202,7 +203,7 @@ def accumulate(a, op="add", axis=None, *, out=None, exclusive=False):
 def dot(a, b, *, out=None, exact=True):
     """The product of two vectors, of floats correctly rounded; of matrices what matmul gives."""
     c = current()
-    x, y = take(c, a), take(c, b)
+    x, y = as_numbers(c, take(c, a)), as_numbers(c, take(c, b))
     if x.ndim != 1 or y.ndim != 1:
         from .linalg import matmul
 
@@ -224,7 +225,7 @@ def dot(a, b, *, out=None, exact=True):
 def norm(a, ord=2):
     """The 1-, 2- or infinity norm of all elements; of floats the first two correctly rounded."""
     c = current()
-    x = take(c, a)
+    x = as_numbers(c, take(c, a))
     ops = {1: _NRM1, 2: _NRM2, np.inf: _NRMINF}
     if ord not in ops:
         raise ValueError("norm: ord is 1, 2 or infinity")
@@ -252,7 +253,7 @@ def summary(a):
 def mean(a, axis=None):
     """The mean: of floats correctly rounded to their type, of integers as float64."""
     c = current()
-    x = take(c, a)
+    x = as_numbers(c, take(c, a))
     if axis is not None and x.ndim > 1:
         sums = sum(x if type(x) is ndarray else a, axis)
         dtype = x.dtype if x.dtype.kind == "f" else np.float64
@@ -270,7 +271,7 @@ def mean(a, axis=None):
 def var(a, *, ddof=0):
     """The variance of all elements: of floats correctly rounded, of integers as float64."""
     c = current()
-    x = take(c, a)
+    x = as_numbers(c, take(c, a))
     if x.dtype.kind != "f":
         s = summary(x)
         return np.float64(s.variance * s.count / (s.count - ddof) if s.count > ddof else np.nan)

@@ -5,7 +5,8 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import cast, cut, finish, flat, last_axis, new, offsets_of, output, take, take_line
+from ._arrays import as_numbers, cast, cut, finish, flat, last_axis, new, offsets_of, output, take
+from ._arrays import take_line
 from ._context import current
 
 _RULES = {"linear": 0, "lower": 1, "higher": 2, "nearest": 3, "midpoint": 4}
@@ -254,7 +255,7 @@ def quantile(a, q, axis=None, *, method="linear"):
     if method not in _RULES:
         raise ValueError(f"quantile: method {method!r} is none of {', '.join(_RULES)}")
     c = current()
-    x = take_line(c, a)
+    x = as_numbers(c, take_line(c, a))
     if axis is not None and x.ndim > 1:
         lines, _ = last_axis(c, x, axis, "quantile")
         rows = lines.reshape(-1, lines.shape[-1])
@@ -287,7 +288,7 @@ def median(a, axis=None):
 def nth(a, ranks):
     """The elements that a sort would leave at positions `ranks`, without a sort."""
     c = current()
-    x = flat(take_line(c, a))
+    x = flat(as_numbers(c, take_line(c, a)))
     wanted = np.asarray(ranks)
     if wanted.size and not (wanted.min() >= 0 and wanted.max() < x.size):
         raise ValueError(f"nth: ranks must be from 0 to {x.size - 1}")
