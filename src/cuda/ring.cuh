@@ -16,10 +16,7 @@
  * blocks.
  *
  * A Shape tells how many there are of each: slots, preparers, preparer_warps, totallers, lookers,
- * finishers, finisher_warps; `parts`, of a tile, whose carries differ; and how many tile numbers a
- * copier asks for `ahead` of its need. That hides the time of asking; but all tiles after one whose
- * number waits for a slot wait for it, too: 0 is better where tiles stay in their slots for long.
- */
+ * finishers, finisher_warps; and `parts`, of a tile, whose carries differ. */
 #ifndef WI_RING_CUH
 #define WI_RING_CUH
 
@@ -164,50 +161,20 @@ struct wi_ring_block {
         return r.tile[k % wi_ring_entries];
     }
 
-    /* Asks for the number of a tile when there is a slot for it. Both return how many tiles the
-     * block had. */
+    /* Asks for the number of a tile when there is a slot for it, not before: all tiles with later
+     * numbers, in all blocks, would wait for one whose number is taken and whose slot is not free.
+     */
     template <class Load>
-    __device__ int copy_tiles_asking_late(Load load) const {
-        for (int k = 0;; k++) {
+    __device__ void copy_tiles(Load load) const {
+        int k = 0;
+        for (;; k++) {
             wait_for_room(k);
             const uint64_t tile = wi_lookback_take_tile(l);
             if (tile >= l.tiles)
-                return k;
+                break;
             announce(k, tile);
             load(k, tile, &r.loaded[k % Shape::slots]);
         }
-    }
-    /* Asks for numbers while it waits for the slots of the tiles before. */
-    template <class Load>
-    __device__ int copy_tiles_asking_ahead(Load load) const {
-        int k = 0;
-        uint64_t next[Shape::ahead];
-#pragma unroll
-        for (int j = 0; j < Shape::ahead; j++)
-            next[j] = wi_lookback_take_tile(l);
-        for (bool more = true; more;) {
-#pragma unroll
-            for (int j = 0; j < Shape::ahead; j++) {
-                more = next[j] < l.tiles;
-                if (!more)
-                    break;
-                const uint64_t tile = next[j];
-                next[j] = wi_lookback_take_tile(l);
-                wait_for_room(k);
-                announce(k, tile);
-                load(k, tile, &r.loaded[k % Shape::slots]);
-                k++;
-            }
-        }
-        return k;
-    }
-    template <class Load>
-    __device__ void copy_tiles(Load load) const {
-        int k;
-        if constexpr (Shape::ahead == 0)
-            k = copy_tiles_asking_late(load);
-        else
-            k = copy_tiles_asking_ahead(load);
         for (int end = 0; end < ends; end++) {
             wait_for_room(k + end);
             announce(k + end, wi_no_tile);

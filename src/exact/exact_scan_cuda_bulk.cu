@@ -9,8 +9,7 @@
 /* Found by experiment for scan, on an H200. */
 struct exact_scan_shape {
     static constexpr int slots = 6, preparers = 0, preparer_warps = 1, totallers = 6, lookers = 1,
-                         finishers = 2, finisher_warps = wi_tile_warps, parts = wi_tile_warps,
-                         ahead = 1;
+                         finishers = 2, finisher_warps = wi_tile_warps, parts = wi_tile_warps;
 };
 
 /* What totallers tell finishers. */

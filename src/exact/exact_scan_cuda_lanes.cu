@@ -19,7 +19,7 @@
 struct exact_lanes_shape {
     static constexpr int slots = 6, preparers = 1, preparer_warps = wi_tile_warps, totallers = 2,
                          lookers = 2, finishers = 2, finisher_warps = wi_tile_warps,
-                         parts = wi_tile_warps, ahead = 0;
+                         parts = wi_tile_warps;
 };
 
 /* Sums of spans, in any order. */
