@@ -4,7 +4,7 @@
  * other exact calls beside the read bandwidth. Every result is compared with that of the cpu, which
  * has the same bits: a wrong one ends the program with status 1.
  *
- *   exact_peer [LOG2 OF N] [scans]    28 if it is not given; the scans alone */
+ *   exact_peer [LOG2 OF N [WHICH]]    28 if it is not given; scans or sums alone */
 #include <cub/cub.cuh>
 #include <string.h>
 #include <type_traits>
@@ -182,6 +182,26 @@ static void race_scan(const track &t, kind_of_data kind, double copy_gbps) {
     check_weft(t.ctx, weft_use(t.ctx, "exact_scan", "auto"));
 }
 
+static void race_scans(track &t) {
+    const double copy_gbps = copy_roof(t.stream, (size_t)1 << 31);
+    for (const kind_of_data kind : {ORDINARY, SPREAD, EVERYWHERE}) {
+        race_scan<double>(t, kind, copy_gbps);
+        race_scan<float>(t, kind, copy_gbps);
+    }
+}
+
+static void race_sums(track &t) {
+    t.read_gbps = read_roof(t.stream, (size_t)1 << 32);
+    for (const kind_of_data kind : {ORDINARY, SPREAD, RISING, FALLING, EVERYWHERE}) {
+        race_sum<double>(t, kind);
+        race_sum<float>(t, kind);
+    }
+    for (const kind_of_data kind : {ORDINARY, SPREAD, EVERYWHERE}) {
+        time_dot<double>(t, kind);
+        time_dot<float>(t, kind);
+    }
+}
+
 int main(int argc, char **argv) {
     track t;
     const weft_status opened = weft_open(&t.ctx, "gpu");
@@ -193,22 +213,11 @@ int main(int argc, char **argv) {
     CUDA(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
     t.n = (size_t)1 << (argc > 1 ? atoi(argv[1]) : 28);
-    const double copy_gbps = copy_roof(t.stream, (size_t)1 << 31);
-    for (const kind_of_data kind : {ORDINARY, SPREAD, EVERYWHERE}) {
-        race_scan<double>(t, kind, copy_gbps);
-        race_scan<float>(t, kind, copy_gbps);
-    }
-    if (argc > 2)
-        return all_ok ? 0 : 1;
-    t.read_gbps = read_roof(t.stream, (size_t)1 << 32);
-    for (const kind_of_data kind : {ORDINARY, SPREAD, RISING, FALLING, EVERYWHERE}) {
-        race_sum<double>(t, kind);
-        race_sum<float>(t, kind);
-    }
-    for (const kind_of_data kind : {ORDINARY, SPREAD, EVERYWHERE}) {
-        time_dot<double>(t, kind);
-        time_dot<float>(t, kind);
-    }
+    const char *const which = argc > 2 ? argv[2] : "";
+    if (strcmp(which, "sums") != 0)
+        race_scans(t);
+    if (strcmp(which, "scans") != 0)
+        race_sums(t);
     weft_close(t.cpu);
     weft_close(t.ctx);
     CUDA(cudaStreamDestroy(t.stream));
