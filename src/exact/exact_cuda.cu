@@ -12,7 +12,8 @@ constexpr int most_folds = 4;
 constexpr int fold_bits = 46; /* 52 less the bits that 64 additions may carry */
 constexpr int first_fold = 7;
 constexpr int top_most = 1015, top_least = -891;
-constexpr int additions = 64; /* to a fold before it is emptied */
+constexpr int additions = 64;   /* to a fold before it is emptied */
+constexpr int side_by_side = 4; /* elements that are added to bins one by one */
 
 constexpr int bins = 33;
 constexpr int bin_unit = -1088;     /* exponent of the unit of bin 0 */
@@ -215,28 +216,56 @@ struct exact_worker {
         return true;
     }
 
-    /* Adds one term to the bins, or where they cannot hold it, to the device's number. */
-    __device__ void add_one(double x, double y) {
-        const double term = Term::term(x, y);
-        if ((upper_magnitude(term) >> 20) == 2047 || Term::is_lost(x, y, term)) {
-            wi_exact_to_sum(sum, Term::product ? x : term, Term::product ? y : 1);
-            return;
-        }
+    /* May a term not go to the bins? */
+    __device__ static bool is_special(double x, double y, double term) {
+        return (upper_magnitude(term) >> 20) == 2047 || Term::is_lost(x, y, term);
+    }
+
+    /* Adds a term that the bins can hold. */
+    __device__ void add_one(double x, double y, double term) {
         own.add(term);
         if constexpr (Term::has_rest)
             own.add(fma(x, y, -term));
     }
 
-    /* Slow anyway, so it is a loop, and its elements a copy in memory: unrolled, it would be most
-     * of the kernel's code. */
+    /* Adds some elements, of which one may not go to the bins, that one to the device's number. */
+    __device__ void add_special(const double *x, const double *y) {
+#pragma unroll 1
+        for (int k = 0; k < side_by_side; k++) {
+            const double term = Term::term(x[k], y[k]);
+            if (is_special(x[k], y[k], term))
+                wi_exact_to_sum(sum, Term::product ? x[k] : term, Term::product ? y[k] : 1);
+            else
+                add_one(x[k], y[k], term);
+        }
+    }
+
+    /* A loop, and its elements a copy in memory: unrolled, it would be most of the kernel's code.
+     * Some elements at a time, so that only their additions wait for each other. */
     __device__ void add_one_by_one(const Chunk &c) {
         const Chunk copy = c;
         uint32_t most = 0;
+        static_assert(Term::elements % side_by_side == 0, "nothing is left over");
 #pragma unroll 1
-        for (int e = 0; e < Term::elements; e++) {
-            const uint32_t upper = upper_magnitude(copy.term(e));
-            add_one(copy.x(e), copy.y(e));
-            most = upper > most ? upper : most;
+        for (int e = 0; e < Term::elements; e += side_by_side) {
+            double x[side_by_side], y[side_by_side], terms[side_by_side];
+            bool special = false;
+#pragma unroll
+            for (int k = 0; k < side_by_side; k++) {
+                x[k] = copy.x(e + k);
+                y[k] = copy.y(e + k);
+                terms[k] = Term::term(x[k], y[k]);
+                const uint32_t upper = upper_magnitude(terms[k]);
+                special |= is_special(x[k], y[k], terms[k]);
+                most = upper > most ? upper : most;
+            }
+            if (special) {
+                add_special(x, y);
+                continue;
+            }
+#pragma unroll
+            for (int k = 0; k < side_by_side; k++)
+                add_one(x[k], y[k], terms[k]);
         }
         largest = most;
         count(Term::adds);
