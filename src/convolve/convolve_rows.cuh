@@ -13,71 +13,9 @@
 #ifndef WI_CONVOLVE_ROWS_CUH
 #define WI_CONVOLVE_ROWS_CUH
 
-#include "convolve/convolve_strip.cuh"
+#include <stdlib.h> /* TEMPORARY */
 
-/* A few elements that a lane reads from shared memory at once. */
-template <class Shape>
-struct alignas(sizeof(typename Shape::In) * Shape::across) wi_strip_pack {
-    typename Shape::In at[Shape::across];
-};
-
-/* The number of a pixel. Those of u8 without a conversion, of which few can be made at a time. */
-template <class In>
-__device__ inline float wi_strip_number(In v) {
-    return (float)v;
-}
-__device__ inline float wi_strip_number(uint8_t v) {
-    return wi_bit_cast<float>(0x4b000000u | v) - 0x1p23f;
-}
-
-/* The pixels that a lane computes with: those of a group and beside it. */
-template <class Shape>
-struct wi_strip_window {
-    static constexpr int count = Shape::across + 2 * Shape::reach;
-    float at[Shape::groups][count];
-
-    __device__ void take(const typename Shape::In *row) {
-        using Pack = wi_strip_pack<Shape>;
-        constexpr int packs = 1 + 2 * Shape::beside / Shape::across;
-        constexpr int skipped = Shape::beside - Shape::reach;
-        const Pack *const from =
-            (const Pack *)(row + Shape::margin - Shape::beside) + threadIdx.x % wi_strip_lanes;
-#pragma unroll
-        for (int g = 0; g < Shape::groups; g++)
-#pragma unroll
-            for (int k = 0; k < packs; k++) {
-                const Pack pack = from[g * wi_strip_lanes + k];
-#pragma unroll
-                for (int v = 0; v < Shape::across; v++) {
-                    const int i = k * Shape::across + v - skipped;
-                    if (i >= 0 && i < count)
-                        at[g][i] = wi_strip_number(pack.at[v]);
-                }
-            }
-    }
-};
-
-/* Sums of a lane's elements. */
-template <class Shape>
-struct wi_strip_sums {
-    float at[Shape::groups][Shape::across];
-
-    /* Adds w times the pixels `by` elements further on. */
-    __device__ void add(float w, const wi_strip_window<Shape> &x, int by) {
-#pragma unroll
-        for (int g = 0; g < Shape::groups; g++)
-#pragma unroll
-            for (int v = 0; v < Shape::across; v++)
-                at[g][v] = fmaf(w, x.at[g][v + by], at[g][v]);
-    }
-    __device__ void add(float w, const wi_strip_sums &x) {
-#pragma unroll
-        for (int g = 0; g < Shape::groups; g++)
-#pragma unroll
-            for (int v = 0; v < Shape::across; v++)
-                at[g][v] = fmaf(w, x.at[g][v], at[g][v]);
-    }
-};
+#include "convolve/convolve_strip_out.cuh"
 
 /* Adds the products of one more term to the sums, which have moved on. */
 template <class Shape>
@@ -94,94 +32,85 @@ __device__ inline void wi_strip_add_term(const float *weight, const wi_strip_win
         (j == side - 1 ? done : sum[j]).add(weight[side + j], filtered);
 }
 
-/* Adds a row's products to the sums of all rows that it belongs to; those of the first are complete
- * and are returned. */
+/* A row, filtered by the first term's row. */
 template <class Shape>
-__device__ inline wi_strip_sums<Shape> wi_strip_add(const wi_strip_params<Shape> &p,
-                                                    const wi_strip_window<Shape> &x,
-                                                    wi_strip_sums<Shape> (&sum)[Shape::side]) {
-    constexpr int side = Shape::side;
-    wi_strip_sums<Shape> filtered = {}, done = {};
-    if constexpr (Shape::is_fused)
+__device__ inline wi_strip_sums<Shape> wi_strip_filtered(const wi_strip_params<Shape> &p,
+                                                         const wi_strip_window<Shape> &x) {
+    wi_strip_sums<Shape> filtered = {};
 #pragma unroll
-        for (int i = 0; i < side; i++)
-            filtered.add(p.weight[i], x, i * Shape::channels);
+    for (int i = 0; i < Shape::side; i++)
+        filtered.add(p.weight[i], x, i * Shape::channels);
+    return filtered;
+}
+
+/* Adds a row's products to the sums of all rows that it belongs to; those of the first are complete
+ * and are returned. What is added is, for each of these, `add(moved, j)`. */
+template <class Shape, class Add>
+__device__ inline wi_strip_sums<Shape> wi_strip_move(wi_strip_sums<Shape> (&sum)[Shape::side],
+                                                     Add add) {
+    constexpr int side = Shape::side;
+    wi_strip_sums<Shape> done = {};
 #pragma unroll
     for (int j = side - 1; j >= 0; j--) {
         wi_strip_sums<Shape> moved = {};
         if (j > 0)
             moved = sum[j - 1 < 0 ? 0 : j - 1];
-        if constexpr (Shape::is_fused)
-            moved.add(p.weight[side + j], filtered);
-        else
-#pragma unroll
-            for (int i = 0; i < side; i++)
-                moved.add(p.weight[j * side + i], x, i * Shape::channels);
+        add(moved, j);
         (j == side - 1 ? done : sum[j]) = moved;
     }
-    if constexpr (Shape::most_terms > 1)
-#pragma unroll 1
-        for (int t = 1; t < p.terms; t++)
-            wi_strip_add_term(p.weight + t * 2 * side, x, sum, done);
     return done;
 }
 
-/* Elements that a lane writes at once. */
-template <class T, int count>
-struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) wi_strip_out {
-    T at[count];
+template <class Shape>
+__device__ inline wi_strip_sums<Shape> wi_strip_add(const wi_strip_params<Shape> &p,
+                                                    const wi_strip_window<Shape> &x,
+                                                    wi_strip_sums<Shape> (&sum)[Shape::side]) {
+    return wi_strip_move<Shape>(sum, [&](wi_strip_sums<Shape> &to, int j) {
+#pragma unroll
+        for (int i = 0; i < Shape::side; i++)
+            to.add(p.weight[j * Shape::side + i], x, i * Shape::channels);
+    });
+}
+
+/* The same of a filtered row. */
+template <class Shape>
+__device__ inline wi_strip_sums<Shape> wi_strip_add(const wi_strip_params<Shape> &p,
+                                                    const wi_strip_sums<Shape> &filtered,
+                                                    wi_strip_sums<Shape> (&sum)[Shape::side]) {
+    return wi_strip_move<Shape>(
+        sum, [&](wi_strip_sums<Shape> &to, int j) { to.add(p.weight[Shape::side + j], filtered); });
+}
+
+/* What a lane does with one row after the other. With one term, a row is filtered when it is taken
+ * in, and added with the next: so a lane has products to add while that one comes from shared
+ * memory. */
+template <class Shape>
+struct wi_strip_lane {
+    static constexpr int late = Shape::most_terms == 1 ? 1 : 0; /* rows that are not yet added */
+    const wi_strip_params<Shape> &p;
+    wi_strip_sums<Shape> sum[Shape::side], filtered;
+
+    __device__ explicit wi_strip_lane(const wi_strip_params<Shape> &params)
+        : p(params), sum{}, filtered{} {}
+
+    /* Adds the row that is next; the sums that are complete with it. */
+    __device__ wi_strip_sums<Shape> add(const wi_strip_window<Shape> &x) {
+        if constexpr (late)
+            return wi_strip_add(p, filtered, sum);
+        else if constexpr (!Shape::is_fused)
+            return wi_strip_add(p, x, sum);
+        wi_strip_sums<Shape> done = wi_strip_add(p, wi_strip_filtered(p, x), sum);
+#pragma unroll 1
+        for (int t = 1; t < p.terms; t++)
+            wi_strip_add_term(p.weight + t * 2 * Shape::side, x, sum, done);
+        return done;
+    }
+
+    __device__ void keep(const wi_strip_window<Shape> &x) {
+        if constexpr (late)
+            filtered = wi_strip_filtered(p, x);
+    }
 };
-
-/* A group of a lane's numbers, where they begin at element e of the output row `to`. */
-template <class Shape, class Out, class V>
-__device__ inline void wi_strip_put_group(const wi_strip_params<Shape> &p, Out *to, int e,
-                                          const V (&v)[Shape::across]) {
-    if (p.aligned_y && e >= 0 && e + Shape::across <= p.out_elements) {
-        wi_strip_out<Out, Shape::across> out;
-#pragma unroll
-        for (int k = 0; k < Shape::across; k++)
-            out.at[k] = (Out)v[k];
-        *(wi_strip_out<Out, Shape::across> *)(to + e) = out;
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < Shape::across; k++)
-        if (e + k >= 0 && e + k < p.out_elements)
-            to[e + k] = (Out)v[k];
-}
-
-/* The same as integers or f16, of 8 or 16 bits. */
-template <class Shape>
-__device__ inline void wi_strip_put_narrow(const wi_strip_params<Shape> &p, size_t at, int e,
-                                           const float (&v)[Shape::across]) {
-    unsigned bits[Shape::across];
-#pragma unroll
-    for (int k = 0; k < Shape::across; k++)
-        bits[k] = p.m.out == WEFT_F16
-                      ? wi_bit_cast<uint16_t>((__half)v[k])
-                      : wi_convolve_whole(v[k], p.m.out == WEFT_U8 ? 255 : 65535, p.m.truncates);
-    if (p.m.out == WEFT_U8)
-        wi_strip_put_group(p, (uint8_t *)p.m.y + at, e, bits);
-    else
-        wi_strip_put_group(p, (uint16_t *)p.m.y + at, e, bits);
-}
-
-/* A lane's pixels of the output row that begins at element `at`. */
-template <class Shape>
-__device__ inline void wi_strip_put(const wi_strip_params<Shape> &p, size_t at, int first,
-                                    const wi_strip_sums<Shape> &sums) {
-    const int e =
-        first + (int)threadIdx.x % wi_strip_lanes * Shape::across - p.shift * Shape::channels;
-#pragma unroll
-    for (int g = 0; g < Shape::groups; g++) {
-        if (p.m.out == WEFT_F32)
-            wi_strip_put_group(p, (float *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
-        else if (p.m.out == WEFT_F64)
-            wi_strip_put_group(p, (double *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
-        else
-            wi_strip_put_narrow(p, at, e + g * Shape::group_width, sums.at[g]);
-    }
-}
 
 /* A band of a strip of one image for each warp. */
 template <class Shape>
@@ -200,34 +129,59 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     const int left = p.m.out_height - (int)at.down * p.band;
     const int steps = (left < p.band ? left : p.band) + side - 1;
     const In *const x = (const In *)p.m.x + at.plane * p.m.apart_x;
-    size_t to = at.plane * p.m.apart_y + (size_t)(top - p.down) * p.m.ldy;
-    In(*const row)[Shape::length] = rings[warp].row;
+    In *const row = rings[warp].row[0];
     if (first >= p.elements)
         return;
-    wi_strip_loader<Shape> loader(p, x, first);
-    loader.clear(row[0]);
+    wi_strip_loader<Shape> loader(p, x, first, top - side / 2, steps);
+    wi_strip_writer<Shape> writer(p, at.plane * p.m.apart_y + (size_t)(top - p.down) * p.m.ldy,
+                                  first);
+    loader.clear(row);
     for (int t = 0; t < ahead; t++) {
-        if (t < steps)
-            loader.copy(top - side / 2 + t, row[t]);
+        loader.copy_next(row + t * Shape::length);
         wi_async_commit();
     }
-    wi_strip_sums<Shape> sum[side] = {};
-    for (int t = 0; t < steps; t++) {
+    using Lane = wi_strip_lane<Shape>;
+    Lane lane(p);
+    int slot = 0; /* of the ring: where the next row is */
+    for (int t = 0; t < steps + Lane::late; t++) {
+        const bool is_there = !Lane::late || t < steps; /* a row, not only one that is late */
         wi_strip_window<Shape> window;
-        wi_async_wait<ahead - 1>();
-        loader.flush();
-        __syncwarp();
-        window.take(row[t % ahead]);
-        __syncwarp();
-        if (t + ahead < steps)
-            loader.copy(top - side / 2 + t + ahead, row[t % ahead]);
-        wi_async_commit();
-        const wi_strip_sums<Shape> done = wi_strip_add(p, window, sum);
-        if (t >= side - 1) {
-            wi_strip_put(p, to, first, done);
-            to += p.m.ldy;
+        if (is_there) {
+            wi_async_wait<ahead - 1>();
+            loader.flush();
+            __syncwarp();
+            if (p.in_step) /* TEMPORARY */
+                __syncthreads();
+            window.take(row + slot);
+            __syncwarp();
+            loader.copy_next(row + slot);
+            wi_async_commit();
+            slot = slot == (ahead - 1) * Shape::length ? 0 : slot + Shape::length;
         }
+        const wi_strip_sums<Shape> done = lane.add(window);
+        if (t >= side - 1 + Lane::late)
+            writer.put(done);
+        if (is_there)
+            lane.keep(window);
     }
+}
+
+/* TEMPORARY: the knobs of an experiment, from the environment; 0 where they are not set. */
+inline size_t wi_strip_knob(const char *name) {
+    const char *const text = getenv(name);
+    return text ? (size_t)atoi(text) : 0;
+}
+
+/* TEMPORARY: shared memory that leaves room for so many blocks on a multiprocessor. */
+template <class Shape>
+size_t wi_strip_pad() {
+    const size_t most = wi_strip_knob("WEFT_STRIP_RESIDENT"), all = 228 << 10, own = 1 << 10;
+    const size_t ring =
+        sizeof(typename Shape::In) * Shape::ahead * Shape::length * (size_t)wi_strip_warps;
+    if (most == 0)
+        return 0;
+    const size_t pad = all / most - own > ring + 1024 ? all / most - own - ring - 1024 : 0;
+    return pad > (227 << 10) - ring ? (227 << 10) - ring : pad;
 }
 
 /* How high bands are. Where memory is the limit, low ones: many blocks, of which some always load
@@ -235,8 +189,11 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
  * of blocks, for the rows above a band are computed again. */
 template <class Shape>
 size_t wi_strip_band(size_t rows, size_t columns, size_t resident) {
-    constexpr size_t low = Shape::side <= 5 ? 32 : 64, most = 384, least = 2 * Shape::side;
-    constexpr bool is_memory_bound = Shape::side <= (Shape::is_fused ? 17 : 7);
+    constexpr size_t low = Shape::side <= 5 ? 32 : Shape::side <= 9 ? 64 : 128;
+    constexpr size_t most = Shape::side > 24 ? 16 * Shape::side : 384, least = 2 * Shape::side;
+    constexpr int dense =
+        sizeof(typename Shape::In) == 1 ? 3 : 7; /* a byte takes as many products */
+    constexpr bool is_memory_bound = Shape::side <= (Shape::is_fused ? 17 : dense);
     const size_t turn = resident > columns ? resident / columns : 1; /* bands at a time */
     size_t bands = wi_convolve_pieces(rows, low);
     if (!is_memory_bound)
@@ -251,9 +208,13 @@ weft_status wi_strip_divide(weft_context *ctx, const wi_convolve_args *args,
                             wi_strip_params<Shape> *p) {
     size_t resident;
     const weft_status status =
-        wi_resident_blocks(ctx, wi_strips<Shape>, Shape::threads, 0, &resident);
+        wi_resident_blocks(ctx, wi_strips<Shape>, Shape::threads, wi_strip_pad<Shape>(), &resident);
     p->strips = wi_convolve_pieces((size_t)p->elements, (size_t)Shape::width * wi_strip_warps);
     p->band = (int)wi_strip_band<Shape>(args->out_height, p->strips * args->images, resident);
+    if (wi_strip_knob("WEFT_STRIP_BAND"))
+        p->band = (int)wi_strip_knob("WEFT_STRIP_BAND");
+    p->streams = wi_strip_knob("WEFT_STRIP_STREAM") != 0;
+    p->in_step = wi_strip_knob("WEFT_STRIP_STEP") != 0;
     p->bands = wi_convolve_pieces(args->out_height, (size_t)p->band);
     return status;
 }
@@ -292,14 +253,60 @@ weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
         wi_strip_is_aligned(args->x, args->ldx, args->apart_x, sizeof(typename Shape::In));
     p.aligned_y = p.shift == 0 &&
                   wi_strip_is_aligned(args->y, args->ldy, args->apart_y, weft_type_size(args->out));
+    p.plain_y =
+        p.aligned_y && args->out == args->type && (args->out == WEFT_F32 || !args->truncates);
+    p.out_bytes = (int)weft_type_size(args->out);
+    p.step_x = args->ldx * sizeof(typename Shape::In);
+    p.step_y = args->ldy * weft_type_size(args->out);
     wi_strip_put_weights(args, &p);
+#ifndef WEFT_EMU /* TEMPORARY */
+    cudaFuncSetAttribute((const void *)wi_strips<Shape>,
+                         cudaFuncAttributeMaxDynamicSharedMemorySize, (int)wi_strip_pad<Shape>());
+#endif
     weft_status status = wi_strip_divide(ctx, args, &p);
     const size_t blocks = p.strips * p.bands * args->images;
     if (status == WEFT_OK)
         status = wi_convolve_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks, Shape::threads, 0, p);
+    return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks, Shape::threads,
+                       wi_strip_pad<Shape>(), p);
+}
+
+/* TEMPORARY: by WEFT_STRIP_SHAPE, which is 100 groups + ahead of f32, or across of u8. */
+template <class In, int side, int channels, int most_terms>
+weft_status wi_strip_shaped(weft_context *ctx, const wi_convolve_args *args) {
+#ifndef WEFT_EMU
+    const size_t shape = wi_strip_knob("WEFT_STRIP_SHAPE");
+    if constexpr (sizeof(In) == 4 && side <= 9 && most_terms <= 1) {
+        if (shape == 102)
+            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 2>>(ctx, args);
+        if (shape == 104)
+            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 4>>(ctx, args);
+        if (shape == 108)
+            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 8>>(ctx, args);
+        if (shape == 202)
+            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 2>>(ctx, args);
+        if (shape == 204)
+            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 4>>(ctx, args);
+        if (shape == 208)
+            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 8>>(ctx, args);
+    } else if constexpr (sizeof(In) == 4 && most_terms == 1) {
+        if (shape == 102)
+            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 2>>(ctx, args);
+        if (shape == 104)
+            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 4>>(ctx, args);
+    } else if constexpr (sizeof(In) == 1 && side <= 5) {
+        if (shape == 8)
+            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 8>>(ctx, args);
+        if (shape == 16)
+            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 16>>(ctx, args);
+        if (shape == 164)
+            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 16, 1, 4>>(ctx,
+                                                                                          args);
+    }
+#endif
+    return wi_strip_run<wi_strip_shape<In, side, channels, most_terms>>(ctx, args);
 }
 
 /* By the kernel of the filter's side, which is one of these. */
@@ -307,7 +314,7 @@ template <class In, int channels, int most_terms, int... sides>
 weft_status wi_strip_choose(weft_context *ctx, const wi_convolve_args *args) {
     weft_status status = WEFT_EUNSUPPORTED;
     ((status = args->filter_width == (size_t)sides
-                   ? wi_strip_run<wi_strip_shape<In, sides, channels, most_terms>>(ctx, args)
+                   ? wi_strip_shaped<In, sides, channels, most_terms>(ctx, args)
                    : status),
      ...);
     return status;

@@ -13,18 +13,40 @@ __host__ __device__ constexpr int wi_strip_round_up(int n, int to) {
     return (n + to - 1) / to * to;
 }
 
+/* Elements of a group: 16 bytes of f32. Of u8 more are worth their registers as long as these are
+ * few, for the pixels beside a group are converted, too. */
+template <class In>
+constexpr int wi_strip_across(int side, int channels) {
+    return sizeof(In) == 4 ? 4 : channels > 1 && side <= 5 ? 16 : 8;
+}
+
+/* Groups: two, where their sums leave room for enough warps, halve what a row costs beside its
+ * products, and the columns that are read twice. */
+template <class In>
+constexpr int wi_strip_groups(int side, int most_terms) {
+    return sizeof(In) == 4 && side <= 7 && most_terms <= 1 ? 2 : 1;
+}
+
+template <class In>
+constexpr int wi_strip_ahead(int groups) {
+    return groups > 1 ? 4 : 8;
+}
+
 /* Filters of `side` x `side` over images of In with `channels` in a pixel, all with one filter. A
  * lane has `groups` of neighbouring elements, a warp's width of them apart, so that neighbouring
  * lanes access neighbouring addresses; `ahead` rows are on their way. With `most_terms` filters are
  * sums of up to so many products of a row and a column; without, all their weights are used. */
-template <class In_, int side_, int channels_, int most_terms_, int groups_ = 1, int ahead_ = 8>
+template <class In_, int side_, int channels_, int most_terms_,
+          int across_ = wi_strip_across<In_>(side_, channels_),
+          int groups_ = wi_strip_groups<In_>(side_, most_terms_),
+          int ahead_ = wi_strip_ahead<In_>(groups_)>
 struct wi_strip_shape {
     using In = In_;
     static constexpr int side = side_, channels = channels_;
     static constexpr int most_terms = most_terms_;
     static constexpr bool is_fused = most_terms > 0;
     static constexpr int groups = groups_, ahead = ahead_;
-    static constexpr int across = sizeof(In) == 1 ? 8 : 4; /* elements of a group */
+    static constexpr int across = across_; /* elements of a group */
     static constexpr int group_width = wi_strip_lanes * across;
     static constexpr int reach = side / 2 * channels; /* elements on either side of one */
     static constexpr int chunk = wi_strip_chunk / (int)sizeof(In);
@@ -34,8 +56,11 @@ struct wi_strip_shape {
     static constexpr int beside = wi_strip_round_up(reach, across); /* read by a lane */
     static constexpr int weights = is_fused ? 2 * side * most_terms : side * side;
     static constexpr int threads = wi_strip_lanes * wi_strip_warps;
-    /* Registers of a lane, about, and how many blocks of a multiprocessor that leaves room for. */
-    static constexpr int registers = ((side - 1) * across + across + 2 * reach) * groups + 36;
+    /* Registers of a lane, about, with bytes before they are numbers, and how many blocks of a
+     * multiprocessor that leaves room for. */
+    static constexpr int bytes_registers = across > 8 ? 6 : 0;
+    static constexpr int registers =
+        ((side - 1) * across + across + 2 * reach) * groups + bytes_registers + 36;
     static constexpr int blocks = registers <= 64    ? 8
                                   : registers <= 80  ? 6
                                   : registers <= 128 ? 4
@@ -51,6 +76,10 @@ struct wi_strip_params {
     int elements, out_elements; /* of a row of x and of y */
     int shift, down;            /* columns and rows of pixels that y lacks on the left and above */
     bool aligned_x, aligned_y;
+    bool plain_y;          /* y is aligned, of the type of x, and its sums are rounded to nearest */
+    int out_bytes;         /* of an element of y */
+    size_t step_x, step_y; /* bytes from a row to the next */
+    bool streams, in_step; /* TEMPORARY: knobs of an experiment */
     int terms;
     float weight[Shape::weights]; /* or of each term's row, and then of its column */
 };
@@ -62,6 +91,8 @@ struct wi_strip_params {
 template <class Shape>
 struct wi_strip_loader {
     using In = typename Shape::In;
+    static constexpr int copies = Shape::length / Shape::chunk; /* of a row */
+    static constexpr int chunks_width = wi_strip_lanes * Shape::chunk;
     const wi_strip_params<Shape> &p;
     const In *x;     /* the image */
     int first;       /* element of a row where the strip begins */
@@ -70,14 +101,35 @@ struct wi_strip_loader {
     int from, to;    /* of this lane's element, in x and in the ring; `to` < 0: it has none */
     In late;         /* an element on its way that no asynchronous copy brings */
     In *late_to;
+    int row, last;       /* the next row, and the first that the band does not need */
+    unsigned plain_end;  /* rows from 0 to it are there, and come in chunks */
+    const char *next;    /* in the next row, if that is so: this lane's first chunk */
+    ptrdiff_t beside;    /* from there to this lane's element */
+    unsigned has_chunks; /* bit k: chunk k of this lane is a whole one of the image */
 
-    __device__ wi_strip_loader(const wi_strip_params<Shape> &params, const In *image, int begin)
-        : p(params), x(image), first(begin), from(-1), to(-1), late(0), late_to(nullptr) {
+    __device__ wi_strip_loader(const wi_strip_params<Shape> &params, const In *image, int begin,
+                               int top, int rows)
+        : p(params), x(image), first(begin), from(-1), to(-1), late(0), late_to(nullptr), row(top),
+          last(top + rows), has_chunks(0) {
+        const int lane = (int)threadIdx.x % wi_strip_lanes;
+        const int e = first - Shape::margin + lane * Shape::chunk;
         is_inside = p.aligned_x && first >= Shape::margin &&
                     first + Shape::width + Shape::margin <= p.elements;
         is_general = !p.aligned_x;
         if (!is_inside && !is_general)
             find_element();
+        const int end = last < p.m.height ? last : p.m.height;
+        plain_end = !is_general && end > 0 ? (unsigned)end : 0;
+        next = (const char *)(x + (ptrdiff_t)row * (ptrdiff_t)p.m.ldx + e);
+        beside = (ptrdiff_t)(from - e) * (ptrdiff_t)sizeof(In);
+        for (int k = 0; k * wi_strip_lanes < copies; k++)
+            if (k * wi_strip_lanes + lane < copies && has_chunk(e + k * chunks_width))
+                has_chunks |= 1u << k;
+    }
+
+    /* Is the chunk that begins at element e a whole one of the image? */
+    __device__ bool has_chunk(int e) const {
+        return e >= 0 && e + Shape::chunk <= p.elements;
     }
 
     /* The element of x that stands for element e; -1: it is 0. */
@@ -131,49 +183,56 @@ struct wi_strip_loader {
         }
     }
 
-    __device__ void copy_beyond(const In *line, In *ring) {
+    /* This lane's element of a row, which lies `from` there. */
+    __device__ void copy_beyond(const In *there, In *ring) {
         if constexpr (sizeof(In) == 4) {
-            if (to >= 0)
-                wi_async_copy<4>(ring + to, from < 0 ? line : line + from, from >= 0);
-        } else if (to >= 0) {
-            late = from < 0 ? (In)0 : line[from];
+            wi_async_copy<4>(ring + to, from < 0 ? x : there, from >= 0);
+        } else {
+            flush();
+            late = from < 0 ? (In)0 : *there;
             late_to = ring + to;
         }
     }
 
     /* The whole chunks of a row, of which a strip beyond the border lacks some. */
-    template <bool is_whole>
     __device__ void copy_chunks(const In *line, bool there, In *ring) const {
-        constexpr int copies = Shape::length / Shape::chunk;
-        const int lane = (int)threadIdx.x % wi_strip_lanes;
-#pragma unroll
-        for (int k = 0; k < copies; k += wi_strip_lanes) {
-            const int at = (k + lane) * Shape::chunk, e = first - Shape::margin + at;
-            if ((k + wi_strip_lanes <= copies || lane < copies - k) &&
-                (is_whole || !there || (e >= 0 && e + Shape::chunk <= p.elements)))
+#pragma unroll 1
+        for (int k = (int)threadIdx.x % wi_strip_lanes; k < copies; k += wi_strip_lanes) {
+            const int at = k * Shape::chunk, e = first - Shape::margin + at;
+            if (!there || has_chunk(e))
                 wi_async_copy<wi_strip_chunk>(ring + at, there ? line + e : x, there);
         }
     }
 
-    __device__ void copy_edge(int row, In *ring) {
+    /* A row above or below the image, or one that comes element by element. */
+    __device__ void copy_edge(In *ring) {
         const int there = wi_convolve_pixel(p.m.border, row, p.m.height);
         const In *const line = x + (size_t)(there < 0 ? 0 : there) * p.m.ldx;
-        flush();
         if (is_general) {
             copy_elements(line, there >= 0, ring);
             return;
         }
-        copy_chunks<false>(line, there >= 0, ring);
-        if (!is_inside && there >= 0)
-            copy_beyond(line, ring);
+        copy_chunks(line, there >= 0, ring);
+        if (to >= 0 && there >= 0)
+            copy_beyond(line + from, ring);
     }
 
-    /* A row of the strip, on its way to the ring. */
-    __device__ void copy(int row, In *ring) {
-        if (is_inside && row >= 0 && row < p.m.height)
-            copy_chunks<true>(x + (size_t)row * p.m.ldx, true, ring);
-        else
-            copy_edge(row, ring);
+    /* The next row of the strip, if the band needs one more, on its way to the ring. */
+    __device__ void copy_next(In *ring) {
+        if ((unsigned)row < plain_end) {
+            const int lane = (int)threadIdx.x % wi_strip_lanes;
+#pragma unroll
+            for (int k = 0; k * wi_strip_lanes < copies; k++)
+                if (has_chunks >> k & 1)
+                    wi_async_copy<wi_strip_chunk>(ring + lane * Shape::chunk + k * chunks_width,
+                                                  next + k * wi_strip_lanes * wi_strip_chunk);
+            if (to >= 0)
+                copy_beyond((const In *)(next + beside), ring);
+        } else if (row < last) {
+            copy_edge(ring);
+        }
+        row++;
+        next += p.step_x;
     }
 };
 

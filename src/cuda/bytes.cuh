@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "cuda/bits.cuh"
+
 /* sum + the four products of the bytes of a and b, all unsigned. */
 __device__ inline uint32_t wi_add_products(uint32_t a, uint32_t b, uint32_t sum) {
 #ifdef WEFT_EMU
@@ -13,6 +15,40 @@ __device__ inline uint32_t wi_add_products(uint32_t a, uint32_t b, uint32_t sum)
     return sum;
 #else
     return __dp4a(a, b, sum);
+#endif
+}
+
+/* Byte k of a word as a number. Without a conversion, of which few can be made at a time: the bytes
+ * of 2^23 with this one as the lowest are those of their sum. */
+__device__ inline float wi_byte_number(uint32_t word, int k) {
+#ifdef WEFT_EMU
+    const uint32_t bits = 0x4b000000u | (word >> 8 * k & 0xff);
+#else
+    const uint32_t bits = __byte_perm(word, 0x4b000000u, 0x7650u + (unsigned)k);
+#endif
+    return wi_bit_cast<float>(bits) - 0x1p23f;
+}
+
+/* Numbers as bytes, the first in the lowest: to nearest, ties to even, at least 0 and at most 255;
+ * NaN becomes 0. (Two instructions on 9.0.) */
+__device__ inline uint32_t wi_pack_bytes(float a, float b, float c, float d) {
+#ifdef WEFT_EMU
+    const float all[4] = {a, b, c, d};
+    uint32_t bytes = 0;
+    for (int k = 0; k < 4; k++) {
+        const float low = all[k] > 0 ? all[k] : 0, v = low < 255 ? low : 255;
+        bytes |= (wi_bit_cast<uint32_t>(v + 0x1.8p23f) & 0xff) << 8 * k;
+    }
+    return bytes;
+#else
+    uint32_t high, bytes;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;"
+        : "=r"(high)
+        : "r"(__float2int_rn(d)), "r"(__float2int_rn(c)));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(bytes)
+        : "r"(__float2int_rn(b)), "r"(__float2int_rn(a)), "r"(high));
+    return bytes;
 #endif
 }
 
