@@ -303,6 +303,8 @@ static weft_status launch_kind(weft_context *ctx, const wi_layer_args *a, const 
 }
 
 bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *status) {
+    if (wi_layers_double(ctx, a, status))
+        return true;
     const wi_sampling &z = a->sampling;
     const bool back = a->layer == WI_LAYER_UPSAMPLE_BACK, wide = wi_layer_walk_is_wide(a);
     const int most_ratio = z.kind == WEFT_NEAREST ? most_taps : most_taps / 2;

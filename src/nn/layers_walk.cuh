@@ -104,6 +104,8 @@ weft_status wi_layer_with_packs(weft_type type, bool wide, F f) {
 }
 
 /* Try a walk: false if the layer is not one of theirs, else *status is the launch's. */
+bool wi_layers_double(weft_context *ctx, const wi_layer_args *a, weft_status *status);
+bool wi_layers_pool_planes(weft_context *ctx, const wi_layer_args *a, weft_status *status);
 bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *status);
 bool wi_layers_windows(weft_context *ctx, const wi_layer_args *a, weft_status *status);
 

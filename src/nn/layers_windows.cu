@@ -371,6 +371,8 @@ static bool is_known(const wi_layer_args *a) {
 }
 
 bool wi_layers_windows(weft_context *ctx, const wi_layer_args *a, weft_status *status) {
+    if (wi_layers_pool_planes(ctx, a, status))
+        return true;
     const wi_sampling &z = a->sampling;
     const bool back = a->layer == WI_LAYER_POOL_BACK, wide = wi_layer_walk_is_wide(a);
     const size_t columns = (size_t)(back ? (z.width + 1) / 2 : z.out_width);
