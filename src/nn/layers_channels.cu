@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Biases and batch normalisation on a GPU. Sums over the pixels of a channel are made in f64:
  * blocks sum parts of them, and one thread for each channel adds up its parts in their order. */
-#include "cuda/memory.cuh"
-#include "nn/layers_cuda.cuh"
+#include "nn/layers_sums.cuh"
 
 constexpr int threads = wi_layer_threads, warps = threads / 32;
-constexpr int most_parts = 64; /* of a channel */
+constexpr int pixels_each = 16; /* that a thread makes */
 
 namespace {
-
-/* What is summed, for each pixel of a channel: u; u and u (v - centre); or u - centre and its
- * square. */
-enum summed {
-    ALONE,
-    PRODUCTS,
-    SQUARES
-};
-
-struct sums {
-    double first, second;
-};
-
-struct channel_params {
-    wi_layer layer;
-    wi_layer_step step;
-    unsigned channels, plane; /* pixels of an image */
-    size_t images;
-    unsigned parts;
-    bool planes;
-    double pixels; /* that sums stand for */
-    double epsilon, momentum;
-    wi_layer_finder finder;
-    bool joined;
-};
 
 /* The arrays of a call: pixels, and numbers of channels in the type they are computed in. */
 template <class T>
@@ -45,114 +19,19 @@ struct channel_arrays {
 };
 
 /* The factors of a channel: y = (x - minus) times + plus, or dx = times dy + minus x + plus. */
+template <class R>
 struct channel_factors {
-    double minus, times, plus;
+    R minus, times, plus;
 };
+
+/* Those of a layer are of the type that its elements are computed in. */
+template <wi_layer Layer, class T>
+using factors_for =
+    channel_factors<typename wi_choose<Layer == WI_LAYER_NORM_BACK, double, wi_compute<T>>::type>;
 
 } // namespace
 
-template <summed What, class T>
-static __device__ void add(sums *s, const T *u, const T *v, double centre, size_t i) {
-    if constexpr (What == SQUARES) {
-        const double x = (double)wi_load(u[i]) - centre;
-        s->first += x;
-        s->second = fma(x, x, s->second);
-    } else {
-        const double x = (double)wi_load(u[i]);
-        s->first += x;
-        if constexpr (What == PRODUCTS)
-            s->second = fma(x, (double)wi_load(v[i]) - centre, s->second);
-    }
-}
-
-/* What the sums of squares are taken around: any pixel of the channel. */
-template <summed What, class T>
-static __device__ double centre_of(const channel_params &p, const T *u, const wi_compute<T> *mean,
-                                   unsigned c) {
-    if constexpr (What == SQUARES)
-        return (double)wi_load(u[p.planes ? (size_t)c * p.plane : c]);
-    else
-        return What == PRODUCTS ? (double)mean[c] : 0;
-}
-
-/* The sums of all warps, in their order; thread 0 has them. */
-static __device__ sums sum_of_block(sums s) {
-    WEFT_SHARED(sums, of_warps, [warps]);
-    const auto plus = [](double a, double b) { return a + b; };
-    s.first = wi_warp_reduce(s.first, plus);
-    s.second = wi_warp_reduce(s.second, plus);
-    if (threadIdx.x % 32 == 0)
-        of_warps[threadIdx.x / 32] = s;
-    __syncthreads();
-    sums all = {0, 0};
-    for (int w = 0; threadIdx.x == 0 && w < warps; w++) {
-        all.first += of_warps[w].first;
-        all.second += of_warps[w].second;
-    }
-    return all;
-}
-
-/* Planes: a block sums a channel of some images, a warp of one image at a time. */
-template <summed What, class T>
-static __global__ void __launch_bounds__(threads)
-    sum_planes(channel_params p, const T *u, const T *v, const wi_compute<T> *mean, sums *to) {
-    constexpr int unrolled = 8;
-    const unsigned c = blockIdx.x / p.parts, part = blockIdx.x % p.parts, lane = threadIdx.x % 32;
-    const double centre = centre_of<What>(p, u, mean, c);
-    sums s[unrolled] = {};
-    for (size_t image = part + (size_t)(threadIdx.x / 32) * p.parts; image < p.images;
-         image += (size_t)p.parts * warps) {
-        const size_t first = (image * p.channels + c) * p.plane;
-        unsigned i = lane;
-        for (; i + 32 * (unrolled - 1) < p.plane; i += 32 * unrolled)
-#pragma unroll
-            for (int k = 0; k < unrolled; k++)
-                add<What>(&s[k], u, v, centre, first + i + (unsigned)(32 * k));
-        for (; i < p.plane; i += 32)
-            add<What>(&s[0], u, v, centre, first + i);
-    }
-#pragma unroll
-    for (int k = 1; k < unrolled; k++) {
-        s[0].first += s[k].first;
-        s[0].second += s[k].second;
-    }
-    const sums all = sum_of_block(s[0]);
-    if (threadIdx.x == 0)
-        to[(size_t)c * p.parts + part] = all;
-}
-
-/* Channels side by side: a block sums 32 of them over some pixels. */
-template <summed What, class T>
-static __global__ void __launch_bounds__(threads)
-    sum_pixels(channel_params p, const T *u, const T *v, const wi_compute<T> *mean, sums *to) {
-    constexpr int unrolled = 4;
-    WEFT_SHARED(sums, of_warps, [warps][32]);
-    const unsigned part = blockIdx.x % p.parts, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const unsigned c = blockIdx.x / p.parts * 32 + lane;
-    const size_t pixels = p.images * p.plane, step = (size_t)p.parts * warps;
-    sums s = {0, 0};
-    if (c < p.channels) {
-        const double centre = centre_of<What>(p, u, mean, c);
-        size_t i = (size_t)part * warps + warp;
-        for (; i + (unrolled - 1) * step < pixels; i += unrolled * step)
-#pragma unroll
-            for (int k = 0; k < unrolled; k++)
-                add<What>(&s, u, v, centre, (i + (size_t)k * step) * p.channels + c);
-        for (; i < pixels; i += step)
-            add<What>(&s, u, v, centre, i * p.channels + c);
-    }
-    of_warps[warp][lane] = s;
-    __syncthreads();
-    if (warp > 0 || c >= p.channels)
-        return;
-    for (int w = 1; w < warps; w++) {
-        s.first += of_warps[w][lane].first;
-        s.second += of_warps[w][lane].second;
-    }
-    to[(size_t)c * p.parts + part] = s;
-}
-
-/* ---- what is made of the sums: one thread for a channel ---- */
+/* ---- what is made of the sums: one warp for a channel ---- */
 
 /* The mean of a channel, and the sum of squared differences from it. */
 template <class T>
@@ -164,8 +43,8 @@ static __device__ sums moments_of(const channel_params &p, const channel_arrays<
 }
 
 template <class T>
-static __device__ channel_factors statistics_of(const channel_params &p, const channel_arrays<T> &a,
-                                                unsigned c, sums s) {
+static __device__ factors_for<WI_LAYER_NORM, T>
+statistics_of(const channel_params &p, const channel_arrays<T> &a, unsigned c, sums s) {
     using C = wi_compute<T>;
     const double m = p.pixels, middle = s.first, variance = s.second / m;
     const double root = 1 / sqrt(variance + p.epsilon);
@@ -176,12 +55,12 @@ static __device__ channel_factors statistics_of(const channel_params &p, const c
         a.running_mean[c] = (C)(rest * (double)a.running_mean[c] + p.momentum * middle);
         a.running_variance[c] = (C)(rest * (double)a.running_variance[c] + p.momentum * unbiased);
     }
-    return {(double)(C)middle, root * (double)a.scale[c], (double)a.shift[c]};
+    return {(C)middle, (C)(root * (double)a.scale[c]), a.shift[c]};
 }
 
 template <class T>
-static __device__ channel_factors gradients_of(const channel_params &p, const channel_arrays<T> &a,
-                                               unsigned c, sums s) {
+static __device__ channel_factors<double>
+gradients_of(const channel_params &p, const channel_arrays<T> &a, unsigned c, sums s) {
     using C = wi_compute<T>;
     const double m = p.pixels, root = (double)a.inverse[c];
     const double by_z = s.second * root, whole = (double)a.scale[c] * root;
@@ -191,18 +70,25 @@ static __device__ channel_factors gradients_of(const channel_params &p, const ch
     return {of_x, whole, m > 0 ? -whole * s.first / m - of_x * (double)a.mean[c] : 0};
 }
 
+/* The lanes of a warp add up the parts of a channel, and the first makes of the sums what is asked
+ * for. */
 template <class T>
 static __global__ void __launch_bounds__(threads)
-    finish(channel_params p, channel_arrays<T> a, const sums *parts, channel_factors *factors,
-           sums *wanted) {
-    const unsigned c = blockIdx.x * threads + threadIdx.x;
+    finish(const __grid_constant__ channel_params p, const __grid_constant__ channel_arrays<T> a,
+           const sums *parts, void *factors, sums *wanted) {
+    const unsigned c = blockIdx.x * warps + threadIdx.x / 32;
     sums s = {0, 0};
     if (c >= p.channels)
         return;
-    for (unsigned part = 0; part < p.parts; part++) {
-        s.first += parts[(size_t)c * p.parts + part].first;
-        s.second += parts[(size_t)c * p.parts + part].second;
+#pragma unroll(4)
+    for (unsigned part = threadIdx.x % 32; part < p.parts; part += 32) {
+        const sums of_part = parts[(size_t)c * p.parts + part];
+        s.first += of_part.first;
+        s.second += of_part.second;
     }
+    s = sum_of_warp<SQUARES>(s);
+    if (threadIdx.x % 32 > 0)
+        return;
     if (p.layer == WI_LAYER_NORM && p.step != WI_LAYER_REST)
         s = moments_of(p, a, c, s);
     if (p.step == WI_LAYER_SUMS)
@@ -210,85 +96,136 @@ static __global__ void __launch_bounds__(threads)
     else if (p.layer == WI_LAYER_BIAS_BACK)
         a.dshift[c] = (wi_compute<T>)s.first;
     else if (p.layer == WI_LAYER_NORM)
-        factors[c] = statistics_of(p, a, c, s);
+        ((factors_for<WI_LAYER_NORM, T> *)factors)[c] = statistics_of(p, a, c, s);
     else
-        factors[c] = gradients_of(p, a, c, s);
+        ((channel_factors<double> *)factors)[c] = gradients_of(p, a, c, s);
 }
 
 /* ---- elements ---- */
 
-/* What an element becomes. Inference has its factors in the arrays of the call. */
+/* The factors of a channel. Inference and biases have theirs in the arrays of the call. */
 template <wi_layer Layer, class T>
-static __device__ wi_compute<T> made_of(const channel_params &p, const channel_arrays<T> &a,
-                                        const channel_factors *factors, wi_compute<T> x,
-                                        wi_compute<T> dy, unsigned c) {
+static __device__ factors_for<Layer, T>
+factors_of(const channel_params &p, const channel_arrays<T> &a, const void *factors, unsigned c) {
     using C = wi_compute<T>;
     if constexpr (Layer == WI_LAYER_BIAS)
-        return x + a.shift[c];
-    else if constexpr (Layer == WI_LAYER_NORM_INFERENCE) {
-        const C times = (C)((double)a.scale[c] / sqrt((double)a.inverse[c] + p.epsilon));
-        return (x - a.mean[c]) * times + a.shift[c];
-    } else if constexpr (Layer == WI_LAYER_NORM)
-        return (x - (C)factors[c].minus) * (C)factors[c].times + (C)factors[c].plus;
+        return {0, 1, a.shift[c]};
+    else if constexpr (Layer == WI_LAYER_NORM_INFERENCE)
+        return {a.mean[c], (C)((double)a.scale[c] / sqrt((double)a.inverse[c] + p.epsilon)),
+                a.shift[c]};
     else
-        return (C)(factors[c].times * (double)dy + factors[c].minus * (double)x + factors[c].plus);
+        return ((const factors_for<Layer, T> *)factors)[c];
 }
 
-/* A thread takes 16 bytes at a time if these are of one line, planes or channels: p.joined. */
+/* What an element becomes. */
+template <wi_layer Layer, class C, class R>
+static __device__ C made_of(const channel_factors<R> &f, C x, C dy) {
+    if constexpr (Layer == WI_LAYER_BIAS)
+        return x + f.plus;
+    else if constexpr (Layer == WI_LAYER_NORM_BACK)
+        return (C)(f.times * (double)dy + f.minus * (double)x + f.plus);
+    else
+        return (x - f.minus) * f.times + f.plus;
+}
+
+/* The block that a launch begins with takes the end of the arrays: the sums have just read it, and
+ * it may still be in the cache. */
+static __device__ size_t block_from_end() {
+    return gridDim.x - 1 - blockIdx.x;
+}
+
+/* Element by element. */
 template <wi_layer Layer, class T>
 static __global__ void __launch_bounds__(threads, 4)
     make_elements(const __grid_constant__ channel_params p,
-                  const __grid_constant__ channel_arrays<T> a, const channel_factors *factors,
-                  size_t n) {
-    using vector = wi_vector<T>;
-    constexpr bool reads_dy = Layer == WI_LAYER_NORM_BACK;
-    if (!p.joined) {
-        wi_layer_each_of(n, [&](size_t i) {
-            a.y[i] = (T)made_of<Layer>(p, a, factors, wi_load(a.x[i]),
-                                       reads_dy ? wi_load(a.dy[i]) : 0, p.finder.of(i).channel);
-        });
-        return;
-    }
-    wi_layer_each_of<2>(n / vector::count, [&](size_t k) {
-        const size_t i = k * vector::count;
-        const unsigned c = p.finder.of(i).channel;
-        const vector x = *(const vector *)(a.x + i);
-        const vector dy = reads_dy ? *(const vector *)(a.dy + i) : x;
-        vector y;
-#pragma unroll
-        for (int v = 0; v < vector::count; v++)
-            y.at[v] = (T)made_of<Layer>(p, a, factors, wi_load(x.at[v]), wi_load(dy.at[v]),
-                                        p.planes ? c : c + (unsigned)v);
-        *(vector *)(a.y + i) = y;
+                  const __grid_constant__ channel_arrays<T> a, const void *factors, size_t n) {
+    wi_layer_each_of(n, [&](size_t i) {
+        const auto f = factors_of<Layer, T>(p, a, factors, p.finder.of(i).channel);
+        const wi_compute<T> x = wi_load(a.x[i]);
+        a.y[i] = (T)made_of<Layer>(f, x, Layer == WI_LAYER_NORM_BACK ? wi_load(a.dy[i]) : x);
     });
 }
 
+/* Planes, by 16 bytes, which are of one channel. */
+template <wi_layer Layer, class T>
+static __global__ void __launch_bounds__(threads, 4)
+    make_planes(const __grid_constant__ channel_params p,
+                const __grid_constant__ channel_arrays<T> a, const void *factors, size_t n) {
+    using vector = wi_vector<T>;
+    constexpr int ahead = Layer == WI_LAYER_NORM_BACK ? 2 : wi_layer_each;
+    const size_t vectors = n / vector::count;
+    const size_t first = block_from_end() * wi_layer_block + threadIdx.x;
+    for (int round = 0; round < wi_layer_each; round += ahead) {
+        vector x[ahead], dy[ahead];
+#pragma unroll
+        for (int k = 0; k < ahead; k++) {
+            const size_t i = first + (size_t)((round + k) * threads);
+            if (i < vectors) {
+                x[k] = ((const vector *)a.x)[i];
+                dy[k] = Layer == WI_LAYER_NORM_BACK ? ((const vector *)a.dy)[i] : x[k];
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < ahead; k++) {
+            const size_t i = first + (size_t)((round + k) * threads);
+            if (i >= vectors)
+                return;
+            const unsigned c = p.finder.of(i * vector::count).channel;
+            const auto f = factors_of<Layer, T>(p, a, factors, c);
+#pragma unroll
+            for (int v = 0; v < vector::count; v++)
+                x[k].at[v] = (T)made_of<Layer>(f, wi_load(x[k].at[v]), wi_load(dy[k].at[v]));
+            ((vector *)a.y)[i] = x[k];
+        }
+    }
+}
+
+/* Pixels: a thread has 16 bytes of neighbouring channels, whose factors it keeps. */
+template <wi_layer Layer, class T>
+static __global__ void __launch_bounds__(threads)
+    make_pixels(const __grid_constant__ channel_params p,
+                const __grid_constant__ channel_arrays<T> a, const void *factors) {
+    using vector = wi_vector<T>;
+    constexpr int ahead = Layer == WI_LAYER_NORM_BACK ? 2 : 4;
+    const channel_rows &share = p.share;
+    const size_t block = block_from_end();
+    const unsigned row = threadIdx.x / share.across;
+    const unsigned c =
+        ((unsigned)(block % share.groups) * share.across + threadIdx.x - row * share.across) *
+        vector::count;
+    if (row >= share.rows || c >= p.channels)
+        return;
+    factors_for<Layer, T> f[vector::count];
+#pragma unroll
+    for (int v = 0; v < vector::count; v++)
+        f[v] = factors_of<Layer, T>(p, a, factors, c + (unsigned)v);
+    const size_t pixels = p.images * p.plane, each = (size_t)pixels_each * share.rows;
+    const size_t from = block / share.groups * each;
+    const size_t end = from + each < pixels ? from + each : pixels;
+    for (size_t i = from + row; i < end; i += ahead * share.rows) {
+        vector x[ahead], dy[ahead];
+#pragma unroll
+        for (int k = 0; k < ahead; k++) {
+            const size_t pixel = i + (unsigned)k * share.rows, at = pixel * p.channels + c;
+            if (pixel < end) {
+                x[k] = *(const vector *)(a.x + at);
+                dy[k] = Layer == WI_LAYER_NORM_BACK ? *(const vector *)(a.dy + at) : x[k];
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < ahead; k++) {
+            const size_t pixel = i + (unsigned)k * share.rows, at = pixel * p.channels + c;
+            if (pixel >= end)
+                break;
+#pragma unroll
+            for (int v = 0; v < vector::count; v++)
+                x[k].at[v] = (T)made_of<Layer>(f[v], wi_load(x[k].at[v]), wi_load(dy[k].at[v]));
+            *(vector *)(a.y + at) = x[k];
+        }
+    }
+}
+
 /* ---- launches ---- */
-
-template <summed What, class T>
-static weft_status sum_channels(weft_context *ctx, const channel_params &p, const T *u, const T *v,
-                                const wi_compute<T> *mean, sums *to) {
-    const size_t across = p.planes ? p.channels : wi_layer_pieces(p.channels, 32);
-    const size_t blocks = across * p.parts;
-    const weft_status status = wi_layer_check_grid(ctx, blocks);
-    if (status != WEFT_OK)
-        return status;
-    if (p.planes)
-        return WEFT_LAUNCH((sum_planes<What, T>), ctx, (unsigned)blocks, threads, 0, p, u, v, mean,
-                           to);
-    return WEFT_LAUNCH((sum_pixels<What, T>), ctx, (unsigned)blocks, threads, 0, p, u, v, mean, to);
-}
-
-/* So many parts of a channel that blocks fill the device several times. */
-static unsigned parts_of(const weft_context *ctx, const channel_params &p) {
-    constexpr size_t rounds = 32;
-    const size_t across = p.planes ? p.channels : wi_layer_pieces(p.channels, 32);
-    const size_t wanted = rounds * (size_t)ctx->gpu->multiprocessors / across + 1;
-    const size_t units =
-        wi_layer_pieces(p.planes ? p.images : p.images * p.plane, p.planes ? warps : 4 * warps);
-    const size_t parts = wanted < units ? wanted : units;
-    return parts < 1 ? 1 : parts < most_parts ? (unsigned)parts : most_parts;
-}
 
 template <class T>
 static channel_arrays<T> arrays_of(const wi_layer_args *a) {
@@ -332,29 +269,42 @@ static channel_arrays<T> arrays_of(const wi_layer_args *a) {
     return r;
 }
 
-template <class T>
-static weft_status make_all(weft_context *ctx, channel_params p, const channel_arrays<T> &a,
-                            const channel_factors *factors, size_t n) {
-    constexpr size_t width = wi_vector<T>::count;
-    p.joined = (p.planes ? p.plane : p.channels) % width == 0 && wi_is_aligned(a.x) &&
-               wi_is_aligned(a.y) && wi_is_aligned(a.dy);
-    const size_t blocks = wi_layer_pieces(p.joined ? n / width : n, wi_layer_block);
+template <wi_layer Layer, class T>
+static weft_status make_layer(weft_context *ctx, channel_params p, const channel_arrays<T> &a,
+                              const void *factors, size_t n) {
+    constexpr unsigned width = wi_vector<T>::count;
+    const bool joined = (p.planes ? p.plane : p.channels) % width == 0 && wi_is_aligned(a.x) &&
+                        wi_is_aligned(a.y) && wi_is_aligned(a.dy);
+    size_t blocks = wi_layer_pieces(joined ? n / width : n, wi_layer_block);
+    if (joined && !p.planes) {
+        p.share = wi_channel_rows(p.channels / width, threads);
+        blocks = p.share.groups *
+                 wi_layer_pieces(p.images * p.plane, (size_t)pixels_each * p.share.rows);
+    }
     const weft_status status = wi_layer_check_grid(ctx, blocks);
     if (status != WEFT_OK || n == 0)
         return status;
+    if (!joined)
+        return WEFT_LAUNCH((make_elements<Layer, T>), ctx, (unsigned)blocks, threads, 0, p, a,
+                           factors, n);
+    if (p.planes)
+        return WEFT_LAUNCH((make_planes<Layer, T>), ctx, (unsigned)blocks, threads, 0, p, a,
+                           factors, n);
+    return WEFT_LAUNCH((make_pixels<Layer, T>), ctx, (unsigned)blocks, threads, 0, p, a, factors);
+}
+
+template <class T>
+static weft_status make_all(weft_context *ctx, const channel_params &p, const channel_arrays<T> &a,
+                            const void *factors, size_t n) {
     switch (p.layer) {
     case WI_LAYER_BIAS:
-        return WEFT_LAUNCH((make_elements<WI_LAYER_BIAS, T>), ctx, (unsigned)blocks, threads, 0, p,
-                           a, factors, n);
+        return make_layer<WI_LAYER_BIAS>(ctx, p, a, factors, n);
     case WI_LAYER_NORM_INFERENCE:
-        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM_INFERENCE, T>), ctx, (unsigned)blocks,
-                           threads, 0, p, a, factors, n);
+        return make_layer<WI_LAYER_NORM_INFERENCE>(ctx, p, a, factors, n);
     case WI_LAYER_NORM:
-        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM, T>), ctx, (unsigned)blocks, threads, 0, p,
-                           a, factors, n);
+        return make_layer<WI_LAYER_NORM>(ctx, p, a, factors, n);
     default:
-        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM_BACK, T>), ctx, (unsigned)blocks, threads,
-                           0, p, a, factors, n);
+        return make_layer<WI_LAYER_NORM_BACK>(ctx, p, a, factors, n);
     }
 }
 
@@ -371,22 +321,25 @@ static weft_status sum_layer(weft_context *ctx, const channel_params &p, const c
 
 /* Sums, what is made of them, and the elements. `known` are the sums of a step, or NULL. */
 template <class T>
-static weft_status run_sums(weft_context *ctx, const channel_params &p, const channel_arrays<T> &a,
+static weft_status run_sums(weft_context *ctx, channel_params p, const channel_arrays<T> &a,
                             size_t n, sums *known) {
+    const bool rest = p.step == WI_LAYER_REST;
+    p.parts = 1;
+    if (!rest)
+        share_sums<T>(ctx, &p);
     void *memory = NULL;
     const size_t sums_bytes = (size_t)p.channels * p.parts * sizeof(sums);
     weft_status status =
-        wi_gpu_alloc(ctx, &memory, sums_bytes + p.channels * sizeof(channel_factors));
+        wi_gpu_alloc(ctx, &memory, sums_bytes + p.channels * sizeof(channel_factors<double>));
     if (status != WEFT_OK)
         return status;
-    const bool rest = p.step == WI_LAYER_REST;
     sums *const parts = rest ? known : (sums *)memory;
-    channel_factors *const factors = (channel_factors *)((char *)memory + sums_bytes);
+    void *const factors = (char *)memory + sums_bytes;
     if (!rest)
         status = sum_layer(ctx, p, a, parts);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(finish<T>, ctx, (unsigned)wi_layer_pieces(p.channels, threads),
-                             threads, 0, p, a, (const sums *)parts, factors, known);
+        status = WEFT_LAUNCH(finish<T>, ctx, (unsigned)wi_layer_pieces(p.channels, warps), threads,
+                             0, p, a, (const sums *)parts, factors, known);
     if (status == WEFT_OK && p.layer != WI_LAYER_BIAS_BACK && p.step != WI_LAYER_SUMS)
         status = make_all(ctx, p, a, factors, n);
     const weft_status freed = wi_gpu_free(ctx, memory);
@@ -404,13 +357,12 @@ weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
     p.epsilon = a->factor[0];
     p.momentum = a->factor[1];
     p.pixels = wi_layer_pixels(a);
-    p.parts = a->step == WI_LAYER_REST ? 1 : parts_of(ctx, p);
     p.finder = wi_layer_finder(p.planes, a->n, p.channels, p.plane);
     return wi_with_float_type(a->type, [&](auto tag) {
         using T = typename decltype(tag)::type;
         const channel_arrays<T> arrays = arrays_of<T>(a);
         if (p.layer == WI_LAYER_BIAS || p.layer == WI_LAYER_NORM_INFERENCE)
-            return make_all(ctx, p, arrays, (const channel_factors *)NULL, a->n);
+            return make_all(ctx, p, arrays, (const void *)NULL, a->n);
         return run_sums(ctx, p, arrays, a->n, (sums *)a->sums);
     });
 }

@@ -303,8 +303,11 @@ static weft_status launch_kind(weft_context *ctx, const wi_layer_args *a, const 
 }
 
 bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *status) {
+    if (wi_layers_double(ctx, a, status))
+        return true;
     const wi_sampling &z = a->sampling;
-    const bool back = a->layer == WI_LAYER_UPSAMPLE_BACK, wide = wi_layer_walk_is_wide(a);
+    const bool back = a->layer == WI_LAYER_UPSAMPLE_BACK;
+    const unsigned width = wi_layer_pack_of(a);
     const int most_ratio = z.kind == WEFT_NEAREST ? most_taps : most_taps / 2;
     const size_t height = (size_t)(back ? z.height : z.out_height);
     if (!fits((size_t)z.height, (size_t)z.out_height) ||
@@ -318,9 +321,9 @@ bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *
                 wi_nn_divisor(2 * (unsigned)z.width), z.part_w};
     r.batches = z.kind == WEFT_NEAREST || z.out_height >= 2 * z.height;
     if (!wi_layer_walk_make(&r.walk, a, (size_t)(back ? z.width : z.out_width),
-                            wi_layer_pieces(height, rows), wide ? 4 : 1))
+                            wi_layer_pieces(height, rows), width))
         return false;
-    *status = wi_layer_with_packs(a->type, wide, [&](auto tag, auto pack) {
+    *status = wi_layer_with_packs(a->type, width > 1, [&](auto tag, auto pack) {
         return launch_kind<typename decltype(tag)::type, decltype(pack)::count>(ctx, a, r);
     });
     return true;

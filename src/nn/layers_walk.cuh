@@ -80,12 +80,13 @@ inline bool wi_layer_walk_make(wi_layer_walk *w, const wi_layer_args *a, size_t 
     return true;
 }
 
-/* Can channels be taken four at a time? Those of f64 go one by one. */
-inline bool wi_layer_walk_is_wide(const wi_layer_args *a) {
-    bool wide = a->type != WEFT_F64 && a->in.layout == WEFT_NHWC && a->in.c % 4 == 0;
+/* Channels that are taken at a time: 16 bytes, or one; those of f64 go one by one. */
+inline unsigned wi_layer_pack_of(const wi_layer_args *a) {
+    const unsigned width = 16 / (unsigned)weft_type_size(a->type);
+    bool wide = a->type != WEFT_F64 && a->in.layout == WEFT_NHWC && a->in.c % width == 0;
     for (int k = 0; k < 3; k++)
         wide = wide && wi_is_aligned(a->array[k]);
-    return wide;
+    return wide ? width : 1;
 }
 
 /* Calls f(wi_tag<T>{}, packs of so many channels) with the type of a call. */
@@ -96,14 +97,17 @@ struct wi_pack_size {
 template <class F>
 weft_status wi_layer_with_packs(weft_type type, bool wide, F f) {
     return wi_with_float_type(type, [&](auto tag) {
-        if constexpr (sizeof(typename decltype(tag)::type) < sizeof(double))
+        using T = typename decltype(tag)::type;
+        if constexpr (sizeof(T) < sizeof(double))
             if (wide)
-                return f(tag, wi_pack_size<4>{});
+                return f(tag, wi_pack_size<16 / (int)sizeof(T)>{});
         return f(tag, wi_pack_size<1>{});
     });
 }
 
 /* Try a walk: false if the layer is not one of theirs, else *status is the launch's. */
+bool wi_layers_double(weft_context *ctx, const wi_layer_args *a, weft_status *status);
+bool wi_layers_pool_planes(weft_context *ctx, const wi_layer_args *a, weft_status *status);
 bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *status);
 bool wi_layers_windows(weft_context *ctx, const wi_layer_args *a, weft_status *status);
 

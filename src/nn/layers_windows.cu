@@ -46,39 +46,49 @@ static __device__ bool is_inside(const wi_window_at &at) {
     return K == stride || is_whole(at, K);
 }
 
-/* Calls f(pixel, offset) for each pixel of a window, in the order of rows. offset is the pixel's
- * place in the part of the window that lies in x. */
+/* Calls f(pixel, place, is_first) for each pixel of a window that lies in x, in the order of rows.
+ * The window's first row and column, which may lie outside, are row and column of x. All pixels are
+ * read before f is called, at an edge too. */
 template <class T, int V, int K, class F>
-static __device__ void each_pixel(const T *x, size_t line, unsigned channels,
+static __device__ void each_pixel(const T *x, size_t line, unsigned channels, int row, int column,
                                   const wi_window_at &at, F f) {
+    x += (ptrdiff_t)row * (ptrdiff_t)line + (ptrdiff_t)column * (ptrdiff_t)channels;
     if (is_inside<K>(at)) {
-        const T *const first = x + (size_t)at.row * line + (unsigned)at.column * channels;
 #pragma unroll
-        for (int r = 0; r < K; r++)
-#pragma unroll
-            for (int s = 0; s < K; s++)
-                f(pixel_of<T, V>(first, line, channels, r, s), r * K + s);
+        for (int k = 0; k < K * K; k++)
+            f(pixel_of<T, V>(x, line, channels, k / K, k % K), k, k == 0);
         return;
     }
-    for (int r = at.row; r < at.row_end; r++)
-        for (int s = at.column; s < at.column_end; s++)
-            f(pixel_of<T, V>(x, line, channels, r, s), (r - at.row) * K + s - at.column);
+    const int up = at.row - row, left = at.column - column;
+    const int down = at.row_end - row, right = at.column_end - column;
+    wi_pack<T, V> pixel[K * K];
+#pragma unroll
+    for (int k = 0; k < K * K; k++)
+        if (k / K >= up && k / K < down && k % K >= left && k % K < right)
+            pixel[k] =
+                *(const wi_pack<T, V> *)(x + (size_t)(k / K) * line + (unsigned)(k % K) * channels);
+#pragma unroll
+    for (int k = 0; k < K * K; k++)
+        if (k / K >= up && k / K < down && k % K >= left && k % K < right)
+            f(wi_pack_load<T, V>(pixel[k].at), k, k == up * K + left);
 }
 
 /* ---- forward ---- */
 
 template <class T, int V, int K, bool Max>
 static __device__ wi_wide_pack<T, V> pool_window(const wi_sampling &z, const T *x, size_t line,
-                                                 unsigned channels, const wi_window_at &at) {
+                                                 unsigned channels, int row, int column,
+                                                 const wi_window_at &at) {
     wi_wide_pack<T, V> made = {};
-    each_pixel<T, V, K>(x, line, channels, at, [&](const wi_wide_pack<T, V> &pixel, int offset) {
+    each_pixel<T, V, K>(x, line, channels, row, column, at,
+                        [&](const wi_wide_pack<T, V> &pixel, int, bool is_first) {
 #pragma unroll
-        for (int v = 0; v < V; v++)
-            if constexpr (!Max)
-                made.at[v] += pixel.at[v];
-            else if (offset == 0 || is_better(pixel.at[v], made.at[v]))
-                made.at[v] = pixel.at[v];
-    });
+                            for (int v = 0; v < V; v++)
+                                if constexpr (!Max)
+                                    made.at[v] += pixel.at[v];
+                                else if (is_first || is_better(pixel.at[v], made.at[v]))
+                                    made.at[v] = pixel.at[v];
+                        });
     if constexpr (!Max) {
         using C = wi_compute<T>;
         const C count = is_inside<K>(at) ? (C)(K * K) : (C)divisor_of(&z, &at);
@@ -100,7 +110,7 @@ static __device__ void pool_rows(const wi_sampling &z, const T *x, T *y, size_t 
 #pragma unroll
     for (int k = 0; k < Count; k++) {
         const wi_window_at at = {k * stride, k * stride + K, 0, K};
-        made[k] = pool_window<T, V, K, Max>(z, first, line_x, channels, at);
+        made[k] = pool_window<T, V, K, Max>(z, first, line_x, channels, k * stride, 0, at);
     }
 #pragma unroll
     for (int k = 0; k < Count; k++)
@@ -133,7 +143,8 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     }
     for (int p = from; p < end; p++) {
         const wi_wide_pack<T, V> made =
-            pool_window<T, V, K, Max>(z, x, line_x, channels, window_at(&z, p, q));
+            pool_window<T, V, K, Max>(z, x, line_x, channels, p * stride - z.pad_h,
+                                      q * stride - z.pad_w, window_at(&z, p, q));
         wi_pack_store<T, V>(y + (size_t)p * line_y, made);
     }
 }
@@ -168,16 +179,14 @@ static __device__ contribution<T, V> contribution_of(const wi_sampling &z, const
     const wi_window_at at = window_at(&z, p, q);
     g.given = given;
     if constexpr (Max) {
-        /* from the part of the window that lies in x to the window */
-        const int before = (at.row - p * stride + z.pad_h) * K + at.column - q * stride + z.pad_w;
         wi_wide_pack<T, V> best = {};
-        each_pixel<T, V, K>(m.x, m.line_x, m.channels, at,
-                            [&](const wi_wide_pack<T, V> &pixel, int offset) {
+        each_pixel<T, V, K>(m.x, m.line_x, m.channels, p * stride - z.pad_h, q * stride - z.pad_w,
+                            at, [&](const wi_wide_pack<T, V> &pixel, int place, bool is_first) {
 #pragma unroll
                                 for (int v = 0; v < V; v++)
-                                    if (offset == 0 || is_better(pixel.at[v], best.at[v])) {
+                                    if (is_first || is_better(pixel.at[v], best.at[v])) {
                                         best.at[v] = pixel.at[v];
-                                        g.place[v] = offset + before;
+                                        g.place[v] = place;
                                     }
                             });
     } else {
@@ -281,7 +290,7 @@ static __device__ void write_apart(const wi_sampling &z, const planes<T> &m, boo
 template <class T, int V, int K, bool Odd, bool Max>
 static __device__ void write_squares(const wi_sampling &z, const planes<T> &m, bool pairs, int from,
                                      int end, int column) {
-    constexpr int ahead = V == 1 && !Max ? rows : 1; /* whose dy is read before one is written */
+    constexpr int ahead = Max ? 1 : V == 1 ? rows : 2; /* whose dy is read before one is written */
     const int p = z.pad_h / 2 + (Odd ? 1 : 0), q = column + z.pad_w / 2 + (Odd ? 1 : 0);
     wi_wide_pack<T, V> dy[ahead][2];
     contribution<T, V> contributions[2][2] = {};
@@ -335,14 +344,21 @@ static __global__ void __launch_bounds__(wi_layer_threads)
 
 /* ---- launches ---- */
 
+/* Channels of a thread that searches four windows for their largest, whose registers limit it. */
+constexpr int most_searched = 4;
+static constexpr bool is_search(int kernel, bool max) {
+    return kernel > stride && max;
+}
+
 template <class T, int V, int K, bool Odd, bool Max>
 static weft_status launch(weft_context *ctx, const wi_layer_args *a, const pooling &m) {
     const unsigned blocks = (unsigned)wi_layer_pieces(m.walk.threads, wi_layer_threads);
     const T *const first = (const T *)a->array[0];
     T *const second = (T *)a->array[1];
+    constexpr int narrow = V > most_searched && is_search(K, Max) ? most_searched : V;
     if (a->layer == WI_LAYER_POOL_BACK)
-        return WEFT_LAUNCH((pool_windows_back<T, V, K, Odd, Max>), ctx, blocks, wi_layer_threads, 0,
-                           m, first, (const T *)second, (T *)a->array[2]);
+        return WEFT_LAUNCH((pool_windows_back<T, narrow, K, Odd, Max>), ctx, blocks,
+                           wi_layer_threads, 0, m, first, (const T *)second, (T *)a->array[2]);
     return WEFT_LAUNCH((pool_windows<T, V, K, Max>), ctx, blocks, wi_layer_threads, 0, m, first,
                        second);
 }
@@ -371,17 +387,22 @@ static bool is_known(const wi_layer_args *a) {
 }
 
 bool wi_layers_windows(weft_context *ctx, const wi_layer_args *a, weft_status *status) {
+    if (wi_layers_pool_planes(ctx, a, status))
+        return true;
     const wi_sampling &z = a->sampling;
-    const bool back = a->layer == WI_LAYER_POOL_BACK, wide = wi_layer_walk_is_wide(a);
+    const bool back = a->layer == WI_LAYER_POOL_BACK;
+    unsigned width = wi_layer_pack_of(a);
+    if (back && width > most_searched && is_search(z.kernel_h, z.kind == WEFT_POOL_MAX))
+        width = most_searched;
     const size_t columns = (size_t)(back ? (z.width + 1) / 2 : z.out_width);
     const size_t lines = (size_t)(back ? (z.height + 1) / 2 : z.out_height);
     pooling m = {};
     m.z = z;
     m.pairs = back && a->in.layout == WEFT_NCHW && z.width % 2 == 0 && wi_is_aligned(a->array[2]);
     if (!is_known(a) ||
-        !wi_layer_walk_make(&m.walk, a, columns, wi_layer_pieces(lines, rows), wide ? 4 : 1))
+        !wi_layer_walk_make(&m.walk, a, columns, wi_layer_pieces(lines, rows), width))
         return false;
-    *status = wi_layer_with_packs(a->type, wide, [&](auto tag, auto pack) {
+    *status = wi_layer_with_packs(a->type, width > 1, [&](auto tag, auto pack) {
         return launch_windows<typename decltype(tag)::type, decltype(pack)::count>(ctx, a, m);
     });
     return true;
