@@ -18,8 +18,8 @@ enum {
     MOST_KEYS = 30000
 };
 
-/* Keys sorted by onesweep, and their positions. */
-static void check_onesweep(weft_context *ctx, size_t n, uint32_t bits) {
+/* Keys sorted by the rung in use, and their positions. */
+static void check_sort(weft_context *ctx, size_t n, uint32_t bits) {
     test_random random = test_random_at(14);
     static uint32_t x[MOST_KEYS], sorted[MOST_KEYS];
     const size_t bytes = n * sizeof *x;
@@ -36,12 +36,12 @@ static void check_onesweep(weft_context *ctx, size_t n, uint32_t bits) {
     assert_int_equal(weft_sort(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, out.p), WEFT_OK);
     assert_int_equal(weft_sort_indices(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, WEFT_U32, places.p),
                      WEFT_OK);
-    assert_memory_equal(test_buffer_read(&out, "onesweep"), sorted, bytes);
-    const uint32_t *const at = test_buffer_read(&places, "onesweep");
+    assert_memory_equal(test_buffer_read(&out, "weft_sort"), sorted, bytes);
+    const uint32_t *const at = test_buffer_read(&places, "weft_sort_indices");
     for (size_t i = 0; i < n; i++)
         if (at[i] >= n || x[at[i]] != sorted[i] ||
             (i > 0 && sorted[i] == sorted[i - 1] && at[i] <= at[i - 1]))
-            fail_msg("onesweep, n %zu: position %zu is wrong", n, i);
+            fail_msg("sort, n %zu: position %zu is wrong", n, i);
     test_buffer_close(&in);
     test_buffer_close(&out);
     test_buffer_close(&places);
@@ -56,18 +56,36 @@ static void portions(weft_context *ctx) {
 #ifdef WEFT_EMU
     wi_portion_keys = 4096; /* two tiles */
 #endif
-    check_onesweep(ctx, 4096, ~0u);
-    check_onesweep(ctx, 4097, 0x3ff);
-    check_onesweep(ctx, 9001, ~0u);
-    check_onesweep(ctx, 12288, 0x3ff);
+    check_sort(ctx, 4096, ~0u);
+    check_sort(ctx, 4097, 0x3ff);
+    check_sort(ctx, 9001, ~0u);
+    check_sort(ctx, 12288, 0x3ff);
 #ifdef WEFT_EMU
     wi_portion_keys = 13056; /* one tile */
     wi_large_from = 1;
 #endif
-    check_onesweep(ctx, MOST_KEYS, 0x3ff);
+    check_sort(ctx, MOST_KEYS, 0x3ff);
 #ifdef WEFT_EMU
     wi_portion_keys = (size_t)1 << 30;
     wi_large_from = (size_t)1 << 20;
+#endif
+    test_use(ctx, "sort", NULL);
+}
+
+/* Merges of so many tiles that a kernel finds their ends before, and of fewer. */
+static void merged_tiles(weft_context *ctx) {
+    static const size_t sizes[] = {4097, 12288, MOST_KEYS};
+    if (ctx->kind != WI_CUDA)
+        return;
+    test_use(ctx, "sort", test_row_named(&wi_sort_ladder, "merge"));
+    for (size_t k = 0; k < 6; k++) {
+#ifdef WEFT_EMU
+        wi_merge_few_tiles = k % 2 ? 0 : 1024;
+#endif
+        check_sort(ctx, sizes[k / 2], k % 2 ? ~0u : 0x3ff);
+    }
+#ifdef WEFT_EMU
+    wi_merge_few_tiles = 1024;
 #endif
     test_use(ctx, "sort", NULL);
 }
@@ -221,9 +239,8 @@ static void index_levels(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(portions),
-        TEST_ON_EACH_PLACE(many_tiles),
-        TEST_ON_EACH_PLACE(far_words),
+        TEST_ON_EACH_PLACE(portions),     TEST_ON_EACH_PLACE(merged_tiles),
+        TEST_ON_EACH_PLACE(many_tiles),   TEST_ON_EACH_PLACE(far_words),
         TEST_ON_EACH_PLACE(index_levels),
     };
     return cmocka_run_group_tests_name("sort limits", tests, NULL, NULL);
