@@ -151,8 +151,9 @@ static void race_search(const track &t, size_t n, size_t m, bool in_order) {
         check_weft(t.ctx, weft_search(t.ctx, WEFT_LOWER, WEFT_ASCENDING, WEFT_U32, n, x.p, m,
                                       wanted.p, ours.p));
     });
-    report(in_order ? "search of wanted in order" : "search", "u32", m, "bisect", 12.0 * (double)m,
-           seconds, "Thrust lower_bound", peer, "copy", t.copy_gbps, same(ours.p, theirs.p, m));
+    report(in_order ? "search of wanted in order" : "search", "u32", m, weft_used(t.ctx, "search"),
+           12.0 * (double)m, seconds, "Thrust lower_bound", peer, "copy", t.copy_gbps,
+           same(ours.p, theirs.p, m));
 }
 
 static void race_sorted(const track &t, size_t n) {

@@ -172,15 +172,17 @@ __device__ inline uint64_t wi_lookback_take_tile(const wi_lookback &l) {
     return wi_take_number(&l.header->next_tile);
 }
 
-/* Called by one thread of each block, when the block will access no more tiles. */
-__device__ inline void wi_lookback_leave(const wi_lookback &l, unsigned blocks) {
+/* Called by one thread of each block, when the block will access no more tiles. True in the block
+ * that leaves last, which then sees what such threads of all others wrote before. */
+__device__ inline bool wi_lookback_leave(const wi_lookback &l, unsigned blocks) {
     __threadfence();
-    if (atomicAdd(&l.header->blocks_done, 1ull) + 1 == blocks) {
-        __threadfence();
-        l.header->next_tile = 0;
-        l.header->blocks_done = 0;
-        l.header->epoch += 1;
-    }
+    if (atomicAdd(&l.header->blocks_done, 1ull) + 1 != blocks)
+        return false;
+    __threadfence();
+    l.header->next_tile = 0;
+    l.header->blocks_done = 0;
+    l.header->epoch += 1;
+    return true;
 }
 
 /* Orders a block's memory accesses before the words it publishes, or the words it reads before its

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes before and after the one-pass rungs of select: counting the wanted elements, and the
- * lengths of runs. */
+/* What comes before the one-pass rungs of select: counting the wanted elements. */
 #include "select/select_cuda.cuh"
 
 constexpr int threads = 256;
@@ -180,33 +179,18 @@ static weft_status queue_tile_counts(weft_context *ctx, const wi_select_args *ar
                        all);
 }
 
-/* ---- before and after one pass ---- */
+/* ---- before one pass ---- */
 
 /* Their addresses are the keys of scratch memory. */
 const char wi_select_runs_key = 0;
 static const char total_key = 0;
 
-/* Positions of runs become lengths in chunks. A chunk needs the position after it, which the next
- * chunk overwrites: so these are saved first, here. */
-constexpr int chunk_rows = 4; /* elements of a thread */
-constexpr uint64_t chunk = chunk_rows * threads;
-
-static uint64_t chunks_of(const wi_select_args *args) {
-    return (args->n + chunk - 1) / chunk;
-}
-
-static weft_status take_heads(weft_context *ctx, const wi_select_args *args, void **heads) {
-    return wi_gpu_scratch(ctx, &wi_select_runs_key, chunks_of(args) * args->position_bytes, heads);
-}
-
 /* Allocates all memory before the first launch: if that fails, nothing has been written. */
 weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
                             uint64_t tile, wi_select_params *p, void **scratch) {
-    void *heads, *total, *counts = NULL;
+    void *total, *counts = NULL;
     *p = params_of(args);
     weft_status status = wi_gpu_scratch(ctx, &wi_select_ladder, bytes, scratch);
-    if (status == WEFT_OK && args->lengths)
-        status = take_heads(ctx, args, &heads);
     if (status != WEFT_OK || !args->rest_follows)
         return status;
     status = wi_gpu_scratch(ctx, &total_key, sizeof(uint64_t), &total);
@@ -220,56 +204,4 @@ weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_
     if (!tile)
         return wi_select_count_queue(ctx, args, (uint64_t *)total);
     return queue_tile_counts(ctx, args, tile, (uint32_t *)counts, (uint64_t *)total);
-}
-
-template <class I>
-__global__ void put_heads_aside(const I *positions, const uint64_t *count, I *heads) {
-    const uint64_t k = ((uint64_t)blockIdx.x * threads + threadIdx.x) * chunk;
-    if (k < *count)
-        heads[k / chunk] = positions[k];
-}
-
-template <class I>
-__global__ void take_distances(I *positions, const uint64_t *count, const I *heads, uint64_t n) {
-    const uint64_t first = (uint64_t)blockIdx.x * chunk;
-    if (first >= *count)
-        return;
-    const uint64_t end = *count - first < chunk ? *count : first + chunk;
-    const I behind = end < *count ? heads[end / chunk] : (I)n;
-    I length[chunk_rows];
-#pragma unroll
-    for (int row = 0; row < chunk_rows; row++) {
-        const uint64_t k = first + (unsigned)(row * threads) + threadIdx.x;
-        length[row] = 0;
-        if (k < end)
-            length[row] = (I)((k + 1 < end ? positions[k + 1] : behind) - positions[k]);
-    }
-    __syncthreads();
-#pragma unroll
-    for (int row = 0; row < chunk_rows; row++) {
-        const uint64_t k = first + (unsigned)(row * threads) + threadIdx.x;
-        if (k < end)
-            positions[k] = length[row];
-    }
-}
-
-template <class I>
-static weft_status queue_lengths(weft_context *ctx, const wi_select_args *args) {
-    const uint64_t chunks = chunks_of(args);
-    void *heads;
-    weft_status status = take_heads(ctx, args, &heads);
-    if (status == WEFT_OK)
-        status = WEFT_LAUNCH(put_heads_aside<I>, ctx, (unsigned)((chunks + threads - 1) / threads),
-                             threads, 0, (const I *)args->positions, args->count, (I *)heads);
-    if (status == WEFT_OK)
-        status = WEFT_LAUNCH(take_distances<I>, ctx, (unsigned)chunks, threads, 0,
-                             (I *)args->positions, args->count, (const I *)heads, args->n);
-    return status;
-}
-
-weft_status wi_select_end(weft_context *ctx, const wi_select_args *args) {
-    if (!args->lengths || args->n == 0)
-        return WEFT_OK;
-    return args->position_bytes == 4 ? queue_lengths<uint32_t>(ctx, args)
-                                     : queue_lengths<uint64_t>(ctx, args);
 }

@@ -101,15 +101,17 @@ extern const char wi_select_runs_key;
 weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
                             uint64_t tile, wi_select_params *p, void **scratch);
 
-/* After a pass: turns positions into lengths if that is asked for. */
-weft_status wi_select_end(weft_context *ctx, const wi_select_args *args);
+/* May a tile overwrite what others have yet to read? */
+inline bool wi_select_overwrites(const wi_select_args *args) {
+    return args->kept && (args->kept == args->x || args->kept == args->tested);
+}
 
-/* Look-back for a call; ordered if a tile may overwrite what others have yet to read. */
+/* Look-back for a call. */
 inline wi_lookback wi_select_lookback_in(const wi_select_args *args, const wi_select_params &p,
                                          void *scratch, uint64_t tiles) {
     wi_lookback l = wi_lookback_in(scratch, tiles);
     l.counts = p.tile_counts;
-    l.ordered = args->kept && (args->kept == args->x || args->kept == args->tested);
+    l.ordered = wi_select_overwrites(args);
     return l;
 }
 

@@ -5,17 +5,7 @@
  * In place: tile t writes only before its own end, so only to places of tiles up to t, and only
  * when it knows its carry, which needs the counts of all tiles before it. A tile publishes its
  * count only when all of its elements are in registers. */
-#include "select/select_cuda.cuh"
-
-constexpr int warps = 8;
-constexpr int threads = 32 * warps;
-
-/* Rows of 32 elements that a warp processes. */
-template <class P>
-constexpr int rows_of = sizeof(P) <= 4 ? 16 : 64 / (int)sizeof(P);
-
-template <class P>
-constexpr uint64_t tile_elements = (uint64_t)threads *rows_of<P>;
+#include "select/select_runs.cuh"
 
 /* How many elements are kept before this warp's part, from the parts' counts. */
 __device__ uint64_t kept_before(const wi_lookback &l, uint64_t epoch, uint64_t tile, uint64_t *all,
@@ -89,41 +79,6 @@ __device__ void expand(const wi_select_params &p, const unsigned *marks, uint64_
     });
 }
 
-/* A block's tile, and this warp's part of it. */
-struct place {
-    uint64_t tile, epoch, first;
-};
-
-template <class P>
-__device__ place take_place(const wi_lookback &l) {
-    WEFT_SHARED(place, shared, );
-    if (threadIdx.x == 0) {
-        shared.epoch = wi_lookback_epoch(l);
-        shared.tile = wi_lookback_take_tile(l);
-    }
-    __syncthreads();
-    place here = shared;
-    here.first = here.tile * tile_elements<P> + (uint64_t)(threadIdx.x / 32) * (32 * rows_of<P>);
-    return here;
-}
-
-template <class P>
-__device__ unsigned mark(const wi_select_params &p, uint64_t first, unsigned *marks) {
-    constexpr int rows = rows_of<P>;
-    const unsigned left = wi_left(p, first, 32 * rows);
-    return wi_with_tested(p.tested_bytes, [&](auto zero) {
-        using S = decltype(zero);
-        const S *const at = (const S *)p.tested + first;
-        S last = 0;
-        if (p.unique && first > 0 && left > 0)
-            last = at[-1];
-        return wi_mark_rows<rows>(p, left, last, first == 0, marks, [&](int row) {
-            const unsigned e = (unsigned)(32 * row + wi_lane());
-            return e < left ? at[e] : (S)0;
-        });
-    });
-}
-
 /* Elements of one unit, or none. */
 template <class P, wi_select_output output>
 __global__ void __launch_bounds__(threads, 4) lookback(wi_select_params p, wi_lookback l) {
@@ -157,6 +112,171 @@ __global__ void __launch_bounds__(threads) lookback_units(wi_select_params p, wi
         wi_lookback_leave(l, gridDim.x);
 }
 
+/* ---- run lengths ---- */
+
+template <class P>
+__global__ void __launch_bounds__(threads, 3) run_lengths(wi_select_params p, wi_lookback l) {
+    const place here = take_place<P>(l);
+    wi_select_column<P, rows_of<P>, WI_OUTPUT_KEPT> column;
+    const unsigned count = mark<P>(p, here.first, column.marks);
+    const P *const at = (const P *)p.x + here.first + (unsigned)wi_lane();
+#pragma unroll
+    for (int row = 0; row < rows_of<P>; row++)
+        if (column.holds(row))
+            column.item[row] = at[32 * row];
+    unsigned next;
+    const uint64_t base =
+        runs_before(p, l, here, here.tile * tile_elements<P>, runs_in(column.marks, count), &next);
+    column.write(p, here.first, base);
+    if (p.position_bytes == 4)
+        write_lengths((uint32_t *)p.positions + base, column.marks, count, next);
+    else
+        write_lengths((uint64_t *)p.positions + base, column.marks, count, next);
+    if (threadIdx.x == 0)
+        wi_lookback_leave(l, gridDim.x);
+}
+
+/* ---- a partition with the rest behind, of a few tiles ---- */
+
+/* How often a block looks for the counts of tiles that may not have begun. */
+WI_LIMIT(unsigned, wi_partition_looks, 100)
+
+/* Tiles whose blocks gave up looking, for the block that leaves last. */
+struct left_tiles {
+    unsigned count, tile[1];
+};
+static const char left_key = 0;
+
+/* How many elements are kept before this warp's part, and of all. */
+struct kept_sums {
+    uint64_t before, all;
+};
+
+/* Publishes the tile's count and adds up those of all tiles; false, in the whole block, if some
+ * have not been published after so many looks. Blocks do not wait longer for each other, as nobody
+ * promises that all run at the same time. */
+__device__ bool sum_all_tiles(const wi_lookback &l, uint64_t epoch, uint64_t tile, unsigned of_part,
+                              kept_sums *sums) {
+    WEFT_SHARED(unsigned, of_parts, [warps]);
+    WEFT_SHARED(unsigned, befores, [warps]);
+    WEFT_SHARED(unsigned, alls, [warps]);
+    const int warp = (int)threadIdx.x / 32, lane = wi_lane();
+    if (lane == 0)
+        of_parts[warp] = of_part;
+    __syncthreads();
+    const unsigned own = lane < warps ? of_parts[lane] : 0;
+    if (warp == 0) {
+        const uint64_t total = wi_warp_sum(own);
+        if (lane == 0)
+            wi_publish_total(l, epoch, tile, total);
+    }
+    unsigned before = 0, all = 0, looks = wi_partition_looks;
+    for (uint64_t k = threadIdx.x; k < l.tiles && looks > 0; k += threads) {
+        wi_posted<uint64_t> posted = wi_read_posted<uint64_t>(l.totals, k);
+        while (!posted.is_in(epoch) && --looks > 0) {
+            wi_spin();
+            posted = wi_read_posted<uint64_t>(l.totals, k);
+        }
+        all += (unsigned)posted.carry();
+        before += k < tile ? (unsigned)posted.carry() : 0;
+    }
+    before = wi_warp_sum(before);
+    all = wi_warp_sum(all);
+    if (lane == 0) {
+        befores[warp] = before;
+        alls[warp] = all;
+    }
+    if (!__syncthreads_and(looks > 0))
+        return false;
+    sums->before =
+        wi_warp_sum(lane < warps ? befores[lane] : 0) + wi_warp_sum(lane < warp ? own : 0);
+    sums->all = wi_warp_sum(lane < warps ? alls[lane] : 0);
+    return true;
+}
+
+/* Counts a tile and, if the counts of all are known, puts its elements where they belong. */
+template <class P>
+__device__ bool put_tile(wi_select_params p, const wi_lookback &l, uint64_t epoch, uint64_t tile) {
+    const uint64_t part =
+        tile * tile_elements<P> + (uint64_t)(threadIdx.x / 32) * (32 * rows_of<P>);
+    wi_select_column<P, rows_of<P>, WI_OUTPUT_REST> column;
+    const unsigned count = mark<P>(p, part, column.marks);
+    const uint64_t first = part + (unsigned)wi_lane();
+    column.left = wi_left(p, first, 32 * rows_of<P>);
+    const P *const at = (const P *)p.x + first;
+#pragma unroll
+    for (int row = 0; row < rows_of<P>; row++)
+        if (column.holds(row))
+            column.item[row] = at[32 * row];
+    kept_sums kept;
+    if (!sum_all_tiles(l, epoch, tile, count, &kept))
+        return false;
+    p.rest = (P *)p.kept + kept.all;
+    column.write(p, part, kept.before);
+    if (tile == l.tiles - 1 && threadIdx.x == 0)
+        *p.count = kept.all;
+    return true;
+}
+
+/* In one launch: every block waits until all have counted, and then knows both the place of its
+ * first kept element and that of the first of the rest. */
+template <class P>
+__global__ void __launch_bounds__(threads, 4)
+    partition_behind(wi_select_params p, wi_lookback l, left_tiles *left) {
+    WEFT_SHARED(bool, is_last, );
+    const uint64_t epoch = wi_lookback_epoch(l);
+    const bool done = put_tile<P>(p, l, epoch, blockIdx.x);
+    if (threadIdx.x == 0) {
+        if (!done)
+            left->tile[atomicAdd(&left->count, 1u)] = blockIdx.x;
+        is_last = wi_lookback_leave(l, gridDim.x);
+    }
+    __syncthreads();
+    if (!is_last)
+        return;
+    for (unsigned k = 0; k < left->count; k++) {
+        __syncthreads(); /* shared memory is used anew */
+        put_tile<P>(p, l, epoch, left->tile[k]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        left->count = 0;
+}
+
+/* May a partition take one launch? If the device can hold all of its tiles; then *blocks is their
+ * number. */
+template <class P>
+static weft_status count_behind(weft_context *ctx, const wi_select_args *args, unsigned *blocks) {
+    size_t resident = 0;
+    *blocks = 0;
+    if (!args->rest_follows || args->rest || args->units > 1 || args->n == 0)
+        return WEFT_OK;
+    const uint64_t tiles = wi_tiles_of(args->n, tile_elements<P>);
+    const weft_status status = wi_resident_blocks(ctx, partition_behind<P>, threads, 0, &resident);
+    if (tiles <= resident)
+        *blocks = (unsigned)tiles;
+    return status;
+}
+
+template <class P>
+static weft_status queue_behind(weft_context *ctx, const wi_select_args *args, unsigned tiles) {
+    wi_select_args uncounted = *args;
+    uncounted.rest_follows = false; /* the kernel itself tells where the rest goes */
+    wi_select_params p;
+    void *scratch, *left;
+    weft_status status =
+        wi_select_begin(ctx, &uncounted, wi_lookback_bytes(tiles), 0, &p, &scratch);
+    if (status == WEFT_OK)
+        status =
+            wi_gpu_scratch(ctx, &left_key, sizeof(left_tiles) + tiles * sizeof(unsigned), &left);
+    if (status != WEFT_OK)
+        return status;
+    return WEFT_LAUNCH(partition_behind<P>, ctx, tiles, threads, 0, p,
+                       wi_select_lookback_in(args, p, scratch, tiles), (left_tiles *)left);
+}
+
+/* ---- the call ---- */
+
 template <class P>
 static weft_status launch(weft_context *ctx, const wi_select_args *args, wi_select_params p,
                           wi_lookback l) {
@@ -170,19 +290,34 @@ static weft_status launch(weft_context *ctx, const wi_select_args *args, wi_sele
     });
 }
 
+template <class P>
+static weft_status one_pass(weft_context *ctx, const wi_select_args *args) {
+    const uint64_t tiles = args->n ? wi_tiles_of(args->n, tile_elements<P>) : 1;
+    const int words = args->lengths ? wi_carry_words<runs_so_far> : 1;
+    wi_select_params p;
+    void *scratch;
+    weft_status status =
+        wi_select_begin(ctx, args, wi_lookback_bytes(tiles, words), 0, &p, &scratch);
+    if (status != WEFT_OK)
+        return status;
+    wi_lookback l = wi_lookback_in(scratch, tiles, words);
+    l.ordered = wi_select_overwrites(args);
+    if constexpr (sizeof(P) <= 8)
+        if (args->lengths)
+            return WEFT_LAUNCH(run_lengths<P>, ctx, (unsigned)tiles, threads, 0, p, l);
+    return launch<P>(ctx, args, p, l);
+}
+
 weft_status wi_select_lookback(weft_context *ctx, const void *arguments) {
     const wi_select_args *args = (const wi_select_args *)arguments;
     if (args->job == WI_SELECT_JUST_COUNT)
         return wi_select_count_queue(ctx, args, args->count);
     return wi_with_unit(args->moves ? args->unit : 4, [=](auto tag) {
         using P = typename decltype(tag)::type;
-        const uint64_t tiles = args->n ? wi_tiles_of(args->n, tile_elements<P>) : 1;
-        wi_select_params p;
-        void *scratch;
-        weft_status status = wi_select_begin(ctx, args, wi_lookback_bytes(tiles), 0, &p, &scratch);
+        unsigned blocks;
+        const weft_status status = count_behind<P>(ctx, args, &blocks);
         if (status != WEFT_OK)
             return status;
-        status = launch<P>(ctx, args, p, wi_select_lookback_in(args, p, scratch, tiles));
-        return status == WEFT_OK ? wi_select_end(ctx, args) : status;
+        return blocks ? queue_behind<P>(ctx, args, blocks) : one_pass<P>(ctx, args);
     });
 }

@@ -159,6 +159,7 @@ weft_status wi_sort_records_by_fields(weft_context *ctx, const void *args);
 weft_status wi_merge_paths(weft_context *ctx, const void *args);
 weft_status wi_is_sorted_neighbours(weft_context *ctx, const void *args);
 weft_status wi_search_bisect(weft_context *ctx, const void *args);
+weft_status wi_search_index(weft_context *ctx, const void *args);
 weft_status wi_top_k_digits(weft_context *ctx, const void *args);
 
 /* values_out[i] = values[indices[i]]; values have value_bytes bytes and any alignment, indices are

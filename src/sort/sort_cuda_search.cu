@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that only read: bounds of wanted elements, and the first place out of order. */
 #include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "sort/sort_key.cuh"
 #include "weft/reduce.h"
@@ -57,6 +58,192 @@ weft_status wi_search_bisect(weft_context *ctx, const void *arguments) {
     const wi_search_args *const args = (const wi_search_args *)arguments;
     return args->n <= UINT32_MAX ? search_with<uint32_t>(ctx, args)
                                  : search_with<uint64_t>(ctx, args);
+}
+
+/* ---- bounds by an index ---- */
+
+/* Every 32nd key of x, every 8th of these, and so on until few enough are left for shared memory.
+ * A search bisects those, then takes a step down for each level by reading 8 neighbours, and
+ * bisects 31 elements of x: of all it reads only these are seldom in the second-level cache. */
+constexpr unsigned index_stride = 32, index_fan = 8, index_top = 4096;
+constexpr int index_most = 8; /* levels */
+
+WI_LIMIT(unsigned, wi_search_top, index_top) /* keys in shared memory */
+
+/* Level 0 has key stride - 1 of each whole stride of x, each other level key 7 of each 8 of the
+ * level below: so a bound's number in a level is the number of the node of the next one. Behind
+ * the last whole node is room for one more, of keys that come last. */
+template <class U>
+struct search_index {
+    U *keys[index_most];
+    uint32_t count[index_most];
+    int levels;
+
+    __host__ __device__ size_t room(int level) const {
+        return ((size_t)count[level] / index_fan + 1) * index_fan;
+    }
+};
+
+template <class U>
+static search_index<U> index_of(size_t n) {
+    search_index<U> index = {};
+    index.count[0] = (uint32_t)(n / index_stride);
+    for (index.levels = 1; index.count[index.levels - 1] > wi_search_top; index.levels++)
+        index.count[index.levels] = index.count[index.levels - 1] / index_fan;
+    return index;
+}
+
+/* Keys are mapped when the index is made. */
+template <class U>
+__global__ void __launch_bounds__(search_threads)
+    make_index(const U *x, search_index<U> index, wi_key_map<U> map) {
+    const size_t i = (size_t)blockIdx.x * search_threads + threadIdx.x;
+    const U last = (U) ~(U)0;
+    if (i < index.room(0))
+        index.keys[0][i] = i < index.count[0] ? map.key(x[(i + 1) * index_stride - 1]) : last;
+    for (int k = 1; i < index_fan && k < index.levels; k++)
+        if (index.count[k] + i < index.room(k))
+            index.keys[k][index.count[k] + i] = last;
+    if (i >= index.count[0] || (i + 1) % index_fan != 0)
+        return;
+    const U key = map.key(x[(i + 1) * index_stride - 1]);
+    size_t place = i + 1;
+    for (int k = 1; k < index.levels && place % index_fan == 0; k++) {
+        place /= index_fan;
+        index.keys[k][place - 1] = key;
+    }
+}
+
+/* One turn of a block: `at_once` wanted elements of each thread. */
+template <class U>
+struct index_search {
+    const search_index<U> &index;
+    const U *top;
+    bool upper;
+    U key[at_once];
+    uint32_t at[at_once]; /* the number of the bound in a level */
+
+    __device__ bool is_before(U a, int e) const {
+        return upper ? a <= key[e] : a < key[e];
+    }
+    __device__ void search_top() {
+#pragma unroll
+        for (int e = 0; e < at_once; e++)
+            at[e] = 0;
+        for (uint32_t left = index.count[index.levels - 1]; left > 0; left /= 2) {
+#pragma unroll
+            for (int e = 0; e < at_once; e++)
+                if (is_before(top[at[e] + left / 2], e))
+                    at[e] += left - left / 2;
+        }
+    }
+    /* From the level above to this one. */
+    __device__ void step_down(int level) {
+        constexpr int width = wi_vector<U>::count, vectors = (int)index_fan / width;
+        wi_vector<U> node[at_once][vectors];
+#pragma unroll
+        for (int e = 0; e < at_once; e++)
+#pragma unroll
+            for (int v = 0; v < vectors; v++)
+                node[e][v] =
+                    ((const wi_vector<U> *)index.keys[level])[(size_t)at[e] * vectors + (size_t)v];
+#pragma unroll
+        for (int e = 0; e < at_once; e++) {
+            uint32_t before = at[e] * index_fan;
+#pragma unroll
+            for (int j = 0; j < (int)index_fan; j++)
+                before += is_before(node[e][j / width].at[j % width], e);
+            at[e] = before < index.count[level] ? before : index.count[level];
+        }
+    }
+    /* In x: of a whole stride the last element is known not to come before. */
+    __device__ void search_strides(const U *x, size_t n, const wi_key_map<U> &map,
+                                   uint64_t (&bound)[at_once]) const {
+        unsigned left[at_once];
+#pragma unroll
+        for (int e = 0; e < at_once; e++) {
+            bound[e] = (uint64_t)at[e] * index_stride;
+            left[e] = n - bound[e] < index_stride ? (unsigned)(n - bound[e]) : index_stride - 1;
+        }
+#pragma unroll
+        for (unsigned steps = index_stride / 2; steps > 0; steps /= 2) {
+#pragma unroll
+            for (int e = 0; e < at_once; e++) {
+                const unsigned half = left[e] / 2;
+                if (left[e] > 0 && is_before(map.key(wi_load_once(x + bound[e] + half)), e))
+                    bound[e] += left[e] - half;
+                left[e] = half;
+            }
+        }
+    }
+};
+
+template <class U>
+__global__ void __launch_bounds__(search_threads)
+    search_by_index(const U *x, size_t n, search_index<U> index, const U *wanted, size_t m,
+                    uint64_t *positions, bool upper, wi_key_map<U> map) {
+    WEFT_SHARED(U, top, [index_top]);
+    for (uint32_t i = threadIdx.x; i < index.count[index.levels - 1]; i += search_threads)
+        top[i] = index.keys[index.levels - 1][i];
+    __syncthreads();
+    index_search<U> s = {index, top, upper, {}, {}};
+    constexpr size_t of_block = (size_t)search_threads * at_once;
+    for (size_t turn = blockIdx.x * of_block; turn < m; turn += gridDim.x * of_block) {
+        const size_t first = turn + threadIdx.x;
+#pragma unroll
+        for (int e = 0; e < at_once; e++) {
+            const size_t j = first + (size_t)e * search_threads;
+            s.key[e] = j < m ? map.key(wi_load_once(wanted + j)) : (U)0;
+        }
+        s.search_top();
+        for (int level = index.levels - 2; level >= 0; level--)
+            s.step_down(level);
+        uint64_t bound[at_once];
+        s.search_strides(x, n, map, bound);
+#pragma unroll
+        for (int e = 0; e < at_once; e++) {
+            const size_t j = first + (size_t)e * search_threads;
+            if (j < m)
+                wi_store_once(positions + j, bound[e]);
+        }
+    }
+}
+
+template <class U>
+static weft_status queue_index_search(weft_context *ctx, const wi_search_args *args) {
+    search_index<U> index = index_of<U>(args->n);
+    const wi_key_map<U> map = wi_key_map_of<U>(args->type, args->descending);
+    constexpr size_t of_block = (size_t)search_threads * at_once;
+    size_t keys = 0, resident = 0;
+    void *memory = NULL;
+    for (int k = 0; k < index.levels; k++)
+        keys += index.room(k);
+    weft_status status =
+        wi_resident_blocks(ctx, search_by_index<U>, (int)search_threads, 0, &resident);
+    if (status == WEFT_OK)
+        status = wi_gpu_alloc(ctx, &memory, keys * sizeof(U));
+    if (status != WEFT_OK)
+        return status;
+    index.keys[0] = (U *)memory;
+    for (int k = 1; k < index.levels; k++)
+        index.keys[k] = index.keys[k - 1] + index.room(k - 1);
+    const size_t makers = (index.room(0) + search_threads - 1) / search_threads;
+    const size_t useful = (args->m + of_block - 1) / of_block;
+    status = WEFT_LAUNCH(make_index<U>, ctx, (unsigned)makers, search_threads, 0,
+                         (const U *)args->x, index, map);
+    if (status == WEFT_OK)
+        status =
+            WEFT_LAUNCH(search_by_index<U>, ctx, (unsigned)(useful < resident ? useful : resident),
+                        search_threads, 0, (const U *)args->x, args->n, index,
+                        (const U *)args->wanted, args->m, args->positions, args->upper, map);
+    const weft_status freed = wi_gpu_free(ctx, memory);
+    return status == WEFT_OK ? freed : status;
+}
+
+weft_status wi_search_index(weft_context *ctx, const void *arguments) {
+    const wi_search_args *const args = (const wi_search_args *)arguments;
+    return weft_type_size(args->type) == sizeof(uint32_t) ? queue_index_search<uint32_t>(ctx, args)
+                                                          : queue_index_search<uint64_t>(ctx, args);
 }
 
 /* ---- is it sorted? ---- */

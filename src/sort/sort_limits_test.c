@@ -18,8 +18,8 @@ enum {
     MOST_KEYS = 30000
 };
 
-/* Keys sorted by onesweep, and their positions. */
-static void check_onesweep(weft_context *ctx, size_t n, uint32_t bits) {
+/* Keys sorted by the rung in use, and their positions. */
+static void check_sort(weft_context *ctx, size_t n, uint32_t bits) {
     test_random random = test_random_at(14);
     static uint32_t x[MOST_KEYS], sorted[MOST_KEYS];
     const size_t bytes = n * sizeof *x;
@@ -36,12 +36,12 @@ static void check_onesweep(weft_context *ctx, size_t n, uint32_t bits) {
     assert_int_equal(weft_sort(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, out.p), WEFT_OK);
     assert_int_equal(weft_sort_indices(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, WEFT_U32, places.p),
                      WEFT_OK);
-    assert_memory_equal(test_buffer_read(&out, "onesweep"), sorted, bytes);
-    const uint32_t *const at = test_buffer_read(&places, "onesweep");
+    assert_memory_equal(test_buffer_read(&out, "weft_sort"), sorted, bytes);
+    const uint32_t *const at = test_buffer_read(&places, "weft_sort_indices");
     for (size_t i = 0; i < n; i++)
         if (at[i] >= n || x[at[i]] != sorted[i] ||
             (i > 0 && sorted[i] == sorted[i - 1] && at[i] <= at[i - 1]))
-            fail_msg("onesweep, n %zu: position %zu is wrong", n, i);
+            fail_msg("sort, n %zu: position %zu is wrong", n, i);
     test_buffer_close(&in);
     test_buffer_close(&out);
     test_buffer_close(&places);
@@ -56,18 +56,36 @@ static void portions(weft_context *ctx) {
 #ifdef WEFT_EMU
     wi_portion_keys = 4096; /* two tiles */
 #endif
-    check_onesweep(ctx, 4096, ~0u);
-    check_onesweep(ctx, 4097, 0x3ff);
-    check_onesweep(ctx, 9001, ~0u);
-    check_onesweep(ctx, 12288, 0x3ff);
+    check_sort(ctx, 4096, ~0u);
+    check_sort(ctx, 4097, 0x3ff);
+    check_sort(ctx, 9001, ~0u);
+    check_sort(ctx, 12288, 0x3ff);
 #ifdef WEFT_EMU
     wi_portion_keys = 13056; /* one tile */
     wi_large_from = 1;
 #endif
-    check_onesweep(ctx, MOST_KEYS, 0x3ff);
+    check_sort(ctx, MOST_KEYS, 0x3ff);
 #ifdef WEFT_EMU
     wi_portion_keys = (size_t)1 << 30;
     wi_large_from = (size_t)1 << 20;
+#endif
+    test_use(ctx, "sort", NULL);
+}
+
+/* Merges of so many tiles that a kernel finds their ends before, and of fewer. */
+static void merged_tiles(weft_context *ctx) {
+    static const size_t sizes[] = {4097, 12288, MOST_KEYS};
+    if (ctx->kind != WI_CUDA)
+        return;
+    test_use(ctx, "sort", test_row_named(&wi_sort_ladder, "merge"));
+    for (size_t k = 0; k < 6; k++) {
+#ifdef WEFT_EMU
+        wi_merge_few_tiles = k % 2 ? 0 : 1024;
+#endif
+        check_sort(ctx, sizes[k / 2], k % 2 ? ~0u : 0x3ff);
+    }
+#ifdef WEFT_EMU
+    wi_merge_few_tiles = 1024;
 #endif
     test_use(ctx, "sort", NULL);
 }
@@ -155,11 +173,75 @@ static void far_words(weft_context *ctx) {
         test_buffer_close(&b[k]);
 }
 
+/* How many of the keys in order are below a wanted one; with `upper`, or equal it. */
+static uint64_t bound_of(const uint64_t *keys, size_t n, uint64_t wanted, bool upper) {
+    uint64_t bound = 0;
+    while (bound < n && (keys[bound] < wanted || (upper && keys[bound] == wanted)))
+        bound++;
+    return bound;
+}
+
+/* x and wanted elements become those of u32, and the wanted ones' bounds are checked. */
+static void check_index(weft_context *ctx, size_t n, uint64_t *x, size_t m, uint64_t *wanted,
+                        bool narrow, bool upper) {
+    const size_t size = narrow ? 4 : 8;
+    uint64_t right[64];
+    test_buffer b[3];
+    for (size_t j = 0; j < m; j++)
+        right[j] = bound_of(x, n, wanted[j], upper);
+    for (size_t i = 0; narrow && i < n; i++)
+        ((uint32_t *)x)[i] = (uint32_t)x[i];
+    for (size_t j = 0; narrow && j < m; j++)
+        ((uint32_t *)wanted)[j] = (uint32_t)wanted[j];
+    for (int k = 0; k < 3; k++)
+        b[k] = test_buffer_open(ctx, ctx->kind == WI_CUDA, (k == 0 ? n * size : m * 8) + 8);
+    test_buffer_load(&b[0], x, n * size, size);
+    test_buffer_load(&b[1], wanted, m * size, 0);
+    test_buffer_poison(&b[2], m * 8, 0);
+    assert_int_equal(weft_search(ctx, upper ? WEFT_UPPER : WEFT_LOWER, WEFT_ASCENDING,
+                                 narrow ? WEFT_U32 : WEFT_U64, n, b[0].p, m, b[1].p,
+                                 (uint64_t *)b[2].p),
+                     WEFT_OK);
+    assert_memory_equal(test_buffer_read(&b[2], "weft_search"), right, m * 8);
+    for (int k = 0; k < 3; k++)
+        test_buffer_close(&b[k]);
+}
+
+/* Searches by an index of several levels, as of 2^20 keys and more; many keys are equal, some are
+ * the last that there are. */
+static void index_levels(weft_context *ctx) {
+    static const size_t sizes[] = {1, 31, 32, 33, 255, 256, 257, 2047, 2048, 8191, 8192, 20011};
+    static const unsigned tops[] = {1, 5, 4096};
+    static uint64_t x[20011], wanted[64];
+    test_random random = test_random_at(17);
+    if (ctx->kind == WI_CUDA)
+        test_use(ctx, "search", test_row_named(&wi_search_ladder, "index"));
+    for (size_t k = 0; k < 12 * 6; k++) {
+        const size_t n = sizes[k / 6];
+        const bool narrow = k % 2;
+        const uint64_t last = narrow ? UINT32_MAX : UINT64_MAX, step = 1 + test_below(&random, 2);
+#ifdef WEFT_EMU
+        wi_search_top = tops[k % 3];
+#else
+        (void)tops;
+#endif
+        for (size_t i = 0; i < n; i++)
+            x[i] = i < n - n / 9 ? i / 3 * step : last;
+        for (size_t j = 0; j < 64; j++)
+            wanted[j] = j == 0 ? last : j == 1 ? last - 1 : test_below(&random, n);
+        check_index(ctx, n, x, 64, wanted, narrow, test_below(&random, 2));
+    }
+#ifdef WEFT_EMU
+    wi_search_top = 4096;
+#endif
+    test_use(ctx, "search", NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(portions),
-        TEST_ON_EACH_PLACE(many_tiles),
-        TEST_ON_EACH_PLACE(far_words),
+        TEST_ON_EACH_PLACE(portions),     TEST_ON_EACH_PLACE(merged_tiles),
+        TEST_ON_EACH_PLACE(many_tiles),   TEST_ON_EACH_PLACE(far_words),
+        TEST_ON_EACH_PLACE(index_levels),
     };
     return cmocka_run_group_tests_name("sort limits", tests, NULL, NULL);
 }

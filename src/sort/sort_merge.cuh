@@ -4,6 +4,8 @@
 #ifndef WI_SORT_MERGE_CUH
 #define WI_SORT_MERGE_CUH
 
+#include "cuda/limit.cuh"
+#include "cuda/warp.cuh"
 #include "sort/sort_merge_block.cuh"
 
 /* ---- sorting tiles ---- */
@@ -82,6 +84,22 @@ __device__ size_t wi_split_runs(const Order &order, const typename Order::Key *a
                          [&](size_t k) { return order.load(b[k]); }, nb, d);
 }
 
+/* The same by a whole warp, whose lanes look at 32 places of the path at a time. */
+template <class Order>
+__device__ size_t wi_split_by_warp(const Order &order, const typename Order::Key *a, size_t na,
+                                   const typename Order::Key *b, size_t nb, size_t d) {
+    size_t low = d > nb ? d - nb : 0, high = d < na ? d : na;
+    while (low < high) {
+        const size_t step = (high - low + 31) / 32, mine = low + ((size_t)wi_lane() + 1) * step - 1;
+        const bool ends =
+            mine >= high || order.less(order.load(b[d - 1 - mine]), order.load(a[mine]));
+        const int first = __ffs((int)__ballot_sync(wi_all_lanes, ends)) - 1;
+        low += (size_t)(first < 0 ? 32 : first) * step;
+        high = first >= 0 && low + step - 1 < high ? low + step - 1 : high;
+    }
+    return low;
+}
+
 /* splits[t] = how many elements of its pair's first run come before tile t. */
 template <class Order, class V>
 __global__ void wi_find_splits(wi_merge_io<typename Order::Key, V> io, Order order, size_t tile,
@@ -103,13 +121,29 @@ __global__ void __launch_bounds__(threads)
     const wi_run_pair pair = wi_pair_of(io, blockIdx.x, block::tile);
     const size_t before = first - pair.start, left = pair.na + pair.nb - before;
     const int n = left < block::tile ? (int)left : block::tile;
-    const size_t a = splits[blockIdx.x];
-    const size_t a_end = left <= block::tile ? pair.na : splits[blockIdx.x + 1];
+    WEFT_SHARED(size_t, ends, [2]);
+    const unsigned end = threadIdx.x / 32; /* of the tile, that this warp finds */
+    if (!splits && end < 2) {
+        const size_t d = before + (end ? (size_t)n : 0);
+        const size_t split = wi_split_by_warp(order, io.a.keys + pair.start, pair.na,
+                                              io.b.keys + pair.start, pair.nb, d);
+        if (wi_lane() == 0)
+            ends[end] = split;
+    }
+    if (!splits)
+        __syncthreads();
+    const size_t a = splits ? splits[blockIdx.x] : ends[0];
+    size_t a_end = pair.na;
+    if (left > block::tile)
+        a_end = splits ? splits[blockIdx.x + 1] : ends[1];
     const int na = wi_within((long long)(a_end - a), n);
     block{order, memory}.template merge_tile<false>(io.a.from(pair.start + a), na,
                                                     io.b.from(pair.start + before - a), n,
                                                     io.out.keys_at(first), io.out.values_at(first));
 }
+
+/* So few tiles find their ends themselves: a launch would take longer. */
+WI_LIMIT(size_t, wi_merge_few_tiles, 1024)
 
 /* Queues the merge of all pairs of runs; `splits` has room for one number for each tile. */
 template <class Order, class V>
@@ -119,9 +153,13 @@ weft_status wi_merge_runs(weft_context *ctx, const wi_merge_io<typename Order::K
     constexpr size_t tile = wi_merge_tile<K, V>;
     constexpr unsigned finders = 128;
     const size_t tiles = (io.n + tile - 1) / tile;
-    weft_status status =
-        WEFT_LAUNCH((wi_find_splits<Order, V>), ctx, (unsigned)((tiles + finders - 1) / finders),
-                    finders, 0, io, order, tile, tiles, splits);
+    weft_status status = WEFT_OK;
+    if (tiles <= wi_merge_few_tiles)
+        splits = NULL;
+    else
+        status = WEFT_LAUNCH((wi_find_splits<Order, V>), ctx,
+                             (unsigned)((tiles + finders - 1) / finders), finders, 0, io, order,
+                             tile, tiles, splits);
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH((wi_merge_tiles<Order, V, wi_merge_threads, wi_merge_items<K, V>>), ctx,

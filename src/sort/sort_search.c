@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls about arrays in order: is it in order, and where would an element belong? */
+#include <math.h>
 #include <stdatomic.h>
 
 #include "comm/gpus.h"
@@ -163,6 +164,42 @@ weft_status wi_search_threads(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
+#ifdef WEFT_CUDA
+static const char *fits_index(const weft_context *ctx, const void *args) {
+    const wi_search_args *const a = args;
+    const size_t size = weft_type_size(a->type);
+    (void)ctx;
+    if (size != 4 && size != 8)
+        return "needs elements of 4 or 8 bytes: others have so few values that bisections share "
+               "their way";
+    return a->n / 32 > UINT32_MAX ? "needs n < 2^37: it counts every 32nd element in u32" : NULL;
+}
+
+/* ---- costs, of an H200: README.md has the figures ---- */
+
+/* Of so many reads that wait for each other, each of which takes all wanted elements some time. */
+static double reading_seconds(size_t m, double reads, double read_s) {
+    const double latency = 6e-7;
+    return reads * (latency + (double)m * read_s);
+}
+
+static double bisect_seconds(const weft_context *ctx, const void *args) {
+    const wi_search_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const bool cached = a->n * weft_type_size(a->type) <= m->cache_bytes;
+    return m->launch_s + reading_seconds(a->m, log2((double)a->n + 1), cached ? 6e-12 : 12e-12);
+}
+
+static double index_seconds(const weft_context *ctx, const void *args) {
+    const wi_search_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double strides = (double)a->n / 32, made = 64 * strides; /* bytes read for a key */
+    const double levels = strides > 4096 ? log2(strides / 4096) / 3 : 0;
+    const double begin = 5 * m->launch_s; /* two kernels, and memory is taken and given back */
+    return begin + made / m->bytes_per_s + reading_seconds(a->m, 6 + levels, 10e-12);
+}
+#endif
+
 static const wi_row search_rows[] = {
     {.name = "threads",
      .what = "a bisection for each",
@@ -175,8 +212,15 @@ static const wi_row search_rows[] = {
      .what = "a bisection for each, one a thread",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .seconds = wi_no_rival,
+     .seconds = bisect_seconds,
      .run = wi_search_bisect},
+    {.name = "index",
+     .what = "a tree of some of the elements tells where to bisect",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = fits_index,
+     .seconds = index_seconds,
+     .run = wi_search_index},
 #endif
     {.name = "ranks",
      .what = "every wanted element is sent to the rank where it belongs",
