@@ -17,6 +17,7 @@
  *   may_turn_c           may C be stored by rows?
  *   read_bytes           of C that a thread reads at once, to add to them
  *   carries_c            does C come and go by shared memory? gemm_carried.cuh
+ *   is_staged            do sums go there through it? gemm_staged.cuh
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each
  *
@@ -33,6 +34,7 @@
 #include "gemm/gemm_carried.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_deal.cuh"
+#include "gemm/gemm_staged.cuh"
 #include "gemm/gemm_triangle.cuh"
 
 /* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
@@ -87,6 +89,7 @@ struct wi_gemm_boxed_block {
     using Adder = typename Shape::template Adder<A, B>;
     using Triangle = wi_gemm_triangle<Shape>;
     using Carried = wi_gemm_carried<Shape>;
+    using Staged = wi_gemm_staged<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
     static constexpr int threads = 32 * Shape::warps;
     static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
@@ -95,8 +98,9 @@ struct wi_gemm_boxed_block {
         wi_barrier full[slots], empty[slots];
         typename Carried::barriers of_c;
     };
-    static constexpr size_t shared_bytes =
-        wi_box_align + (size_t)slots * slot_bytes + sizeof(barriers) + Carried::bytes;
+    static constexpr size_t shared_bytes = wi_box_align + (size_t)slots * slot_bytes +
+                                           sizeof(barriers) + Carried::bytes + Staged::bytes;
+    static_assert(sizeof(barriers) % 16 == 0, "what comes behind them is aligned");
 
     const Params &g;
     const wi_gemm_deal<Sum> &deal;
@@ -329,8 +333,19 @@ struct wi_gemm_boxed_block {
     }
     template <class To>
     __device__ void store_all(const Adder &sums, To *tile, size_t ldc, Sum alpha, Sum beta) const {
-        store_at<To>(sums, alpha, beta,
-                     [&](int i, int j) { return tile + (size_t)i + (size_t)j * ldc; });
+        if constexpr (Shape::is_staged) {
+            const int warp = (int)threadIdx.x / 32;
+            const Staged by = {(char *)(&b + 1) + Carried::bytes + warp * Staged::of_warp};
+            const bool is_aligned = sizeof(To) == sizeof(Sum) ||
+                                    ((uintptr_t)tile % 16 == 0 && ldc * sizeof(To) % 16 == 0);
+            if (beta != (Sum)0 || !is_aligned)
+                by.template store<true, Sum>(sums, tile, ldc, alpha, beta);
+            else
+                by.template store<false, To>(sums, tile, ldc, alpha, beta);
+        } else {
+            store_at<To>(sums, alpha, beta,
+                         [&](int i, int j) { return tile + (size_t)i + (size_t)j * ldc; });
+        }
     }
     /* In the carried tile, whose turns are counted by `parity`. */
     __device__ void store_carried(const Adder &sums, uint32_t &parity) const {
@@ -426,6 +441,7 @@ struct wi_gemm_boxed_shape {
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
+    static constexpr bool is_staged = false;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };
