@@ -173,7 +173,7 @@ struct wi_gemm_boxed_block {
     __device__ void copy(const wi_boxes *from_a, const wi_boxes *from_b) const {
         turn t = {0, 1}; /* a slot that was never used is empty */
         each_item([&](const wi_gemm_item &item) {
-            if (g.beta != (Sum)0 && item.whole && !is_carried(item))
+            if (deal.fetches && item.whole && !is_carried(item))
                 fetch(item);
             if (wi_lane() == 0)
                 copy_item(item, from_a, from_b, t);
