@@ -127,7 +127,6 @@ struct wi_gemm_boxed_block {
     }
 
     using turn = wi_box_turn<slots>;
-
     /* The part of share number `share` that begins `done` steps behind the share's own beginning;
      * adds its steps to `done`, and makes that 0 at the share's end. */
     __device__ wi_gemm_item part(size_t share, size_t &done) const {
@@ -230,6 +229,9 @@ struct wi_gemm_boxed_block {
     __device__ Carried carried() const {
         return {(char *)(&b + 1), b.of_c};
     }
+    __device__ Staged staged() const {
+        return {(char *)(&b + 1) + Carried::bytes + threadIdx.x / 32 * Staged::of_warp};
+    }
     /* The carrier's work, by its warp. */
     __device__ void carry() const {
         uint32_t parity = 0;
@@ -269,6 +271,13 @@ struct wi_gemm_boxed_block {
     __device__ bool is_left(const wi_gemm_item &item) const {
         return !item.whole && !deal.ended;
     }
+    __device__ void leave(const wi_gemm_item &item, const Adder &sums) const {
+        constexpr size_t rows = Shape::tile_m, columns = Shape::tile_n;
+        if constexpr (Shape::is_staged)
+            staged().store(sums, slice_of(item), rows, rows, columns, (Sum)1, (Sum)0);
+        else
+            store_all(sums, slice_of(item), rows, (Sum)1, (Sum)0);
+    }
 
     /* Leaves a slice's sums for the warp that ends last; for that one, gets those of all slices. */
     __device__ bool join(const wi_gemm_item &item, int adder, Sum (&sum)[Adder::count]) const {
@@ -306,8 +315,7 @@ struct wi_gemm_boxed_block {
     }
 
     /* Stores all sums of an adder at place(row, column). What they are added to is read several
-     * runs at a time, before any is written: for all the compiler knows, what one writes is what
-     * the next reads. With more at a time registers run out. */
+     * runs at a time, before any is written, which for all the compiler knows is the same. */
     template <class To, class Place>
     __device__ void store_at(const Adder &sums, Sum alpha, Sum beta, const Place &place) const {
         using run = wi_gemm_run<To, Adder::run>;
@@ -333,19 +341,8 @@ struct wi_gemm_boxed_block {
     }
     template <class To>
     __device__ void store_all(const Adder &sums, To *tile, size_t ldc, Sum alpha, Sum beta) const {
-        if constexpr (Shape::is_staged) {
-            const int warp = (int)threadIdx.x / 32;
-            const Staged by = {(char *)(&b + 1) + Carried::bytes + warp * Staged::of_warp};
-            const bool is_aligned = sizeof(To) == sizeof(Sum) ||
-                                    ((uintptr_t)tile % 16 == 0 && ldc * sizeof(To) % 16 == 0);
-            if (beta != (Sum)0 || !is_aligned)
-                by.template store<true, Sum>(sums, tile, ldc, alpha, beta);
-            else
-                by.template store<false, To>(sums, tile, ldc, alpha, beta);
-        } else {
-            store_at<To>(sums, alpha, beta,
-                         [&](int i, int j) { return tile + (size_t)i + (size_t)j * ldc; });
-        }
+        store_at<To>(sums, alpha, beta,
+                     [&](int i, int j) { return tile + (size_t)i + (size_t)j * ldc; });
     }
     /* In the carried tile, whose turns are counted by `parity`. */
     __device__ void store_carried(const Adder &sums, uint32_t &parity) const {
@@ -368,7 +365,11 @@ struct wi_gemm_boxed_block {
         using run = wi_gemm_run<To, Adder::run>;
         const bool aligned =
             down == 1 && (uintptr_t)tile % sizeof(run) == 0 && across % Adder::run == 0;
-        if (is_plain(item, c))
+        if constexpr (Shape::is_staged)
+            if (down == 1 && Triangle::has_all_of(item.row, item.column, deal.wanted) &&
+                staged().store(sums, tile, across, rows, columns, alpha, beta))
+                return;
+        if (!Shape::is_staged && is_plain(item, c))
             store_all(sums, tile, across, alpha, beta);
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
@@ -389,7 +390,7 @@ struct wi_gemm_boxed_block {
             const size_t steps = wi_gemm_pieces(item.end - item.first, depth);
             sums.add_up(*this, steps * (size_t)Shape::parts, t);
             if (is_left(item)) {
-                store_all(sums, slice_of(item), Shape::tile_m, (Sum)1, (Sum)0);
+                leave(item, sums);
                 return;
             }
             if (!item.whole && !join(item, adder, sums.sum))

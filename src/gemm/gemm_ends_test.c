@@ -156,24 +156,25 @@ static void tiles(weft_context *ctx) {
     weft_close(cpu);
 }
 
-/* Whole tiles whose sums go to C through shared memory, beside some that are not whole: columns of
- * C begin at multiples of 16 bytes, or of 16-bit floats at multiples of 8. */
+/* Tiles whose sums go to C through shared memory, and such as C ends in: columns of C begin at
+ * multiples of 16 bytes, or of 16-bit floats at multiples of 8, or of less. */
 static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, type_pair types,
                         size_t high, unsigned way) {
     const operation op = {&wi_gemm_ladder, 1, run_gemm};
+    const size_t beyond[] = {8, 4, 8, 2}; /* the rows of whole tiles */
     const bool is_tf32 = types.type == WEFT_F32 && strcmp(row, "ring") == 0;
     call c = {.op = &op,
               .p = {.row = test_row_named(&wi_gemm_ladder, row),
                     .types = types,
                     .how = is_tf32 ? WEFT_TF32 : 0,
-                    .m = high + 2 * (way % 2),
+                    .m = high + beyond[way],
                     .n = 256 + way,
                     .k = 70,
                     .alpha = -1,
                     .beta = way / 2 ? 2 : 0}};
     c.p.ld[A] = c.p.m;
     c.p.ld[B] = c.p.k;
-    c.p.ld[C] = c.p.m + 2 * (way % 2);
+    c.p.ld[C] = c.p.m;
     run_case(ctx, cpu, &c);
 }
 static void staged(weft_context *ctx) {
