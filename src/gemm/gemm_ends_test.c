@@ -168,8 +168,8 @@ static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, t
                     .types = types,
                     .how = is_tf32 ? WEFT_TF32 : 0,
                     .m = high + beyond[way],
-                    .n = 256 + way,
-                    .k = 70,
+                    .n = 128 + way,
+                    .k = 40,
                     .alpha = -1,
                     .beta = way / 2 ? 2 : 0}};
     c.p.ld[A] = c.p.m;
