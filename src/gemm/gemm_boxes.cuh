@@ -17,6 +17,7 @@
  *   may_turn_c           may C be stored by rows?
  *   read_bytes           of C that a thread reads at once, to add to them
  *   carries_c            does C come and go by shared memory? gemm_carried.cuh
+ *   is_staged            do sums go there through it? gemm_staged.cuh
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each
  *
@@ -33,6 +34,7 @@
 #include "gemm/gemm_carried.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_deal.cuh"
+#include "gemm/gemm_staged.cuh"
 #include "gemm/gemm_triangle.cuh"
 
 /* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
@@ -87,6 +89,7 @@ struct wi_gemm_boxed_block {
     using Adder = typename Shape::template Adder<A, B>;
     using Triangle = wi_gemm_triangle<Shape>;
     using Carried = wi_gemm_carried<Shape>;
+    using Staged = wi_gemm_staged<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
     static constexpr int threads = 32 * Shape::warps;
     static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
@@ -95,8 +98,9 @@ struct wi_gemm_boxed_block {
         wi_barrier full[slots], empty[slots];
         typename Carried::barriers of_c;
     };
-    static constexpr size_t shared_bytes =
-        wi_box_align + (size_t)slots * slot_bytes + sizeof(barriers) + Carried::bytes;
+    static constexpr size_t shared_bytes = wi_box_align + (size_t)slots * slot_bytes +
+                                           sizeof(barriers) + Carried::bytes + Staged::bytes;
+    static_assert(sizeof(barriers) % 16 == 0, "what comes behind them is aligned");
 
     const Params &g;
     const wi_gemm_deal<Sum> &deal;
@@ -123,7 +127,6 @@ struct wi_gemm_boxed_block {
     }
 
     using turn = wi_box_turn<slots>;
-
     /* The part of share number `share` that begins `done` steps behind the share's own beginning;
      * adds its steps to `done`, and makes that 0 at the share's end. */
     __device__ wi_gemm_item part(size_t share, size_t &done) const {
@@ -169,7 +172,7 @@ struct wi_gemm_boxed_block {
     __device__ void copy(const wi_boxes *from_a, const wi_boxes *from_b) const {
         turn t = {0, 1}; /* a slot that was never used is empty */
         each_item([&](const wi_gemm_item &item) {
-            if (g.beta != (Sum)0 && item.whole && !is_carried(item))
+            if (deal.fetches && item.whole && !is_carried(item))
                 fetch(item);
             if (wi_lane() == 0)
                 copy_item(item, from_a, from_b, t);
@@ -226,6 +229,9 @@ struct wi_gemm_boxed_block {
     __device__ Carried carried() const {
         return {(char *)(&b + 1), b.of_c};
     }
+    __device__ Staged staged() const {
+        return {(char *)(&b + 1) + Carried::bytes + threadIdx.x / 32 * Staged::of_warp};
+    }
     /* The carrier's work, by its warp. */
     __device__ void carry() const {
         uint32_t parity = 0;
@@ -265,6 +271,13 @@ struct wi_gemm_boxed_block {
     __device__ bool is_left(const wi_gemm_item &item) const {
         return !item.whole && !deal.ended;
     }
+    __device__ void leave(const wi_gemm_item &item, const Adder &sums) const {
+        constexpr size_t rows = Shape::tile_m, columns = Shape::tile_n;
+        if constexpr (Shape::is_staged)
+            staged().store(sums, slice_of(item), rows, rows, columns, (Sum)1, (Sum)0);
+        else
+            store_all(sums, slice_of(item), rows, (Sum)1, (Sum)0);
+    }
 
     /* Leaves a slice's sums for the warp that ends last; for that one, gets those of all slices. */
     __device__ bool join(const wi_gemm_item &item, int adder, Sum (&sum)[Adder::count]) const {
@@ -302,8 +315,7 @@ struct wi_gemm_boxed_block {
     }
 
     /* Stores all sums of an adder at place(row, column). What they are added to is read several
-     * runs at a time, before any is written: for all the compiler knows, what one writes is what
-     * the next reads. With more at a time registers run out. */
+     * runs at a time, before any is written, which for all the compiler knows is the same. */
     template <class To, class Place>
     __device__ void store_at(const Adder &sums, Sum alpha, Sum beta, const Place &place) const {
         using run = wi_gemm_run<To, Adder::run>;
@@ -353,7 +365,11 @@ struct wi_gemm_boxed_block {
         using run = wi_gemm_run<To, Adder::run>;
         const bool aligned =
             down == 1 && (uintptr_t)tile % sizeof(run) == 0 && across % Adder::run == 0;
-        if (is_plain(item, c))
+        if constexpr (Shape::is_staged)
+            if (down == 1 && Triangle::has_all_of(item.row, item.column, deal.wanted) &&
+                staged().store(sums, tile, across, rows, columns, alpha, beta))
+                return;
+        if (!Shape::is_staged && is_plain(item, c))
             store_all(sums, tile, across, alpha, beta);
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
@@ -374,7 +390,7 @@ struct wi_gemm_boxed_block {
             const size_t steps = wi_gemm_pieces(item.end - item.first, depth);
             sums.add_up(*this, steps * (size_t)Shape::parts, t);
             if (is_left(item)) {
-                store_all(sums, slice_of(item), Shape::tile_m, (Sum)1, (Sum)0);
+                leave(item, sums);
                 return;
             }
             if (!item.whole && !join(item, adder, sums.sum))
@@ -426,6 +442,7 @@ struct wi_gemm_boxed_shape {
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
+    static constexpr bool is_staged = false;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };

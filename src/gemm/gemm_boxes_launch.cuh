@@ -5,6 +5,8 @@
 #ifndef WI_GEMM_BOXES_LAUNCH_CUH
 #define WI_GEMM_BOXES_LAUNCH_CUH
 
+#include <stdlib.h>
+
 #include "gemm/gemm_boxes.cuh"
 
 /* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps. */
@@ -33,6 +35,21 @@ weft_status wi_gemm_join_after(weft_context *ctx, const Params &g, size_t units,
 /* Of the scratch memory where warps count slices: 0 before a product, and after it. */
 inline const char wi_gemm_ended_key = 0;
 
+/* Should the copier have what C was brought to the second-level cache when it begins with a tile?
+ * It is as many tiles ahead as the ring has slots for; what all blocks bring must stay until it is
+ * read. */
+template <class Shape>
+bool wi_gemm_fetches(const weft_context *ctx, const wi_gemm_args *g, size_t steps) {
+    /* TEMPORARY, for one measurement: 0 never, 1 always. */
+    if (const char *const how = getenv("WEFT_TEMPORARY_FETCH"))
+        return g->beta != 0 && *how == '1';
+    constexpr double stays = 0.7; /* of that cache */
+    const size_t ahead = wi_gemm_pieces(Shape::slots, steps * Shape::parts);
+    const size_t bytes = Shape::tile_m * Shape::tile_n * weft_type_size(g->out);
+    return g->beta != 0 && (double)((1 + ahead) * bytes * wi_gemm_units(ctx, g)) <=
+                               stays * (double)wi_machine_of(ctx)->cache_bytes;
+}
+
 template <class Shape, bool a_by_k, bool b_by_k>
 weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     using Ring = wi_gemm_boxed_block<Shape, a_by_k, b_by_k>;
@@ -40,6 +57,7 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     const size_t units = wi_gemm_units(ctx, args);
     const wi_gemm_plan<Sum> plan = wi_gemm_plan_for<Shape>(ctx, args);
     wi_gemm_deal<Sum> deal = plan.deal;
+    deal.fetches = wi_gemm_fetches<Shape>(ctx, args, deal.steps);
     const size_t shares = deal.shares(), items = deal.whole + shares;
     wi_boxes a, b;
     weft_status status = wi_gemm_describe_boxes<typename Ring::A>(

@@ -25,6 +25,7 @@ struct wi_gemm_deal {
                           * NULL: a kernel adds up the slices */
     wi_gemm_condition when;
     wi_gemm_wanted wanted;
+    bool fetches; /* what C was, to the second-level cache, ahead of time */
 
     __host__ __device__ size_t shares() const {
         return wi_gemm_pieces(rest * steps, share);
@@ -203,7 +204,7 @@ wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, cons
                                              : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
     const size_t rest = tiles % units;
     wi_gemm_plan<typename Shape::Sum> plan = {
-        {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted}, false, 0};
+        {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, false}, false, 0};
     plan.seconds = wi_gemm_pace<Shape>(wi_machine_of(ctx)).step * (double)(tiles / units * steps);
     if (rest == 0 || steps == 0)
         return plan;

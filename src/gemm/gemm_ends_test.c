@@ -10,6 +10,7 @@
 #include "gemm/gemm_batch.h"
 #include "gemm/gemm_cases.h"
 #include "gemm/syrk.h"
+#include "limits.h"
 
 enum {
     STORED = 8, /* ways to store the matrices */
@@ -155,6 +156,48 @@ static void tiles(weft_context *ctx) {
     weft_close(cpu);
 }
 
+/* Tiles whose sums go to C through shared memory, and such as C ends in: columns of C begin at
+ * multiples of 16 bytes, or of 16-bit floats at multiples of 8, or of less. */
+static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, type_pair types,
+                        size_t high, unsigned way) {
+    const operation op = {&wi_gemm_ladder, 1, run_gemm};
+    const size_t beyond[] = {8, 4, 8, 2}; /* the rows of whole tiles */
+    const bool is_tf32 = types.type == WEFT_F32 && strcmp(row, "ring") == 0;
+    call c = {.op = &op,
+              .p = {.row = test_row_named(&wi_gemm_ladder, row),
+                    .types = types,
+                    .how = is_tf32 ? WEFT_TF32 : 0,
+                    .m = high + beyond[way],
+                    .n = 128 + way,
+                    .k = 40,
+                    .alpha = -1,
+                    .beta = way / 2 ? 2 : 0}};
+    c.p.ld[A] = c.p.m;
+    c.p.ld[B] = c.p.k;
+    c.p.ld[C] = c.p.m;
+    run_case(ctx, cpu, &c);
+}
+static void staged(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    for (size_t high = 128; high <= 256; high *= 2)
+        for (int t = 1; t < PAIRS; t++)
+            for (unsigned way = 0; way < 4; way++) {
+#ifdef WEFT_EMU
+                wi_gemm_only_tile_m = (int)high;
+                wi_gemm_only_tile_n = 128;
+#endif
+                staged_tile(ctx, cpu, "ring", pairs[t], high, way);
+                if (pairs[t].type == WEFT_F32)
+                    staged_tile(ctx, cpu, "parts", pairs[t], high, way);
+            }
+#ifdef WEFT_EMU
+    wi_gemm_only_tile_m = wi_gemm_only_tile_n = 0;
+#endif
+    weft_close(cpu);
+}
+
 static void gemm(weft_context *ctx) {
     each_row(ctx, &(operation){&wi_gemm_ladder, 1, run_gemm});
 }
@@ -167,6 +210,7 @@ static void gemm_batch(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(gemm), TEST_ON_EACH_PLACE(syrk),
-                                       TEST_ON_EACH_PLACE(gemm_batch), TEST_ON_EACH_PLACE(tiles)};
+                                       TEST_ON_EACH_PLACE(gemm_batch), TEST_ON_EACH_PLACE(tiles),
+                                       TEST_ON_EACH_PLACE(staged)};
     return cmocka_run_group_tests_name("gemm_ends", tests, NULL, NULL);
 }

@@ -51,12 +51,27 @@ struct wi_gemm_group {
             ring.release(before);
     }
 
+    /* The first of the warp's 16 columns. */
+    __device__ int warp_column() const {
+        return column + (int)threadIdx.x / 32 % 4 * 16;
+    }
+    /* Calls f(row, column, two sums) for those of `rows` rows from `first` on and of one half of
+     * the warp's columns; rows and columns count from there. */
+    template <class F>
+    __device__ void each_pair(int half, int first, int rows, F f) const {
+        const int t = wi_lane() % 4, g = wi_lane() / 4;
+#pragma unroll
+        for (int q = 0; q < count; q += 4)
+            if (2 * q >= first && 2 * q < first + rows)
+                f(2 * q - first + 2 * t, g, sum[q + 2 * half], sum[q + 2 * half + 1]);
+    }
+
     /* Calls f(row, column, sums) for runs of four rows. Two lanes side by side exchange halves of
      * two runs of eight, so that all lanes together store whole sectors. */
     template <class F>
     __device__ void each(F f) const {
         const int lane = wi_lane(), t = lane % 4;
-        const int j = column + (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
+        const int j = warp_column() + lane / 4;
         const bool odd = t % 2 == 1;
 #pragma unroll
         for (int q = 0; q < count; q += 8)
@@ -79,6 +94,7 @@ struct wi_gemm_group {
 template <class Element, class Out, class Sum, int tile_m, int slots, int percent>
 struct wi_gemm_groups_shape : wi_gemm_boxed_shape<Element, Out, Sum, tile_m, 128, slots, 16> {
     static constexpr double rate = percent / 100.0;
+    static constexpr bool is_staged = true;
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
 };
