@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Thin products of f32 on tensor cores, as tf32: as those of 16-bit floats in gemm_thin_half.cu. */
+#include "gemm/gemm_launch.cuh"
+
+using narrow = wi_gemm_tf32_shape<wi_gemm_extents<128, 16, 32, 4, 1, 3, 3>>;
+using wide = wi_gemm_tf32_shape<wi_gemm_extents<128, 64, 32, 4, 1, 3, 2>>;
+
+bool wi_gemm_has_room_for_thin_tf32(const weft_context *ctx) {
+    return wi_gemm_has_room<narrow>(ctx) && wi_gemm_has_room<wide>(ctx);
+}
+weft_status wi_gemm_thin_tf32(weft_context *ctx, const wi_gemm_args *g) {
+    return wi_gemm_by_thickness<narrow, wide>(ctx, g);
+}
