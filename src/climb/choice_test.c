@@ -196,7 +196,8 @@ static const char *answer_product(const weft_context *ctx, const made_product *p
     return wi_pick(ctx, &wi_gemm_ladder, p->type, &args)->name;
 }
 
-/* What is the fastest on an H200 and an H100, as measured on either. */
+/* What is the fastest on an H200 and an H100: measured, but for thin products of tf32 and of 16-bit
+ * floats, where `thin` is predicted to be. */
 static void multiply_as_measured(const weft_context *ctx) {
     static const made_product measured[] = {
         {WEFT_F64, WI_FULL_F32, 1000, 1000, 1000, "ring"},

@@ -127,15 +127,6 @@ weft_status wi_gemm_by_size(weft_context *ctx, const wi_gemm_args *g) {
                                                   : wi_gemm_by_layout<Small>(ctx, g);
 }
 
-/* A product with a thin C, of at most 64 rows or columns, by tiles that are as long as Narrow's and
- * Wide's are high: what has few rows is turned. */
-template <class Narrow, class Wide>
-weft_status wi_gemm_by_thickness(weft_context *ctx, const wi_gemm_args *g) {
-    const wi_gemm_args tall = g->m < g->n ? wi_gemm_turned(g) : *g;
-    return tall.n <= Narrow::tile_n ? wi_gemm_by_layout<Narrow>(ctx, &tall)
-                                    : wi_gemm_by_layout<Wide>(ctx, &tall);
-}
-
 /* The types' own, each compiled apart. */
 weft_status wi_gemm_thin_tf32(weft_context *ctx, const wi_gemm_args *g);
 bool wi_gemm_has_room_for_thin_tf32(const weft_context *ctx);
