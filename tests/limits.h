@@ -20,6 +20,7 @@ extern int wi_gemm_only_tile_m;     /* with the next: the only tiles of `ring`; 
 extern int wi_gemm_only_tile_n;
 extern double wi_gemm_price_by_warps; /* factors of the cost of joining slices of k */
 extern double wi_gemm_price_by_kernel;
+extern size_t wi_gemm_least_steps;      /* of a slice of k, of tiles */
 extern size_t wi_gemm_thin_least_steps; /* of a slice of k */
 extern size_t wi_gemm_thin_many_slices; /* that threads share */
 extern size_t wi_gemv_wanted_blocks;    /* of a product: with fewer its sums are cut into slices */

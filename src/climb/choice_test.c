@@ -13,12 +13,27 @@
 #include "sort/sort.h"
 #include "testing.h"
 
+#ifdef WEFT_RING
+#    include "core/gpu.h"
+#    include "gemm/gemm.h"
+#endif
+
 /* ---- made-up machines ---- */
 
 /* An H200, as its driver tells it. */
 static const wi_machine h200 = {.bytes_per_s = 4.18e12,
                                 .cache_bytes_per_s = 6.3e12,
                                 .cache_bytes = 60 << 20,
+                                .launch_s = 3e-6,
+                                .f32_flops = 66.9e12,
+                                .f64_flops = 33.5e12,
+                                .units = 132,
+                                .unit_hz = 1.98e9};
+
+/* An H100: less memory, and a smaller cache. */
+static const wi_machine h100 = {.bytes_per_s = 2.85e12,
+                                .cache_bytes_per_s = 6.3e12,
+                                .cache_bytes = 50 << 20,
                                 .launch_s = 3e-6,
                                 .f32_flops = 66.9e12,
                                 .f64_flops = 33.5e12,
@@ -152,6 +167,85 @@ static void test_made_up(weft_context *ctx) {
     choose_sensibly(ctx);
     ctx->machine = own;
 }
+
+#ifdef WEFT_RING
+/* ---- products, whose tiles also depend on the multiprocessors there are ---- */
+
+typedef struct made_product {
+    weft_type type;
+    wi_accuracy accuracy;
+    size_t m, n, k;
+    const char *row;
+} made_product;
+
+static const char *answer_product(const weft_context *ctx, const made_product *p) {
+    static char memory[64] __attribute__((aligned(16)));
+    const wi_gemm_args args = {.type = p->type,
+                               .out = p->type,
+                               .accuracy = p->accuracy,
+                               .m = p->m,
+                               .n = p->n,
+                               .k = p->k,
+                               .alpha = 1,
+                               .a = memory,
+                               .lda = p->m,
+                               .b = memory,
+                               .ldb = p->k,
+                               .c = memory,
+                               .ldc = p->m};
+    return wi_pick(ctx, &wi_gemm_ladder, p->type, &args)->name;
+}
+
+/* What is the fastest on an H200 and an H100: measured, but for thin products of tf32 and of 16-bit
+ * floats, where `thin` is predicted to be. */
+static void multiply_as_measured(const weft_context *ctx) {
+    static const made_product measured[] = {
+        {WEFT_F64, WI_FULL_F32, 1000, 1000, 1000, "ring"},
+        {WEFT_F64, WI_FULL_F32, 2000, 2000, 2000, "ring"},
+        {WEFT_F64, WI_FULL_F32, 2048, 2048, 2048, "ring"},
+        {WEFT_F64, WI_FULL_F32, 4096, 4096, 4096, "ring"},
+        {WEFT_F64, WI_FULL_F32, 33, 8192, 8192, "ring"},
+        {WEFT_F64, WI_FULL_F32, 8192, 1, 8192, "gemv"},
+        {WEFT_F32, WI_FULL_F32, 4096, 4096, 4096, "parts"},
+        {WEFT_F32, WI_FULL_F32, 8192, 16, 8192, "thin"},
+        {WEFT_F32, WI_FULL_F32, 64, 64, 1 << 20, "thin"},
+        {WEFT_F32, WI_STRICT_F32, 4096, 4096, 4096, "ring"},
+        {WEFT_F32, WI_STRICT_F32, 8192, 1, 8192, "gemv"},
+        {WEFT_F32, WI_TF32, 4096, 4096, 4096, "ring"},
+        {WEFT_F32, WI_TF32, 8192, 16, 8192, "thin"},
+        {WEFT_F32, WI_TF32, 64, 64, 1 << 20, "thin"},
+        {WEFT_BF16, WI_FULL_F32, 4096, 4096, 4096, "ring"},
+        {WEFT_BF16, WI_FULL_F32, 4096, 4096, 64, "ring"},
+        {WEFT_BF16, WI_FULL_F32, 8192, 1, 8192, "gemv"},
+        {WEFT_BF16, WI_FULL_F32, 8192, 16, 8192, "thin"},
+        {WEFT_F16, WI_FULL_F32, 64, 64, 1 << 20, "thin"},
+    };
+    for (size_t k = 0; k < sizeof measured / sizeof *measured; k++) {
+        const made_product *const p = &measured[k];
+        const char *const row = answer_product(ctx, p);
+        if (strcmp(row, p->row) != 0)
+            fail_msg("gemm of %s, %zu x %zu x %zu, at %g bytes a second: %s, and not %s",
+                     weft_type_name(p->type), p->m, p->n, p->k, ctx->machine.bytes_per_s, row,
+                     p->row);
+    }
+}
+
+static void test_products(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA || ctx->gpu == NULL)
+        return;
+    const wi_machine own = ctx->machine;
+    const int units = ctx->gpu->multiprocessors, capability = ctx->gpu->capability;
+    ctx->gpu->multiprocessors = h200.units;
+    ctx->gpu->capability = 90;
+    ctx->machine = h200;
+    multiply_as_measured(ctx);
+    ctx->machine = h100;
+    multiply_as_measured(ctx);
+    ctx->machine = own;
+    ctx->gpu->multiprocessors = units;
+    ctx->gpu->capability = capability;
+}
+#endif
 
 static void test_figures(weft_context *ctx) {
     const wi_machine *const m = wi_machine_of(ctx);
@@ -306,6 +400,9 @@ static void test_clock(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(test_figures),
                                        TEST_ON_EACH_PLACE(test_made_up),
+#ifdef WEFT_RING
+                                       TEST_ON_EACH_PLACE(test_products),
+#endif
                                        cmocka_unit_test(test_clock)};
     return cmocka_run_group_tests_name("choice", tests, NULL, NULL);
 }

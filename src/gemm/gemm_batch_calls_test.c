@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the calls of gemm_batch refuse. */
+/* What the calls of gemm_batch refuse; what elements that have no parts do to others. */
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 
+#include "gemm/gemm_batch.h"
 #include "testing.h"
 
 enum {
@@ -89,7 +92,42 @@ static void arguments(weft_context *ctx) {
     test_buffer_close(&block);
 }
 
+/* Where f32 is multiplied by parts of its elements, as orders from 49 on with WEFT_TF32, one that
+ * has none does no harm to others, nor to the sums it is in: here infinity, and a number that would
+ * be rounded to it. */
+static void elements_without_parts(weft_context *ctx) {
+    enum {
+        M = 100,
+        N = 20,
+        K = 50,
+        AT = 7
+    };
+    static float a[M * K], b[K * N], c[M * N];
+    if (ctx->kind != WI_CUDA)
+        return;
+    for (size_t i = 0; i < M * K; i++)
+        a[i] = 1 + (float)(i % 97) / 8192;
+    for (size_t i = 0; i < K * N; i++)
+        b[i] = 0.25F - (float)(i % 89) / 65536;
+    a[AT + AT * M] = INFINITY;
+    a[AT + 1 + AT * M] = FLT_MAX;
+    test_use(ctx, "gemm_batch", test_row_named(&wi_gemm_batch_ladder, "tiles"));
+    assert_int_equal(weft_gemm_batch_strided(ctx, WEFT_TF32, WEFT_F32, WEFT_F32, M, N, K, 1, a, M,
+                                             M * K, b, K, K * N, 0, c, M, M * N, 1),
+                     WEFT_OK);
+    for (size_t j = 0; j < N; j++)
+        for (size_t i = 0; i < M; i++) {
+            double sum = 0;
+            for (size_t k = 0; k < K; k++)
+                sum += (double)a[i + k * M] * (double)b[k + j * K];
+            const double got = (double)c[i + j * M], within = 1e-5 * sum;
+            if (isinf(sum) ? got != sum : !(fabs(got - sum) <= within))
+                fail_msg("element (%zu, %zu) is %g, should be %g", i, j, got, sum);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(arguments)};
+    const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(arguments),
+                                       TEST_ON_EACH_PLACE(elements_without_parts)};
     return cmocka_run_group_tests_name("gemm_batch_calls", tests, NULL, NULL);
 }

@@ -101,21 +101,6 @@ struct wi_gemm_choice {
     bool turns_c; /* computes C' = op(B)' op(A)' */
 };
 
-/* The product of the transposes in the other order: C is then stored by rows. */
-inline wi_gemm_args wi_gemm_turned(const wi_gemm_args *g) {
-    wi_gemm_args turned = *g;
-    turned.m = g->n;
-    turned.n = g->m;
-    turned.a = g->b;
-    turned.b = g->a;
-    turned.lda = g->ldb;
-    turned.ldb = g->lda;
-    turned.transposed_a = !g->transposed_b;
-    turned.transposed_b = !g->transposed_a;
-    turned.c_by_rows = true;
-    return turned;
-}
-
 /* The blocks' own time, or the memory's for A and B if that is longer; then C's way to memory. */
 template <class Shape>
 double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g) {

@@ -3,6 +3,7 @@
  * begin elsewhere is copied first, which costs less than copies of single elements would. */
 #include "core/stage.h"
 #include "gemm/gemm_launch.cuh"
+#include "gemm/gemm_thin.cuh"
 #include "gemm/gemv.h"
 #include "gemm/transpose.h"
 
@@ -115,6 +116,30 @@ weft_status wi_gemm_by_gemv(weft_context *ctx, const void *args) {
     v.x = {(void *)(uintptr_t)(column ? g->b : g->a), (ptrdiff_t)x_step};
     v.y = {g->c, column ? 1 : (ptrdiff_t)g->ldc};
     return wi_gemv_slices(ctx, &v);
+}
+
+/* Is the long factor of a thin product aligned? */
+static bool is_long_aligned(const wi_gemm_args *g) {
+    const size_t width = weft_type_size(g->type);
+    return g->m > g->n ? is_aligned(g->a, g->lda, width) : is_aligned(g->b, g->ldb, width);
+}
+
+/* Tiles of f64 and f32 copy single elements where they must. So where the long factor of tf32 would
+ * have to be copied first it is multiplied as f32. */
+weft_status wi_gemm_thin(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    switch (g->type) {
+    case WEFT_F64:
+        return wi_gemm_thin_f64(ctx, g);
+    case WEFT_F32:
+        return g->accuracy == WI_TF32 && is_long_aligned(g) && wi_gemm_has_room_for_thin_tf32(ctx)
+                   ? run_prepared(ctx, g, AS_THEY_DO, wi_gemm_thin_tf32)
+                   : wi_gemm_thin_f32(ctx, g);
+    case WEFT_F16:
+        return run_prepared(ctx, g, AS_THEY_DO, wi_gemm_thin_f16);
+    default:
+        return run_prepared(ctx, g, AS_THEY_DO, wi_gemm_thin_bf16);
+    }
 }
 
 /* Is it better to copy elements of A and B than to align them first? */

@@ -145,6 +145,27 @@ __device__ inline void wi_gemm_store(const wi_gemm_params<T, Out, Sum> &g, size_
                                      Sum sum) {
     wi_gemm_store_at(g, i + j * g.ldc, sum);
 }
+/* The same of C as it is stored. */
+template <class T, class Out, class Sum>
+__device__ inline void wi_gemm_store_either(const wi_gemm_params<T, Out, Sum> &g, size_t i,
+                                            size_t j, Sum sum) {
+    wi_gemm_store_at(g, g.c_by_rows ? i * g.ldc + j : i + j * g.ldc, sum);
+}
+
+/* The product of the transposes in the other order: C is then stored by rows. */
+inline wi_gemm_args wi_gemm_turned(const wi_gemm_args *g) {
+    wi_gemm_args turned = *g;
+    turned.m = g->n;
+    turned.n = g->m;
+    turned.a = g->b;
+    turned.b = g->a;
+    turned.lda = g->ldb;
+    turned.ldb = g->lda;
+    turned.transposed_a = !g->transposed_b;
+    turned.transposed_b = !g->transposed_a;
+    turned.c_by_rows = true;
+    return turned;
+}
 
 /* Pieces of `size` that cover n. */
 __host__ __device__ constexpr size_t wi_gemm_pieces(size_t n, size_t size) {

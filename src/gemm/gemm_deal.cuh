@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(wi_gemm_joiners)
         return;
     for (int other = 1; other < groups; other++)
         sum = wi_plus(sum, sums[other * lanes + lane]);
-    wi_gemm_store_at(g, g.c_by_rows ? i * g.ldc + j : i + j * g.ldc, sum);
+    wi_gemm_store_either(g, i, j, sum);
 }
 
 /* As many groups as keep the device busy, and no more than there are slices. */
@@ -142,8 +142,8 @@ struct wi_gemm_cut {
 };
 
 /* Tries shares of so many steps. Where slices of all tiles begin at the same k, blocks meet in the
- * second-level cache; else each brings its operands from memory, if that cache does not hold all of
- * them. */
+ * second-level cache; else each brings its operands from memory, but for the part of them that the
+ * cache holds. */
 template <class Shape>
 void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, const wi_gemm_args *g,
                        size_t rest, size_t steps, size_t share, bool is_aligned,
@@ -157,9 +157,9 @@ void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, con
     const bool after = g->wanted == WI_ALL && by_kernel < by_warps;
     const double all = line * ((double)g->m + (double)g->n) * (double)steps;
     const double bytes = line * sides * (double)(rest * steps);
-    const double moving = is_aligned                      ? 0
-                          : all <= (double)m->cache_bytes ? bytes / m->cache_bytes_per_s
-                                                          : bytes / m->bytes_per_s;
+    const double held = all > (double)m->cache_bytes ? (double)m->cache_bytes / all : 1;
+    const double moving =
+        is_aligned ? 0 : bytes * (held / m->cache_bytes_per_s + (1 - held) / m->bytes_per_s);
     const double working = (double)share * pace.step;
     const double seconds = (working > moving ? working : moving) + (after ? by_kernel : by_warps);
     if (share < steps && seconds < best->seconds)

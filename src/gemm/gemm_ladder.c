@@ -188,7 +188,26 @@ static double gemv_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
     const double bytes = (double)weft_type_size(g->type) * (double)(g->m * g->n) * (double)g->k;
-    return 2 * m->launch_s + wi_seconds_moving(m, bytes);
+    return 1.5 * m->launch_s + wi_seconds_moving(m, bytes);
+}
+
+/* Is f32 multiplied as tf32? Not if the long factor would have to be copied first. */
+static bool is_thin_tf32(const wi_gemm_args *g) {
+    const size_t aligned = 16 / sizeof(float), ld = g->m > g->n ? g->lda : g->ldb;
+    return g->type == WEFT_F32 && g->accuracy == WI_TF32 && ld % aligned == 0;
+}
+
+/* Tiles of 128 by 16 or 64, on tensor cores that are fed from shared memory: these keep up with
+ * memory. */
+static double thin_tensor_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
+    const double thin = least <= 16 ? 16 : 64, length = ceil(most / 128) * 128;
+    const double rate = (g->type == WEFT_F32 ? 1.8 : 3) * m->f32_flops, k = (double)g->k;
+    const double factors = (double)weft_type_size(g->type) * (most + least) * k;
+    const double sums = 2 * sizeof(float) * most * least;
+    return 3 * m->launch_s + aligning_seconds(ctx, g, false, false) +
+           fmax(2 * thin * length * k / rate, wi_seconds_moving(m, factors + sums));
 }
 
 /* The thin side as the tiles have it; of the other only what there is. k is cut, so that all
@@ -196,6 +215,8 @@ static double gemv_seconds(const weft_context *ctx, const void *args) {
 static double thin_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
+    if (weft_type_size(g->type) == 2 || is_thin_tf32(g))
+        return thin_tensor_seconds(ctx, g);
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
     const double thin = most <= 32    ? 32
                         : most <= 64  ? 64
@@ -206,8 +227,7 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
                                       : 64;
     const double length = most <= 32 ? 32 : most <= 64 ? 64 : ceil(most / 128) * 128;
     const double of_f64 = thin == 36 || thin == 48 ? 0.7 : 1.1;
-    const double of_f32 = g->accuracy == WI_TF32 ? 0.22 : 0.42; /* on tensor cores, or not */
-    const double rate = g->type == WEFT_F64 ? of_f64 * m->f64_flops : of_f32 * m->f32_flops;
+    const double rate = g->type == WEFT_F64 ? of_f64 * m->f64_flops : 0.42 * m->f32_flops;
     const double k = (double)g->k, width = (double)weft_type_size(g->type);
     const double bytes = width * (most * k + least * k + 2 * most * least);
     return 3 * m->launch_s + fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes));
@@ -223,7 +243,7 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
         if (aligning_seconds(ctx, g, false, false) > 0)
             return tiles_as_they_lie(ctx, g, 1.7 * m->f64_flops);
         longer.k += 120;
-        return tiles_seconds(ctx, &longer, 1.7 * m->f64_flops);
+        return tiles_seconds(ctx, &longer, 1.55 * m->f64_flops);
     }
     case WEFT_F32:
         return aligning_seconds(ctx, g, false, false) + tiles_seconds(ctx, g, 2.7 * m->f32_flops);
@@ -233,6 +253,19 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
 }
 
 #    ifdef WEFT_RING
+/* What a ring whose tiles are 128 columns wide or more takes at least for a thin C: a slot has as
+ * much room for the thin factor as for the long one, so it is half empty, and memory is not busy.
+ */
+static double half_empty_seconds(const weft_context *ctx, const wi_gemm_args *g, double seconds) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double share = 0.55; /* of memory's rate */
+    const double factors =
+        (double)weft_type_size(g->type) * ((double)g->m + (double)g->n) * (double)g->k;
+    if (g->m > THIN_MOST && g->n > THIN_MOST)
+        return seconds;
+    return fmax(seconds, 1.5 * m->launch_s + wi_seconds_moving(m, factors) / share);
+}
+
 /* Operands whose lines are not aligned are copied; tf32 and i8 are turned to lie along k. */
 static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
@@ -243,13 +276,14 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
     case WEFT_F64:
         return copies + wi_gemm_ring_f64_seconds(ctx, g);
     case WEFT_F32:
-        return copies + (along ? wi_gemm_ring_tf32_seconds : wi_gemm_ring_f32_seconds)(ctx, g);
+        return along ? copies + half_empty_seconds(ctx, g, wi_gemm_ring_tf32_seconds(ctx, g))
+                     : copies + wi_gemm_ring_f32_seconds(ctx, g);
     case WEFT_I8:
-        return copies + wi_gemm_ring_i8_seconds(ctx, g);
+        return copies + half_empty_seconds(ctx, g, wi_gemm_ring_i8_seconds(ctx, g));
     case WEFT_F16:
-        return copies + wi_gemm_ring_f16_seconds(ctx, g);
+        return copies + half_empty_seconds(ctx, g, wi_gemm_ring_f16_seconds(ctx, g));
     default:
-        return copies + wi_gemm_ring_bf16_seconds(ctx, g);
+        return copies + half_empty_seconds(ctx, g, wi_gemm_ring_bf16_seconds(ctx, g));
     }
 }
 
@@ -351,7 +385,7 @@ static const wi_row rows[] = {
     {.name = "thin",
      .what = "for a thin C: the long factor is read once, k is cut for all blocks",
      .kinds = WI_ON_CUDA,
-     .types = WIDE_FLOATS,
+     .types = WI_FLOATS,
      .misfit = fits_thin,
      .seconds = thin_seconds,
      .shape = shape_of,

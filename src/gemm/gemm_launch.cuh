@@ -4,27 +4,56 @@
 #ifndef WI_GEMM_LAUNCH_CUH
 #define WI_GEMM_LAUNCH_CUH
 
+#include "cuda/limit.cuh"
+#include "gemm/gemm_deal.cuh"
 #include "gemm/gemm_shapes.cuh"
 
-constexpr unsigned wi_gemm_combiners = 256;
 /* Of a slice: fewer do not repay the sums' way to memory. */
-constexpr size_t wi_gemm_least_steps = 8;
+WI_LIMIT(size_t, wi_gemm_least_steps, 8)
 constexpr size_t wi_gemm_most_slices = 512;
 
-/* C from the sums of all slices, added up in their order. */
+/* C from the sums of all slices: `lanes` of a block's threads have an element each, and so many
+ * groups of them as there are add up some slices each, in their order; the first then adds up what
+ * the groups have. */
 template <class T, class Out, class Sum>
-__global__ void wi_gemm_combine(wi_gemm_params<T, Out, Sum> g, wi_gemm_slices<Sum> slices,
-                                size_t count) {
-    const Sum *const partial = slices.partial;
+__global__ void __launch_bounds__(wi_gemm_joiners)
+    wi_gemm_combine(wi_gemm_params<T, Out, Sum> g, wi_gemm_slices<Sum> slices, size_t count,
+                    int lanes) {
+    WEFT_SHARED(Sum, sums, [wi_gemm_joiners]);
     if (!wi_gemm_holds(slices.when))
         return;
-    const size_t elements = g.m * g.n, stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t e = (size_t)blockIdx.x * blockDim.x + threadIdx.x; e < elements; e += stride) {
-        Sum sum = partial[e];
-        for (size_t s = 1; s < count; s++)
-            sum = wi_plus(sum, partial[s * elements + e]);
-        wi_gemm_store(g, e % g.m, e / g.m, sum);
+    const int groups = wi_gemm_joiners / lanes;
+    const int lane = (int)threadIdx.x % lanes, group = (int)threadIdx.x / lanes;
+    const size_t elements = g.m * g.n, stride = (size_t)gridDim.x * (size_t)lanes;
+    const size_t each = wi_gemm_pieces(count, (size_t)groups), from = (size_t)group * each;
+    const size_t past = from + each < count ? from + each : count;
+    for (size_t first = (size_t)blockIdx.x * (size_t)lanes; first < elements; first += stride) {
+        const size_t e = first + (size_t)lane;
+        Sum sum = 0;
+        if (e < elements)
+#pragma unroll 8
+            for (size_t s = from; s < past; s++)
+                sum = wi_plus(sum, slices.partial[s * elements + e]);
+        sums[threadIdx.x] = sum;
+        __syncthreads();
+        if (group == 0 && e < elements) {
+            for (int other = 1; other < groups; other++)
+                sum = wi_plus(sum, sums[other * lanes + lane]);
+            wi_gemm_store_either(g, e % g.m, e / g.m, sum);
+        }
+        __syncthreads();
     }
+}
+
+template <class T, class Out, class Sum>
+weft_status wi_gemm_combine_after(weft_context *ctx, const wi_gemm_params<T, Out, Sum> &g,
+                                  const wi_gemm_slices<Sum> &slices, size_t count) {
+    const size_t units = (size_t)ctx->gpu->multiprocessors, most = units * 8;
+    const int lanes = wi_gemm_joining_lanes(units, g.m * g.n, count);
+    const size_t blocks = wi_gemm_pieces(g.m * g.n, (size_t)lanes);
+    return WEFT_LAUNCH((wi_gemm_combine<T, Out, Sum>), ctx,
+                       (unsigned)(blocks < most ? blocks : most), wi_gemm_joiners, 0, g, slices,
+                       count, lanes);
 }
 
 template <class Shape>
@@ -64,12 +93,8 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
                          Block::threads, Block::shared_bytes, g, slices);
     if (count == 1)
         return status;
-    const size_t blocks = wi_gemm_pieces(g.m * g.n, wi_gemm_combiners);
-    const size_t most = (size_t)ctx->gpu->multiprocessors * 8;
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((wi_gemm_combine<T, Out, Sum>), ctx,
-                             (unsigned)(blocks < most ? blocks : most), wi_gemm_combiners, 0, g,
-                             slices, count);
+        status = wi_gemm_combine_after(ctx, g, slices, count);
     const weft_status freed = wi_gpu_free(ctx, slices.partial);
     return status == WEFT_OK ? freed : status;
 }
@@ -103,6 +128,10 @@ weft_status wi_gemm_by_size(weft_context *ctx, const wi_gemm_args *g) {
 }
 
 /* The types' own, each compiled apart. */
+weft_status wi_gemm_thin_tf32(weft_context *ctx, const wi_gemm_args *g);
+bool wi_gemm_has_room_for_thin_tf32(const weft_context *ctx);
+weft_status wi_gemm_thin_f16(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_thin_bf16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_pipeline_f32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_pipeline_f32_elements(weft_context *ctx, const wi_gemm_args *g);
 bool wi_gemm_has_room_for_elements_f64(const weft_context *ctx);

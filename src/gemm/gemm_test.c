@@ -399,6 +399,45 @@ static void thin_shapes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* The same of tf32 and 16-bit floats, on tensor cores: all layouts, k in slices or whole. The lines
+ * of matrices are aligned, else tf32 would be multiplied as f32. */
+static void thin_on_tensor_cores(weft_context *ctx) {
+    static const size_t shapes[][3] = {{132, 5, 200}, {260, 16, 136}, {7, 150, 72}, {129, 41, 136},
+                                       {64, 60, 200}, {50, 130, 64},  {1, 9, 16},   {300, 17, 0}};
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+#ifdef WEFT_EMU
+    const size_t least = wi_gemm_least_steps;
+    wi_gemm_least_steps = 1;
+#endif
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (size_t t = 1; t < PAIRS - 1; t++) {
+            product p = {.row = test_row_named(&wi_gemm_ladder, "thin"),
+                         .types = pairs[t],
+                         .device = ALL_ON_DEVICE,
+                         .on_gpu = is_gpu(&r),
+                         .m = shapes[s][0],
+                         .n = shapes[s][1],
+                         .k = shapes[s][2],
+                         .alpha = 1,
+                         .beta = (double)(s % 2),
+                         .pattern = TEST_SMALL};
+            choose_layout(&r, &p, (s + 3 * t) % STORED);
+            for (int k = A; k <= B; k++) {
+                p.ld[k] = (p.ld[k] + 7) / 8 * 8;
+                p.offset[k] = 0;
+            }
+            if (p.types.type == WEFT_F32)
+                p.how |= WEFT_TF32;
+            run_case(&r, &p);
+        }
+#ifdef WEFT_EMU
+    wi_gemm_least_steps = least;
+#endif
+    rig_close(&r);
+}
+
 /* Few terms: their own rung, with C's rows and columns beyond a block's, and at odd addresses. */
 static void few_terms(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
@@ -467,45 +506,13 @@ static void one_line(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* Where f32 is multiplied by parts of its elements, one that has none does no harm to others, nor
- * to the sums it is in: here infinity, and a number that would be rounded to it. */
-static void elements_without_parts(weft_context *ctx) {
-    enum {
-        M = 100,
-        N = 20,
-        K = 50,
-        AT = 7
-    };
-    static float a[M * K], b[K * N], c[M * N];
-    if (ctx->kind != WI_CUDA)
-        return;
-    for (size_t i = 0; i < M * K; i++)
-        a[i] = 1 + (float)(i % 97) / 8192;
-    for (size_t i = 0; i < K * N; i++)
-        b[i] = 0.25F - (float)(i % 89) / 65536;
-    a[AT + AT * M] = INFINITY;
-    a[AT + 1 + AT * M] = FLT_MAX;
-    test_use(ctx, "gemm", test_row_named(&wi_gemm_ladder, "thin"));
-    assert_int_equal(weft_gemm(ctx, WEFT_TF32, WEFT_F32, WEFT_F32, M, N, K, 1, a, M, b, K, 0, c, M),
-                     WEFT_OK);
-    for (size_t j = 0; j < N; j++)
-        for (size_t i = 0; i < M; i++) {
-            double sum = 0;
-            for (size_t k = 0; k < K; k++)
-                sum += (double)a[i + k * M] * (double)b[k + j * K];
-            const double got = (double)c[i + j * M], within = 1e-5 * sum;
-            if (isinf(sum) ? got != sum : !(fabs(got - sum) <= within))
-                fail_msg("element (%zu, %zu) is %g, should be %g", i, j, got, sum);
-        }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(each_rung_once),
         TEST_ON_EACH_PLACE(thin_shapes),
+        TEST_ON_EACH_PLACE(thin_on_tensor_cores),
         TEST_ON_EACH_PLACE(deep_products),
         TEST_ON_EACH_PLACE(ring_shapes),
-        TEST_ON_EACH_PLACE(elements_without_parts),
         TEST_ON_EACH_PLACE(one_line),
         TEST_ON_EACH_PLACE(few_terms),
         TEST_ON_EACH_PLACE(deep_sums),

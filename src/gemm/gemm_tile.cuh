@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::b
         if (slices.partial)
             slices.partial[(slice * g.n + j) * g.m + i] = sum;
         else
-            wi_gemm_store(g, i, j, sum);
+            wi_gemm_store_either(g, i, j, sum);
     });
 }
 

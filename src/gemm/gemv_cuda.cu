@@ -2,6 +2,8 @@
 /* gemv on a GPU: the matrix is read once, 16 bytes a thread along its columns, several loads in
  * flight. Blocks share the results among them and, where those are few, the terms of their sums
  * too: slices, which a second kernel adds up. How sums are cut depends on the shape alone. */
+#include <type_traits>
+
 #include "core/smaller.h"
 #include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
@@ -14,8 +16,10 @@ constexpr size_t most_slices = 1 << 11;
 constexpr size_t block_bytes = 1 << 16; /* of short columns, at least, for a block */
 constexpr int most_steps = 16;
 
-/* Enough that the last ones to end keep few others idle. */
+/* Enough that the last ones to end keep few others idle. A quarter of them fills a device: with
+ * that a block should rather have more to do, for it begins slowly. */
 WI_LIMIT(size_t, wi_gemv_wanted_blocks, (size_t)1 << 13)
+constexpr size_t enough_bytes = 1 << 17; /* for a block */
 
 namespace {
 
@@ -31,8 +35,9 @@ template <class T, int width_, int high_>
 struct along_shape {
     using Sum = wi_compute<T>;
     static constexpr int width = width_, high = high_, groups = threads / high;
-    static constexpr int tile = high * width; /* rows */
-    static constexpr int piece = 512;         /* columns of which x is in shared memory */
+    static constexpr int tile = high * width;        /* rows */
+    static constexpr int blocks = width > 1 ? 4 : 8; /* of a multiprocessor, at least */
+    static constexpr int piece = 512;                /* columns of which x is in shared memory */
 };
 
 /* Sums across the columns: `lanes` threads share the rows of four columns, and a block has as many
@@ -50,21 +55,26 @@ struct across_shape {
 
 } // namespace
 
+/* A pack on its way: 16-bit floats as words, or else the compiler gives each of them a register. */
+template <class T, int width>
+using held = std::conditional_t<sizeof(T) == 2 && width == 8, uint4, pack<T, width>>;
+
 /* Loads elements of which `there` exist; the others become 0. */
 template <int width, class T>
-__device__ pack<T, width> load(const T *p, int there) {
+__device__ held<T, width> load(const T *p, int there) {
     if (there == width)
-        return *(const pack<T, width> *)p;
+        return *(const held<T, width> *)p;
     pack<T, width> v = {};
 #pragma unroll
     for (int e = 0; e < width; e++)
         if (e < there)
             v.at[e] = p[e];
-    return v;
+    return wi_bit_cast<held<T, width>>(v);
 }
 
-template <int width, class T, class Sum>
-__device__ void add(const pack<T, width> &v, Sum by, Sum (&sum)[width]) {
+template <class T, int width, class Sum>
+__device__ void add(const held<T, width> &x, Sum by, Sum (&sum)[width]) {
+    const pack<T, width> v = wi_bit_cast<pack<T, width>>(x);
 #pragma unroll
     for (int e = 0; e < width; e++)
         sum[e] = wi_fma(wi_load(v.at[e]), by, sum[e]);
@@ -79,20 +89,20 @@ __device__ void add_columns(const T *a, size_t lda, int there, const typename Sh
     constexpr int groups = Shape::groups;
     int j = (int)threadIdx.x / Shape::high;
     for (; j + (in_flight - 1) * groups < count; j += in_flight * groups) {
-        pack<T, Shape::width> v[in_flight];
+        held<T, Shape::width> v[in_flight];
 #pragma unroll
         for (int u = 0; u < in_flight; u++)
             v[u] = load<Shape::width>(a + (size_t)(j + u * groups) * lda, there);
 #pragma unroll
         for (int u = 0; u < in_flight; u++)
-            add(v[u], x[j + u * groups], sum);
+            add<T>(v[u], x[j + u * groups], sum);
     }
     for (; j < count; j += groups)
-        add(load<Shape::width>(a + (size_t)j * lda, there), x[j], sum);
+        add<T>(load<Shape::width>(a + (size_t)j * lda, there), x[j], sum);
 }
 
 template <class T, class Shape>
-__global__ void __launch_bounds__(threads) along(wi_gemv_params<T> p) {
+__global__ void __launch_bounds__(threads, Shape::blocks) along(wi_gemv_params<T> p) {
     using Sum = typename Shape::Sum;
     WEFT_SHARED(Sum, x, [Shape::piece]);
     WEFT_SHARED(Sum, sums, [Shape::groups][Shape::tile]);
@@ -133,14 +143,15 @@ template <class Shape, class T>
 __device__ void add_rows(const T *const (&column)[Shape::columns], const typename Shape::Sum *x,
                          int count, typename Shape::Sum (&sum)[Shape::columns]) {
     constexpr int width = Shape::width, ahead = Shape::ahead;
-    const auto take = [&](const pack<T, width> &v, int i, int k) {
+    const auto take = [&](const held<T, width> &held_v, int i, int k) {
+        const pack<T, width> v = wi_bit_cast<pack<T, width>>(held_v);
 #pragma unroll
         for (int e = 0; e < width; e++)
             sum[k] = wi_fma(wi_load(v.at[e]), x[i + e], sum[k]);
     };
     int i = (int)threadIdx.x % Shape::lanes * width;
     for (; i + (ahead - 1) * Shape::stride + width <= count; i += ahead * Shape::stride) {
-        pack<T, width> v[ahead][Shape::columns];
+        held<T, width> v[ahead][Shape::columns];
 #pragma unroll
         for (int u = 0; u < ahead; u++)
 #pragma unroll
@@ -249,15 +260,22 @@ static weft_status finish_slices(weft_context *ctx, const wi_gemv_params<T> &p, 
                                : launch_adder<T, many_parts>(ctx, p, slices);
 }
 
-/* Cuts the terms into slices of a multiple of `unit`, so that `tiles` blocks for each are enough
- * for any device; half as many are, if a second kernel is saved. runs(p, slices) launches them. */
+/* Blocks for a matrix, whatever the device. */
+template <class T>
+static size_t blocks_for(const wi_gemv_params<T> &p) {
+    const size_t least = wi_gemv_wanted_blocks / 4;
+    const size_t blocks = p.terms * p.results / (enough_bytes / sizeof(T));
+    return blocks < least ? least : wi_smaller(blocks, wi_gemv_wanted_blocks);
+}
+
+/* Cuts the terms into slices of a multiple of `unit`, so that `tiles` blocks for each are enough;
+ * half as many are, if a second kernel is saved. runs(p, slices) launches them. */
 template <class T, class Run>
 static weft_status run_slices(weft_context *ctx, wi_gemv_params<T> p, size_t tiles, size_t unit,
                               Run run) {
     using Sum = typename wi_gemv_params<T>::Sum;
-    const size_t wanted = tiles < wi_gemv_wanted_blocks / 2
-                              ? wi_smaller(wi_gemv_wanted_blocks / tiles, most_slices)
-                              : 1;
+    const size_t blocks = blocks_for(p);
+    const size_t wanted = tiles < blocks / 2 ? wi_smaller(blocks / tiles, most_slices) : 1;
     p.slice = wi_gemm_pieces(wi_gemm_pieces(p.terms, wanted), unit) * unit;
     const size_t slices = wi_gemm_pieces(p.terms, p.slice);
     if (slices == 1)
