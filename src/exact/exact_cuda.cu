@@ -12,8 +12,7 @@ constexpr int most_folds = 4;
 constexpr int fold_bits = 46; /* 52 less the bits that 64 additions may carry */
 constexpr int first_fold = 7;
 constexpr int top_most = 1015, top_least = -891;
-constexpr int additions = 64;   /* to a fold before it is emptied */
-constexpr int side_by_side = 4; /* elements that are added to bins one by one */
+constexpr int additions = 64; /* to a fold before it is emptied */
 
 constexpr int bins = 33;
 constexpr int bin_unit = -1088;     /* exponent of the unit of bin 0 */
@@ -83,6 +82,7 @@ struct exact_term {
     /* Vectors of a chunk: at most 16 doubles are at work at once. */
     static constexpr int vectors = sizeof(T) == 2 ? 2 : two && sizeof(T) == 4 ? 2 : product ? 4 : 8;
     static constexpr int elements = vectors * width;
+    static constexpr int front = width > 4 ? width : 4; /* elements that go to bins side by side */
     static constexpr int adds = elements * (has_rest ? 2 : 1);
 
     __device__ static double term(double x, double y) {
@@ -111,6 +111,16 @@ struct exact_chunk {
     }
     __device__ double term(int e) const {
         return Term::term(x(e), y(e));
+    }
+    /* Moves what is behind the front to the front. */
+    __device__ void turn() {
+        constexpr int gone = Term::front / Term::width;
+#pragma unroll
+        for (int v = 0; v + gone < Term::vectors; v++) {
+            xs.at[v] = xs.at[v + gone];
+            if constexpr (Term::two)
+                ys.at[v] = ys.at[v + gone];
+        }
     }
 };
 
@@ -228,44 +238,46 @@ struct exact_worker {
             own.add(fma(x, y, -term));
     }
 
-    /* Adds some elements, of which one may not go to the bins, that one to the device's number. */
-    __device__ void add_special(const double *x, const double *y) {
-#pragma unroll 1
-        for (int k = 0; k < side_by_side; k++) {
+    /* Adds the elements at the front of a chunk: first those that may go to the bins, and then the
+     * others to the device's number. */
+    __device__ void add_front(const Chunk &c, uint32_t *most) {
+        double x[Term::front], y[Term::front];
+        unsigned special = 0;
+#pragma unroll
+        for (int k = 0; k < Term::front; k++) {
+            x[k] = c.x(k);
+            y[k] = c.y(k);
             const double term = Term::term(x[k], y[k]);
+            const uint32_t upper = upper_magnitude(term);
+            *most = upper > *most ? upper : *most;
             if (is_special(x[k], y[k], term))
-                wi_exact_to_sum(sum, Term::product ? x[k] : term, Term::product ? y[k] : 1);
+                special |= 1u << k;
             else
                 add_one(x[k], y[k], term);
         }
+#pragma unroll 1
+        for (; special != 0; special >>= 1) {
+            if ((special & 1) != 0)
+                wi_exact_to_sum(sum, Term::product ? x[0] : Term::term(x[0], y[0]),
+                                Term::product ? y[0] : 1);
+#pragma unroll
+            for (int k = 0; k + 1 < Term::front;
+                 k++) { /* no local memory, as an index would need */
+                x[k] = x[k + 1];
+                y[k] = y[k + 1];
+            }
+        }
     }
 
-    /* A loop, and its elements a copy in memory: unrolled, it would be most of the kernel's code.
-     * Some elements at a time, so that only their additions wait for each other. */
+    /* A loop, through which the chunk turns in registers: unrolled, it would be most of the
+     * kernel's code, and a copy in local memory does not fit the cache that the bins leave. */
     __device__ void add_one_by_one(const Chunk &c) {
-        const Chunk copy = c;
+        Chunk turning = c;
         uint32_t most = 0;
-        static_assert(Term::elements % side_by_side == 0, "nothing is left over");
 #pragma unroll 1
-        for (int e = 0; e < Term::elements; e += side_by_side) {
-            double x[side_by_side], y[side_by_side], terms[side_by_side];
-            bool special = false;
-#pragma unroll
-            for (int k = 0; k < side_by_side; k++) {
-                x[k] = copy.x(e + k);
-                y[k] = copy.y(e + k);
-                terms[k] = Term::term(x[k], y[k]);
-                const uint32_t upper = upper_magnitude(terms[k]);
-                special |= is_special(x[k], y[k], terms[k]);
-                most = upper > most ? upper : most;
-            }
-            if (special) {
-                add_special(x, y);
-                continue;
-            }
-#pragma unroll
-            for (int k = 0; k < side_by_side; k++)
-                add_one(x[k], y[k], terms[k]);
+        for (int e = 0; e < Term::elements; e += Term::front) {
+            add_front(turning, &most);
+            turning.turn();
         }
         largest = most;
         count(Term::adds);
