@@ -12,6 +12,9 @@ enum {
     MOST_SKIPPED = 31
 };
 
+_Static_assert((int64_t)CARRY_BLOCKS *WI_EXACT_BLOCK * 2 <= WI_EXACT_MOST_ADDS,
+               "an element, or a product, adds to a word twice at most");
+
 /* What a thread knows from the blocks before. */
 typedef struct habit {
     int folds, top;

@@ -10,6 +10,7 @@
  * 2^-149. */
 #include "exact/exact_cuda.cuh"
 
+constexpr size_t static_room = 4096; /* for the kernels' own shared memory */
 constexpr int window_threads = 512;
 constexpr int window_blocks = 2; /* of a multiprocessor */
 constexpr int windows = 16;
@@ -147,7 +148,9 @@ static weft_status launch(weft_context *ctx, const wi_exact_args *args) {
     constexpr size_t each = windows * sizeof(double);
     constexpr size_t per_chunk = window_vectors<T> * wi_vector<T>::count;
     const size_t chunks = (args->n + per_chunk - 1) / per_chunk;
-    const int threads = wi_exact_threads_for(ctx, chunks, window_threads);
+    const size_t room = (ctx->gpu->shared_optin - static_room) / window_blocks / each / 32 * 32;
+    const int most_threads = room < (size_t)window_threads ? (int)room : window_threads;
+    const int threads = wi_exact_threads_for(ctx, chunks, most_threads);
     const size_t useful = (chunks + (size_t)threads - 1) / (size_t)threads;
     const size_t most = window_blocks * (size_t)ctx->gpu->multiprocessors;
     const size_t blocks = useful < most ? useful ? useful : 1 : most;

@@ -23,6 +23,8 @@ typedef enum exact_pattern {
     RISING,     /* sorted by magnitude, over all exponents */
     HUGE_ONES,  /* whose sum overflows on the way */
     FAINT,      /* whose products' last bits are below all numbers */
+    NEAR_ONE,   /* all bits drawn, exponents within 3 of 0: folds take them, and their products */
+    FULL, /* all the same: what a fold takes of each, and leaves of it, is as much as can be */
     PATTERNS
 } exact_pattern;
 
@@ -89,6 +91,17 @@ static inline int highest_of(weft_type type) {
     return type == WEFT_F16 ? 15 : type == WEFT_F64 ? 1023 : 127;
 }
 
+/* A subnormal number, or zero; half of them with few bits. */
+static inline double tiny(test_random *r, weft_type type) {
+    const int least = type == WEFT_F16    ? -24
+                      : type == WEFT_BF16 ? -133
+                      : type == WEFT_F32  ? -149
+                                          : -1074;
+    const uint64_t end = (uint64_t)1 << (-ilogb(test_roundoff(type)) - 1);
+    const uint64_t m = test_below(r, test_bits(r) & 1 || end < 200 ? end : 200);
+    return ldexp(test_bits(r) & 1 ? -(double)m : (double)m, least);
+}
+
 static inline double special(test_random *r, size_t n) {
     static const double specials[] = {(double)INFINITY, (double)INFINITY, (double)-INFINITY,
                                       (double)NAN};
@@ -102,6 +115,20 @@ static inline double halfway(test_random *r, size_t i, weft_type type) {
     if (i == 1)
         return half;
     return test_below(r, 8) == 0 ? ldexp(test_unit(r), lowest_of(type) / 2) : 0;
+}
+
+/* Just below a power of two, and a last place above half a unit of some fold. */
+static inline double full(test_random *r, weft_type type) {
+    /* Of the first window, for terms and for products; and of a window of 16 exponents of f32. */
+    static const int exponents[] = {4, 2, 1};
+    const double roundoff = test_roundoff(type);
+    const int bits = -ilogb(roundoff), bit = 1 + (int)test_below(r, (uint64_t)bits - 2);
+    const double m = 1 - ldexp(1, -bit - 1) - roundoff;
+    const int low = lowest_of(type) / 2, high = highest_of(type) / 2;
+    const size_t kind = test_below(r, 4);
+    const int exponent =
+        kind < 3 ? exponents[kind] : low + (int)test_below(r, (uint64_t)(high - low));
+    return ldexp(test_bits(r) & 1 ? -m : m, exponent);
 }
 
 static inline double draw_one(test_random *r, const exact_case *c, size_t i, const double *before) {
@@ -120,7 +147,7 @@ static inline double draw_one(test_random *r, const exact_case *c, size_t i, con
         return i == n / 2 ? any_of(r, high - 1, high - 1)
                           : any_of(r, low, low + 60 < 0 ? low + 60 : 0);
     case TINY:
-        return (double)test_below(r, 200) * test_half_tiny(c->type) * 2;
+        return tiny(r, c->type);
     case HALFWAY:
         return halfway(r, i, c->result_type);
     case ZEROS:
@@ -134,6 +161,10 @@ static inline double draw_one(test_random *r, const exact_case *c, size_t i, con
         return i % 2 && test_below(r, 8) ? -before[i - 1] : any_of(r, high, high);
     case FAINT:
         return any_of(r, low / 2 + 12, low / 2 + 17);
+    case NEAR_ONE:
+        return any_of(r, -3, 3);
+    case FULL:
+        return i == 0 ? full(r, c->type) : before[0];
     default:
         return test_unit(r);
     }

@@ -16,8 +16,28 @@ enum {
     FLOATS = 4,
     BITS = 4500, /* from 2^-2148, the last of a product, to sums of 2^64 products of 2^2048 */
     MOST = 300,
-    CASES = 1 << 18
+    CASES = 1 << 20,
+    LONG = 400, /* cases of up to LONGEST elements */
+    LONGEST = 1 << 20
 };
+
+/* Cases of each kind so far; a case may be of several. */
+typedef enum kind {
+    TO_ZERO,     /* everything cancels, and not all elements are 0 */
+    CONDITION,   /* the sum of magnitudes is 1e300 times that of the terms, or more */
+    HUGE_AMONG,  /* one is huge, and many tiny */
+    SUBNORMAL,   /* all elements are */
+    NOT_FINITE,  /* infinities or NaN among the elements */
+    TIE,         /* half way between two numbers of the result's type */
+    OVERFLOWING, /* finite elements whose result is an infinity */
+    KINDS
+} kind;
+
+static const char *const kind_names[KINDS] = {
+    "that cancel to 0", "of condition 1e300 or more", "of one huge and many tiny elements",
+    "all subnormal",    "with infinities or NaN",     "half way between two numbers",
+    "that overflow"};
+static size_t seen[KINDS];
 
 static const weft_type floats[FLOATS] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
 
@@ -74,6 +94,40 @@ static void add_term(mpfr_t sum, wi_exact_terms terms, double x, double y) {
     mpfr_clear(factor);
 }
 
+/* Half way between two numbers of `bits` bits, of which subnormal ones have fewer? */
+static bool is_tie(const mpfr_t exact, format f) {
+    mpfr_t r;
+    if (!mpfr_regular_p(exact) || mpfr_get_exp(exact) <= f.least + f.bits)
+        return false;
+    mpfr_init2(r, f.bits + 1);
+    const bool fits = mpfr_set(r, exact, MPFR_RNDN) == 0;
+    const bool needs_all = fits && mpfr_min_prec(r) == f.bits + 1;
+    mpfr_clear(r);
+    return needs_all;
+}
+
+static void note_kinds(const rig *r, const exact_case *c, const mpfr_t sum, double result) {
+    size_t subnormal = 0, zeros = 0, special = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        zeros += r->x[i] == 0;
+        special += !isfinite(r->x[i]);
+        subnormal += fabs(r->x[i]) > 0 && c->pattern == TINY;
+    }
+    const bool has_sum = c->terms != WI_EXACT_SQUARES && c->n > 0 && special == 0;
+    seen[TO_ZERO] += has_sum && mpfr_zero_p(sum) && zeros < c->n && c->pattern != FAINT;
+    seen[HUGE_AMONG] += c->pattern == ONE_HUGE && c->n > 2;
+    seen[SUBNORMAL] += subnormal > 0 && subnormal + zeros == c->n;
+    seen[NOT_FINITE] += special > 0;
+    seen[TIE] += c->terms != WI_EXACT_SQUARES && is_tie(sum, format_of(c->result_type));
+    seen[OVERFLOWING] += special == 0 && isinf(result);
+    if (c->terms != WI_EXACT_SUM || special > 0 || !mpfr_regular_p(sum))
+        return;
+    double largest = 0;
+    for (size_t i = 0; i < c->n; i++)
+        largest = fmax(largest, fabs(r->x[i]));
+    seen[CONDITION] += ilogb(largest) - (int)mpfr_get_exp(sum) >= 997; /* 2^997 > 1e300 */
+}
+
 static double expected(const rig *r, const exact_case *c) {
     mpfr_t sum;
     mpfr_init2(sum, BITS);
@@ -81,6 +135,7 @@ static double expected(const rig *r, const exact_case *c) {
     for (size_t i = 0; i < c->n; i++)
         add_term(sum, c->terms, r->x[i], r->y[i]);
     const double result = rounded(sum, c->terms == WI_EXACT_SQUARES, c->result_type);
+    note_kinds(r, c, sum, result);
     mpfr_clear(sum);
     return result;
 }
@@ -125,24 +180,41 @@ static void run_case(rig *r, const exact_case *c) {
         compare(c, "the oracle", right, of_oracle(r, c));
 }
 
+/* A length up to `most`; longer ones are rarer. */
+static size_t draw_length(test_random *r, size_t most) {
+    const double log = log2((double)most + 1) * (double)(test_bits(r) >> 11) * 0x1p-53;
+    return test_below(r, 64) == 0 ? most : (size_t)exp2(log) - 1;
+}
+
+/* Half of them on one rung, half on the other. */
+static void run_cases(rig *r, size_t cases, size_t most) {
+    const wi_row *const rows[] = {test_row_named(&wi_exact_ladder, "serial"),
+                                  test_row_named(&wi_exact_ladder, "threads")};
+    for (size_t k = 0; k < cases; k++) {
+        const exact_case c = {.row = rows[k % 2],
+                              .terms = (wi_exact_terms)test_below(&r->random, WI_EXACT_TERMS),
+                              .type = floats[test_below(&r->random, FLOATS)],
+                              .result_type = floats[test_below(&r->random, FLOATS)],
+                              .n = draw_length(&r->random, most),
+                              .pattern = (exact_pattern)test_below(&r->random, PATTERNS)};
+        run_case(r, &c);
+    }
+}
+
 static void against_mpfr(void **state) {
-    const wi_row *rows[] = {test_row_named(&wi_exact_ladder, "serial"),
-                            test_row_named(&wi_exact_ladder, "threads")};
-    const size_t cases = test_times(CASES);
+    const size_t cases = test_times(CASES), more = test_times(LONG);
     weft_context *ctx;
     (void)state;
     assert_int_equal(weft_open(&ctx, "cpu:2"), WEFT_OK);
-    rig r = rig_open(ctx, 25, MOST);
-    for (size_t k = 0; k < cases; k++) {
-        const exact_case c = {.row = rows[k % 2],
-                              .terms = (wi_exact_terms)test_below(&r.random, WI_EXACT_TERMS),
-                              .type = floats[test_below(&r.random, FLOATS)],
-                              .result_type = floats[test_below(&r.random, FLOATS)],
-                              .n = test_below(&r.random, k % 16 == 0 ? MOST + 1 : 20),
-                              .pattern = (exact_pattern)test_below(&r.random, PATTERNS)};
-        run_case(&r, &c);
-    }
-    print_message("%zu cases agree with MPFR %s\n", cases, mpfr_get_version());
+    rig r = rig_open(ctx, 25, LONGEST);
+    run_cases(&r, cases, MOST);
+    run_cases(&r, more, LONGEST);
+    print_message("%zu cases of up to %d elements and %zu of up to %d agree with MPFR %s\n", cases,
+                  MOST, more, LONGEST, mpfr_get_version());
+    for (int k = 0; k < KINDS; k++)
+        print_message("%8zu %s\n", seen[k], kind_names[k]);
+    for (int k = 0; k < KINDS; k++)
+        assert_true(seen[k] > 0);
     rig_close(&r);
     weft_close(ctx);
     mpfr_free_cache();

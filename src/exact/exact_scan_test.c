@@ -21,7 +21,8 @@ enum {
     RETURNING,       /* large numbers that are taken away again, above ever smaller ones */
     LEADING_ZEROS,   /* -0.0 up to the middle */
     DEEPER,          /* exponents that fall from the first element to the last */
-    SHADOWED,        /* ties of a large number, with far smaller ones in its shadow; see below */
+    CROWDED,  /* what the first fold leaves is as much as can be, beside last bits far below */
+    SHADOWED, /* ties of a large number, with far smaller ones in its shadow; see below */
     ALL_PATTERNS
 };
 
@@ -75,6 +76,16 @@ static double draw_shadowed(rig *r, const scan_case *c, size_t i) {
     return 0;
 }
 
+/* A run of 512 for a first fold with unit 2^-39: it leaves nearly half of it of each large element.
+ * The small ones have a last bit of 2^-86, and nearly cancel; in the end the large ones do. */
+static double crowded(test_random *r, size_t at) {
+    const double large = 1 - 0x1p-40 - 0x1p-53;
+    const double small = 0x1p-34 + ldexp((double)test_below(r, 1024), -86);
+    if (at % 4 == 1)
+        return at % 8 == 1 ? small : -small;
+    return at < 256 ? large : -large;
+}
+
 static double draw_further(rig *of_test, const scan_case *c, size_t i) {
     test_random *const r = &of_test->random;
     const int low = lowest_of(c->type), high = highest_of(c->type);
@@ -92,6 +103,8 @@ static double draw_further(rig *of_test, const scan_case *c, size_t i) {
         return i < c->n / 2 ? -0.0 : test_below(r, 3) ? 0.0 : sign;
     case DEEPER:
         return any_of(r, fallen, fallen);
+    case CROWDED:
+        return crowded(r, i % 512);
     default:
         return draw_shadowed(of_test, c, i);
     }

@@ -220,15 +220,21 @@ static void patterns(weft_context *ctx) {
 
 /* ---- what a cascade cannot decide ---- */
 
+/* How far apart elements of a tie are, so that one thread of a block has them all, or one lane of a
+ * vector or warp. */
+static size_t gap_of(size_t n) {
+    return n >= 2600 ? 512 : n >= 160 ? 32 : n >= 40 ? 8 : 1;
+}
+
 /* Fills a segment of n elements with a sum that is half way between two numbers, or beside it by
- * less than `low` can hold: in any order or, if it is long, in one lane of vectors and warps. */
+ * less than `low` can hold: in any order or, if it is long, in one lane. */
 static void draw_tie(segments_rig *r, double *x, size_t n) {
     test_random *const random = &r->base.random;
     const double parts[] = {
         1 + (double)test_below(random, 2) * 0x1p-52, 0x1p-53 * (test_below(random, 2) ? 1 : -0.5),
         ldexp(test_below(random, 2) ? 1 : -1, -60 - (int)test_below(random, 900)), 0x1p-130,
         -0x1p-130};
-    const size_t count = 2 + test_below(random, 4), gap = n >= 160 ? 32 : n >= 40 ? 8 : 1;
+    const size_t count = 2 + test_below(random, 4), gap = gap_of(n);
     const int scale = (int)test_below(random, 60) - 30;
     for (size_t i = 0; i < n; i++)
         x[i] = i % gap == 0 && i / gap < count ? ldexp(parts[i / gap], scale) : 0;
@@ -240,23 +246,46 @@ static void draw_tie(segments_rig *r, double *x, size_t n) {
     }
 }
 
+/* Fills a segment with numbers whose norm is half way between two, or above by what cannot be seen
+ * in the leading bits of its square: of f64 it is 5 t. That of f32 is an f64, and what is above it
+ * may be an element whose square is below all numbers. */
+static void draw_root_tie(segments_rig *r, bool to_f32, double *x, size_t n) {
+    test_random *const random = &r->base.random;
+    const uint64_t least = ((uint64_t)1 << 53) / 5 + 1, most = ((uint64_t)1 << 53) / 3;
+    const double t = (double)((least + test_below(random, most - least)) | 1);
+    const double of_f32 = 1 + (double)(1 + 2 * test_below(random, 99)) * 0x1p-24;
+    const double above = (double)test_below(random, 2);
+    const double parts[] = {to_f32 ? of_f32 : 3 * t, to_f32 ? above * 0x1p-540 : 4 * t,
+                            to_f32 ? 0 : above};
+    const size_t gap = gap_of(n);
+    for (size_t i = 0; i < n; i++)
+        x[i] = i % gap == 0 && i / gap < 3 ? parts[i / gap] : 0;
+}
+
 /* Segments of lengths from 2 to 5 and beyond, each near a tie; enough that what is decided too
  * early shows. */
 static void ties(weft_context *ctx) {
-    static const size_t lengths[] = {2, 3, 5, 5, 5, 40, 700};
-    const size_t n = 6000;
+    static const size_t lengths[] = {2, 3, 5, 5, 5, 40, 700, 2600};
+    const size_t n = 16000;
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t count = test_rows(ctx, &wi_exact_segments_ladder, rows);
     segments_rig r = rig_of(ctx, 43, n);
-    for (size_t k = 0; k < count; k++) {
-        segments_case c = {
-            .data = {.row = rows[k], .type = WEFT_F64, .result_type = WEFT_F64, .n = n},
-            .device = ~0u};
+    for (size_t k = 0; k < 3 * count; k++) {
+        const bool roots = k % 3 > 0, to_f32 = k % 3 == 2;
+        segments_case c = {.data = {.row = rows[k / 3],
+                                    .terms = roots ? WI_EXACT_SQUARES : WI_EXACT_SUM,
+                                    .type = WEFT_F64,
+                                    .result_type = to_f32 ? WEFT_F32 : WEFT_F64,
+                                    .n = n},
+                           .device = ~0u};
         size_t at = 0;
         for (r.offsets[0] = 0; at < n; r.offsets[++c.segments] = at) {
-            const size_t length = lengths[test_below(&r.base.random, 7)];
+            const size_t length = lengths[test_below(&r.base.random, 8)];
             const size_t fits = length < n - at ? length : n - at;
-            draw_tie(&r, r.base.x + at, fits);
+            if (roots)
+                draw_root_tie(&r, to_f32, r.base.x + at, fits);
+            else
+                draw_tie(&r, r.base.x + at, fits);
             at += fits;
         }
         memcpy(r.base.source_x, r.base.x, n * sizeof *r.base.x);

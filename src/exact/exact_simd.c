@@ -38,6 +38,35 @@ WI_INLINE wi_doubles larger(wi_doubles a, wi_doubles b) {
 #endif
 }
 
+/* The same of twice as many f32, of magnitudes. */
+typedef float floats __attribute__((vector_size(WI_VECTOR_BYTES)));
+
+WI_INLINE floats larger_magnitude(const float *p, floats b) {
+    typedef int32_t ints __attribute__((vector_size(WI_VECTOR_BYTES)));
+    floats v;
+    memcpy(&v, p, sizeof v);
+    const floats a = (floats)((ints)v & INT32_MAX);
+#if defined(__AVX512F__)
+    return (floats)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (floats)_mm256_max_ps((__m256)a, (__m256)b);
+#elif defined(__SSE2__)
+    return (floats)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    const ints above = a > b;
+    return (floats)(((ints)a & above) | ((ints)b & ~above));
+#endif
+}
+
+/* bits, and those in which a and b differ. */
+WI_INLINE wi_longs with_differing(wi_longs bits, wi_doubles a, wi_doubles b) {
+#if defined(__AVX512F__)
+    return (wi_longs)_mm512_ternarylogic_epi64((__m512i)bits, (__m512i)a, (__m512i)b, 0xf6);
+#else
+    return bits | ((wi_longs)a ^ (wi_longs)b);
+#endif
+}
+
 /* a b + c, rounded once. */
 WI_INLINE wi_doubles fused(wi_doubles a, wi_doubles b, wi_doubles c) {
 #if defined(__AVX512F__)
@@ -56,18 +85,22 @@ WI_INLINE wi_doubles fused(wi_doubles a, wi_doubles b, wi_doubles c) {
 typedef struct lanes {
     wi_doubles s[WI_EXACT_FOLDS][CHAINS];
     wi_doubles largest[CHAINS];
+    floats largest_f32[CHAINS / 2];
     wi_longs left, lost;
 } lanes;
 
-/* Adds x in folds first, first + 1, ... */
+/* Adds x in folds first, first + 1, ... Nothing is left of it if what the last one takes has the
+ * same bits, or the other sign of 0. A NaN may have the same bits, but stays in the fold. */
 WI_INLINE void take(lanes *l, int chain, int first, int folds, wi_doubles x) {
 #pragma GCC unroll 4
     for (int f = first; f < folds; f++) {
-        const wi_doubles s = l->s[f][chain] + x;
-        x = x - (s - l->s[f][chain]);
+        const wi_doubles s = l->s[f][chain] + x, taken = s - l->s[f][chain];
         l->s[f][chain] = s;
+        if (f + 1 < folds)
+            x = x - taken;
+        else
+            l->left = with_differing(l->left, x, taken);
     }
-    l->left |= (wi_longs)x;
 }
 
 /* Term + rest = x y, unless the product is so small that the rest would lose bits. */
@@ -91,13 +124,30 @@ WI_INLINE wi_doubles term_at(const wi_exact_run *run, wi_exact_shape shape, size
 /* Asks for a piece of the next stretch while that at i is added up. */
 WI_INLINE void look_ahead(const wi_exact_run *run, wi_exact_shape shape, size_t i) {
     const bool wide = shape == WI_EXACT_DOUBLES || shape == WI_EXACT_PRODUCTS;
+    const bool of_products = shape == WI_EXACT_PRODUCTS || shape == WI_EXACT_FLOAT_PRODUCTS;
     const size_t width = wide ? sizeof(double) : sizeof(float), piece = STEP * width;
     const size_t k = (run->in_stretch + i * width) / piece;
     const size_t at =
         WI_EXACT_STRETCH - run->in_stretch + wi_fetch_order(k, WI_EXACT_STRETCH / piece) * piece;
     wi_fetch((const char *)run->x + at, piece);
-    if (run->y && run->y != run->x)
+    if (of_products && run->y != run->x)
         wi_fetch((const char *)run->y + at, piece);
+}
+
+/* One fold of f32, of which no magnitudes are wanted: their largest is found before they become
+ * doubles. */
+WI_INLINE void take_floats(lanes *l, const wi_exact_run *run) {
+    for (size_t i = 0; i < run->n; i += STEP) {
+        const float *const x = (const float *)run->x + i;
+        if (run->more)
+            look_ahead(run, WI_EXACT_FLOATS, i);
+#pragma GCC unroll 4
+        for (int c = 0; c < CHAINS; c++) {
+            if (c % 2 == 0)
+                l->largest_f32[c / 2] = larger_magnitude(x + c * WI_WIDE, l->largest_f32[c / 2]);
+            take(l, c, 0, 1, wi_doubles_of_f32(x + c * WI_WIDE));
+        }
+    }
 }
 
 WI_INLINE void take_block(lanes *l, const wi_exact_run *run, wi_exact_shape shape, int folds) {
@@ -131,6 +181,8 @@ static void start(lanes *l, const wi_exact_run *run) {
     }
     for (int c = 0; c < CHAINS; c++)
         l->largest[c] = (wi_doubles){0};
+    for (int c = 0; c < CHAINS / 2; c++)
+        l->largest_f32[c] = (floats){0};
     l->left = l->lost = (wi_longs){0};
 }
 
@@ -139,23 +191,32 @@ typedef uint64_t counts __attribute__((vector_size(WI_VECTOR_BYTES)));
 
 static void finish(const lanes *l, const wi_exact_run *run, wi_exact_block *block) {
     wi_doubles largest = l->largest[0];
+    wi_longs special = {0}; /* NaN and infinities */
     int64_t left = 0, lost = 0;
     for (int c = 1; c < CHAINS; c++)
         largest = larger(largest, l->largest[c]);
+    for (int c = 0; c < CHAINS / 2; c++) {
+        float size[2 * WI_WIDE];
+        memcpy(size, &l->largest_f32[c], sizeof size);
+        largest = larger(wi_doubles_of_f32(size), largest);
+        largest = larger(wi_doubles_of_f32(size + WI_WIDE), largest);
+    }
     block->largest = 0;
     for (int k = 0; k < WI_WIDE; k++)
         block->largest = largest[k] > block->largest ? largest[k] : block->largest;
     for (int f = 0; f < run->folds; f++) {
         uint64_t sum = 0;
         counts lane = (counts){0} - STEP / WI_WIDE * wi_exact_bits(first_of(run, f));
-        for (int c = 0; c < CHAINS; c++)
+        for (int c = 0; c < CHAINS; c++) {
             lane += (counts)l->s[f][c];
+            special |= l->s[f][c] - l->s[f][c] != 0;
+        }
         for (int k = 0; k < WI_WIDE; k++)
             sum += lane[k];
         block->sum[f] = (int64_t)sum;
     }
     for (int k = 0; k < WI_WIDE; k++) {
-        left |= l->left[k] & INT64_MAX; /* what is left of -0.0 is -0.0 */
+        left |= (l->left[k] & INT64_MAX) | special[k]; /* a fold takes 0.0 of -0.0 */
         lost |= l->lost[k];
     }
     block->left = left != 0;
@@ -163,7 +224,9 @@ static void finish(const lanes *l, const wi_exact_run *run, wi_exact_block *bloc
 }
 
 WI_INLINE void take_by(lanes *l, const wi_exact_run *run, wi_exact_shape shape) {
-    if (shape == WI_EXACT_FLOATS && run->folds == 1)
+    if (shape == WI_EXACT_FLOATS && run->folds == 1 && !run->magnitudes)
+        take_floats(l, run);
+    else if (shape == WI_EXACT_FLOATS && run->folds == 1)
         take_block(l, run, shape, 1);
     else if (shape != WI_EXACT_PRODUCTS && run->folds == 2)
         take_block(l, run, shape, 2);

@@ -2,107 +2,13 @@
 /* Every row of exact's ladder, on every place, against the oracle of exact_oracle.h: sizes, types,
  * terms, alignments, host and device memory, and data made to break what is not exact. And the sums
  * that users keep, value by value. */
-#include "exact/exact.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "exact/exact_data.h"
-#include "exact/exact_oracle.h"
+#include "exact/exact_rig.h"
 
 enum {
-    DEVICE_X = 1,
-    DEVICE_Y = 2,
-    DEVICE_RESULT = 4,
     FLOATS = 4
 };
 
 static const weft_type floats[FLOATS] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
-static const char *const names[WI_EXACT_TERMS] = {"sum", "nrm1", "nrm2", "dot"};
-
-/* ---- one case ---- */
-
-static const char *describe(const rig *r, const exact_case *c) {
-    static char text[256];
-    snprintf(text, sizeof text,
-             "exact %s of %s as %s on %s, variant %s, n %zu, offsets %zu %zu, device %#x, "
-             "pattern %d",
-             names[c->terms], test_type_name(c->type), test_type_name(c->result_type),
-             weft_place(r->ctx), c->row ? c->row->name : "auto", c->n, c->offset_x, c->offset_y,
-             c->device, c->pattern);
-    return text;
-}
-
-static void expect(const rig *r, const exact_case *c, oracle *o) {
-    oracle_clear(o);
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->terms == WI_EXACT_SUM)
-            oracle_add(o, r->x[i]);
-        else if (c->terms == WI_EXACT_NRM1)
-            oracle_add(o, fabs(r->x[i]));
-        else
-            oracle_add_product(o, r->x[i], c->terms == WI_EXACT_DOT ? r->y[i] : r->x[i]);
-    }
-}
-
-static weft_status call(const rig *r, const exact_case *c, const void *x, const void *y,
-                        void *result) {
-    static const weft_op ops[] = {WEFT_SUM, WEFT_NRM1, WEFT_NRM2};
-    test_use(r->ctx, "exact", c->row);
-    return c->terms == WI_EXACT_DOT
-               ? weft_exact_dot(r->ctx, c->type, c->n, x, y, c->result_type, result)
-               : weft_exact_reduce(r->ctx, ops[c->terms], c->type, c->n, x, c->result_type, result);
-}
-
-static test_buffer *choose(const rig *r, const exact_case *c, unsigned which, test_buffer *host,
-                           test_buffer *device) {
-    return r->ctx->kind == WI_CUDA && c->device & which ? device : host;
-}
-
-static void check(const rig *r, const exact_case *c, test_value got) {
-    oracle o;
-    expect(r, c, &o);
-    if (c->terms == WI_EXACT_SQUARES) {
-        if (!oracle_is_root(&o, c->result_type, got.f))
-            fail_msg("%s: %s is not the root of %s", describe(r, c), test_text(c->result_type, got),
-                     test_text(WEFT_F64, (test_value){.f = oracle_round(&o, WEFT_F64)}));
-        return;
-    }
-    const test_value right = {.f = oracle_round(&o, c->result_type)};
-    if (!test_same(c->result_type, right, got))
-        fail_msg("%s: %s, not %s", describe(r, c), test_text(c->result_type, got),
-                 test_text(c->result_type, right));
-}
-
-/* Not all types, and windows no products. */
-static bool may_refuse(const exact_case *c) {
-    const bool products = c->terms == WI_EXACT_SQUARES || c->terms == WI_EXACT_DOT;
-    return c->row && (!(c->row->types & WI_TYPE(c->type)) ||
-                      (products && strcmp(c->row->name, "windows") == 0));
-}
-
-static void run_case(rig *r, const exact_case *c) {
-    const size_t size = test_size_of(c->type), bytes = c->n * size;
-    test_buffer *const x = choose(r, c, DEVICE_X, &r->host_x, &r->device_x);
-    test_buffer *const y = choose(r, c, DEVICE_Y, &r->host_y, &r->device_y);
-    test_buffer *const result = choose(r, c, DEVICE_RESULT, &r->host_result, &r->device_result);
-    draw(&r->random, c, r->x, r->source_x);
-    test_buffer_load(x, r->source_x, bytes, c->offset_x * size);
-    if (c->terms == WI_EXACT_DOT) {
-        draw(&r->random, c, r->y, r->source_y);
-        test_buffer_load(y, r->source_y, bytes, c->offset_y * size);
-    }
-    test_buffer_poison(result, test_size_of(c->result_type), test_size_of(c->result_type));
-    const weft_status status = call(r, c, x->p, y->p, result->p);
-    const void *const seen = test_buffer_read(result, describe(r, c));
-    if (status == WEFT_EUNSUPPORTED && may_refuse(c))
-        return;
-    if (status != WEFT_OK)
-        fail_msg("%s: %s: %s", describe(r, c), weft_status_name(status), weft_message(r->ctx));
-    if (c->n > 0)
-        test_used(r->ctx, "exact", c->row, describe(r, c));
-    check(r, c, test_load(c->result_type, seen, 0));
-}
 
 static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
     rig *const r = rig_of_test;
@@ -115,7 +21,7 @@ static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t 
                           .offset_y = test_below(&r->random, 4),
                           .device = (unsigned)test_below(&r->random, 8),
                           .pattern = (exact_pattern)test_below(&r->random, PATTERNS)};
-    run_case(r, &c);
+    exact_run_case(r, &c);
     return true;
 }
 
@@ -143,7 +49,8 @@ static void medium_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* Each kind of data on each rung, at a size with several blocks and turns. */
+/* Each kind of data on each rung, at sizes with several blocks and turns; where the larger is left
+ * out, at the other. */
 static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
     rig *const r = rig_of_test;
     const exact_case c = {.row = row,
@@ -153,15 +60,15 @@ static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const si
                           .n = n,
                           .device = DEVICE_X | DEVICE_Y,
                           .pattern = (exact_pattern)at[0]};
-    run_case(r, &c);
+    exact_run_case(r, &c);
     return true;
 }
 
 static void patterns(weft_context *ctx) {
-    static const size_t sizes[] = {20011};
-    rig r = rig_open(ctx, 20, sizes[0]);
+    static const size_t sizes[] = {2503, 20011};
+    rig r = rig_open(ctx, 20, sizes[1]);
     const test_sweep s = {.sizes = sizes,
-                          .size_count = 1,
+                          .size_count = 2,
                           .ladder = &wi_exact_ladder,
                           .extent = {PATTERNS, WI_EXACT_TERMS, 2},
                           .must = 1,
@@ -183,7 +90,7 @@ static void faint_products(weft_context *ctx) {
                               .result_type = WEFT_F64,
                               .n = n,
                               .pattern = FAINT};
-        run_case(&r, &c);
+        exact_run_case(&r, &c);
     }
     rig_close(&r);
 }
@@ -201,7 +108,7 @@ static void large_sizes(weft_context *ctx) {
                               .pattern = k == 0   ? RISING
                                          : k == 1 ? UNIFORM
                                                   : SPREAD};
-        run_case(&r, &c);
+        exact_run_case(&r, &c);
     }
     rig_close(&r);
 }
@@ -272,7 +179,7 @@ static void splits(weft_context *ctx) {
         oracle o;
         uint64_t count;
         draw(&r.random, &c, r.x, r.source_x);
-        expect(&r, &c, &o);
+        exact_expect(&r, &c, &o);
         test_ok(ctx, weft_exact_create(ctx, &whole));
         test_ok(ctx, weft_exact_add(ctx, whole, c.type, N, r.source_x));
         check_kept(ctx, whole, &o, "an array");
@@ -401,7 +308,7 @@ static void roots_half_way(weft_context *ctx) {
     assert_true(norm == 1 + 0x1p-22F);
 }
 
-/* ---- typed calls, and threads ---- */
+/* ---- typed calls ---- */
 
 static void typed_calls(weft_context *ctx) {
     const float x[3] = {0x1p24F, 1, 1};
@@ -422,28 +329,6 @@ static void typed_calls(weft_context *ctx) {
     assert_int_equal(sum, 30);
 }
 
-/* Enough elements for all threads to have some. */
-static void test_threads(void **state) {
-    static const char *const places[] = {"cpu:1", "cpu:2", "cpu:7", "cpu:16"};
-    const size_t n = 700001;
-    (void)state;
-    if (!test_size_wanted(n))
-        return;
-    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
-        weft_context *const ctx = test_open(places[k]);
-        rig r = rig_open(ctx, 20, n);
-        const exact_case c = {.row = test_row_named(&wi_exact_ladder, "threads"),
-                              .terms = k % 2 ? WI_EXACT_DOT : WI_EXACT_SUM,
-                              .type = WEFT_F64,
-                              .result_type = WEFT_F64,
-                              .n = n,
-                              .pattern = k < 2 ? CANCELLING : SPREAD};
-        run_case(&r, &c);
-        rig_close(&r);
-        weft_close(ctx);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(typed_calls),    TEST_ON_EACH_PLACE(roots_half_way),
@@ -451,7 +336,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(patterns),       TEST_ON_EACH_PLACE(large_sizes),
         TEST_ON_EACH_PLACE(faint_products), TEST_ON_EACH_PLACE(value_by_value),
         TEST_ON_EACH_PLACE(splits),         TEST_ON_EACH_PLACE(saved_bytes),
-        TEST_ON_EACH_PLACE(moments),        cmocka_unit_test(test_threads),
+        TEST_ON_EACH_PLACE(moments),
     };
     return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
 }
