@@ -40,8 +40,7 @@ endif()
 # addr2line takes a wrapper for what it includes, if told in DWARF 5. Reports name lines, not
 # variables: GCC need not track where these lie, which is a sixth of its time. (With -Og it would
 # take a third less again, but the tests run 9 % longer.)
-set(emu_hooks "SHELL:-include cuda_runtime.h" -O1 -g1 -gdwarf-4 -fsanitize=thread
-              -Wno-unknown-pragmas)
+set(emu_hooks -O1 -g1 -gdwarf-4 -fsanitize=thread -Wno-unknown-pragmas)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     list(APPEND emu_hooks -Wno-pass-failed "SHELL:-mllvm -tsan-distinguish-volatile=1"
          "SHELL:-mllvm -tsan-instrument-func-entry-exit=0")
@@ -62,6 +61,13 @@ function(weft_emu_kernels name)
     add_library(${name} OBJECT ${wrappers})
     target_link_libraries(${name} PRIVATE weft_emu_flags weft_flags)
     target_compile_options(${name} PRIVATE ${emu_hooks} ${emu_sanitize_kernels})
+    # What nvcc includes by itself. Compiled once, it is read in a tenth of the time.
+    list(LENGTH wrappers many)
+    if(many GREATER 1 AND NOT CMAKE_CXX_COMPILER_LAUNCHER) # ccache would not keep such objects
+        target_precompile_headers(${name} PRIVATE <cuda_runtime.h>)
+    else()
+        target_compile_options(${name} PRIVATE "SHELL:-include cuda_runtime.h")
+    endif()
 endfunction()
 
 weft_emu_kernels(weft_emu_kernels ${emu_kernels})
