@@ -115,6 +115,7 @@ function(weft_emu_program name)
         target_link_libraries(${name} PRIVATE weft_emu_flags weft_flags)
     else()
         target_link_libraries(${name} PRIVATE weft_emu)
+        target_link_options(${name} PRIVATE ${quick_link})
     endif()
 endfunction()
 
