@@ -76,7 +76,7 @@ foreach(source IN LISTS WEFT_TEST_C)
     file(STRINGS ${source} times REGEX "CLOCK_MONOTONIC|wi_now\\(")
     if(times) # it has the machine to itself
         set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
-    elseif(name MATCHES "^chol_") # threads that wait for each other all the time
+    elseif(name MATCHES "^(chol|ldlt)_") # threads that wait for each other all the time
         set_tests_properties(${name} PROPERTIES PROCESSORS 2 COST 1000) # first, while both are free
     endif()
 endforeach()
