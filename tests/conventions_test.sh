@@ -24,10 +24,16 @@ sources() {
 code() { sources | grep -E '\.(c|h|cu|cuh|inc|cpp|hpp)$'; }
 
 check_licence_lines() {
-    local file
-    sources | grep -v '\.def$' | while IFS= read -r file; do
-        [[ $(head -n 2 "$file") == *'SPDX-License-Identifier: Apache-2.0'* ]] || echo "$file"
-    done | breach_lines "no SPDX line at the top"
+    sources | grep -v '\.def$' | xargs awk '
+        BEGIN {
+            for (i = 1; i < ARGC; i++) {
+                for (has = row = 0; row < 2 && (getline line < ARGV[i]) > 0; row++)
+                    has += line ~ /SPDX-License-Identifier: Apache-2\.0/
+                close(ARGV[i])
+                if (!has)
+                    print ARGV[i]
+            }
+        }' | breach_lines "no SPDX line at the top"
 }
 
 # grep over the code outside a folder; comments of one line are left out.

@@ -12,9 +12,18 @@
 
 #include <cmocka.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "core/rows.h"
 #include "weft/weft.h"
+
+/* cmocka compares byte by byte: only what differs, to say where. */
+#undef assert_memory_equal
+#define assert_memory_equal(a, b, size)                                                            \
+    ((void)((size) == 0 || memcmp((const void *)(a), (const void *)(b), (size)) == 0 ||            \
+            (_assert_memory_equal((const void *)(a), (const void *)(b), (size), __FILE__,          \
+                                  __LINE__),                                                       \
+             1)))
 
 /* ---- seeded random numbers ---- */
 

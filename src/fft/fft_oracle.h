@@ -40,13 +40,15 @@ static inline void oracle_line(const oracle_number *x, size_t step, oracle_numbe
     for (size_t r = 0; r < p; r++)
         oracle_line(x + r * step, step * p, part + r * m, m, roots, whole);
     for (size_t k = 0; k < n; k++) {
-        to[k] = (oracle_number){0, 0};
-        for (size_t r = 0; r < p; r++) {
-            const oracle_number v =
-                oracle_times(part[r * m + k % m], roots[r * k % n * (whole / n)]);
-            to[k].re += v.re;
-            to[k].im += v.im;
+        const oracle_number *const row = part + k % m;
+        oracle_number sum = {0, 0};
+        for (size_t r = 0, turn = 0; r < p; r++) { /* turn: r * k modulo n, without a division */
+            const oracle_number v = oracle_times(row[r * m], roots[turn * (whole / n)]);
+            sum.re += v.re;
+            sum.im += v.im;
+            turn += turn + k < n ? k : k - n;
         }
+        to[k] = sum;
     }
     free(part);
 }

@@ -194,7 +194,7 @@ static inline bool eliminate(const linear_system *s, quad *inverse, quad *soluti
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < wide; j++)
             m[i * wide + j] = j < n       ? (quad)s->a[i * n + j]
-                              : j < 2 * n ? (quad)(j - n == i)
+                              : j < 2 * n ? (quad)(inverse && j - n == i)
                                           : (quad)s->b[i * s->rhs + j - 2 * n];
     for (size_t k = 0; k < n && regular; k++) {
         size_t p = k;
@@ -209,7 +209,8 @@ static inline bool eliminate(const linear_system *s, quad *inverse, quad *soluti
         for (size_t i = 0; i < n && regular; i++) {
             const quad f = m[i * wide + k] / m[k * wide + k];
             for (size_t j = k; j < wide && i != k; j++)
-                m[i * wide + j] -= f * m[k * wide + j];
+                if (m[k * wide + j] != 0) /* much of the inverse is, and all if it is not wanted */
+                    m[i * wide + j] -= f * m[k * wide + j];
         }
     }
     for (size_t i = 0; i < n && regular; i++) {

@@ -85,8 +85,8 @@ static int64_t wider(int64_t m) {
 static void reference_multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
                                const double *b, int64_t ldb, double *c, int64_t ldc) {
     for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t p = 0; p < k; p++)
+        for (int64_t p = 0; p < k; p++)
+            for (int64_t i = 0; i < m; i++)
                 c[i + j * ldc] = fma(-a[i + p * lda], b[j + p * ldb], c[i + j * ldc]);
 }
 

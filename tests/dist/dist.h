@@ -33,7 +33,8 @@ dist_part dist_deal(test_random *r, dist_shape shape, size_t n);
 
 /* Is this case, the k-th size in that shape, to be run? On place cpu all of them are; on place emu,
  * which is slow, each small size with one shape: the shapes in turn, from one on that the seed and
- * the number of ranks choose. */
+ * the number of ranks choose. With the usual budget, three ranks or GPUs and more have every second
+ * of these sizes there, and five and more every third, another one with the next seed. */
 bool dist_wanted(size_t k, int shape, size_t n);
 
 /* Calls body for every size and shape that is wanted, with the types in turn. */
@@ -41,8 +42,9 @@ typedef void dist_case(test_random *r, dist_shape shape, size_t n, weft_type typ
 void dist_for_each(uint64_t stream, const size_t sizes[], size_t count, dist_case *body);
 
 /* The same for sizes of matrices, of which `rungs` rungs take turns. On place emu each small size
- * goes once to each rung, so that five of them take every rung through every shape, and of the
- * larger sizes one case is drawn. A test of a matrix larger than DIST_SMALL may do less there. */
+ * whose turn it is goes once to each rung, so that five of them take every rung through every
+ * shape, and of the larger sizes one case is drawn. A test of a matrix larger than DIST_SMALL may
+ * do less there. */
 enum {
     DIST_SMALL = 40
 };
