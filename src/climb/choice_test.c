@@ -196,8 +196,7 @@ static const char *answer_product(const weft_context *ctx, const made_product *p
     return wi_pick(ctx, &wi_gemm_ladder, p->type, &args)->name;
 }
 
-/* What is the fastest on an H200 and an H100: measured, but for thin products of tf32 and of 16-bit
- * floats, where `thin` is predicted to be. */
+/* What is the fastest on an H100, and as far as it was measured there on an H200. */
 static void multiply_as_measured(const weft_context *ctx) {
     static const made_product measured[] = {
         {WEFT_F64, WI_FULL_F32, 1000, 1000, 1000, "ring"},
@@ -214,10 +213,12 @@ static void multiply_as_measured(const weft_context *ctx) {
         {WEFT_F32, WI_TF32, 4096, 4096, 4096, "ring"},
         {WEFT_F32, WI_TF32, 8192, 16, 8192, "thin"},
         {WEFT_F32, WI_TF32, 64, 64, 1 << 20, "thin"},
+        {WEFT_F32, WI_TF32, 33, 8192, 8192, "ring"},
         {WEFT_BF16, WI_FULL_F32, 4096, 4096, 4096, "ring"},
         {WEFT_BF16, WI_FULL_F32, 4096, 4096, 64, "ring"},
         {WEFT_BF16, WI_FULL_F32, 8192, 1, 8192, "gemv"},
         {WEFT_BF16, WI_FULL_F32, 8192, 16, 8192, "thin"},
+        {WEFT_BF16, WI_FULL_F32, 33, 8192, 8192, "ring"},
         {WEFT_F16, WI_FULL_F32, 64, 64, 1 << 20, "thin"},
     };
     for (size_t k = 0; k < sizeof measured / sizeof *measured; k++) {

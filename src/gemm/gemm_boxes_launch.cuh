@@ -5,8 +5,6 @@
 #ifndef WI_GEMM_BOXES_LAUNCH_CUH
 #define WI_GEMM_BOXES_LAUNCH_CUH
 
-#include <stdlib.h>
-
 #include "gemm/gemm_boxes.cuh"
 
 /* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps. */
@@ -37,12 +35,11 @@ inline const char wi_gemm_ended_key = 0;
 
 /* Should the copier have what C was brought to the second-level cache when it begins with a tile?
  * It is as many tiles ahead as the ring has slots for; what all blocks bring must stay until it is
- * read. */
+ * read. Where C goes through shared memory it is read in long lines, and that only takes longer. */
 template <class Shape>
 bool wi_gemm_fetches(const weft_context *ctx, const wi_gemm_args *g, size_t steps) {
-    /* TEMPORARY, for one measurement: 0 never, 1 always. */
-    if (const char *const how = getenv("WEFT_TEMPORARY_FETCH"))
-        return g->beta != 0 && *how == '1';
+    if constexpr (Shape::is_staged)
+        return false;
     constexpr double stays = 0.7; /* of that cache */
     const size_t ahead = wi_gemm_pieces(Shape::slots, steps * Shape::parts);
     const size_t bytes = Shape::tile_m * Shape::tile_n * weft_type_size(g->out);

@@ -197,13 +197,15 @@ static bool is_thin_tf32(const wi_gemm_args *g) {
     return g->type == WEFT_F32 && g->accuracy == WI_TF32 && ld % aligned == 0;
 }
 
-/* Tiles of 128 by 16 or 64, on tensor cores that are fed from shared memory: these keep up with
- * memory. */
+/* Tiles of 128 by 16 or 64, on tensor cores that are fed from shared memory. Those of 16, and C of
+ * one tile, keep up with memory; many tiles of 64 do not. */
 static double thin_tensor_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
     const double thin = least <= 16 ? 16 : 64, length = ceil(most / 128) * 128;
-    const double rate = (g->type == WEFT_F32 ? 1.8 : 3) * m->f32_flops, k = (double)g->k;
+    const bool is_fed = thin == 16 || most <= 128;
+    const double of_f32 = !is_fed ? 0.95 : g->type == WEFT_F32 ? 1.8 : 3;
+    const double rate = of_f32 * m->f32_flops, k = (double)g->k;
     const double factors = (double)weft_type_size(g->type) * (most + least) * k;
     const double sums = 2 * sizeof(float) * most * least;
     return 3 * m->launch_s + aligning_seconds(ctx, g, false, false) +
@@ -258,7 +260,7 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
  */
 static double half_empty_seconds(const weft_context *ctx, const wi_gemm_args *g, double seconds) {
     const wi_machine *const m = wi_machine_of(ctx);
-    const double share = 0.55; /* of memory's rate */
+    const double share = g->type == WEFT_F32 ? 0.75 : 0.55; /* of memory's rate */
     const double factors =
         (double)weft_type_size(g->type) * ((double)g->m + (double)g->n) * (double)g->k;
     if (g->m > THIN_MOST && g->n > THIN_MOST)
