@@ -119,6 +119,12 @@ def write_home(site):
     site.document("README.md", "index.html", text=text, behind=f'<h2 id="go-on">Go on</h2><ul class="cards">{shown}</ul>')
 
 
+def tabbed(row):
+    """Four blanks at the beginning of a line as a tab, which pages show as wide: 0.3 MB less."""
+    indent = len(row) - len(row.lstrip(" "))
+    return "\t" * (indent // 4) + row[indent // 4 * 4 :]
+
+
 def write_sources(site):
     """The files that other pages link to, with anchors at the lines that they link to. They are
     hundreds, and have few links themselves: the site must stay small."""
@@ -129,7 +135,7 @@ def write_sources(site):
         rows = highlight.remarks(text.rstrip("\n")).split("\n")
         for line in lines:
             rows[line - 1] = f'<a id="line-{line}"></a>' + rows[line - 1]
-        shown = "\n".join(rows)
+        shown = "\n".join(tabbed(row) for row in rows)
         site.page(page, path, f'<h1>{html.escape(path)}</h1><pre tabindex="0"><code>{shown}</code></pre>', doors=doors)
 
 

@@ -5,6 +5,7 @@ import math
 import re
 
 DEVICES = {  # the word in the name of a file -> what it was measured on
+    "h100": "NVIDIA H100 (80 GB HBM3)",
     "h200": "NVIDIA H200",
     "h200x2": "Two NVIDIA H200",
     "h200host": "Intel Xeon with AVX-512, 16 cores (the host of the H200)",
