@@ -118,6 +118,7 @@ class Site:
         aside = (f'<nav class="side" id="part" aria-label="In this part"><ul>{links}</ul></nav>') if side else ""
         jump = '<p class="jump"><a href="#part">In this part</a></p>' if side else ""
         frame = ' class="frame"' if side else ' class="frame alone"'
+        maker = "" if doors else "Made by <code>make site</code> from the repository; no scripts, no trackers."
         self.write(page, f"""<!doctype html>
 <html lang="en">
 <head>
@@ -132,7 +133,7 @@ class Site:
 <div{frame}><main id="main">
 {jump}{body}
 </main>{aside}</div>
-<footer>weft {self.version}, Apache-2.0. Made by <code>make site</code> from the repository; no scripts, no trackers.</footer>
+<footer>weft {self.version}, Apache-2.0. {maker}</footer>
 </body>
 </html>
 """)
