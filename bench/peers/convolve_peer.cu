@@ -258,9 +258,7 @@ static void run(const track &t, const race &r) {
     c.filter = filter.data();
     const double peer = cudnn_seconds(t, r, (const float *)x.p, (float *)y.p);
     const auto call = [&] { check_weft(t.ctx, weft_convolve(t.ctx, &c, x.p, y.p)); };
-    call();
-    const char *const used = weft_used(t.ctx, "convolve");
-    if (getenv("WEFT_STRIP_SWEEP") && (strcmp(used, "rows") == 0 || strcmp(used, "fused") == 0))
+    if (getenv("WEFT_STRIP_SWEEP"))
         sweep(t, r, 2.0 * (double)n * sizeof(T), call);
     const double seconds = device_seconds(t.stream, n * sizeof(T) * 2, call);
     CUDA(cudaStreamSynchronize(t.stream));
