@@ -13,8 +13,6 @@
 #ifndef WI_CONVOLVE_ROWS_CUH
 #define WI_CONVOLVE_ROWS_CUH
 
-#include <stdlib.h> /* TEMPORARY */
-
 #include "convolve/convolve_strip_out.cuh"
 
 /* Adds the products of one more term to the sums, which have moved on. */
@@ -150,8 +148,6 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
             wi_async_wait<ahead - 1>();
             loader.flush();
             __syncwarp();
-            if (p.in_step) /* TEMPORARY */
-                __syncthreads();
             window.take(row + slot);
             __syncwarp();
             loader.copy_next(row + slot);
@@ -164,24 +160,6 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         if (is_there)
             lane.keep(window);
     }
-}
-
-/* TEMPORARY: the knobs of an experiment, from the environment; 0 where they are not set. */
-inline size_t wi_strip_knob(const char *name) {
-    const char *const text = getenv(name);
-    return text ? (size_t)atoi(text) : 0;
-}
-
-/* TEMPORARY: shared memory that leaves room for so many blocks on a multiprocessor. */
-template <class Shape>
-size_t wi_strip_pad() {
-    const size_t most = wi_strip_knob("WEFT_STRIP_RESIDENT"), all = 228 << 10, own = 1 << 10;
-    const size_t ring =
-        sizeof(typename Shape::In) * Shape::ahead * Shape::length * (size_t)wi_strip_warps;
-    if (most == 0)
-        return 0;
-    const size_t pad = all / most - own > ring + 1024 ? all / most - own - ring - 1024 : 0;
-    return pad > (227 << 10) - ring ? (227 << 10) - ring : pad;
 }
 
 /* How high bands are. Where memory is the limit, low ones: many blocks, of which some always load
@@ -208,13 +186,9 @@ weft_status wi_strip_divide(weft_context *ctx, const wi_convolve_args *args,
                             wi_strip_params<Shape> *p) {
     size_t resident;
     const weft_status status =
-        wi_resident_blocks(ctx, wi_strips<Shape>, Shape::threads, wi_strip_pad<Shape>(), &resident);
+        wi_resident_blocks(ctx, wi_strips<Shape>, Shape::threads, 0, &resident);
     p->strips = wi_convolve_pieces((size_t)p->elements, (size_t)Shape::width * wi_strip_warps);
     p->band = (int)wi_strip_band<Shape>(args->out_height, p->strips * args->images, resident);
-    if (wi_strip_knob("WEFT_STRIP_BAND"))
-        p->band = (int)wi_strip_knob("WEFT_STRIP_BAND");
-    p->streams = wi_strip_knob("WEFT_STRIP_STREAM") != 0;
-    p->in_step = wi_strip_knob("WEFT_STRIP_STEP") != 0;
     p->bands = wi_convolve_pieces(args->out_height, (size_t)p->band);
     return status;
 }
@@ -259,54 +233,13 @@ weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
     p.step_x = args->ldx * sizeof(typename Shape::In);
     p.step_y = args->ldy * weft_type_size(args->out);
     wi_strip_put_weights(args, &p);
-#ifndef WEFT_EMU /* TEMPORARY */
-    cudaFuncSetAttribute((const void *)wi_strips<Shape>,
-                         cudaFuncAttributeMaxDynamicSharedMemorySize, (int)wi_strip_pad<Shape>());
-#endif
     weft_status status = wi_strip_divide(ctx, args, &p);
     const size_t blocks = p.strips * p.bands * args->images;
     if (status == WEFT_OK)
         status = wi_convolve_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks, Shape::threads,
-                       wi_strip_pad<Shape>(), p);
-}
-
-/* TEMPORARY: by WEFT_STRIP_SHAPE, which is 100 groups + ahead of f32, or across of u8. */
-template <class In, int side, int channels, int most_terms>
-weft_status wi_strip_shaped(weft_context *ctx, const wi_convolve_args *args) {
-#ifndef WEFT_EMU
-    const size_t shape = wi_strip_knob("WEFT_STRIP_SHAPE");
-    if constexpr (sizeof(In) == 4 && side <= 9 && most_terms <= 1) {
-        if (shape == 102)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 2>>(ctx, args);
-        if (shape == 104)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 4>>(ctx, args);
-        if (shape == 108)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 8>>(ctx, args);
-        if (shape == 202)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 2>>(ctx, args);
-        if (shape == 204)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 4>>(ctx, args);
-        if (shape == 208)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 8>>(ctx, args);
-    } else if constexpr (sizeof(In) == 4 && most_terms == 1) {
-        if (shape == 102)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 2>>(ctx, args);
-        if (shape == 104)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 4>>(ctx, args);
-    } else if constexpr (sizeof(In) == 1 && side <= 5) {
-        if (shape == 8)
-            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 8>>(ctx, args);
-        if (shape == 16)
-            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 16>>(ctx, args);
-        if (shape == 164)
-            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 16, 1, 4>>(ctx,
-                                                                                          args);
-    }
-#endif
-    return wi_strip_run<wi_strip_shape<In, side, channels, most_terms>>(ctx, args);
+    return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks, Shape::threads, 0, p);
 }
 
 /* By the kernel of the filter's side, which is one of these. */
@@ -314,7 +247,7 @@ template <class In, int channels, int most_terms, int... sides>
 weft_status wi_strip_choose(weft_context *ctx, const wi_convolve_args *args) {
     weft_status status = WEFT_EUNSUPPORTED;
     ((status = args->filter_width == (size_t)sides
-                   ? wi_strip_shaped<In, sides, channels, most_terms>(ctx, args)
+                   ? wi_strip_run<wi_strip_shape<In, sides, channels, most_terms>>(ctx, args)
                    : status),
      ...);
     return status;

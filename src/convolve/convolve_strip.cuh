@@ -79,7 +79,6 @@ struct wi_strip_params {
     bool plain_y;          /* y is aligned, of the type of x, and its sums are rounded to nearest */
     int out_bytes;         /* of an element of y */
     size_t step_x, step_y; /* bytes from a row to the next */
-    bool streams, in_step; /* TEMPORARY: knobs of an experiment */
     int terms;
     float weight[Shape::weights]; /* or of each term's row, and then of its column */
 };
