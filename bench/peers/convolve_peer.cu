@@ -9,9 +9,6 @@
  *     convolve_peer SIDE NAME   those whose name begins so: dense, separable, rgb, any */
 #include <string.h>
 
-#include <map>    /* TEMPORARY */
-#include <string> /* TEMPORARY */
-
 #include "cudnn.cuh"
 #include "peer.cuh"
 
@@ -169,75 +166,6 @@ static void print(const track &t, const race &r, double bytes, double seconds, d
     fflush(stdout);
 }
 
-/* TEMPORARY: times `call` with all settings of the strips' knobs. All go to the file that
- * WEFT_STRIP_SWEEP names, the best ten of each value of each knob to the screen. */
-struct setting {
-    int knob[5];
-    double share;
-};
-static const char *const knob_names[] = {"WEFT_STRIP_SHAPE", "WEFT_STRIP_RESIDENT",
-                                         "WEFT_STRIP_BAND", "WEFT_STRIP_STREAM", "WEFT_STRIP_STEP"};
-
-static void set_knobs(const int *knob) {
-    for (int k = 0; k < 5; k++)
-        setenv(knob_names[k], std::to_string(knob[k]).c_str(), 1);
-}
-
-static std::vector<setting> all_settings(const race &r) {
-    std::vector<int> shapes = {0};
-    if (!r.is_bytes && r.filter <= 9)
-        shapes = {102, 104, 108, 202, 204, 208};
-    else if (!r.is_bytes && r.is_separable)
-        shapes = {0, 102, 104};
-    else if (r.is_bytes)
-        shapes = {8, 16, 164};
-    std::vector<setting> all;
-    for (int shape : shapes)
-        for (int resident : {0, 1, 2, 3, 4, 6})
-            for (int band : {0, 12, 16, 24, 31, 32, 48, 64, 96, 125, 128, 256, 512})
-                for (int how = 0; how < 3; how++)
-                    if (band == 0 || band >= r.filter)
-                        all.push_back({{shape, resident, band, how == 1, how == 2}, 0});
-    return all;
-}
-
-static void print_best(const race &r, std::vector<setting> all) {
-    std::sort(all.begin(), all.end(),
-              [](const setting &a, const setting &b) { return a.share > b.share; });
-    printf("== %s %d\n", r.name, r.filter);
-    for (size_t i = 0; i < all.size() && i < 10; i++)
-        printf("%.3f shape %d resident %d band %d stream %d step %d\n", all[i].share,
-               all[i].knob[0], all[i].knob[1], all[i].knob[2], all[i].knob[3], all[i].knob[4]);
-    for (int k = 0; k < 5; k++) {
-        std::map<int, double> best;
-        for (const setting &s : all)
-            best[s.knob[k]] = std::max(best[s.knob[k]], s.share);
-        printf("  best by %s:", knob_names[k]);
-        for (auto &b : best)
-            printf(" %d: %.3f", b.first, b.second);
-        printf("\n");
-    }
-    fflush(stdout);
-}
-
-template <class Call>
-static void sweep(const track &t, const race &r, double bytes, Call call) {
-    FILE *const file = fopen(getenv("WEFT_STRIP_SWEEP"), "a");
-    std::vector<setting> all = all_settings(r);
-    for (setting &s : all) {
-        set_knobs(s.knob);
-        s.share = bytes / (t.copy_gbps * 1e9) / device_seconds(t.stream, (size_t)bytes, call);
-        if (file)
-            fprintf(file, "%s %d: %d %d %d %d %d: %.3f\n", r.name, r.filter, s.knob[0], s.knob[1],
-                    s.knob[2], s.knob[3], s.knob[4], s.share);
-    }
-    if (file)
-        fclose(file);
-    const int none[5] = {};
-    set_knobs(none);
-    print_best(r, all);
-}
-
 template <class T>
 static void run(const track &t, const race &r) {
     const size_t n = t.side * t.side * r.channels;
@@ -257,12 +185,9 @@ static void run(const track &t, const race &r) {
     c.filter_width = c.filter_height = (size_t)r.filter;
     c.filter = filter.data();
     const double peer = cudnn_seconds(t, r, (const float *)x.p, (float *)y.p);
-    const auto call = [&] { check_weft(t.ctx, weft_convolve(t.ctx, &c, x.p, y.p)); };
-    call();
-    const char *const used = weft_used(t.ctx, "convolve");
-    if (getenv("WEFT_STRIP_SWEEP") && (strcmp(used, "rows") == 0 || strcmp(used, "fused") == 0))
-        sweep(t, r, 2.0 * (double)n * sizeof(T), call);
-    const double seconds = device_seconds(t.stream, n * sizeof(T) * 2, call);
+    const double seconds = device_seconds(t.stream, n * sizeof(T) * 2, [&] {
+        check_weft(t.ctx, weft_convolve(t.ctx, &c, x.p, y.p));
+    });
     CUDA(cudaStreamSynchronize(t.stream));
     const double terms = r.filter * r.filter + 16;
     const bool ok = is_right(r, t.side, x.p, y.p, terms * 0x1p-24);

@@ -13,8 +13,6 @@
 #ifndef WI_CONVOLVE_ROWS_CUH
 #define WI_CONVOLVE_ROWS_CUH
 
-#include <stdlib.h> /* TEMPORARY */
-
 #include "convolve/convolve_strip_out.cuh"
 
 /* Adds the products of one more term to the sums, which have moved on. */
@@ -117,10 +115,7 @@ template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     wi_strips(const __grid_constant__ wi_strip_params<Shape> p) {
     using In = typename Shape::In;
-    struct alignas(16) ring {
-        In row[Shape::ahead][Shape::length];
-    };
-    WEFT_SHARED(ring, rings, [wi_strip_warps]);
+    WEFT_DYNAMIC_SHARED(rings);
     constexpr int side = Shape::side, ahead = Shape::ahead;
     const wi_convolve_tile_at at = wi_convolve_tile_of(blockIdx.x, p.strips, p.bands);
     const int warp = (int)threadIdx.x / wi_strip_lanes;
@@ -129,7 +124,7 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     const int left = p.m.out_height - (int)at.down * p.band;
     const int steps = (left < p.band ? left : p.band) + side - 1;
     const In *const x = (const In *)p.m.x + at.plane * p.m.apart_x;
-    In *const row = rings[warp].row[0];
+    In *const row = (In *)rings + warp * Shape::ring;
     if (first >= p.elements)
         return;
     wi_strip_loader<Shape> loader(p, x, first, top - side / 2, steps);
@@ -150,8 +145,6 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
             wi_async_wait<ahead - 1>();
             loader.flush();
             __syncwarp();
-            if (p.in_step) /* TEMPORARY */
-                __syncthreads();
             window.take(row + slot);
             __syncwarp();
             loader.copy_next(row + slot);
@@ -166,55 +159,47 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     }
 }
 
-/* TEMPORARY: the knobs of an experiment, from the environment; 0 where they are not set. */
-inline size_t wi_strip_knob(const char *name) {
-    const char *const text = getenv(name);
-    return text ? (size_t)atoi(text) : 0;
-}
-
-/* TEMPORARY: shared memory that leaves room for so many blocks on a multiprocessor. */
-template <class Shape>
-size_t wi_strip_pad() {
-    const size_t most = wi_strip_knob("WEFT_STRIP_RESIDENT"), all = 228 << 10, own = 1 << 10;
-    const size_t ring =
-        sizeof(typename Shape::In) * Shape::ahead * Shape::length * (size_t)wi_strip_warps;
-    if (most == 0)
-        return 0;
-    const size_t pad = all / most - own > ring + 1024 ? all / most - own - ring - 1024 : 0;
-    return pad > (227 << 10) - ring ? (227 << 10) - ring : pad;
-}
-
-/* How high bands are. Where memory is the limit, low ones: many blocks, of which some always load
- * while others compute. Where arithmetic is, as high as leave every multiprocessor the same number
+/* How high bands are. Where memory is the limit, low ones: what all blocks read at a time lies
+ * close together then. Where arithmetic is, as high as leave every multiprocessor the same number
  * of blocks, for the rows above a band are computed again. */
 template <class Shape>
 size_t wi_strip_band(size_t rows, size_t columns, size_t resident) {
-    constexpr size_t low = Shape::side <= 5 ? 32 : Shape::side <= 9 ? 64 : 128;
-    constexpr size_t most = Shape::side > 24 ? 16 * Shape::side : 384, least = 2 * Shape::side;
-    constexpr int dense =
-        sizeof(typename Shape::In) == 1 ? 3 : 7; /* a byte takes as many products */
-    constexpr bool is_memory_bound = Shape::side <= (Shape::is_fused ? 17 : dense);
-    const size_t turn = resident > columns ? resident / columns : 1; /* bands at a time */
-    size_t bands = wi_convolve_pieces(rows, low);
-    if (!is_memory_bound)
-        bands = wi_convolve_pieces(rows, most * turn) * turn;
-    bands = bands < turn ? turn : bands;
+    constexpr size_t low = Shape::is_fused ? 32 : 16;
+    constexpr size_t most = Shape::side > 32 ? 16 * Shape::side : 512, least = 2 * Shape::side;
+    constexpr int largest = sizeof(typename Shape::In) == 1 ? 3 /* a byte takes as many products */
+                            : Shape::is_fused               ? 9
+                                                            : 5;
+    constexpr bool is_memory_bound = Shape::side <= largest && Shape::most_terms <= 1;
+    const size_t turns = wi_convolve_pieces(rows * columns, most * resident);
+    const size_t even = turns * resident / columns; /* bands: all blocks in so many turns */
+    const size_t lowest = wi_convolve_pieces(rows, low);
+    size_t bands = is_memory_bound && lowest > even ? lowest : even;
+    bands = bands < 1 ? 1 : bands;
     const size_t band = wi_convolve_pieces(rows, bands);
     return band < least ? least : band;
 }
 
+/* Shared memory of a block: its rings, or so much that a multiprocessor has no room for more than
+ * Shape::at_once blocks. It has 1 KiB more than a block may have, and takes 1 KiB for each. */
 template <class Shape>
-weft_status wi_strip_divide(weft_context *ctx, const wi_convolve_args *args,
+size_t wi_strip_shared([[maybe_unused]] const weft_context *ctx) {
+    size_t bytes = Shape::rings_bytes;
+    if constexpr (Shape::at_once > 0) {
+        const size_t each = ctx->gpu->shared_optin / (size_t)Shape::at_once - 1024;
+        bytes = each > bytes ? each : bytes;
+    }
+    return bytes;
+}
+
+template <class Shape>
+weft_status wi_strip_divide(weft_context *ctx, const wi_convolve_args *args, size_t shared,
                             wi_strip_params<Shape> *p) {
-    size_t resident;
-    const weft_status status =
-        wi_resident_blocks(ctx, wi_strips<Shape>, Shape::threads, wi_strip_pad<Shape>(), &resident);
+    size_t resident = 1;
+    weft_status status = wi_grant_shared(ctx, "wi_strips<Shape>", wi_strips<Shape>, shared);
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, wi_strips<Shape>, Shape::threads, shared, &resident);
     p->strips = wi_convolve_pieces((size_t)p->elements, (size_t)Shape::width * wi_strip_warps);
     p->band = (int)wi_strip_band<Shape>(args->out_height, p->strips * args->images, resident);
-    if (wi_strip_knob("WEFT_STRIP_BAND"))
-        p->band = (int)wi_strip_knob("WEFT_STRIP_BAND");
-    p->streams = wi_strip_knob("WEFT_STRIP_STREAM") != 0;
-    p->in_step = wi_strip_knob("WEFT_STRIP_STEP") != 0;
     p->bands = wi_convolve_pieces(args->out_height, (size_t)p->band);
     return status;
 }
@@ -259,54 +244,14 @@ weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
     p.step_x = args->ldx * sizeof(typename Shape::In);
     p.step_y = args->ldy * weft_type_size(args->out);
     wi_strip_put_weights(args, &p);
-#ifndef WEFT_EMU /* TEMPORARY */
-    cudaFuncSetAttribute((const void *)wi_strips<Shape>,
-                         cudaFuncAttributeMaxDynamicSharedMemorySize, (int)wi_strip_pad<Shape>());
-#endif
-    weft_status status = wi_strip_divide(ctx, args, &p);
+    const size_t shared = wi_strip_shared<Shape>(ctx);
+    weft_status status = wi_strip_divide(ctx, args, shared, &p);
     const size_t blocks = p.strips * p.bands * args->images;
     if (status == WEFT_OK)
         status = wi_convolve_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks, Shape::threads,
-                       wi_strip_pad<Shape>(), p);
-}
-
-/* TEMPORARY: by WEFT_STRIP_SHAPE, which is 100 groups + ahead of f32, or across of u8. */
-template <class In, int side, int channels, int most_terms>
-weft_status wi_strip_shaped(weft_context *ctx, const wi_convolve_args *args) {
-#ifndef WEFT_EMU
-    const size_t shape = wi_strip_knob("WEFT_STRIP_SHAPE");
-    if constexpr (sizeof(In) == 4 && side <= 9 && most_terms <= 1) {
-        if (shape == 102)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 2>>(ctx, args);
-        if (shape == 104)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 4>>(ctx, args);
-        if (shape == 108)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 8>>(ctx, args);
-        if (shape == 202)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 2>>(ctx, args);
-        if (shape == 204)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 4>>(ctx, args);
-        if (shape == 208)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 2, 8>>(ctx, args);
-    } else if constexpr (sizeof(In) == 4 && most_terms == 1) {
-        if (shape == 102)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 2>>(ctx, args);
-        if (shape == 104)
-            return wi_strip_run<wi_strip_shape<In, side, 1, most_terms, 4, 1, 4>>(ctx, args);
-    } else if constexpr (sizeof(In) == 1 && side <= 5) {
-        if (shape == 8)
-            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 8>>(ctx, args);
-        if (shape == 16)
-            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 16>>(ctx, args);
-        if (shape == 164)
-            return wi_strip_run<wi_strip_shape<In, side, channels, most_terms, 16, 1, 4>>(ctx,
-                                                                                          args);
-    }
-#endif
-    return wi_strip_run<wi_strip_shape<In, side, channels, most_terms>>(ctx, args);
+    return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks, Shape::threads, shared, p);
 }
 
 /* By the kernel of the filter's side, which is one of these. */
@@ -314,7 +259,7 @@ template <class In, int channels, int most_terms, int... sides>
 weft_status wi_strip_choose(weft_context *ctx, const wi_convolve_args *args) {
     weft_status status = WEFT_EUNSUPPORTED;
     ((status = args->filter_width == (size_t)sides
-                   ? wi_strip_shaped<In, sides, channels, most_terms>(ctx, args)
+                   ? wi_strip_run<wi_strip_shape<In, sides, channels, most_terms>>(ctx, args)
                    : status),
      ...);
     return status;

@@ -16,37 +16,46 @@ __host__ __device__ constexpr int wi_strip_round_up(int n, int to) {
 /* Elements of a group: 16 bytes of f32. Of u8 more are worth their registers as long as these are
  * few, for the pixels beside a group are converted, too. */
 template <class In>
-constexpr int wi_strip_across(int side, int channels) {
-    return sizeof(In) == 4 ? 4 : channels > 1 && side <= 5 ? 16 : 8;
+constexpr int wi_strip_across(int side) {
+    return sizeof(In) == 4 ? 4 : side <= 5 ? 16 : 8;
 }
 
 /* Groups: two, where their sums leave room for enough warps, halve what a row costs beside its
- * products, and the columns that are read twice. */
+ * products, and the columns that are read twice. Filtered rows need that room themselves. */
 template <class In>
 constexpr int wi_strip_groups(int side, int most_terms) {
-    return sizeof(In) == 4 && side <= 7 && most_terms <= 1 ? 2 : 1;
+    return sizeof(In) == 4 && side <= 9 && most_terms == 0 ? 2 : 1;
 }
 
+/* Rows on their way: half as many where rows are wide and as many blocks as can be are at work. */
+constexpr int wi_strip_ahead(int side, int across, int groups) {
+    return across > 8 || (groups > 1 && side > 7) ? 4 : 8;
+}
+
+/* Blocks that a multiprocessor works on at a time; 0: as many as it can. Where memory is the limit,
+ * few: some 32 KiB of rows on their way are enough, and the fewer they are, the nearer to each
+ * other lies what all multiprocessors ask memory for. */
 template <class In>
-constexpr int wi_strip_ahead(int groups) {
-    return groups > 1 ? 4 : 8;
+constexpr int wi_strip_at_once(int side, int most_terms) {
+    if (sizeof(In) < 4 || most_terms > 1 || side > (most_terms ? 17 : 7))
+        return 0;
+    return side == 7 && most_terms == 0 ? 1 : 2;
 }
 
 /* Filters of `side` x `side` over images of In with `channels` in a pixel, all with one filter. A
  * lane has `groups` of neighbouring elements, a warp's width of them apart, so that neighbouring
  * lanes access neighbouring addresses; `ahead` rows are on their way. With `most_terms` filters are
  * sums of up to so many products of a row and a column; without, all their weights are used. */
-template <class In_, int side_, int channels_, int most_terms_,
-          int across_ = wi_strip_across<In_>(side_, channels_),
-          int groups_ = wi_strip_groups<In_>(side_, most_terms_),
-          int ahead_ = wi_strip_ahead<In_>(groups_)>
+template <class In_, int side_, int channels_, int most_terms_>
 struct wi_strip_shape {
     using In = In_;
     static constexpr int side = side_, channels = channels_;
     static constexpr int most_terms = most_terms_;
     static constexpr bool is_fused = most_terms > 0;
-    static constexpr int groups = groups_, ahead = ahead_;
-    static constexpr int across = across_; /* elements of a group */
+    static constexpr int across = wi_strip_across<In>(side); /* elements of a group */
+    static constexpr int groups = wi_strip_groups<In>(side, most_terms);
+    static constexpr int ahead = wi_strip_ahead(side, across, groups);
+    static constexpr int at_once = wi_strip_at_once<In>(side, most_terms);
     static constexpr int group_width = wi_strip_lanes * across;
     static constexpr int reach = side / 2 * channels; /* elements on either side of one */
     static constexpr int chunk = wi_strip_chunk / (int)sizeof(In);
@@ -56,9 +65,11 @@ struct wi_strip_shape {
     static constexpr int beside = wi_strip_round_up(reach, across); /* read by a lane */
     static constexpr int weights = is_fused ? 2 * side * most_terms : side * side;
     static constexpr int threads = wi_strip_lanes * wi_strip_warps;
+    static constexpr size_t ring = (size_t)ahead * length; /* elements of a warp's */
+    static constexpr size_t rings_bytes = ring * wi_strip_warps * sizeof(In);
     /* Registers of a lane, about, with bytes before they are numbers, and how many blocks of a
      * multiprocessor that leaves room for. */
-    static constexpr int bytes_registers = across > 8 ? 6 : 0;
+    static constexpr int bytes_registers = across > 8 ? 10 : 0;
     static constexpr int registers =
         ((side - 1) * across + across + 2 * reach) * groups + bytes_registers + 36;
     static constexpr int blocks = registers <= 64    ? 8
@@ -79,7 +90,6 @@ struct wi_strip_params {
     bool plain_y;          /* y is aligned, of the type of x, and its sums are rounded to nearest */
     int out_bytes;         /* of an element of y */
     size_t step_x, step_y; /* bytes from a row to the next */
-    bool streams, in_step; /* TEMPORARY: knobs of an experiment */
     int terms;
     float weight[Shape::weights]; /* or of each term's row, and then of its column */
 };

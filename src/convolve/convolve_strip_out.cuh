@@ -6,7 +6,6 @@
 
 #include "convolve/convolve_strip_sums.cuh"
 #include "cuda/bytes.cuh"
-#include "cuda/memory.cuh"
 
 /* Elements that a lane writes at once. */
 template <class T, int count>
@@ -38,10 +37,7 @@ struct wi_strip_writer {
         constexpr int words = across * (int)sizeof(In) / 4;
         if constexpr (sizeof(In) == 4) {
             const float4 out = {v[0], v[1], v[2], v[3]};
-            if (p.streams)
-                wi_store_once((float4 *)to, out);
-            else
-                *(float4 *)to = out;
+            *(float4 *)to = out;
         } else {
             wi_strip_out<uint32_t, words> out;
 #pragma unroll
