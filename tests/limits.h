@@ -9,6 +9,7 @@
 extern unsigned wi_group;           /* tiles of a group of look-back: 1 ... 32 */
 extern unsigned wi_partition_looks; /* at counts of tiles, after which a block gives up: 1 ... */
 extern unsigned wi_search_top;      /* keys of an index that a block keeps: 1 ... 4096 */
+extern unsigned wi_search_near;     /* strides of x in which a warp searches together */
 extern size_t wi_merge_few_tiles;   /* that find their ends themselves, at most */
 extern size_t wi_portion_keys; /* keys that a pass of onesweep takes at a time: at least one tile */
 extern size_t wi_large_from;   /* keys that onesweep sorts in large tiles */

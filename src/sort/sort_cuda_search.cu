@@ -3,6 +3,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/warp.cuh"
 #include "sort/sort_key.cuh"
 #include "weft/reduce.h"
 
@@ -69,6 +70,7 @@ constexpr unsigned index_stride = 32, index_fan = 8, index_top = 4096;
 constexpr int index_most = 8; /* levels */
 
 WI_LIMIT(unsigned, wi_search_top, index_top) /* keys in shared memory */
+WI_LIMIT(unsigned, wi_search_near, 1023)     /* strides between wanted elements that are near */
 
 /* Level 0 has key stride - 1 of each whole stride of x, each other level key 7 of each 8 of the
  * level below: so a bound's number in a level is the number of the node of the next one. Behind
@@ -77,6 +79,7 @@ template <class U>
 struct search_index {
     U *keys[index_most];
     uint32_t count[index_most];
+    uint32_t near; /* wanted elements of a warp are searched together up to here */
     int levels;
 
     __host__ __device__ size_t room(int level) const {
@@ -87,6 +90,7 @@ struct search_index {
 template <class U>
 static search_index<U> index_of(size_t n) {
     search_index<U> index = {};
+    index.near = wi_search_near;
     index.count[0] = (uint32_t)(n / index_stride);
     for (index.levels = 1; index.count[index.levels - 1] > wi_search_top; index.levels++)
         index.count[index.levels] = index.count[index.levels - 1] / index_fan;
@@ -96,7 +100,7 @@ static search_index<U> index_of(size_t n) {
 /* Keys are mapped when the index is made. */
 template <class U>
 __global__ void __launch_bounds__(search_threads)
-    make_index(const U *x, search_index<U> index, wi_key_map<U> map) {
+    make_index(const U *x, const __grid_constant__ search_index<U> index, wi_key_map<U> map) {
     const size_t i = (size_t)blockIdx.x * search_threads + threadIdx.x;
     const U last = (U) ~(U)0;
     if (i < index.room(0))
@@ -114,7 +118,14 @@ __global__ void __launch_bounds__(search_threads)
     }
 }
 
-/* One turn of a block: `at_once` wanted elements of each thread. */
+__device__ inline uint32_t least_of_warp(uint32_t x) {
+    return wi_warp_min(x);
+}
+__device__ inline uint64_t least_of_warp(uint64_t x) {
+    return wi_warp_reduce(x, [](uint64_t a, uint64_t b) { return a < b ? a : b; });
+}
+
+/* One turn of a warp: `at_once` wanted elements of each lane. */
 template <class U>
 struct index_search {
     const search_index<U> &index;
@@ -123,17 +134,59 @@ struct index_search {
     U key[at_once];
     uint32_t at[at_once]; /* the number of the bound in a level */
 
-    __device__ bool is_before(U a, int e) const {
-        return upper ? a <= key[e] : a < key[e];
+    __device__ bool is_before(U a, U wanted) const {
+        return (a < wanted) | (upper & (a == wanted));
     }
-    __device__ void search_top() {
+    /* Finds where all of the warp's belong in level 0 if they are near each other, which those in
+     * order are: half of the lanes follow the least of them, half the greatest, each half reads up
+     * to 16 neighbours at a time, and level 0 is bisected between these two. False, soon, if they
+     * are not near. */
+    __device__ bool search_near(uint32_t *first) {
+        U least = key[0], greatest = key[0];
+#pragma unroll
+        for (int e = 1; e < at_once; e++) {
+            least = key[e] < least ? key[e] : least;
+            greatest = key[e] > greatest ? key[e] : greatest;
+        }
+        least = least_of_warp(least);
+        greatest = (U)~least_of_warp((U)~greatest);
+        const uint32_t first_lane = (uint32_t)wi_lane() & 16, lane = (uint32_t)wi_lane() & 15;
+        const U own = first_lane ? greatest : least;
+        const auto count_before = [=](bool before) {
+            return (uint32_t)__popc(__ballot_sync(wi_all_lanes, before) >> first_lane & 0xffff);
+        };
+        const uint32_t all = index.count[index.levels - 1];
+        uint32_t bound = 0, span = 0;
+        for (uint32_t left = all; left > 0;) {
+            const uint32_t step = (left + 15) / 16, place = bound + (lane + 1) * step - 1;
+            bound += count_before(place < all && is_before(top[place], own)) * step;
+            left = step - 1;
+        }
+        for (int level = index.levels - 1;; level--) {
+            *first = wi_shuffle(bound, 0);
+            span = wi_shuffle(bound, 16) - *first;
+            if (span > index.near)
+                return false;
+            if (level == 0)
+                break;
+            const U neighbour = index.keys[level - 1][(size_t)bound * index_fan + lane % index_fan];
+            bound = bound * index_fan + count_before(lane < index_fan && is_before(neighbour, own));
+            bound = bound < index.count[level - 1] ? bound : index.count[level - 1];
+        }
+        bisect(index.keys[0] + *first, span);
+#pragma unroll
+        for (int e = 0; e < at_once; e++)
+            at[e] += *first;
+        return true;
+    }
+    __device__ void bisect(const U *keys, uint32_t n) {
 #pragma unroll
         for (int e = 0; e < at_once; e++)
             at[e] = 0;
-        for (uint32_t left = index.count[index.levels - 1]; left > 0; left /= 2) {
+        for (uint32_t left = n; left > 0; left /= 2) {
 #pragma unroll
             for (int e = 0; e < at_once; e++)
-                if (is_before(top[at[e] + left / 2], e))
+                if (is_before(keys[at[e] + left / 2], key[e]))
                     at[e] += left - left / 2;
         }
     }
@@ -152,36 +205,71 @@ struct index_search {
             uint32_t before = at[e] * index_fan;
 #pragma unroll
             for (int j = 0; j < (int)index_fan; j++)
-                before += is_before(node[e][j / width].at[j % width], e);
+                before += is_before(node[e][j / width].at[j % width], key[e]);
             at[e] = before < index.count[level] ? before : index.count[level];
         }
     }
-    /* In x: of a whole stride the last element is known not to come before. */
-    __device__ void search_strides(const U *x, size_t n, const wi_key_map<U> &map,
-                                   uint64_t (&bound)[at_once]) const {
-        unsigned left[at_once];
+    /* In x, for elements e ... e + count - 1 of a lane, of which none belongs before stride
+     * `first`; their reads are in flight together. Of a whole stride the last element is known not
+     * to come before. What is read when nothing is left is of no use, but a branch around it would
+     * make reads wait for each other. */
+    template <int count, class Load>
+    __device__ void search_strides(const U *x, size_t n, uint32_t first, Load load,
+                                   const wi_key_map<U> &map, int e, uint64_t *bound) const {
+        const size_t begin = (size_t)first * index_stride;
+        const U *const from = x + begin;
+        const int stride = (int)index_stride,
+                  end = n - begin < INT32_MAX ? (int)(n - begin) : INT32_MAX;
+        int low[count], left[count];
 #pragma unroll
-        for (int e = 0; e < at_once; e++) {
-            bound[e] = (uint64_t)at[e] * index_stride;
-            left[e] = n - bound[e] < index_stride ? (unsigned)(n - bound[e]) : index_stride - 1;
+        for (int i = 0; i < count; i++) {
+            low[i] = (int)(at[e + i] - first) * stride;
+            left[i] = end - low[i] < stride ? end - low[i] : stride - 1;
         }
+#pragma unroll 1
+        for (int steps = stride / 2; steps > 0; steps /= 2) {
+            U middle[count];
 #pragma unroll
-        for (unsigned steps = index_stride / 2; steps > 0; steps /= 2) {
+            for (int i = 0; i < count; i++) {
+                const int place = low[i] + left[i] / 2;
+                middle[i] = load(from + (place < end ? place : end - 1));
+            }
 #pragma unroll
-            for (int e = 0; e < at_once; e++) {
-                const unsigned half = left[e] / 2;
-                if (left[e] > 0 && is_before(map.key(wi_load_once(x + bound[e] + half)), e))
-                    bound[e] += left[e] - half;
-                left[e] = half;
+            for (int i = 0; i < count; i++) {
+                if (is_before(map.key(middle[i]), key[e + i]))
+                    low[i] += left[i] - left[i] / 2; /* 0 if none are left */
+                left[i] /= 2;
             }
         }
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            bound[i] = begin + (size_t)low[i];
+    }
+    /* Those that are near share what the first-level cache holds. Of others each has a line of its
+     * own: a lane's follow each other, or the lines would not stay there for five reads. */
+    __device__ void search(const U *x, size_t n, const wi_key_map<U> &map, uint64_t *bound) {
+        uint32_t first;
+        if (search_near(&first)) {
+            search_strides<at_once>(
+                x, n, first, [](const U *p) { return *p; }, map, 0, bound);
+            return;
+        }
+        bisect(top, index.count[index.levels - 1]);
+        for (int level = index.levels - 2; level >= 0; level--)
+            step_down(level);
+#pragma unroll
+        for (int e = 0; e < at_once; e++)
+            search_strides<1>(
+                x, n, at[e], [](const U *p) { return wi_load_once(p); }, map, e, bound + e);
     }
 };
 
+/* Of more blocks at once the lines of x would not fit the first-level cache, and registers would be
+ * saved by letting reads wait for each other. */
 template <class U>
-__global__ void __launch_bounds__(search_threads)
-    search_by_index(const U *x, size_t n, search_index<U> index, const U *wanted, size_t m,
-                    uint64_t *positions, bool upper, wi_key_map<U> map) {
+__global__ void __launch_bounds__(search_threads, 5)
+    search_by_index(const U *x, size_t n, const __grid_constant__ search_index<U> index,
+                    const U *wanted, size_t m, uint64_t *positions, bool upper, wi_key_map<U> map) {
     WEFT_SHARED(U, top, [index_top]);
     for (uint32_t i = threadIdx.x; i < index.count[index.levels - 1]; i += search_threads)
         top[i] = index.keys[index.levels - 1][i];
@@ -189,20 +277,17 @@ __global__ void __launch_bounds__(search_threads)
     index_search<U> s = {index, top, upper, {}, {}};
     constexpr size_t of_block = (size_t)search_threads * at_once;
     for (size_t turn = blockIdx.x * of_block; turn < m; turn += gridDim.x * of_block) {
-        const size_t first = turn + threadIdx.x;
-#pragma unroll
-        for (int e = 0; e < at_once; e++) {
-            const size_t j = first + (size_t)e * search_threads;
-            s.key[e] = j < m ? map.key(wi_load_once(wanted + j)) : (U)0;
-        }
-        s.search_top();
-        for (int level = index.levels - 2; level >= 0; level--)
-            s.step_down(level);
+        const size_t first = turn + threadIdx.x / 32 * (32 * at_once) + (size_t)wi_lane();
         uint64_t bound[at_once];
-        s.search_strides(x, n, map, bound);
 #pragma unroll
         for (int e = 0; e < at_once; e++) {
-            const size_t j = first + (size_t)e * search_threads;
+            const size_t j = first + (size_t)e * 32;
+            s.key[e] = map.key(wi_load_once(wanted + (j < m ? j : m - 1)));
+        }
+        s.search(x, n, map, bound);
+#pragma unroll
+        for (int e = 0; e < at_once; e++) {
+            const size_t j = first + (size_t)e * 32;
             if (j < m)
                 wi_store_once(positions + j, bound[e]);
         }

@@ -185,7 +185,7 @@ static uint64_t bound_of(const uint64_t *keys, size_t n, uint64_t wanted, bool u
 static void check_index(weft_context *ctx, size_t n, uint64_t *x, size_t m, uint64_t *wanted,
                         bool narrow, bool upper) {
     const size_t size = narrow ? 4 : 8;
-    uint64_t right[64];
+    uint64_t right[200];
     test_buffer b[3];
     for (size_t j = 0; j < m; j++)
         right[j] = bound_of(x, n, wanted[j], upper);
@@ -211,8 +211,8 @@ static void check_index(weft_context *ctx, size_t n, uint64_t *x, size_t m, uint
  * the last that there are. */
 static void index_levels(weft_context *ctx) {
     static const size_t sizes[] = {1, 31, 32, 33, 255, 256, 257, 2047, 2048, 8191, 8192, 20011};
-    static const unsigned tops[] = {1, 5, 4096};
-    static uint64_t x[20011], wanted[64];
+    static const unsigned tops[] = {1, 5, 4096}, nears[] = {0, 3, 40, 1023};
+    static uint64_t x[20011], wanted[200];
     test_random random = test_random_at(17);
     if (ctx->kind == WI_CUDA)
         test_use(ctx, "search", test_row_named(&wi_search_ladder, "index"));
@@ -222,17 +222,24 @@ static void index_levels(weft_context *ctx) {
         const uint64_t last = narrow ? UINT32_MAX : UINT64_MAX, step = 1 + test_below(&random, 2);
 #ifdef WEFT_EMU
         wi_search_top = tops[k % 3];
+        wi_search_near = nears[k / 2 % 4];
 #else
         (void)tops;
+        (void)nears;
 #endif
         for (size_t i = 0; i < n; i++)
             x[i] = i < n - n / 9 ? i / 3 * step : last;
-        for (size_t j = 0; j < 64; j++)
-            wanted[j] = j == 0 ? last : j == 1 ? last - 1 : test_below(&random, n);
-        check_index(ctx, n, x, 64, wanted, narrow, test_below(&random, 2));
+        const uint64_t near = test_below(&random, n);
+        for (size_t j = 0; j < 200; j++)
+            wanted[j] = j < 128 ? test_below(&random, n) : near + test_below(&random, 100);
+        wanted[0] = last;
+        wanted[1] = last - 1;
+        check_index(ctx, n, x, 100 + test_below(&random, 101), wanted, narrow,
+                    test_below(&random, 2));
     }
 #ifdef WEFT_EMU
     wi_search_top = 4096;
+    wi_search_near = 1023;
 #endif
     test_use(ctx, "search", NULL);
 }

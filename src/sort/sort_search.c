@@ -172,6 +172,8 @@ static const char *fits_index(const weft_context *ctx, const void *args) {
     if (size != 4 && size != 8)
         return "needs elements of 4 or 8 bytes: others have so few values that bisections share "
                "their way";
+    if (a->n == 0)
+        return "needs elements of which to make an index";
     return a->n / 32 > UINT32_MAX ? "needs n < 2^37: it counts every 32nd element in u32" : NULL;
 }
 
@@ -196,7 +198,9 @@ static double index_seconds(const weft_context *ctx, const void *args) {
     const double strides = (double)a->n / 32, made = 64 * strides; /* bytes read for a key */
     const double levels = strides > 4096 ? log2(strides / 4096) / 3 : 0;
     const double begin = 5 * m->launch_s; /* two kernels, and memory is taken and given back */
-    return begin + made / m->bytes_per_s + reading_seconds(a->m, 6 + levels, 10e-12);
+    const bool cached = a->n * weft_type_size(a->type) <= m->cache_bytes;
+    return begin + made / m->bytes_per_s +
+           reading_seconds(a->m, 6 + levels, cached ? 10e-12 : 20e-12);
 }
 #endif
 
