@@ -183,6 +183,17 @@ static void try_elsewhere(weft_context *ctx, const layer_case *k) {
     }
 }
 
+/* Numbers below the normal ones of f32, and some that are not finite: windows are divided alike. */
+static void try_extremes(weft_context *ctx, test_random *r, const layer_case *k) {
+    static const double values[] = {3e-39, -1e-40, 0x1p-149, 5 * 0x1p-149, 0, -0.0, 1, INFINITY};
+    for (size_t i = 0; i < elements_of(&k->x); i++)
+        right.x[i] = values[test_below(r, 7)];
+    for (size_t i = 0; i < elements_of(&k->y); i++)
+        right.dy[i] = values[test_below(r, test_below(r, 9) ? 7 : 8)];
+    make_found(ctx, k);
+    try_elsewhere(ctx, k);
+}
+
 /* Whole numbers, with many equal ones. */
 static void try_case(weft_context *ctx, test_random *r, const layer_case *k) {
     const size_t n = elements_of(&k->x), m = elements_of(&k->y);
@@ -198,6 +209,8 @@ static void try_case(weft_context *ctx, test_random *r, const layer_case *k) {
     compare(k, "y", found.y, right.y, m);
     compare(k, "dx", found.dx, right.dx, n);
     try_elsewhere(ctx, k);
+    if (k->pools)
+        try_extremes(ctx, r, k);
 }
 
 /* A width below `most`, or one that fills 16 bytes. */

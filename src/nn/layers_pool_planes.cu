@@ -39,14 +39,13 @@ template <class T>
 struct plane_place {
     bool works, is_first, is_last; /* is it at the left edge, or at the right one? */
     int from, end;                 /* rows of windows */
-    int q;                         /* the first of its windows in a row */
     size_t x, y;                   /* elements to row 0 of its columns */
 
     __device__ plane_place(const plane_pooling &m, int lines) {
         const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
         works = i < m.walk.threads;
         const wi_layer_walk::place at = m.walk.of(works ? i : 0);
-        q = at.column * own<T>;
+        const int q = at.column * own<T>; /* the first of its windows in a row */
         is_first = q == 0;
         is_last = 2 * (q + own<T>) >= m.width;
         from = at.group * rows;
@@ -58,14 +57,46 @@ struct plane_place {
 
 } // namespace
 
-/* What a window is divided by. */
-template <class C, int K>
-static __device__ C count_of(const plane_pooling &m, int p, int q) {
-    if constexpr (K == 2)
-        return 4;
+/* 1 / n, of the numbers of pixels that a window has. */
+static __device__ float inverse_of(int n) {
+    const float few = n == 4 ? 1.0f / 4 : n == 3 ? 1.0f / 3 : 1.0f / 2;
+    return n == 9 ? 1.0f / 9 : n == 6 ? 1.0f / 6 : few;
+}
+
+/* Is v / n what `quotient` makes of it? A zero's sign may be lost. */
+static __device__ bool is_usual(float v) {
+    const float size = fabsf(v);
+    return v == 0 || (size >= 0x1p-100f && size < INFINITY);
+}
+
+/* v / n, rounded once: the product may be one off in its last bit, and what it leaves says so. */
+static __device__ float quotient(float v, float n, float inverse) {
+    const float about = v * inverse;
+    return fmaf(fmaf(-about, n, v), inverse, about);
+}
+
+/* Divides neighbouring windows of row p, the first of which may be the first of the row, by the
+ * pixels that they have. A division as it stands takes a long way around for zeros, which are what
+ * most warps have at an edge, and what ReLU leaves. */
+template <int K, int N, class C>
+static __device__ void divide(const plane_pooling &m, int p, bool is_first, C (&v)[N]) {
     const int down = 3 - (p == 0 ? m.edge : 0) - (2 * p + 1 >= m.height ? m.edge : 0);
-    const int across = 3 - (q == 0 ? m.edge : 0) - (2 * q + 1 >= m.width ? m.edge : 0);
-    return (C)(down * across);
+    const int of_others = K == 2 ? 4 : 3 * down;
+    const int of_first = K == 2 ? 4 : is_first ? (3 - m.edge) * down : of_others;
+    bool usual = K == 3 && sizeof(C) == sizeof(float);
+    if constexpr (K == 3 && sizeof(C) == sizeof(float)) {
+#pragma unroll
+        for (int w = 0; w < N; w++)
+            usual = usual && is_usual(v[w]);
+        const float by_first = inverse_of(of_first), by_others = inverse_of(of_others);
+#pragma unroll
+        for (int w = 0; usual && w < N; w++)
+            v[w] =
+                quotient(v[w], (C)(w == 0 ? of_first : of_others), w == 0 ? by_first : by_others);
+    }
+#pragma unroll
+    for (int w = 0; !usual && w < N; w++)
+        v[w] = v[w] / (C)(w == 0 ? of_first : of_others);
 }
 
 /* Does v take the place of the best so far? The first of equal ones stays, and the first NaN. */
@@ -119,7 +150,6 @@ static __device__ void add_row(const stored_row<T> &s, bool is_new, wi_wide_pack
 template <class T, int K, bool Max>
 static __global__ void __launch_bounds__(wi_layer_threads, 3)
     pool_planes(const __grid_constant__ plane_pooling m, const T *x, T *y) {
-    using C = wi_compute<T>;
     const plane_place<T> at(m, m.out_height);
     if (!at.works)
         return;
@@ -144,9 +174,7 @@ static __global__ void __launch_bounds__(wi_layer_threads, 3)
             add_row<T, K, Max>(row[2 * k + 1], false, &made);
             above = row[2 * k + 1];
             if constexpr (!Max)
-#pragma unroll
-                for (int w = 0; w < own<T>; w++)
-                    made.at[w] = made.at[w] / count_of<C, K>(m, p + k, at.q + w);
+                divide<K>(m, p + k, at.is_first, made.at);
             wi_pack_store<T, own<T>>(y, made);
         }
     }
@@ -171,8 +199,8 @@ static __device__ given_row<T> given_by(const plane_pooling &m, const plane_plac
     given_row<T> g;
 #pragma unroll
     for (int w = 0; w <= own<T>; w++)
-        g.at[w] = wi_load(w < own<T> ? dy.at[w < own<T> ? w : 0] : right) /
-                  count_of<wi_compute<T>, K>(m, p, at.q + w);
+        g.at[w] = wi_load(w < own<T> ? dy.at[w < own<T> ? w : 0] : right);
+    divide<K>(m, p, at.is_first, g.at);
     return g;
 }
 
@@ -288,8 +316,8 @@ static __global__ void __launch_bounds__(wi_layer_threads)
 #pragma unroll
             for (int a = 0; a < 2; a++)
                 if (p + k < at.end && 2 * (p + k) + a < m.height)
-                    *(wi_pack<T, 2 * own<T>> *)(dx + (size_t)(2 * (p + k) + a) *
-                                                         (unsigned)m.width) = made[a];
+                    wi_pack_write<T, 2 * own<T>>(dx + (size_t)(2 * (p + k) + a) * (unsigned)m.width,
+                                                 made[a]);
         }
     }
 }

@@ -28,13 +28,34 @@ __device__ inline wi_wide_pack<T, V> wi_pack_load(const T *from) {
     return wide;
 }
 
+/* Writes a pack by one access. The compiler takes an assignment apart into its elements, and in
+ * some kernels does not put them together again, which cost half of the speed. */
+template <class T, int V>
+__device__ inline void wi_pack_write(T *to, const wi_pack<T, V> &pack) {
+#ifndef WEFT_EMU
+    if constexpr (sizeof pack == 16) {
+        uint4 words;
+        memcpy(&words, &pack, sizeof words);
+        __stwb((uint4 *)to, words);
+        return;
+    }
+    if constexpr (sizeof pack == 8) {
+        uint2 words;
+        memcpy(&words, &pack, sizeof words);
+        __stwb((uint2 *)to, words);
+        return;
+    }
+#endif
+    *(wi_pack<T, V> *)to = pack;
+}
+
 template <class T, int V>
 __device__ inline void wi_pack_store(T *to, const wi_wide_pack<T, V> &wide) {
     wi_pack<T, V> pack;
 #pragma unroll
     for (int v = 0; v < V; v++)
         pack.at[v] = (T)wide.at[v];
-    *(wi_pack<T, V> *)to = pack;
+    wi_pack_write<T, V>(to, pack);
 }
 
 struct wi_layer_walk {
