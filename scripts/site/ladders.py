@@ -61,7 +61,7 @@ def figure_of(svg, caption):
 
 def results_link(site, page, figure):
     name = f"files/{figure.file}"
-    site.copy(f"bench/results/{figure.file}", name)
+    site.copy_results(f"bench/results/{figure.file}", name)
     return f'<a href="{site.between(page, name)}">{figure.date}</a>'
 
 

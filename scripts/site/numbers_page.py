@@ -14,7 +14,7 @@ def many_gpus(site, page, root):
     rows = []
     for record, path in gpus(root):
         name = f"files/{path.name}"
-        site.copy(f"bench/results/{path.name}", name)
+        site.copy_results(f"bench/results/{path.name}", name)
         seconds = record.get("all_seconds") or record.get("seconds")
         one = record["one_seconds"]
         case = record["op"] + (f", {record['variant']}" if record.get("variant") else "")

@@ -36,6 +36,10 @@ class Site:
         path.write_text(text, encoding="utf-8")
         self.files.add(address)
 
+    def copy_results(self, source, address):
+        """A file of figures, without what all of them say: that the result was right."""
+        self.write(address, (self.root / source).read_text().replace(',"ok":true', "").replace(', "ok": true', ""))
+
     def copy(self, source, address):
         if address not in self.files:
             path = self.output / address
