@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Biases and batch normalisation on a GPU. Sums over the pixels of a channel are made in f64:
- * blocks sum parts of them, and a warp for each channel adds up its parts; of biases, the last of
- * the blocks does. */
+ * blocks sum parts of them, and one thread for each channel adds up its parts in their order. */
 #include "nn/layers_sums.cuh"
 
 constexpr int threads = wi_layer_threads, warps = threads / 32;
 constexpr int pixels_each = 16; /* that a thread makes */
-
-static const char tickets_key = 0, parts_key = 0; /* of scratch memory */
 
 namespace {
 
@@ -80,9 +77,16 @@ static __global__ void __launch_bounds__(threads)
     finish(const __grid_constant__ channel_params p, const __grid_constant__ channel_arrays<T> a,
            const sums *parts, void *factors, sums *wanted) {
     const unsigned c = blockIdx.x * warps + threadIdx.x / 32;
+    sums s = {0, 0};
     if (c >= p.channels)
         return;
-    sums s = sum_of_parts<SQUARES>(p, parts, c);
+#pragma unroll(4)
+    for (unsigned part = threadIdx.x % 32; part < p.parts; part += 32) {
+        const sums of_part = parts[(size_t)c * p.parts + part];
+        s.first += of_part.first;
+        s.second += of_part.second;
+    }
+    s = sum_of_warp<SQUARES>(s);
     if (threadIdx.x % 32 > 0)
         return;
     if (p.layer == WI_LAYER_NORM && p.step != WI_LAYER_REST)
@@ -307,27 +311,12 @@ static weft_status make_all(weft_context *ctx, const channel_params &p, const ch
 /* What the layer sums up. */
 template <class T>
 static weft_status sum_layer(weft_context *ctx, const channel_params &p, const channel_arrays<T> &a,
-                             const sums_target<T> &to) {
+                             sums *to) {
     if (p.layer == WI_LAYER_NORM)
         return sum_channels<SQUARES>(ctx, p, a.x, a.x, a.mean, to);
     if (p.layer == WI_LAYER_NORM_BACK)
         return sum_channels<PRODUCTS>(ctx, p, a.dy, a.x, a.mean, to);
     return sum_channels<ALONE>(ctx, p, a.dy, a.dy, a.mean, to);
-}
-
-/* The whole gradient of a bias: the blocks that sum it finish it, too. */
-template <class T>
-static weft_status run_bias_back(weft_context *ctx, channel_params p, const channel_arrays<T> &a) {
-    void *tickets, *parts;
-    share_sums<T>(ctx, &p);
-    weft_status status = wi_gpu_scratch(
-        ctx, &tickets_key, (p.planes ? p.channels : p.share.groups) * sizeof(unsigned), &tickets);
-    if (status == WEFT_OK)
-        status =
-            wi_gpu_scratch(ctx, &parts_key, (size_t)p.channels * p.parts * sizeof(sums), &parts);
-    return status == WEFT_OK
-               ? sum_layer<T>(ctx, p, a, {(sums *)parts, (unsigned *)tickets, a.dshift})
-               : status;
 }
 
 /* Sums, what is made of them, and the elements. `known` are the sums of a step, or NULL. */
@@ -347,7 +336,7 @@ static weft_status run_sums(weft_context *ctx, channel_params p, const channel_a
     sums *const parts = rest ? known : (sums *)memory;
     void *const factors = (char *)memory + sums_bytes;
     if (!rest)
-        status = sum_layer<T>(ctx, p, a, {parts, NULL, NULL});
+        status = sum_layer(ctx, p, a, parts);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(finish<T>, ctx, (unsigned)wi_layer_pieces(p.channels, warps), threads,
                              0, p, a, (const sums *)parts, factors, known);
@@ -374,8 +363,6 @@ weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
         const channel_arrays<T> arrays = arrays_of<T>(a);
         if (p.layer == WI_LAYER_BIAS || p.layer == WI_LAYER_NORM_INFERENCE)
             return make_all(ctx, p, arrays, (const void *)NULL, a->n);
-        if (p.layer == WI_LAYER_BIAS_BACK && p.step == WI_LAYER_WHOLE)
-            return run_bias_back(ctx, p, arrays);
         return run_sums(ctx, p, arrays, a->n, (sums *)a->sums);
     });
 }

@@ -5,7 +5,6 @@
 #define WI_LAYERS_SUMS_CUH
 
 #include "cuda/memory.cuh"
-#include "cuda/ticket.cuh"
 #include "nn/layers_cuda.cuh"
 
 namespace {
@@ -34,21 +33,11 @@ struct channel_params {
     unsigned channels, plane; /* pixels of an image */
     size_t images;
     unsigned parts; /* of a channel, which a block sums each */
-    size_t each;    /* vectors of a part of a plane's channel */
     channel_rows share;
     bool planes;
     double pixels; /* that sums stand for */
     double epsilon, momentum;
     wi_layer_finder finder;
-};
-
-/* Where the blocks of a launch put their sums. With tickets, which are zeros before and after it,
- * the last block of some channels adds up the parts of each, and writes its number. */
-template <class T>
-struct sums_target {
-    sums *parts; /* those of a channel side by side */
-    unsigned *tickets;
-    wi_compute<T> *made;
 };
 
 } // namespace
@@ -143,43 +132,20 @@ static __device__ sums sum_of_block(sums s) {
     return all;
 }
 
-/* The lanes of a warp add up the parts of a channel; all lanes have its sums. */
-template <summed What>
-static __device__ sums sum_of_parts(const channel_params &p, const sums *parts, unsigned c) {
-    sums s = {0, 0};
-#pragma unroll(4)
-    for (unsigned part = threadIdx.x % 32; part < p.parts; part += 32) {
-        const sums of_part = parts[(size_t)c * p.parts + part];
-        s.first += of_part.first;
-        if constexpr (What != ALONE)
-            s.second += of_part.second;
-    }
-    return sum_of_warp<What>(s);
-}
-
-/* A warp makes the number of a channel, whose parts all are there. */
-template <class T>
-static __device__ void write_channel(const channel_params &p, const sums_target<T> &to,
-                                     unsigned c) {
-    const sums s = sum_of_parts<ALONE>(p, to.parts, c);
-    if (threadIdx.x % 32 == 0)
-        to.made[c] = (wi_compute<T>)s.first;
-}
-
 /* Planes: the vectors of a channel are counted over all images, and a part is a run of them. Parts
  * come one after the other, so that memory is read from its beginning to its end. */
 template <summed What, class T, int Width, bool Aligned>
 static __global__ void __launch_bounds__(wi_sum_planes_threads, What == PRODUCTS ? 3 : 4)
     sum_planes(const __grid_constant__ channel_params p, const T *u, const T *v,
-               const wi_compute<T> *mean, const __grid_constant__ sums_target<T> to) {
+               const wi_compute<T> *mean, sums *to) {
     using vector = wi_sums_vector<T, Width>;
     constexpr int ahead = wi_sums_ahead<vector, 8>, chains = 4;
     constexpr unsigned threads = wi_sum_planes_threads;
     const unsigned c = blockIdx.x % p.channels, part = blockIdx.x / p.channels;
     const unsigned line = p.plane >= Width ? p.plane / Width : 1;
     const unsigned step_images = threads / line, step = threads % line;
-    const size_t all = p.images * (p.plane / Width), from = part * p.each;
-    const size_t end = from + p.each < all ? from + p.each : all;
+    const size_t all = p.images * (p.plane / Width), each = (all + p.parts - 1) / p.parts;
+    const size_t from = part * each, end = from + each < all ? from + each : all;
     const size_t of_image = (size_t)p.channels * p.plane;
     const double centre = centre_of<What>(p, u, mean, c);
     const size_t first = from + threadIdx.x, image = first / line;
@@ -216,15 +182,12 @@ static __global__ void __launch_bounds__(wi_sum_planes_threads, What == PRODUCTS
     }
     const sums sum = sum_of_block<What>(s[0]);
     if (threadIdx.x == 0)
-        to.parts[(size_t)c * p.parts + part] = sum;
-    if constexpr (What == ALONE)
-        if (to.tickets && wi_ends_last(to.tickets + c, p.parts) && threadIdx.x < 32)
-            write_channel(p, to, c);
+        to[(size_t)c * p.parts + part] = sum;
 }
 
 /* Adds the sums of all rows of a block to those of its first, which has them then. The later half
  * of the rows is added to the earlier one, again and again. */
-template <summed What, int Width>
+template <int Width>
 static __device__ void sum_of_rows(sums (&s)[Width], const channel_rows &share, unsigned row) {
     WEFT_SHARED(sums, later, [Width][wi_sum_pixels_threads / 2]);
     for (unsigned rows = share.rows; rows > 1;) {
@@ -238,48 +201,11 @@ static __device__ void sum_of_rows(sums (&s)[Width], const channel_rows &share, 
 #pragma unroll
             for (int e = 0; e < Width; e++) {
                 s[e].first += later[e][threadIdx.x].first;
-                if constexpr (What != ALONE)
-                    s[e].second += later[e][threadIdx.x].second;
+                s[e].second += later[e][threadIdx.x].second;
             }
         __syncthreads();
         rows = half;
     }
-}
-
-/* The numbers of a block's channels, of which its first row has sums, and other blocks too: the
- * last to come here adds them up. Parts lie as pixels do. Called by all threads; those of channels
- * there are `work`. */
-template <class T, int Width>
-static __device__ void write_channels(const channel_params &p, const sums_target<T> &to,
-                                      const sums (&s)[Width], unsigned c, unsigned row,
-                                      bool works) {
-    constexpr unsigned ahead = 5;
-    const channel_rows &share = p.share;
-    const unsigned part = blockIdx.x / share.groups, group = blockIdx.x % share.groups;
-    double *const of_c = (double *)to.parts + c;
-    for (int e = 0; works && row == 0 && e < Width; e++)
-        of_c[(size_t)part * p.channels + (unsigned)e] = s[e].first;
-    __syncthreads();
-    if (!wi_ends_last(to.tickets + group, p.parts))
-        return;
-    sums all[Width] = {};
-    for (unsigned k = row; works && k < p.parts; k += ahead * share.rows) {
-        double of[ahead][Width] = {};
-#pragma unroll
-        for (unsigned a = 0; a < ahead; a++)
-#pragma unroll
-            for (unsigned e = 0; e < Width; e++)
-                if (k + a * share.rows < p.parts)
-                    of[a][e] = of_c[(size_t)(k + a * share.rows) * p.channels + e];
-#pragma unroll
-        for (unsigned a = 0; a < ahead; a++)
-#pragma unroll
-            for (unsigned e = 0; e < Width; e++)
-                all[e].first += of[a][e];
-    }
-    sum_of_rows<ALONE, Width>(all, share, row);
-    for (int e = 0; works && row == 0 && e < Width; e++)
-        to.made[c + (unsigned)e] = (wi_compute<T>)all[e].first;
 }
 
 /* Channels side by side: a thread sums some of them, over the pixels of its row. Blocks go through
@@ -287,7 +213,7 @@ static __device__ void write_channels(const channel_params &p, const sums_target
 template <summed What, class T, int Width, bool Aligned>
 static __global__ void __launch_bounds__(wi_sum_pixels_threads, 2)
     sum_pixels(const __grid_constant__ channel_params p, const T *u, const T *v,
-               const wi_compute<T> *mean, const __grid_constant__ sums_target<T> to) {
+               const wi_compute<T> *mean, sums *to) {
     using vector = wi_sums_vector<T, Width>;
     constexpr int ahead = wi_sums_ahead < vector,
                   What == ALONE ? 8 : 4 > / (What == PRODUCTS ? 2 : 1);
@@ -323,16 +249,11 @@ static __global__ void __launch_bounds__(wi_sum_pixels_threads, 2)
                                   (double)wi_load(of_v[a].at[e]), centre[e]);
         }
     }
-    sum_of_rows<What, Width>(s, share, row);
-    if constexpr (What == ALONE)
-        if (to.tickets) {
-            write_channels<T, Width>(p, to, s, c, row, works);
-            return;
-        }
+    sum_of_rows<Width>(s, share, row);
     if (works && row == 0)
 #pragma unroll
         for (int e = 0; e < Width; e++)
-            to.parts[(size_t)(c + (unsigned)e) * p.parts + part] = s[e];
+            to[(size_t)(c + (unsigned)e) * p.parts + part] = s[e];
 }
 
 /* ---- launches ---- */
@@ -362,12 +283,11 @@ static void share_sums(const weft_context *ctx, channel_params *p) {
     }
     const size_t parts = wanted < most ? wanted : most;
     p->parts = parts < 1 ? 1 : (unsigned)parts;
-    p->each = wi_layer_pieces(p->images * (p->plane / width), p->parts);
 }
 
 template <summed What, class T, int Width, bool Aligned>
 static weft_status launch_sums(weft_context *ctx, const channel_params &p, const T *u, const T *v,
-                               const wi_compute<T> *mean, const sums_target<T> &to) {
+                               const wi_compute<T> *mean, sums *to) {
     const size_t blocks = (size_t)(p.planes ? p.channels : p.share.groups) * p.parts;
     const weft_status status = wi_layer_check_grid(ctx, blocks);
     if (status != WEFT_OK)
@@ -384,16 +304,16 @@ static weft_status launch_sums(weft_context *ctx, const channel_params &p, const
 
 template <summed What, class T, int Width>
 static weft_status launch_wide(weft_context *ctx, const channel_params &p, const T *u, const T *v,
-                               const wi_compute<T> *mean, const sums_target<T> &to) {
+                               const wi_compute<T> *mean, sums *to) {
     return wi_is_aligned(u) && wi_is_aligned(v)
                ? launch_sums<What, T, Width, true>(ctx, p, u, v, mean, to)
                : launch_sums<What, T, Width, false>(ctx, p, u, v, mean, to);
 }
 
-/* Sums of u, or of u and v, as share_sums has shared them out. */
+/* to[c * parts + part]: sums of u, or of u and v, as share_sums has shared them out. */
 template <summed What, class T>
 static weft_status sum_channels(weft_context *ctx, const channel_params &p, const T *u, const T *v,
-                                const wi_compute<T> *mean, const sums_target<T> &to) {
+                                const wi_compute<T> *mean, sums *to) {
     if (width_of_sums<T>(p) == 1)
         return launch_sums<What, T, 1, true>(ctx, p, u, v, mean, to);
     return p.planes ? launch_wide<What, T, wi_sums_wide_plane<T>>(ctx, p, u, v, mean, to)
