@@ -311,7 +311,7 @@ class TestDevice:
         d = c.asarray(np.arange(5.0))
         told = []
         keep = c._follow
-        c._follow = lambda address: told.append(address)
+        c._follow = lambda address, owner=None: told.append(address)
         try:
             weft.sum(Interface(d, stream=1))
             weft.sum(Interface(d, stream=None))
