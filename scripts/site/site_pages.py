@@ -122,6 +122,7 @@ class Site:
         aside = (f'<nav class="side" id="part" aria-label="In this part"><ul>{links}</ul></nav>') if side else ""
         jump = '<p class="jump"><a href="#part">In this part</a></p>' if side else ""
         frame = ' class="frame"' if side else ' class="frame alone"'
+        skip = "" if doors else '<a class="skip" href="#main">To the text</a>\n'
         maker = "" if doors else "Made by <code>make site</code> from the repository; no scripts, no trackers."
         self.write(page, f"""<!doctype html>
 <html lang="en">
@@ -132,8 +133,7 @@ class Site:
 <link rel="stylesheet" href="{self.between(page, "style.css")}">
 </head>
 <body>
-<a class="skip" href="#main">To the text</a>
-<header><a class="name" href="{self.between(page, "index.html")}">weft</a><nav aria-label="Parts">{top}</nav></header>
+{skip}<header><a class="name" href="{self.between(page, "index.html")}">weft</a><nav aria-label="Parts">{top}</nav></header>
 <div{frame}><main id="main">
 {jump}{body}
 </main>{aside}</div>
