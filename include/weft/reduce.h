@@ -41,7 +41,9 @@
  * of the first NaN. -0.0 counts as smaller than +0.0 in MIN, MAX, ARGMIN and ARGMAX.
  *
  * Reproducibility: the same input gives the same bits on every run at one place; on the cpu the
- * bits do not depend on the number of threads or on the instruction set either.
+ * bits do not depend on the number of threads or on the instruction set either. The rungs naive,
+ * pairwise, compensated, double_double and exact, which run only if weft_use names them, do SUM of
+ * floats in other ways, to show what rounding does.
  *
  * Over ranks (place mpi) every rank passes its part of x (and y), and all get the result of the
  * whole; positions are those in the whole. What is exact has the bits of one place; sums and

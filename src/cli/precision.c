@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "weft/exact.h"
+#include "weft/expr.h"
 
 static const wi_option demo_option = {.name = "demo",
                                       .help = "arrays made to show what rounding does"};
@@ -57,18 +58,44 @@ static weft_status find_error(weft_context *ctx, const weft_exact *whole, double
 
 /* ---- the ways ---- */
 
-static void by_loops(wi_precision *p, wi_precision_row *rows, const void *x) {
-    for (int m = 0; m < WI_METHODS; m++) {
-        for (int t = m == WI_DOUBLE_DOUBLE ? TYPES - 1 : 0; t < TYPES; t++) {
-            const double begin = wi_now();
-            const double sum = wi_method_sum((wi_method)m, accumulators[t], p->type, p->n, x);
-            rows[p->count++] = (wi_precision_row){.method = wi_method_names[m],
-                                                  .place = "cpu:1",
-                                                  .in = accumulators[t],
-                                                  .sum = sum,
-                                                  .seconds = wi_now() - begin};
-        }
+/* x in another type, in memory of the host. */
+static weft_status round_elements(weft_context *ctx, const wi_precision *p, weft_type to,
+                                  const void *x, void **rounded) {
+    *rounded = wi_host_alloc(p->n * weft_type_size(to));
+    if (p->n > 0 && !*rounded)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "precision: no memory for %zu elements of %s; pass a smaller array", p->n,
+                       weft_type_name(to));
+    return weft_convert(ctx, WEFT_X_WRAP, p->type, to, p->n, x, *rounded);
+}
+
+static void by_loop(wi_precision *p, wi_precision_row *rows, wi_method method, weft_type in,
+                    weft_type type, const void *x) {
+    const double begin = wi_now();
+    const double sum = wi_method_sum(method, type, p->n, x);
+    rows[p->count++] = (wi_precision_row){.method = wi_method_names[method],
+                                          .place = "cpu:1",
+                                          .in = in,
+                                          .sum = sum,
+                                          .seconds = wi_now() - begin};
+}
+
+/* Every element is rounded to the type of the accumulator before it is added. */
+static weft_status by_loops(weft_context *ctx, wi_precision *p, wi_precision_row *rows,
+                            const void *x) {
+    void *rounded[TYPES] = {NULL};
+    weft_status status = WEFT_OK;
+    for (int t = 0; t < TYPES && status == WEFT_OK; t++)
+        status = round_elements(ctx, p, accumulators[t], x, &rounded[t]);
+    for (int m = 0; m < WI_DOUBLE_DOUBLE && status == WEFT_OK; m++) {
+        for (int t = 0; t < TYPES; t++)
+            by_loop(p, rows, (wi_method)m, accumulators[t], accumulators[t], rounded[t]);
     }
+    if (status == WEFT_OK)
+        by_loop(p, rows, WI_DOUBLE_DOUBLE, WEFT_F64, p->type, x);
+    for (int t = 0; t < TYPES; t++)
+        wi_host_free(rounded[t]);
+    return status;
 }
 
 static double result_of(weft_type type, const void *result) {
@@ -107,8 +134,7 @@ static wi_exit compare(task *t, const char *name, weft_type type, size_t n, cons
     weft_exact *whole = NULL;
     *p = (wi_precision){.name = name, .type = type, .n = n, .rows = rows};
     t->count++;
-    by_loops(p, rows, x);
-    weft_status status = WEFT_OK;
+    weft_status status = by_loops(ctx, p, rows, x);
     for (int k = 0; k < 2 && t->places[k] && status == WEFT_OK; k++)
         status = by_library(t->places[k], p, rows, x);
     if (status == WEFT_OK)

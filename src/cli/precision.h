@@ -6,21 +6,7 @@
 #include <stdio.h>
 
 #include "core/core.h"
-
-/* Plain loops on one thread of the cpu, by what they do about rounding. */
-typedef enum wi_method {
-    WI_NAIVE,         /* one addition after the other */
-    WI_PAIRWISE,      /* halves of the array, added; runs of 32 as NAIVE */
-    WI_COMPENSATED,   /* what each addition loses is added up beside (Neumaier 1974) */
-    WI_DOUBLE_DOUBLE, /* the sum is kept in two f64 */
-    WI_METHODS
-} wi_method;
-
-extern const char *const wi_method_names[WI_METHODS];
-
-/* The sum of n elements of `type`, with an accumulator of type `in`, to which every element and
- * every sum is rounded. DOUBLE_DOUBLE has f64 only. */
-double wi_method_sum(wi_method method, weft_type in, weft_type type, size_t n, const void *x);
+#include "reduce/reduce_methods.h"
 
 /* One line of the comparison. */
 typedef struct wi_precision_row {

@@ -36,6 +36,9 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
     return wi_team_seconds(ctx, team, call_cycles + n * cycles, (double)bytes);
 }
 
+/* Of the rungs that show how sums round. */
+#define ADDED_TYPES (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
+
 static const wi_row rows[] = {
     {.name = "serial",
      .what = "the loop you would write",
@@ -43,6 +46,38 @@ static const wi_row rows[] = {
      .types = WI_ALL_TYPES,
      .seconds = serial_seconds,
      .run = wi_reduce_serial},
+#if WEFT_LADDER
+    {.name = "naive",
+     .what = "one addition after the other, rounded to the type of x",
+     .kinds = WI_ON_CPU,
+     .types = ADDED_TYPES,
+     .misfit = wi_reduce_only_adds,
+     .run = wi_reduce_naive},
+    {.name = "pairwise",
+     .what = "halves added up apart: log n roundings in place of n",
+     .kinds = WI_ON_CPU,
+     .types = ADDED_TYPES,
+     .misfit = wi_reduce_only_adds,
+     .run = wi_reduce_pairwise},
+    {.name = "compensated",
+     .what = "what each addition loses is added up beside",
+     .kinds = WI_ON_CPU,
+     .types = ADDED_TYPES,
+     .misfit = wi_reduce_only_adds,
+     .run = wi_reduce_compensated},
+    {.name = "double_double",
+     .what = "a sum kept in two f64",
+     .kinds = WI_ON_CPU,
+     .types = ADDED_TYPES,
+     .misfit = wi_reduce_only_adds,
+     .run = wi_reduce_double_double},
+    {.name = "exact",
+     .what = "every bit kept, rounded once: weft_sum's way",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .types = WI_FLOATS,
+     .misfit = wi_reduce_not_exact,
+     .run = wi_reduce_exact},
+#endif
     {.name = "threads",
      .what = "all cores, wide vectors, independent partial results",
      .kinds = WI_ON_CPU,

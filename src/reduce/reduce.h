@@ -87,6 +87,11 @@ extern const wi_ladder wi_reduce_ladder;
 
 /* The rungs; `ranks` gets wi_dist_args. `result` is host memory on the cpu, and memory that the
  * device can access on a GPU. */
+weft_status wi_reduce_naive(weft_context *ctx, const void *args);
+weft_status wi_reduce_pairwise(weft_context *ctx, const void *args);
+weft_status wi_reduce_compensated(weft_context *ctx, const void *args);
+weft_status wi_reduce_double_double(weft_context *ctx, const void *args);
+weft_status wi_reduce_exact(weft_context *ctx, const void *args);
 weft_status wi_reduce_serial(weft_context *ctx, const void *args);
 weft_status wi_reduce_threads(weft_context *ctx, const void *args);
 weft_status wi_reduce_tree_global(weft_context *ctx, const void *args);
@@ -94,6 +99,10 @@ weft_status wi_reduce_tree_shared(weft_context *ctx, const void *args);
 weft_status wi_reduce_shuffle(weft_context *ctx, const void *args);
 weft_status wi_reduce_one_pass(weft_context *ctx, const void *args);
 weft_status wi_reduce_ranks(weft_context *ctx, const void *args);
+
+/* Misfits: of the rungs that do sums alone, and of `exact`. */
+const char *wi_reduce_only_adds(const weft_context *ctx, const void *args);
+const char *wi_reduce_not_exact(const weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

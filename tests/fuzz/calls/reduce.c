@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "reduce/reduce_rig.h"
+
 /* What any order of additions and multiplications gives, and by how much it may differ. */
 typedef struct interval {
     long double value, bound;
@@ -77,8 +79,11 @@ static test_value extreme_of_none(weft_type type, bool largest) {
 
 /* ---- floats ---- */
 
-/* Sums: of x, of |x|, or of products, whose own rounding in f64 counts. */
-static interval sum(weft_type type, unsigned op, size_t n, const void *x, const void *y) {
+/* Sums by `row`, NULL for one that adds in f64: of x, of |x|, or of products, whose own rounding in
+ * f64 counts. */
+static interval sum(const wi_row *row, weft_type type, unsigned op, size_t n, const void *x,
+                    const void *y) {
+    const bool narrow = type == WEFT_F32 && reduce_adds_in_type(row);
     long double s = 0, absolute = 0, rounding = 0;
     bool infinite = false;
     for (size_t i = 0; i < n; i++) {
@@ -96,13 +101,14 @@ static interval sum(weft_type type, unsigned op, size_t n, const void *x, const 
     if (isnan(s)) {
         return (interval){s, 0};
     }
-    if (type == WEFT_F64 && absolute >= safe) {
+    if ((type == WEFT_F64 && absolute >= safe) || (narrow && absolute >= FLT_MAX / 4)) {
         return anything; /* what is finite may become an infinity too, of either sign */
     }
     if (infinite) {
         return (interval){s, 0};
     }
-    return (interval){s, absolute * (long double)n * 0x1.1p-53L +
+    const long double own = absolute * (long double)n * 0x1p-57L;
+    return (interval){s, reduce_sum_bound(row, type, n, absolute, s) + own +
                              (type == WEFT_F64 && op > WEFT_NRMINF ? rounding : 0)};
 }
 
@@ -179,7 +185,8 @@ static interval rounded(weft_type type, interval v) {
     return v;
 }
 
-static interval reduce_floats(weft_type type, unsigned op, size_t n, const void *x, const void *y) {
+static interval reduce_floats(const wi_row *row, weft_type type, unsigned op, size_t n,
+                              const void *x, const void *y) {
     switch (op) {
     case WEFT_PRODUCT:
         return product(type, n, x);
@@ -188,7 +195,7 @@ static interval reduce_floats(weft_type type, unsigned op, size_t n, const void 
     case WEFT_NRMINF:
         return largest_magnitude(type, n, x);
     default:
-        return sum(type, op, n, x, y);
+        return sum(row, type, op, n, x, y);
     }
 }
 
@@ -242,7 +249,8 @@ void fuzz_expect_reduction(const fuzz *f, unsigned op, size_t n, const void *x, 
         test_store(WEFT_U64, results->want, i,
                    (test_value){.u = reduce_integers(type, op, n, x, y)});
     } else {
-        const interval v = rounded(results->type, reduce_floats(type, op, n, x, y));
+        const wi_row *const row = strcmp(f->op, "reduce") == 0 ? f->forced : NULL;
+        const interval v = rounded(results->type, reduce_floats(row, type, op, n, x, y));
         results->value[i] = v.value;
         results->bound[i] = v.bound;
     }
