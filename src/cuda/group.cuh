@@ -8,6 +8,9 @@
  * column of B, is a line. Across, for elements of 16 bits alone: lines of 64 rows or columns follow
  * each other along k; the next 64 are in the next box.
  *
+ * A of tf32 may also come from registers: a lane has rows g and g + 8 (of its warp's 16) at t along
+ * k, then the same rows at t + 4. They are its warp's own until the products are added up.
+ *
  * With w the warp in its group, g = lane / 4 and t = lane % 4, a lane has the sums of row
  * 16 w + g + 8 r and columns 8 j + 2 t + c: sum[4 j + 2 r + c]. The order in which the products of
  * an element are added is the hardware's. */
@@ -128,6 +131,28 @@ __device__ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operan
         WI_GROUP_64(WI_WHOLE_SUM, "k32.s32.s8.s8", "", );
     else
         WI_GROUP_128(WI_WHOLE_SUM, "k32.s32.s8.s8", "", );
+}
+
+#    define WI_REGISTERS_OF_A "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(from_b)
+
+/* The same with A from registers. */
+template <int sums>
+__device__ inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t (&a)[4],
+                                              const wi_group_operand &b) {
+    static_assert(sums == 64 || sums == 128, "128 or 256 columns");
+    const uint64_t from_b = wi_group_descriptor(b);
+    if constexpr (sums == 64)
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"
+                     "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" WI_SUMS_LOW
+                     "}, {%64, %65, %66, %67}, %68, add, 1, 1;\n\t}"
+                     : WI_SUMS_64(WI_FLOAT_SUM, 0)
+                     : WI_REGISTERS_OF_A);
+    else
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"
+                     "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" WI_SUMS_LOW
+                     ", " WI_SUMS_HIGH "}, {%128, %129, %130, %131}, %132, add, 1, 1;\n\t}"
+                     : WI_SUMS_64(WI_FLOAT_SUM, 0), WI_SUMS_64(WI_FLOAT_SUM, 64)
+                     : WI_REGISTERS_OF_A);
 }
 
 /* Before a group of products: what threads did to the sums comes first. */

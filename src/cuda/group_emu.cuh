@@ -70,6 +70,27 @@ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operand &a,
     }
 }
 
+template <int sums>
+inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t (&a)[4],
+                                   const wi_group_operand &b) {
+    constexpr int depth = 8;
+    const int first = wi_lane() / 4 * 4, column = wi_lane() % 4 * 2;
+    float x[2][depth], y[2][depth];
+    for (int p = 0; p < depth; p++)
+        for (int r = 0; r < 2; r++)
+            x[r][p] =
+                wi_group_value(wi_bit_cast<float>(wi_shuffle(a[p / 4 * 2 + r], first + p % 4)));
+    for (int j = 0; j < sums / 4; j++) {
+        wi_group_load<float, true>(b, 8 * j + column, y);
+        for (int c = 0; c < 2; c++)
+            for (int p = 0; p < depth; p++)
+                for (int r = 0; r < 2; r++) {
+                    float &to = sum[4 * j + 2 * r + c];
+                    to = wi_plus(to, x[r][p] * y[c][p]);
+                }
+    }
+}
+
 inline void wi_group_begin() {}
 inline void wi_group_commit() {}
 /* On the device tensor cores read shared memory through the async proxy, as the copy engine does.

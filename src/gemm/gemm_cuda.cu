@@ -70,6 +70,7 @@ size_t wi_gemm_most_bytes(const weft_context *ctx, const wi_gemm_args *g) {
 enum layout {
     AS_THEY_DO,
     ALONG_K,
+    B_ALONG_K, /* and A as it does */
     ACROSS_K
 };
 
@@ -79,7 +80,8 @@ static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, lay
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type);
     const bool turn_a = wanted == (g.transposed_a ? ACROSS_K : ALONG_K);
-    const bool turn_b = wanted == (g.transposed_b ? ALONG_K : ACROSS_K);
+    const bool b_along = wanted == ALONG_K || wanted == B_ALONG_K;
+    const bool turn_b = g.transposed_b ? b_along : wanted == ACROSS_K;
     void *a = NULL, *b = NULL;
     weft_status status = WEFT_OK;
     if (g.k > 0)
@@ -193,8 +195,8 @@ static weft_status ring_of_type(weft_context *ctx, const wi_gemm_args *g) {
     }
 }
 
-/* With k = 0 there is nothing to bring. Tensor cores take tf32 and i8 along k alone; the largest
- * tiles of fused multiply-adds want f32 across. */
+/* With k = 0 there is nothing to bring. Tensor cores take i8 along k alone, and tf32 too unless A
+ * goes through registers; the largest tiles of fused multiply-adds want f32 across. */
 weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = (const wi_gemm_args *)args;
     if (g->k == 0)
@@ -203,6 +205,8 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
         return wi_gemm_ring_f32_wants_across(ctx, g)
                    ? run_prepared(ctx, g, ACROSS_K, wi_gemm_ring_f32_across)
                    : run_prepared(ctx, g, AS_THEY_DO, wi_gemm_ring_f32);
+    if (g->type == WEFT_F32 && wi_gemm_ring_tf32_wants_across(ctx, g))
+        return run_prepared(ctx, g, B_ALONG_K, wi_gemm_ring_tf32);
     const bool along_k = g->type == WEFT_F32 || g->type == WEFT_I8;
     return run_prepared(ctx, g, along_k ? ALONG_K : AS_THEY_DO, ring_of_type);
 }

@@ -268,12 +268,15 @@ static double half_empty_seconds(const weft_context *ctx, const wi_gemm_args *g,
     return fmax(seconds, 1.5 * m->launch_s + wi_seconds_moving(m, factors) / share);
 }
 
-/* Operands whose lines are not aligned are copied; tf32 and i8 are turned to lie along k. */
+/* Operands whose lines are not aligned are copied; tf32 and i8 are turned to lie along k, but A of
+ * tf32 only where it does not go through registers. */
 static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
-    const bool along = (g->type == WEFT_F32 && g->accuracy == WI_TF32) || g->type == WEFT_I8;
-    const double copies =
-        aligning_seconds(ctx, g, along && !g->transposed_a, along && g->transposed_b);
+    const bool tf32 = g->type == WEFT_F32 && g->accuracy == WI_TF32;
+    const bool along = tf32 || g->type == WEFT_I8;
+    const bool turns_a =
+        along && !g->transposed_a && !(tf32 && wi_gemm_ring_tf32_wants_across(ctx, g));
+    const double copies = aligning_seconds(ctx, g, turns_a, along && g->transposed_b);
     switch (g->type) {
     case WEFT_F64:
         return copies + wi_gemm_ring_f64_seconds(ctx, g);
