@@ -95,6 +95,12 @@ __device__ static void tell_sides(const wi_sides &s, int64_t row, int first, con
 
 /* ---- small fronts: a warp each, two rows for each lane ---- */
 
+/* What a front needs of its child. */
+struct small_child {
+    int64_t part, relative;
+    int rows;
+};
+
 template <class real, int R>
 struct small_front {
     const wi_device_chol &d;
@@ -109,8 +115,30 @@ struct small_front {
         for (int q = 0; q < R; q++)
             v[row][q] = sum[q];
     }
-    __device__ void add_child(const wi_front_record &c) const {
-        for (int i = wi_lane(); i < c.height - c.columns; i += 32) {
+    /* v = the front's right-hand sides, and then the children's parts, a lane for each child's
+     * record and then for each of its rows; once the levels before are done. */
+    template <class Wait>
+    __device__ void gather(Wait wait) const {
+        for (int row = wi_lane(); row < r.height; row += 32) {
+            double sum[R] = {};
+            if (row < r.columns)
+                load_sides<R>(s, s.y, r.first + row, first, sum);
+            keep(row, sum);
+        }
+        for (int from = 0; from < r.children || from == 0; from += 32) {
+            small_child mine = {};
+            if (from + wi_lane() < r.children) {
+                const wi_front_record &c = d.front[d.child[r.child + from + wi_lane()]];
+                mine = {c.part, c.relative, c.height - c.columns};
+            }
+            if (from == 0)
+                wait();
+            for (int k = 0; k < 32 && from + k < r.children; k++)
+                add_child(wi_shuffle(mine, k));
+        }
+    }
+    __device__ void add_child(const small_child &c) const {
+        for (int i = wi_lane(); i < c.rows; i += 32) {
             double part[R];
             load_sides<R>(s, s.parts, c.part + i, first, part);
             const int to = place_of(d, r, d.relative[c.relative + i]);
@@ -120,26 +148,21 @@ struct small_front {
         }
         __syncwarp();
     }
-    __device__ void gather() const {
-        for (int row = wi_lane(); row < r.height; row += 32) {
-            double sum[R] = {};
-            if (row < r.columns)
-                load_sides<R>(s, s.y, r.first + row, first, sum);
-            keep(row, sum);
-        }
-        __syncwarp();
-        for (int k = 0; k < r.children; k++)
-            add_child(d.front[d.child[r.child + k]]);
-    }
-    /* sum += at(k) v[k], k from `begin` on */
+    /* sum += at(k) v[k], k from `begin` on. Numbers of L come in batches. */
     template <class At>
     __device__ void add(int begin, int end, double (&sum)[R], At at) const {
-#pragma unroll 4
-        for (int k = begin; k < end; k++) {
-            const double a = at(k);
+        constexpr int batch = 8;
+        for (int k = begin; k < end; k += batch) {
+            double a[batch];
 #pragma unroll
-            for (int q = 0; q < R; q++)
-                sum[q] = wi_fma(a, v[k][q], sum[q]);
+            for (int i = 0; i < batch; i++)
+                a[i] = k + i < end ? at(k + i) : 0;
+#pragma unroll
+            for (int i = 0; i < batch; i++)
+                if (k + i < end)
+#pragma unroll
+                    for (int q = 0; q < R; q++)
+                        sum[q] = wi_fma(a[i], v[k + i][q], sum[q]);
         }
     }
     /* f(row, sums) for the lane's rows that are columns. */
@@ -150,9 +173,10 @@ struct small_front {
             if (wi_lane() + 32 * h < r.columns)
                 f(wi_lane() + 32 * h, sum[h]);
     }
-    __device__ void up() const {
+    template <class Wait>
+    __device__ void up(Wait wait) const {
         double sum[2][R] = {};
-        gather();
+        gather(wait);
         each_column(
             [&](int row, double(&own)[R]) {
                 add(0, row + 1, own, [&](int k) { return inverse_at(l, r.ld, 0, row, k); });

@@ -174,31 +174,40 @@ struct up_block : sweep_block<real, up_threads> {
                 room.v[to][q] += s.parts[(c.part + i) * s.rhs + first + q];
         }
     }
+    /* A batch of children from k on, one for each warp, to shared memory; how many. */
+    __device__ int find_children(int k) const {
+        const int here = r.children - k < WI_UP_WARPS ? r.children - k : WI_UP_WARPS;
+        const int mine = (int)threadIdx.x / 32;
+        if (mine < here) {
+            const wi_sweep_child c = find_child(k + mine);
+            if (wi_lane() == 0)
+                room.child[mine] = c;
+        }
+        return here;
+    }
     /* v = the right-hand sides of the block's rows: its columns' or zeros, and the children's
-     * parts in their order. */
-    __device__ void gather() const {
+     * parts in their order, once the levels before are done. */
+    template <class Wait>
+    __device__ void gather(Wait wait) const {
         for (int e = (int)threadIdx.x; e < side * most; e += up_threads) {
             const int row = e / most, q = e % most;
             const bool there = row < count && begin + row < r.columns && first + q < s.rhs;
             room.v[row][q] = there ? s.y[(int64_t)(r.first + begin + row) * s.rhs + first + q] : 0;
         }
+        int here = find_children(0);
+        wait();
         for (int k = 0; k < r.children; k += WI_UP_WARPS) {
-            const int here = r.children - k < WI_UP_WARPS ? r.children - k : WI_UP_WARPS;
-            const int mine = (int)threadIdx.x / 32;
-            __syncthreads();
-            if (mine < here) {
-                const wi_sweep_child c = find_child(k + mine);
-                if (wi_lane() == 0)
-                    room.child[mine] = c;
+            if (k > 0) {
+                here = find_children(k);
+                __syncthreads();
             }
-            __syncthreads();
             for (int j = 0; j < here; j++)
                 if (room.child[j].low < room.child[j].high) {
                     add_child(room.child[j]);
                     __syncthreads();
                 }
+            __syncthreads();
         }
-        __syncthreads();
     }
 
     /* The first row of the block that is the warp's. */
@@ -227,8 +236,7 @@ struct up_block : sweep_block<real, up_threads> {
         load(0, columns, now);
         if (is_panel)
             this->load_inverse();
-        wait();
-        gather();
+        gather(wait);
         for (int p = 0; p * side < columns; p++) {
             double(&x)[side][most] = room.x[p % 2];
             int at[base::each];
@@ -285,7 +293,6 @@ __global__ void __launch_bounds__(up_threads, 4)
     __syncthreads();
     const int chunks = wi_pieces(s.rhs, R), first = (int)ticket % chunks * R;
     const wi_sweep_item item = w.item[(int)ticket / chunks];
-    const wi_front_record r = d.front[item.front];
     /* Waits for the levels before. */
     const auto wait = [&] {
         if (threadIdx.x == 0) {
@@ -297,13 +304,12 @@ __global__ void __launch_bounds__(up_threads, 4)
     };
     if (item.fronts > 0) {
         const int mine = (int)threadIdx.x / 32;
-        wait();
-        if (mine < item.fronts) {
-            const wi_front_record own = d.front[item.front + mine];
-            double(*const v)[R] = (double(*)[R])room.inverse + mine * WI_FRONT_SMALL;
-            small_front<real, R>{d, s, own, wi_front_panel<real>(d, own), v, first}.up();
-        }
+        const wi_front_record r =
+            mine < item.fronts ? d.front[item.front + mine] : wi_front_record{};
+        double(*const v)[R] = (double(*)[R])room.inverse + mine * WI_FRONT_SMALL;
+        small_front<real, R>{d, s, r, wi_front_panel<real>(d, r), v, first}.up(wait);
     } else {
+        const wi_front_record r = d.front[item.front];
         const int panels = wi_pieces(r.columns, side);
         const int end = item.part < panels ? r.columns : r.height;
         const int begin =
