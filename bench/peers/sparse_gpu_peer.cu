@@ -109,7 +109,8 @@ static void race_solves(problem &p, weft_chol *plan) {
     printf("{\"problem\":\"%s %zu\",\"library\":\"weft\",\"solve_s\":%.6f,\"solve_64_s\":%.6f,"
            "\"solve_there_s\":%.6f,\"solve_64_there_s\":%.6f,\"substitution_s\":%.6f,"
            "\"backward_error\":%.2g,\"residual\":%.2g}\n",
-           p.kind, p.n, one, many, one_there, many_there, plain, report.backward_error, residual(p));
+           p.kind, p.n, one, many, one_there, many_there, plain, report.backward_error,
+           residual(p));
     fflush(stdout);
 }
 

@@ -108,17 +108,16 @@ static weft_status others_down(weft_context *ctx, const weft_chol *plan, const w
 
 /* ---- the levels ---- */
 
-/* Before a substitution writes numbers begin ... end - 1 of x, they are all awaited. Backward they
- * are what it begins with, and go to y. */
+/* Before a substitution writes numbers begin ... end - 1 of x, they are all awaited. Backward, x is
+ * what it begins with, and goes to y. */
 __global__ void __launch_bounds__(flat_threads)
-    wi_begin_sweep(wi_sides s, int64_t begin, int64_t end, bool down) {
-    const int64_t e = begin + (int64_t)blockIdx.x * flat_threads + threadIdx.x;
-    if (e >= end)
-        return;
-    if (down)
-        s.y[e] = s.x[e];
+    wi_begin_sweep(wi_sides s, int64_t n, int64_t begin, int64_t end, bool down) {
+    const int64_t e = (int64_t)blockIdx.x * flat_threads + threadIdx.x;
     const double awaited = wi_awaited();
-    s.x[e] = awaited;
+    if (down && e < n * s.rhs)
+        s.y[e] = s.x[e];
+    if (e >= begin && e < end)
+        s.x[e] = awaited;
 }
 
 static weft_status begin_sweep(weft_context *ctx, const weft_chol *plan,
@@ -128,11 +127,10 @@ static weft_status begin_sweep(weft_context *ctx, const weft_chol *plan,
     const int64_t begin = tree.first > 0 ? symbolic->first[tree.first] : 0;
     const int64_t end =
         tree.columns > 0 ? symbolic->first[tree.last] + tree.columns - 1 : symbolic->n;
-    const int64_t numbers = (end - begin) * sides.rhs;
-    return numbers <= 0 ? WEFT_OK
-                        : WEFT_LAUNCH(wi_begin_sweep, ctx,
-                                      (unsigned)((numbers + flat_threads - 1) / flat_threads),
-                                      flat_threads, 0, s, begin * sides.rhs, end * sides.rhs, down);
+    return symbolic->n == 0
+               ? WEFT_OK
+               : WEFT_LAUNCH(wi_begin_sweep, ctx, flat_blocks(plan, sides), flat_threads, 0, s,
+                             symbolic->n, begin * sides.rhs, end * sides.rhs, down);
 }
 
 /* One substitution, by kernels whose small fronts have sums for R right-hand sides. */
