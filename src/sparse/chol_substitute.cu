@@ -148,10 +148,10 @@ struct level_substitution {
         return alone && !plan->device->windows ? schedule->levels : 1;
     }
     /* `items` of them, the first number `at` of the substitution and `place` of the list. */
-    weft_status launch(void (*kernel)(wi_device_chol, wi_sides, wi_sweep), unsigned threads,
+    weft_status launch(void (*kernel)(wi_device_chol, wi_sides, wi_side_sweep), unsigned threads,
                        int64_t place, int64_t at, int64_t items) const {
         const unsigned chunks = (unsigned)wi_pieces(s.rhs, R);
-        const wi_sweep sweep = {d.item + place, (int)at, d.progress};
+        const wi_side_sweep sweep = {d.item + place, (int)at, d.progress};
         const weft_status status =
             wi_cuda(ctx, cudaMemsetAsync(d.progress, 0, WI_PROGRESS_BYTES, ctx->gpu->stream),
                     "clearing the progress of a substitution");

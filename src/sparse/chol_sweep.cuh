@@ -21,7 +21,7 @@ constexpr int inverse_stride = side + 4;         /* no two rows of a fragment in
 constexpr int urgent = 4 * side; /* rows beyond the last known ones that wait without a rest */
 
 /* A launch: the items from number `at` of the substitution on, which begin at `item`. */
-struct wi_sweep {
+struct wi_side_sweep {
     const wi_sweep_item *item;
     int at;
     uint32_t *progress;
@@ -284,7 +284,7 @@ struct up_block : sweep_block<real, up_threads> {
 
 template <class real, int R>
 __global__ void __launch_bounds__(up_threads, 4)
-    wi_sweep_up(wi_device_chol d, wi_sides s, wi_sweep w) {
+    wi_sweep_up(wi_device_chol d, wi_sides s, wi_side_sweep w) {
     WEFT_SHARED(uint32_t, ticket, );
     WEFT_SHARED(wi_sweep_room, room, );
     uint32_t *const done = w.progress + WI_PROGRESS_APART;
@@ -410,7 +410,7 @@ struct down_block : sweep_block<real, down_threads> {
 
 template <class real, int R>
 __global__ void __launch_bounds__(down_threads, 2)
-    wi_sweep_down(wi_device_chol d, wi_sides s, wi_sweep w) {
+    wi_sweep_down(wi_device_chol d, wi_sides s, wi_side_sweep w) {
     WEFT_SHARED(uint32_t, ticket, );
     WEFT_SHARED(wi_sweep_room, room, );
     if (threadIdx.x == 0)
