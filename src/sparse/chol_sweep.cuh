@@ -117,13 +117,17 @@ struct sweep_block {
         return waits;
     }
 
-    /* The inverse of the panel's square, with zeros above its diagonal. */
+    /* The inverse of the panel's square, with zeros above its diagonal, which is that of L until
+     * its reciprocals are taken, each by the thread that has it. */
     __device__ void load_inverse() const {
-#pragma unroll 4
-        for (int e = (int)threadIdx.x; e < side * side; e += threads) {
-            const int i = e / side, j = e % side;
-            room.inverse[i][j] = j <= i && i < count ? inverse_at(l, r.ld, begin, i, j) : 0;
-        }
+        constexpr int together = threads / side;
+        const int j = (int)threadIdx.x % side, own = (int)threadIdx.x / side;
+#pragma unroll 16
+        for (int i = own; i < side; i += together)
+            room.inverse[i][j] =
+                j <= i && i < count ? (double)l[begin + j + (int64_t)(begin + i) * r.ld] : 0;
+        if (j % together == own && j < count)
+            room.inverse[j][j] = wi_reciprocal(room.inverse[j][j]);
     }
 
     /* x(panel) = the inverse (or its transpose) times v, 8 rows for a call. */
