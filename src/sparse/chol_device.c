@@ -13,10 +13,10 @@ static size_t whole_words(size_t bytes) {
 }
 
 /* The parts of `index`, in bytes from its beginning: after the schedule, for each entry of A its
- * place in L; the word for a failure; two numbers for each row of a front; and D. If pivots are
- * interchanged, windows, and three numbers for each column. */
+ * place in L; the word for a failure; how far a substitution is; two numbers for each row of a
+ * front; and D. If pivots are interchanged, windows, and three numbers for each column. */
 typedef struct index_parts {
-    size_t place, failed, relative, rows, pivots, window, column, end;
+    size_t place, failed, progress, relative, rows, pivots, window, column, end;
 } index_parts;
 
 static bool is_interchanged(const weft_chol *plan) {
@@ -28,7 +28,8 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     index_parts at;
     at.place = whole_words(wi_schedule_device_bytes(schedule));
     at.failed = at.place + plan->report.nnz_a * sizeof(int64_t);
-    at.relative = at.failed + sizeof(uint64_t);
+    at.progress = at.failed + sizeof(uint64_t);
+    at.relative = at.progress + WI_PROGRESS_BYTES;
     at.rows = at.relative + rows * sizeof(int32_t);
     at.pivots = whole_words(at.rows + rows * sizeof(int32_t));
     at.window = whole_words(at.pivots + wi_pivots_bytes(plan));
@@ -199,7 +200,7 @@ static weft_status take(weft_context *ctx, const weft_chol *plan, wi_chol_device
     if (status != WEFT_OK)
         return status;
     const size_t bytes = wi_schedule_device_bytes(schedule);
-    return bytes > 0 ? wi_gpu_copy(ctx, d->index, schedule->front, bytes) : WEFT_OK;
+    return bytes > 0 ? wi_gpu_copy(ctx, d->index, schedule->item, bytes) : WEFT_OK;
 }
 
 /* The memory of one GPU. On failure it has what it got. */
@@ -320,10 +321,13 @@ static wi_device_pivots device_pivots(const weft_chol *plan) {
 wi_device_chol wi_chol_device_view(const weft_chol *plan) {
     const wi_chol_device *const d = plan->device;
     const index_parts at = parts_of(plan, &d->schedule);
-    const wi_front_record *const front = (const wi_front_record *)d->index;
+    const wi_sweep_item *const item = (const wi_sweep_item *)d->index;
+    const wi_front_record *const front =
+        (const wi_front_record *)(item + d->schedule.ups + d->schedule.downs);
     const int64_t records = wi_schedule_records(&d->schedule);
     const int32_t *const child = (const int32_t *)(front + records);
     return (wi_device_chol){.front = front,
+                            .item = item,
                             .child = child,
                             .list = child + records,
                             .relative = (const int32_t *)(d->index + at.relative),
@@ -331,6 +335,7 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
                             .l = d->l,
                             .updates = d->work,
                             .failed = (unsigned long long *)(d->index + at.failed),
+                            .progress = (uint32_t *)(d->index + at.progress),
                             .pivots = device_pivots(plan)};
 }
 

@@ -36,11 +36,20 @@ typedef struct wi_device_pivots {
 /* What kernels need of a factor; all is device memory. */
 typedef struct wi_device_chol {
     const wi_front_record *front;
+    const wi_sweep_item *item;
     const int32_t *child, *list, *relative, *rows;
     void *l, *updates;          /* of floats if the plan is `narrow`, else of doubles */
     unsigned long long *failed; /* the first column whose pivot is none; all ones: none */
+    uint32_t *progress;         /* of a substitution: the next item that a block takes, and,
+                                   WI_PROGRESS_APART         words behind it, so that the two do not hold up
+                                   each         other, how many are         done */
     wi_device_pivots pivots;
 } wi_device_chol;
+
+enum {
+    WI_PROGRESS_APART = 32,
+    WI_PROGRESS_BYTES = (WI_PROGRESS_APART + 2) * 4
+};
 
 /* Right-hand sides on the device, n x rhs, row-major, in the order of L. The forward substitution
  * reads y and writes x; the backward one reads and writes x, and overwrites y. */

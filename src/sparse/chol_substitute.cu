@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward and backward substitution on a GPU, level by level, by the kernels of
- * chol_substitute.cuh. */
-#include "sparse/chol_substitute.cuh"
+/* Forward and backward substitution on a GPU, by the kernels of chol_sweep.cuh. */
+#include "sparse/chol_sweep.cuh"
 
 /* ---- D, and the order of pivots ---- */
 
@@ -88,23 +87,53 @@ static weft_status others_up(weft_context *ctx, const weft_chol *plan,
                       });
 }
 
-/* They go down, once x of the top is there. */
+static weft_status levels_down(weft_context *ctx, const weft_chol *plan,
+                               const wi_device_sides &sides, wi_subtree tree);
+
+/* They go down, once x of the top is there. Of their own columns the first has in x, too, what a
+ * substitution begins with. */
 static weft_status others_down(weft_context *ctx, const weft_chol *plan, const wi_sides &first) {
-    return each_other(ctx, plan, first.rhs,
-                      [&](weft_context *own, const weft_chol *part, const wi_device_sides &sides) {
-                          weft_status status =
-                              wi_chol_bring_sides(own, part, first.x, sides.x, sides.rhs, true);
-                          if (status == WEFT_OK)
-                              status = wi_chol_go_down(own, part, sides, first.tree);
-                          return status == WEFT_OK
-                                     ? wi_chol_return_sides(own, part, sides.x, first.x, sides.rhs)
+    return each_other(
+        ctx, plan, first.rhs,
+        [&](weft_context *own, const weft_chol *part, const wi_device_sides &sides) {
+            weft_status status = wi_chol_bring_sides(own, part, first.y, sides.y, sides.rhs, false);
+            if (status == WEFT_OK)
+                status = wi_chol_bring_sides(own, part, first.x, sides.x, sides.rhs, true);
+            if (status == WEFT_OK)
+                status = levels_down(own, part, sides, first.tree);
+            return status == WEFT_OK ? wi_chol_return_sides(own, part, sides.x, first.x, sides.rhs)
                                      : status;
-                      });
+        });
 }
 
 /* ---- the levels ---- */
 
-/* One substitution, by kernels with sums for R right-hand sides. */
+/* Before a substitution writes numbers begin ... end - 1 of x, they are all awaited. Backward, x is
+ * what it begins with, and goes to y. */
+__global__ void __launch_bounds__(flat_threads)
+    wi_begin_sweep(wi_sides s, int64_t n, int64_t begin, int64_t end, bool down) {
+    const int64_t e = (int64_t)blockIdx.x * flat_threads + threadIdx.x;
+    const double awaited = wi_awaited();
+    if (down && e < n * s.rhs)
+        s.y[e] = s.x[e];
+    if (e >= begin && e < end)
+        s.x[e] = awaited;
+}
+
+static weft_status begin_sweep(weft_context *ctx, const weft_chol *plan,
+                               const wi_device_sides &sides, wi_subtree tree, bool down) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const wi_sides s = {sides.y, sides.x, sides.parts, sides.rhs, tree};
+    const int64_t begin = tree.first > 0 ? symbolic->first[tree.first] : 0;
+    const int64_t end =
+        tree.columns > 0 ? symbolic->first[tree.last] + tree.columns - 1 : symbolic->n;
+    return symbolic->n == 0
+               ? WEFT_OK
+               : WEFT_LAUNCH(wi_begin_sweep, ctx, flat_blocks(plan, sides), flat_threads, 0, s,
+                             symbolic->n, begin * sides.rhs, end * sides.rhs, down);
+}
+
+/* One substitution, by kernels whose small fronts have sums for R right-hand sides. */
 template <class real, int R>
 struct level_substitution {
     weft_context *ctx;
@@ -113,61 +142,46 @@ struct level_substitution {
     wi_device_chol d;
     wi_sides s;
 
-    unsigned chunks() const {
-        return (unsigned)wi_pieces(s.rhs, R);
+    /* How many levels a launch may have: all, if nothing moves between them. */
+    int64_t together() const {
+        const bool alone = wi_chol_gpus(plan) == 1 && !plan->device->first;
+        return alone && !plan->device->windows ? schedule->levels : 1;
     }
-    int large_of(const wi_chol_level *level) const {
-        return level->first + level->small[0] + level->small[1];
+    /* `items` of them, the first number `at` of the substitution and `place` of the list. */
+    weft_status launch(void (*kernel)(wi_device_chol, wi_sides, wi_side_sweep), unsigned threads,
+                       int64_t place, int64_t at, int64_t items) const {
+        const unsigned chunks = (unsigned)wi_pieces(s.rhs, R);
+        const wi_side_sweep sweep = {d.item + place, (int)at, d.progress};
+        const weft_status status =
+            wi_cuda(ctx, cudaMemsetAsync(d.progress, 0, WI_PROGRESS_BYTES, ctx->gpu->stream),
+                    "clearing the progress of a substitution");
+        return status == WEFT_OK
+                   ? WEFT_LAUNCH(kernel, ctx, (unsigned)items * chunks, threads, 0, d, s, sweep)
+                   : status;
     }
-    wi_sides_batch batch(const wi_chol_level *level, int fronts, int64_t at, int panel) const {
-        return {large_of(level), fronts, d.list + at, panel, 1};
+    /* Levels k ... end - 1, upward. */
+    weft_status run_up(int64_t k, int64_t end) const {
+        const int64_t at = schedule->level[k].up;
+        const wi_chol_level *const last = &schedule->level[end - 1];
+        return launch(wi_sweep_up<real, R>, up_threads, at, at, last->up + last->ups - at);
     }
-    weft_status forward_large(const wi_chol_level *level) const {
-        const int32_t *const list = schedule->list;
-        weft_status status = WEFT_LAUNCH(
-            wi_gather_parts, ctx, (unsigned)list[level->heights_at + level->large],
-            wi_front_threads, 0, d, s, batch(level, level->large, level->heights_at, 0));
-        for (int p = 0; p < level->steps && status == WEFT_OK; p++) {
-            const wi_chol_step *const step = &schedule->step[level->step + p];
-            const dim3 blocks((unsigned)list[step->rows_at + step->active], chunks());
-            status = WEFT_LAUNCH((wi_forward_panel<real, R>), ctx, blocks, WI_FRONT_ROWS, 0, d, s,
-                                 batch(level, step->active, step->rows_at, p));
-        }
-        return status;
-    }
-    weft_status backward_large(const wi_chol_level *level) const {
-        const dim3 below((unsigned)schedule->list[level->columns_at + level->large], chunks());
-        weft_status status = WEFT_LAUNCH((wi_backward_below<real, R>), ctx, below, wi_front_threads,
-                                         0, d, s, batch(level, level->large, level->columns_at, 0));
-        for (int p = level->steps - 1; p >= 0 && status == WEFT_OK; p--) {
-            const int active = schedule->step[level->step + p].active;
-            wi_sides_batch b = batch(level, active, level->columns_at, p);
-            b.across = p > 0 ? wi_pieces(p * side, wi_front_warps * columns_each) : 1;
-            status = WEFT_LAUNCH((wi_backward_panel<real, R>), ctx,
-                                 dim3((unsigned)b.across * (unsigned)active, chunks()),
-                                 wi_front_threads, 0, d, s, b);
-        }
-        return status;
-    }
-    weft_status small(const wi_chol_level *level,
-                      void (*kernel)(wi_device_chol, wi_sides, int)) const {
-        const int fronts = level->small[0] + level->small[1];
-        return fronts == 0 ? WEFT_OK
-                           : WEFT_LAUNCH(kernel, ctx, dim3((unsigned)fronts, chunks()),
-                                         WI_FRONT_SMALL, 0, d, s, level->first);
+    /* Levels k ... end + 1, downward. */
+    weft_status run_down(int64_t k, int64_t end) const {
+        const int64_t at = schedule->level[k].down;
+        const wi_chol_level *const last = &schedule->level[end + 1];
+        return launch(wi_sweep_down<real, R>, down_threads, at, at - schedule->ups,
+                      last->down + last->downs - at);
     }
     weft_status up() const {
+        const int64_t step = together();
         weft_status status = WEFT_OK;
-        for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
-            const wi_chol_level *const level = &schedule->level[k];
+        for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k += step) {
             if (k == schedule->waits)
                 status = wi_chol_first_waits(ctx, plan);
             if (status == WEFT_OK)
                 status = wi_chol_windows_fetch(ctx, plan, k, k + 1 < schedule->levels ? k + 1 : -1);
             if (status == WEFT_OK)
-                status = small(level, wi_forward_small<real, R>);
-            if (status == WEFT_OK && level->large > 0)
-                status = forward_large(level);
+                status = run_up(k, k + step);
             if (status == WEFT_OK)
                 status = wi_chol_windows_used(ctx, plan, k);
             if (status == WEFT_OK)
@@ -176,15 +190,13 @@ struct level_substitution {
         return status;
     }
     weft_status down() const {
+        const int64_t step = together();
         weft_status status =
             schedule->waits == schedule->levels ? others_down(ctx, plan, s) : WEFT_OK;
-        for (int64_t k = schedule->levels - 1; k >= 0 && status == WEFT_OK; k--) {
-            const wi_chol_level *const level = &schedule->level[k];
+        for (int64_t k = schedule->levels - 1; k >= 0 && status == WEFT_OK; k -= step) {
             status = wi_chol_windows_fetch(ctx, plan, k, k - 1);
             if (status == WEFT_OK)
-                status = small(level, wi_backward_small<real, R>);
-            if (status == WEFT_OK && level->large > 0)
-                status = backward_large(level);
+                status = run_down(k, k - step);
             if (status == WEFT_OK)
                 status = wi_chol_windows_used(ctx, plan, k);
             if (status == WEFT_OK && k == schedule->waits)
@@ -213,7 +225,9 @@ static weft_status substitute(weft_context *ctx, const weft_chol *plan, wi_devic
 weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides) {
     const wi_subtree all = {0, INT32_MAX, 0};
     const auto up = [](const auto &levels) { return levels.up(); };
-    weft_status status = others_up(ctx, plan, sides);
+    weft_status status = begin_sweep(ctx, plan, sides, all, false);
+    if (status == WEFT_OK)
+        status = others_up(ctx, plan, sides);
     if (status == WEFT_OK)
         status = plan->narrow ? substitute<float>(ctx, plan, sides, all, up)
                               : substitute<double>(ctx, plan, sides, all, up);
@@ -223,11 +237,18 @@ weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_si
     return status == WEFT_OK ? divide(ctx, plan, sides) : status;
 }
 
+static weft_status levels_down(weft_context *ctx, const weft_chol *plan,
+                               const wi_device_sides &sides, wi_subtree tree) {
+    const auto down = [](const auto &levels) { return levels.down(); };
+    return plan->narrow ? substitute<float>(ctx, plan, sides, tree, down)
+                        : substitute<double>(ctx, plan, sides, tree, down);
+}
+
 weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
                             wi_subtree tree) {
-    const auto down = [](const auto &levels) { return levels.down(); };
-    const weft_status status = plan->narrow ? substitute<float>(ctx, plan, sides, tree, down)
-                                            : substitute<double>(ctx, plan, sides, tree, down);
+    weft_status status = begin_sweep(ctx, plan, sides, tree, true);
+    if (status == WEFT_OK)
+        status = levels_down(ctx, plan, sides, tree);
     const weft_status ended = wi_chol_first_waits(ctx, plan);
     return status == WEFT_OK ? ended : status;
 }

@@ -138,10 +138,16 @@ static int32_t *find_levels(making *m) {
 static void count_lists(making *m, const int32_t *level) {
     wi_schedule *const out = m->out;
     int32_t *const most = m->count; /* panels, of each level */
+    int64_t small = 0;              /* fronts of the level so far */
     memset(most, 0, (size_t)out->levels * sizeof *most);
     for (int64_t k = 0; k < out->fronts; k++) {
         const int64_t s = m->order[k];
-        if (class_of(m, s) < WI_CLASSES)
+        const bool is_small = class_of(m, s) < WI_CLASSES;
+        small = k > 0 && level[k] == level[k - 1] ? small : 0;
+        wi_sweep_count(out, wi_super_height(m->symbolic, s), wi_super_columns(m->symbolic, s),
+                       is_small, small);
+        small += is_small;
+        if (is_small)
             continue;
         const int32_t panels = panels_of(m->symbolic, s);
         out->lists += 2 + 2 * (int64_t)steps_of(m, panels);
@@ -342,6 +348,7 @@ static void fill(making *m, const int32_t *level_of) {
     find_wait(out);
     for (int64_t k = 0; k < out->levels; k++)
         list_level(m, &out->level[k], &step, &next);
+    wi_sweep_list(out);
 }
 
 static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
@@ -352,7 +359,8 @@ static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
                        bytes);
     memset(out->level, 0, bytes);
     out->step = (wi_chol_step *)(out->level + out->levels);
-    out->front = (wi_front_record *)(out->step + out->steps);
+    out->item = (wi_sweep_item *)(out->step + out->steps);
+    out->front = (wi_front_record *)(out->item + out->ups + out->downs);
     out->child = (int32_t *)(out->front + wi_schedule_records(out));
     out->list = out->child + wi_schedule_records(out);
     return WEFT_OK;

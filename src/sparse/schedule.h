@@ -33,7 +33,9 @@ enum {
     WI_FRONT_TILE = 64,   /* or so many rows and columns of an update, */
     WI_FRONT_COLUMNS = 8, /* or assembles so many columns, or gathers so many rows */
     WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles */
-    WI_CLASSES = 2          /* of small fronts: tiny, and the others */
+    WI_CLASSES = 2,         /* of small fronts: tiny, and the others */
+    WI_UP_WARPS = 4,        /* of a block that substitutes forward, */
+    WI_DOWN_WARPS = 8       /* or backward */
 };
 
 /* A front, as the kernels see it. */
@@ -61,6 +63,15 @@ typedef struct wi_chol_step {
     int64_t rows_at, tiles_at; /* sums for the rows below the panel, and for the tiles it updates */
 } wi_chol_step;
 
+/* What one block of threads does in a substitution: `fronts` small fronts from record `front` on, a
+ * warp each; or, if that is 0, part `part` of a large front. Forward those are its panels, and
+ * after them blocks of WI_PANEL rows below its columns; backward its panels. An item comes after
+ * those that it waits for. */
+typedef struct wi_sweep_item {
+    int32_t front, part, fronts;
+    int32_t after; /* forward: the items of the levels before */
+} wi_sweep_item;
+
 /* A level. Its records begin at `first`: small[0] fronts of up to WI_FRONT_TINY rows, then small[1]
  * of up to WI_FRONT_SMALL, then `large` others, those with the most panels first. */
 typedef struct wi_chol_level {
@@ -73,16 +84,22 @@ typedef struct wi_chol_level {
     int32_t steps;                  /* one for each panel; */
     int64_t window;                 /* the first of its steps by windows, */
     int32_t windows;                /* of which there are 0 unless pivots are interchanged */
+    int64_t up, down;               /* its first items forward, and backward, */
+    int32_t ups, downs;             /* and how many there are */
 } wi_chol_level;
 
 typedef struct wi_schedule {
     int64_t fronts, guests; /* the records: first the fronts of the levels, then guests */
     int64_t levels, steps, lists;
-    int64_t waits; /* the first level with a guest's parent; `levels` if there is none */
+    int64_t ups, downs; /* items of a substitution forward, and backward */
+    int64_t waits;      /* the first level with a guest's parent; `levels` if there is none */
     wi_chol_level
         *level; /* the deepest first. All arrays are one block of memory, which begins here */
     wi_chol_step *step;
-    wi_front_record *front; /* the device has a copy of this and of the arrays after it */
+    wi_sweep_item *item; /* those forward, from the first level to the last; then those backward,
+                            from the last level to the first. The device has a copy of this and of
+                            the arrays after it */
+    wi_front_record *front;
     int32_t *child, *list;
     int64_t l, updates, parts; /* sizes: numbers of L and of the memory for updates; rows of the
                                   memory for parts */
@@ -120,7 +137,7 @@ static inline int64_t wi_schedule_records(const wi_schedule *s) {
 /* Bytes of the part that the device has a copy of. */
 static inline size_t wi_schedule_device_bytes(const wi_schedule *s) {
     return (size_t)wi_schedule_records(s) * (sizeof *s->front + sizeof *s->child) +
-           (size_t)s->lists * sizeof *s->list;
+           (size_t)(s->ups + s->downs) * sizeof *s->item + (size_t)s->lists * sizeof *s->list;
 }
 static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
     return (size_t)s->levels * sizeof *s->level + (size_t)s->steps * sizeof *s->step +
@@ -129,6 +146,12 @@ static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
 
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
                              const wi_schedule_wish *wish, wi_schedule *schedule);
+
+/* The items of substitutions: how many for a front, which is the k-th `small` one of
+ * its level or a large one; and all of them, for a schedule whose levels and steps
+ * are there. */
+void wi_sweep_count(wi_schedule *schedule, int64_t height, int64_t columns, bool small, int64_t k);
+void wi_sweep_list(wi_schedule *schedule);
 
 /* The largest panel of this GPU's fronts, in numbers of L. */
 int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish);
