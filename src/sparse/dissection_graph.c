@@ -3,7 +3,6 @@
  * columns with very many neighbours are set aside. */
 #include "sparse/dissection_graph.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Do u and v have the same neighbours, except for each other? The lists ascend. */
@@ -45,16 +44,11 @@ static int32_t find_leaders(const wi_pattern *graph, int32_t *leader, uint32_t *
     return count;
 }
 
-/* Columns with more neighbours come last: they would be in every separator. */
-static int64_t most_neighbours(int64_t n) {
-    return (int64_t)fmax(16, 10 * sqrt((double)n));
-}
-
 /* Numbers the vertices, with those that come last at the end, and lists their columns. `leader`
  * becomes the vertex of each column. */
 static void number_vertices(wi_dissection *d, int32_t *leader, int32_t leaders) {
     const wi_pattern *const graph = d->args->graph;
-    const int64_t limit = most_neighbours(graph->n);
+    const int64_t limit = (int64_t)wi_order_dense(graph->n); /* they would be in every separator */
     const int32_t n = (int32_t)graph->n;
     int32_t late = leaders, early = 0;
     for (int32_t j = n - 1; j >= 0; j--) {
