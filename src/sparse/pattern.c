@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph of a symmetric matrix, with each edge at both ends, for orderings and analysis. */
+#include "cpu/team.h"
 #include "sparse/symbolic.h"
 
 /* The entries of column j below the diagonal begin one later if there is a diagonal entry. */
@@ -37,6 +38,53 @@ weft_status wi_pattern_build(weft_context *ctx, const char *call, const weft_spa
     }
     start[n] = to;
     *graph = (wi_pattern){n, start, row};
+    return WEFT_OK;
+}
+
+/* While a graph is renumbered. */
+typedef struct renumbering {
+    const wi_pattern *graph;
+    const int64_t *perm, *inverse;
+    int64_t *start, *row;
+} renumbering;
+
+/* start[k + 1] = the number of neighbours of vertex k. */
+static void count_neighbours(void *user, int rank, int size) {
+    const renumbering *const r = user;
+    const size_t n = (size_t)r->graph->n, end = wi_team_share(n, rank + 1, size);
+    for (size_t k = wi_team_share(n, rank, size); k < end; k++) {
+        const int64_t *const own = r->graph->start + r->perm[k];
+        r->start[k + 1] = own[1] - own[0];
+    }
+}
+
+static void copy_neighbours(void *user, int rank, int size) {
+    const renumbering *const r = user;
+    const size_t n = (size_t)r->graph->n, end = wi_team_share(n, rank + 1, size);
+    for (size_t k = wi_team_share(n, rank, size); k < end; k++) {
+        const int64_t *const own = r->graph->row + r->graph->start[r->perm[k]];
+        const int64_t to = r->start[k], count = r->start[k + 1] - to;
+        for (int64_t e = 0; e < count; e++)
+            r->row[to + e] = r->inverse[own[e]];
+    }
+}
+
+weft_status wi_pattern_renumber(weft_context *ctx, const char *call, const wi_pattern *graph,
+                                const int64_t *perm, const int64_t *inverse, wi_pattern *out) {
+    const int64_t n = graph->n, entries = graph->start[n];
+    const size_t bytes = (size_t)(n + 1 + entries) * sizeof(int64_t);
+    const int team = wi_team_size(ctx, (size_t)n, bytes);
+    int64_t *const start = wi_host_alloc(bytes);
+    if (!start)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, the graph; free some", call,
+                       bytes);
+    renumbering r = {graph, perm, inverse, start, start + n + 1};
+    wi_team_run(ctx, team, count_neighbours, &r);
+    start[0] = 0;
+    for (int64_t k = 0; k < n; k++)
+        start[k + 1] += start[k];
+    wi_team_run(ctx, team, copy_neighbours, &r);
+    *out = (wi_pattern){n, start, r.row};
     return WEFT_OK;
 }
 
