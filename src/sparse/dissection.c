@@ -268,11 +268,8 @@ static void close_part(wi_dissection *d) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Makes the first part, of all vertices, unless that is not worth a try. */
+/* Makes the first part, of all vertices. */
 static void make_first(wi_dissection *d) {
-    wi_dissection_beside *const beside = d->beside;
-    if (beside && (atomic_load(&beside->unwanted) || !beside->pays(beside->user)))
-        return;
     if (!wi_dissection_prepare(d, &d->base_arena)) {
         atomic_store(&d->failed, true);
         return;

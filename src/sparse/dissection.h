@@ -15,9 +15,8 @@ typedef bool wi_separator_rule(wi_arena *arena, const wi_graph *graph, uint64_t 
                                uint8_t *side);
 
 /* What goes on beside a dissection: one of its threads does `work` before it takes parts, while
- * others divide. All are called with `user`. */
+ * others divide. Both are called with `user`. */
 typedef struct wi_dissection_beside {
-    bool (*pays)(void *user); /* is it worth a try? */
     void (*work)(void *user);
     void (*finished)(void *user); /* perm is there; `work` may go on */
     void *user;

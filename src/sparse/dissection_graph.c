@@ -72,6 +72,22 @@ static void number_vertices(wi_dissection *d, int32_t *leader, int32_t leaders) 
         d->column[--d->first[d->vertex[j]]] = j;
 }
 
+/* The same where every column is a vertex, with the same number. */
+static void copy_base(wi_dissection *d) {
+    const wi_pattern *const graph = d->args->graph;
+    wi_graph *const base = &d->base;
+    const int32_t entries = (int32_t)graph->start[base->n];
+    for (int32_t v = 0; v <= base->n; v++)
+        base->start[v] = (int32_t)graph->start[v];
+    for (int32_t e = 0; e < entries; e++)
+        base->row[e] = (int32_t)graph->row[e];
+    for (int32_t v = 0; v < base->n; v++) {
+        base->weight[v] = 1;
+        d->member[v] = v;
+        atomic_store_explicit(&d->place[v], v, memory_order_relaxed);
+    }
+}
+
 /* Builds the graph of the vertices, from the first column of each. */
 static void fill_base(wi_dissection *d) {
     const wi_pattern *const graph = d->args->graph;
@@ -119,6 +135,9 @@ bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     d->base.n = leaders;
     d->base.total = (int32_t)n;
     number_vertices(d, leader, leaders);
-    fill_base(d);
+    if (d->inner == (int32_t)n)
+        copy_base(d);
+    else
+        fill_base(d);
     return true;
 }

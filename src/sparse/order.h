@@ -39,18 +39,10 @@ static inline bool wi_order_is_above(const wi_order_limit *limit, double flops) 
  */
 double wi_order_dense(int64_t n);
 
-/* The vertices of a graph in the order in which a search reaches them, breadth first, from its
- * middle column on, without those that have more neighbours than wi_order_dense: the first `most`
- * at list[0 ...], and in seen[v], which has room for all vertices, their numbers, -1 of others.
- * Stops there, or where the search ends. Returns how many; *widest is the largest number of
- * vertices at one distance. */
-int64_t wi_order_search(const wi_pattern *graph, int64_t most, int32_t *list, int32_t *seen,
-                        int64_t *widest);
-
-/* Does a ball in the graph show that `dissect` is the better ordering? *clear: its flops are well
- * below those of `amd` there, and the latter grow so that they are well above `least` in the whole
- * graph. */
-weft_status wi_order_sample(const wi_order_args *args, double least, bool *clear);
+/* Does a ball in the graph show that `dissect` is the better ordering? *guess: the flops of `amd`
+ * in the whole graph, by how they grow with the ball; INFINITY if there is no ball. *clear: they
+ * are well above `least`, and those of `dissect` in the ball well below those of `amd` there. */
+weft_status wi_order_sample(const wi_order_args *args, double least, double *guess, bool *clear);
 
 /* wi_order_amd with indices of 32 bits, for graphs whose entries they can number, and of 64. */
 weft_status wi_order_amd_i32(weft_context *ctx, const wi_order_args *args);

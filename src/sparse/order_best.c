@@ -55,13 +55,18 @@ static weft_status run_amd(contest *c) {
     return wi_predict_cost(NULL, c->amd.call, c->amd.graph, c->amd.perm, &entries, &c->amd_flops);
 }
 
-/* What one thread does while others dissect. */
+/* What one thread does while others dissect. If they are told in vain that their work is unlikely
+ * to be wanted, it is done afterwards. */
 static void judge(void *user) {
+    static const double unlikely = 0.5;
     contest *const c = user;
     bool clear = false;
+    double guess = 0;
     if (c->least < INFINITY)
-        c->amd_status = wi_order_sample(&c->amd, c->least, &clear);
+        c->amd_status = wi_order_sample(&c->amd, c->least, &guess, &clear);
     atomic_store(&c->clear, clear);
+    if (guess < c->least * unlikely)
+        atomic_store(&c->beside.unwanted, true);
     if (c->amd_status == WEFT_OK && !clear)
         c->amd_status = run_amd(c);
     if (c->amd_status != WEFT_OK || (!clear && !(c->amd_flops > c->least)))
@@ -83,32 +88,14 @@ static void count(void *user) {
     atomic_store(&c->limit.flops, fmax(flops, c->least));
 }
 
-/* A guess for the time before anything is known, which decides nothing but when dissect begins:
- * meshes take 18 to 36 times the cube of the widest level of a search. */
-static bool may_pay(void *user) {
-    static const double times = 10;
-    const contest *const c = user;
-    const int64_t n = c->amd.graph->n;
-    int64_t widest;
-    if (!(c->least < INFINITY))
-        return false;
-    int32_t *const list = wi_host_alloc(2 * (size_t)n * sizeof *list);
-    if (!list)
-        return false;
-    wi_order_search(c->amd.graph, n, list, list + n, &widest);
-    wi_host_free(list);
-    return times * pow((double)widest, 3) > c->least;
-}
-
-/* Both at once, or amd alone where dissect is not likely to pay. If dissect fails, it may still
- * turn out that nobody wants it. */
+/* Both at once, unless dissect cannot be wanted. If it fails, it may still turn out that nobody
+ * wants it. */
 static void run_both(weft_context *ctx, contest *c) {
     enum {
         TOGETHER = 1 << 16 /* columns: with fewer, a second thread would come late */
     };
-    c->beside =
-        (wi_dissection_beside){.pays = may_pay, .work = judge, .finished = count, .user = c};
-    if (ctx->threads > 1 && c->amd.graph->n >= TOGETHER)
+    c->beside = (wi_dissection_beside){.work = judge, .finished = count, .user = c};
+    if (ctx->threads > 1 && c->amd.graph->n >= TOGETHER && c->least < INFINITY)
         wi_dissect(ctx, &c->dissect, "dissect", wi_separate, ctx->threads, &c->beside);
     else
         judge(c);

@@ -93,8 +93,9 @@ static double check(const wi_pattern *graph, const char *expected) {
 
 static bool is_clear(const wi_pattern *graph, double least) {
     bool clear;
+    double guess;
     const wi_order_args args = {.call = "test", .graph = graph};
-    assert_int_equal(wi_order_sample(&args, least, &clear), WEFT_OK);
+    assert_int_equal(wi_order_sample(&args, least, &guess, &clear), WEFT_OK);
     return clear;
 }
 

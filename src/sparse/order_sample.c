@@ -15,20 +15,18 @@ double wi_order_dense(int64_t n) {
     return fmax(16, 10 * sqrt((double)n));
 }
 
-int64_t wi_order_search(const wi_pattern *graph, int64_t most, int32_t *list, int32_t *seen,
-                        int64_t *widest) {
+/* The vertices of a graph in the order in which a search reaches them, breadth first, from its
+ * middle column on, without those that have more neighbours than wi_order_dense: the first `most`
+ * at list[0 ...], and in seen[v], which has room for all vertices, their numbers, -1 of others.
+ * Returns how many there are. */
+static int64_t search(const wi_pattern *graph, int64_t most, int32_t *list, int32_t *seen) {
     const int64_t dense = (int64_t)wi_order_dense(graph->n);
-    int64_t count = 0, level_end = 1;
+    int64_t count = 0;
     for (int64_t v = 0; v < graph->n; v++)
         seen[v] = -1;
     list[count++] = (int32_t)(graph->n / 2);
     seen[list[0]] = 0;
-    *widest = 1;
     for (int64_t k = 0; k < count; k++) {
-        if (k == level_end) {
-            *widest = count - k > *widest ? count - k : *widest;
-            level_end = count;
-        }
         const int64_t *const start = graph->start + list[k];
         for (int64_t e = start[0]; e < start[1] && count < most; e++) {
             const int64_t u = graph->row[e], *const own = graph->start + u;
@@ -87,7 +85,7 @@ static weft_status try_ball(const wi_order_args *args, int64_t count, const int3
 
 /* The first `count` vertices of a search. */
 static weft_status compare(const wi_order_args *args, double least, int64_t count,
-                           const int32_t *list, const int32_t *seen, bool *clear) {
+                           const int32_t *list, const int32_t *seen, double *guess, bool *clear) {
     static const double margin = 2, share = 0.8;
     double inner, amd, dissect;
     weft_status status = try_ball(args, count / INNER, list, seen, false, &inner);
@@ -95,26 +93,27 @@ static weft_status compare(const wi_order_args *args, double least, int64_t coun
         status = try_ball(args, count, list, seen, false, &amd);
     if (status != WEFT_OK)
         return status;
-    const double growth = log(amd / inner) / log(INNER), all = amd * pow(SHARE, growth);
-    if (!(all > margin * least))
+    const double growth = log(amd / inner) / log(INNER);
+    *guess = amd * pow(SHARE, growth);
+    if (!(*guess > margin * least))
         return WEFT_OK;
     status = try_ball(args, count, list, seen, true, &dissect);
     *clear = status == WEFT_OK && dissect < share * amd;
     return status;
 }
 
-weft_status wi_order_sample(const wi_order_args *args, double least, bool *clear) {
+weft_status wi_order_sample(const wi_order_args *args, double least, double *guess, bool *clear) {
     const int64_t n = args->graph->n, count = n / SHARE;
     weft_status status = WEFT_OK;
-    int64_t widest;
+    *guess = INFINITY;
     *clear = false;
     if (n < LEAST)
         return WEFT_OK;
     int32_t *const list = wi_host_alloc((size_t)(count + n) * sizeof *list);
     if (!list)
         return WEFT_ENOMEM;
-    if (wi_order_search(args->graph, count, list, list + count, &widest) == count)
-        status = compare(args, least, count, list, list + count, clear);
+    if (search(args->graph, count, list, list + count) == count)
+        status = compare(args, least, count, list, list + count, guess, clear);
     wi_host_free(list);
     return status;
 }
