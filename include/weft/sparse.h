@@ -203,10 +203,11 @@ typedef enum weft_chol_kind {
 typedef struct weft_chol_options {
     size_t size;
     /* "natural", "given", "rcm", "md", "mmd", "amd", "nd", "dissect" or "best", the rungs of
-     * "sparse_order"; NULL: what weft_use says, else best. best runs amd, and dissect as well if
-     * the factorization is expensive enough that dissect can pay (estimated from operation counts,
-     * not from a clock), and takes the ordering with fewer operations. Every ordering is the same
-     * on every run and for any number of threads. */
+     * "sparse_order"; NULL: what weft_use says, else best. best takes dissect if a sample of a
+     * large matrix shows that it is far better. Else it runs amd, and dissect as well if the
+     * factorization is expensive enough that dissect can pay (estimated from operation counts, not
+     * from a clock), and takes the ordering with fewer operations. Every ordering is the same on
+     * every run and for any number of threads. */
     const char *ordering;
     const int64_t *permutation; /* for "given": column permutation[k] comes k-th */
     double ordering_seconds;    /* the longest time that best may spend on dissect, by its own

@@ -183,12 +183,10 @@ weft_status wi_numbers_scratch(weft_context *ctx, const char *call, weft_chol *p
 /* Memory for `low`, for so many right-hand sides; allocated at its first use. */
 weft_status wi_numbers_low(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs);
 
-/* Fills the maps entry_at, entry, slot and relative; `at` has room for n. WEFT_EARG if an entry of
- * the matrix is not in the pattern of L. */
-weft_status wi_numbers_fill_maps(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                                 const weft_sparse *matrix, wi_numbers *maps, int64_t *at);
+/* Says that an entry of the matrix is not in the pattern of L. */
+weft_status wi_chol_tell_lost(weft_context *ctx, const char *call);
 
-/* The same for the plan, unless they are filled. */
+/* Fills the maps entry_at, entry, slot and relative, unless they are filled. */
 weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
                            const weft_sparse *matrix);
 

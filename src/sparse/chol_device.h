@@ -253,10 +253,14 @@ weft_status wi_chol_windows_fetch(weft_context *ctx, const weft_chol *plan, int6
 /* They were read. */
 weft_status wi_chol_windows_used(weft_context *ctx, const weft_chol *plan, int64_t k);
 
-/* Puts the maps of the entries of A on the device, unless they are there. Takes host memory for a
- * while. */
+/* ---- maps: chol_map.cu ---- */
+
+/* Puts the matrix and the maps of its entries on the device, unless they are there. What L and the
+ * right-hand sides have there is lost. */
 weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *plan,
                                const weft_sparse *matrix);
+
+/* ---- between the host and the device: chol_device.c and others ---- */
 
 /* Host memory for b and x of a solve. */
 double *wi_chol_device_host_sides(const weft_chol *plan);

@@ -25,6 +25,12 @@ weft_status wi_chol_interchange(weft_context *ctx, const weft_chol *plan, wi_dev
     return refuse(ctx);
 }
 
+weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *plan,
+                               const weft_sparse *matrix) {
+    (void)call, (void)plan, (void)matrix;
+    return refuse(ctx);
+}
+
 weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
     (void)plan;
     return refuse(ctx);

@@ -512,6 +512,47 @@ static void places_with_d(weft_context *ctx) {
     weft_close(cpu);
 }
 
+/* A chain of n columns; with `far`, the last link is from the first column to the last. */
+static weft_sparse *chain(weft_context *ctx, bool far) {
+    enum {
+        N = 100
+    };
+    int64_t start[N + 1] = {0}, row[2 * N];
+    double value[2 * N];
+    size_t to = 0;
+    for (int j = 0; j < N; j++) {
+        row[to] = j;
+        value[to++] = 4;
+        const bool linked = far ? j < N - 2 : j < N - 1;
+        for (int k = 0; k < linked + (far && j == 0); k++) {
+            row[to] = k == 0 ? j + 1 : N - 1;
+            value[to++] = 1;
+        }
+        start[j + 1] = (int64_t)to;
+    }
+    weft_sparse *matrix;
+    assert_int_equal(weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, N, N, WEFT_I64,
+                                            start, row, value),
+                     WEFT_OK);
+    return matrix;
+}
+
+/* A matrix whose pattern only claims to be the one analyzed, with an entry outside of L. */
+static void no_place(weft_context *ctx) {
+    const weft_chol_options options = {.size = sizeof options, .ordering = "natural"};
+    weft_sparse *const near = chain(ctx, false), *const far = chain(ctx, true);
+    weft_chol *plan;
+    assert_int_equal(weft_chol_analyze(ctx, near, &options, &plan), WEFT_OK);
+    plan->fingerprint = far->fingerprint;
+    test_refused(ctx, weft_chol_factor(ctx, plan, far), WEFT_EARG, "weft_chol_factor",
+                 "no place for");
+    plan->fingerprint = near->fingerprint;
+    assert_int_equal(weft_chol_factor(ctx, plan, near), WEFT_OK);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(near);
+    weft_sparse_destroy(far);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(definite),  TEST_ON_EACH_PLACE(indefinite),
@@ -519,6 +560,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(memory),    TEST_ON_EACH_PLACE(places),
         TEST_ON_EACH_PLACE(cancelled), TEST_ON_EACH_PLACE(range),
         TEST_ON_EACH_PLACE(values),    TEST_ON_EACH_PLACE(places_with_d),
+        TEST_ON_EACH_PLACE(no_place),
     };
     return cmocka_run_group_tests_name("chol_gpu", tests, NULL, NULL);
 }

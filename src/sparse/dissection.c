@@ -5,7 +5,6 @@
  * graph. */
 #include "sparse/dissection_graph.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "cpu/team.h"
@@ -255,10 +254,40 @@ static void dissect(wi_dissection *d, wi_arena *arena, wi_dissection_part p) {
     dissect(d, arena, sides[1]);
 }
 
+/* A part is done, or what makes the first one. */
+static void close_part(wi_dissection *d) {
+    wi_dissection_beside *const beside = d->beside;
+    pthread_mutex_lock(&d->lock);
+    const bool all = d->open == 1;
+    pthread_mutex_unlock(&d->lock);
+    if (all && beside && d->parted && !atomic_load(&d->failed))
+        beside->finished(beside->user);
+    pthread_mutex_lock(&d->lock);
+    if (--d->open == 0)
+        pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Makes the first part, of all vertices. */
+static void make_first(wi_dissection *d) {
+    if (!wi_dissection_prepare(d, &d->base_arena)) {
+        atomic_store(&d->failed, true);
+        return;
+    }
+    d->parted = true;
+    place_columns(d, d->inner, d->base.n - d->inner, columns_of(d, 0, d->inner));
+    share(d, &(wi_dissection_part){0, d->inner, 0});
+}
+
 /* Takes parts until none is left and no thread can add another. */
 static void take_parts(void *user, int rank, int size) {
     wi_dissection *const d = user;
-    (void)size;
+    if (rank == 0) {
+        make_first(d);
+        close_part(d);
+    }
+    if (rank == size - 1 && d->beside)
+        d->beside->work(d->beside->user);
     pthread_mutex_lock(&d->lock);
     while (d->open > 0) {
         if (d->waiting == 0) {
@@ -268,44 +297,53 @@ static void take_parts(void *user, int rank, int size) {
         const wi_dissection_part p = d->shared[--d->waiting];
         pthread_mutex_unlock(&d->lock);
         dissect(d, &d->arenas[rank], p);
+        close_part(d);
         pthread_mutex_lock(&d->lock);
-        if (--d->open == 0)
-            pthread_cond_broadcast(&d->changed);
     }
     pthread_mutex_unlock(&d->lock);
 }
 
+/* Threads that can have a part each; two if something goes on beside. */
+static int team_of(int64_t n, int threads, const wi_dissection_beside *beside) {
+    const int64_t parts = n / SHARED, least = beside ? 2 : 1,
+                  useful = parts > least ? parts : least;
+    return useful < threads ? (int)useful : threads;
+}
+
 weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char *name,
-                       wi_separator_rule *separate, int threads) {
+                       wi_separator_rule *separate, int threads, wi_dissection_beside *beside) {
     wi_dissection d = {.args = args,
                        .separate = separate,
+                       .beside = beside,
+                       .open = 1,
                        .lock = PTHREAD_MUTEX_INITIALIZER,
                        .changed = PTHREAD_COND_INITIALIZER};
     const int64_t n = args->graph->n;
+    const int team = team_of(n, threads, beside);
     weft_status status = WEFT_ENOMEM;
-    const int most = n / SHARED < threads ? (int)(n / SHARED) : threads, team = most > 1 ? most : 1;
-    wi_arena arena = {.at = 0};
     d.arenas = wi_host_alloc((size_t)team * sizeof *d.arenas);
     d.shared = wi_host_alloc(((size_t)n / (SHARED / 8) + 1) * sizeof *d.shared);
-    if (!d.arenas || !d.shared || !wi_dissection_prepare(&d, &arena))
+    if (!d.arenas || !d.shared)
         goto done;
-    memset(d.arenas, 0, (size_t)team * sizeof *d.arenas);
-    place_columns(&d, d.inner, d.base.n - d.inner, columns_of(&d, 0, d.inner));
-    share(&d, &(wi_dissection_part){0, d.inner, 0});
-    wi_team_run(ctx, team, take_parts, &d);
+    for (int k = 0; k < team; k++)
+        d.arenas[k] = (wi_arena){.unwanted = beside ? &beside->unwanted : NULL};
+    if (team > 1)
+        wi_team_run(ctx, team, take_parts, &d);
+    else
+        take_parts(&d, 0, 1);
     for (int k = 0; k < team; k++)
         wi_arena_free(&d.arenas[k]);
-    if (!d.failed)
+    if (!d.failed || (beside && atomic_load(&beside->unwanted)))
         status = WEFT_OK;
 done:
     pthread_cond_destroy(&d.changed);
     pthread_mutex_destroy(&d.lock);
     wi_host_free(d.shared);
     wi_host_free(d.arenas);
-    wi_arena_free(&arena);
-    return status == WEFT_OK ? status
-                             : wi_fail(ctx, status,
-                                       "%s: no memory for ordering %s; free some, or "
-                                       "order amd",
-                                       args->call, name);
+    wi_arena_free(&d.base_arena);
+    return status == WEFT_OK || beside ? status
+                                       : wi_fail(ctx, status,
+                                                 "%s: no memory for ordering %s; free some, or "
+                                                 "order amd",
+                                                 args->call, name);
 }

@@ -3,7 +3,6 @@
  * columns with very many neighbours are set aside. */
 #include "sparse/dissection_graph.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Do u and v have the same neighbours, except for each other? The lists ascend. */
@@ -45,16 +44,11 @@ static int32_t find_leaders(const wi_pattern *graph, int32_t *leader, uint32_t *
     return count;
 }
 
-/* Columns with more neighbours come last: they would be in every separator. */
-static int64_t most_neighbours(int64_t n) {
-    return (int64_t)fmax(16, 10 * sqrt((double)n));
-}
-
 /* Numbers the vertices, with those that come last at the end, and lists their columns. `leader`
  * becomes the vertex of each column. */
 static void number_vertices(wi_dissection *d, int32_t *leader, int32_t leaders) {
     const wi_pattern *const graph = d->args->graph;
-    const int64_t limit = most_neighbours(graph->n);
+    const int64_t limit = (int64_t)wi_order_dense(graph->n); /* they would be in every separator */
     const int32_t n = (int32_t)graph->n;
     int32_t late = leaders, early = 0;
     for (int32_t j = n - 1; j >= 0; j--) {
@@ -76,6 +70,22 @@ static void number_vertices(wi_dissection *d, int32_t *leader, int32_t leaders) 
     }
     for (int32_t j = n - 1; j >= 0; j--)
         d->column[--d->first[d->vertex[j]]] = j;
+}
+
+/* The same where every column is a vertex, with the same number. */
+static void copy_base(wi_dissection *d) {
+    const wi_pattern *const graph = d->args->graph;
+    wi_graph *const base = &d->base;
+    const int32_t entries = (int32_t)graph->start[base->n];
+    for (int32_t v = 0; v <= base->n; v++)
+        base->start[v] = (int32_t)graph->start[v];
+    for (int32_t e = 0; e < entries; e++)
+        base->row[e] = (int32_t)graph->row[e];
+    for (int32_t v = 0; v < base->n; v++) {
+        base->weight[v] = 1;
+        d->member[v] = v;
+        atomic_store_explicit(&d->place[v], v, memory_order_relaxed);
+    }
 }
 
 /* Builds the graph of the vertices, from the first column of each. */
@@ -125,6 +135,9 @@ bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     d->base.n = leaders;
     d->base.total = (int32_t)n;
     number_vertices(d, leader, leaders);
-    fill_base(d);
+    if (d->inner == (int32_t)n)
+        copy_base(d);
+    else
+        fill_base(d);
     return true;
 }

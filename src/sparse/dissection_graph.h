@@ -15,16 +15,18 @@
 typedef struct wi_dissection {
     const wi_order_args *args;
     wi_separator_rule *separate;
-    wi_graph base;   /* the graph that is dissected */
-    int32_t *vertex; /* the vertex of each column */
-    int32_t *first;  /* the columns of vertex v are column[first[v]] ... */
+    wi_dissection_beside *beside; /* or NULL */
+    wi_graph base;                /* the graph that is dissected */
+    int32_t *vertex;              /* the vertex of each column */
+    int32_t *first;               /* the columns of vertex v are column[first[v]] ... */
     int32_t *column;
     int32_t *member;
     _Atomic int32_t *place;
     int32_t *local; /* the number of a column in its small part */
     int32_t inner;  /* vertices to dissect; the others, which have very many neighbours, come after
                        them */
-    wi_arena *arenas; /* one for each thread */
+    wi_arena base_arena, *arenas; /* of the graph, and one for each thread */
+    bool parted;                  /* the first part was made */
     atomic_bool failed;
     struct wi_dissection_part *shared; /* parts that any thread may take, the latest first */
     int waiting, open; /* parts in that list, and those plus the ones being divided */

@@ -393,28 +393,27 @@ static bool map_supernode(mapping *m, int64_t s) {
     return true;
 }
 
-weft_status wi_numbers_fill_maps(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                                 const weft_sparse *matrix, wi_numbers *maps, int64_t *at) {
-    mapping m = {.symbolic = symbolic, .matrix = matrix, .numbers = maps, .at = at};
-    for (int64_t i = 0; i < symbolic->n; i++)
-        m.at[i] = -1;
-    for (int64_t s = 0; s < symbolic->supernodes; s++) {
-        if (!map_supernode(&m, s))
-            return wi_fail(ctx, WEFT_EARG,
-                           "%s: matrix has an entry that the plan has no place for; analyze this "
-                           "matrix",
-                           call);
-    }
-    maps->entry_at[symbolic->n] = m.next;
-    return WEFT_OK;
+weft_status wi_chol_tell_lost(weft_context *ctx, const char *call) {
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: matrix has an entry that the plan has no place for; analyze this matrix",
+                   call);
 }
 
 weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
                            const weft_sparse *matrix) {
-    if (plan->numbers.mapped)
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    wi_numbers *const numbers = &plan->numbers;
+    mapping m = {
+        .symbolic = symbolic, .matrix = matrix, .numbers = numbers, .at = (void *)numbers->solve};
+    if (numbers->mapped)
         return WEFT_OK;
-    const weft_status status = wi_numbers_fill_maps(ctx, call, &plan->symbolic, matrix,
-                                                    &plan->numbers, (void *)plan->numbers.solve);
-    plan->numbers.mapped = status == WEFT_OK;
-    return status;
+    for (int64_t i = 0; i < symbolic->n; i++)
+        m.at[i] = -1;
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        if (!map_supernode(&m, s))
+            return wi_chol_tell_lost(ctx, call);
+    }
+    numbers->entry_at[symbolic->n] = m.next;
+    numbers->mapped = true;
+    return WEFT_OK;
 }

@@ -3,5 +3,5 @@
 #include "sparse/dissection.h"
 
 weft_status wi_order_dissect(weft_context *ctx, const void *args) {
-    return wi_dissect(ctx, args, "dissect", wi_separate, ctx->threads);
+    return wi_dissect(ctx, args, "dissect", wi_separate, ctx->threads, NULL);
 }

@@ -40,7 +40,7 @@ static bool separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint
 
 /* On one thread: METIS calls would only wait for each other. */
 weft_status wi_order_nd(weft_context *ctx, const void *args) {
-    return wi_dissect(ctx, args, "nd", separate, 1);
+    return wi_dissect(ctx, args, "nd", separate, 1, NULL);
 }
 #else
 weft_status wi_order_nd(weft_context *ctx, const void *args) {

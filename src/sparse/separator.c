@@ -18,6 +18,8 @@ void *wi_arena_take(wi_arena *arena, size_t bytes) {
         LINE = 64
     };
     bytes = (bytes + LINE - 1) / LINE * LINE;
+    if (arena->unwanted && atomic_load_explicit(arena->unwanted, memory_order_relaxed))
+        return NULL;
     while (arena->block[arena->at].memory && arena->used + bytes > arena->block[arena->at].bytes) {
         arena->at++; /* each block is at least twice the one before, so the array never fills */
         arena->used = 0;

@@ -3,6 +3,8 @@
 #ifndef WI_SPARSE_SEPARATOR_H
 #define WI_SPARSE_SEPARATOR_H
 
+#include <stdatomic.h>
+
 #include "core/core.h"
 
 #ifdef __cplusplus
@@ -18,8 +20,9 @@ typedef struct wi_arena {
         char *memory;
         size_t bytes;
     } block[WI_ROOM_BLOCKS];
-    int at;      /* the current block */
-    size_t used; /* of it */
+    int at;                      /* the current block */
+    size_t used;                 /* of it */
+    const atomic_bool *unwanted; /* once set, no memory is given any more; or NULL */
 } wi_arena;
 
 /* NULL if there is no memory. */

@@ -90,19 +90,28 @@ static void enter(wi_parting *p, int32_t v, uint8_t other) {
     chain_push(p, v);
 }
 
-/* Pulls v from side `other` into the separator. */
+/* Pulls v from side `other` into the separator: as `enter`, and those of its neighbours that are
+ * there gain its weight. If v leaves, others are drawn, whose neighbours come from memory until
+ * then. */
 static void draw(wi_parting *p, int32_t v, uint8_t other) {
     const wi_graph *const g = p->graph;
+    const uint8_t *const side = p->side;
+    const int32_t *const weight = g->weight, own = weight[v], end = g->start[v + 1];
+    int32_t gain = own;
     shift(p, v, WI_SEPARATOR);
-    for (int32_t e = g->start[v]; e < g->start[v + 1]; e++) {
+    for (int32_t e = g->start[v]; e < end; e++) {
         const int32_t u = g->row[e];
-        if (p->side[u] == WI_SEPARATOR && p->next[u] != FREE) {
+        if (side[u] == other) {
+            gain -= weight[u];
+            __builtin_prefetch(&g->row[g->start[u]]);
+        } else if (side[u] == WI_SEPARATOR && p->next[u] != FREE) {
             chain_remove(p, u);
-            p->gain[u] += g->weight[v];
+            p->gain[u] += own;
             chain_push(p, u);
         }
     }
-    enter(p, v, other);
+    p->gain[v] = gain;
+    chain_push(p, v);
     p->list[p->count++] = v;
 }
 

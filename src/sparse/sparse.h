@@ -87,7 +87,9 @@ typedef struct wi_order_args {
                       because they come after all of perm */
     double *flops; /* here `amd` stores an upper bound on the flops of L, and `best` too if it takes
                       amd at once; or NULL */
-    const char **chosen; /* here `best` stores the rung that it took; or NULL */
+    const struct wi_order_limit *limit; /* with `flops`: `amd` stops, without an ordering, as soon
+                                           as its bound is above this limit; or NULL */
+    const char **chosen;                /* here `best` stores the rung that it took; or NULL */
 } wi_order_args;
 
 /* The structure of L, known before any values. Column k is a column of the permuted matrix. */

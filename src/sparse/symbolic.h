@@ -12,6 +12,9 @@ extern "C" {
 /* The graph of a symmetric matrix; `start` and `row` are in one block, freed by wi_pattern_free. */
 weft_status wi_pattern_build(weft_context *ctx, const char *call, const weft_sparse *matrix,
                              wi_pattern *graph);
+/* The same graph with vertex perm[k] as vertex k; lists keep their order. */
+weft_status wi_pattern_renumber(weft_context *ctx, const char *call, const wi_pattern *graph,
+                                const int64_t *perm, const int64_t *inverse, wi_pattern *out);
 void wi_pattern_free(wi_pattern *graph);
 
 /* ---- trees: tree.c. These functions do not allocate; `scratch` must hold as many int64_t as each
