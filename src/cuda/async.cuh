@@ -17,6 +17,11 @@ template <int bytes>
 inline void wi_async_copy(void *shared, const void *global) {
     emu_async_copy(shared, global, bytes, bytes);
 }
+template <int bytes>
+inline void wi_async_copy_if(bool condition, void *shared, const void *global) {
+    if (condition)
+        emu_async_copy(shared, global, bytes, bytes);
+}
 inline void wi_async_commit() {
     emu_async_commit();
 }
@@ -58,6 +63,17 @@ __device__ inline void wi_async_copy(void *shared, const void *global) {
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(bytes)
                      : "memory");
+}
+
+/* The same if the condition holds, without a branch: behind one the compiler computes the addresses
+ * of each copy anew. */
+template <int bytes>
+__device__ inline void wi_async_copy_if(bool condition, void *shared, const void *global) {
+    static_assert(bytes == 4 || bytes == 8, "what one copy may bring");
+    asm volatile("{\n\t.reg .pred yes;\n\tsetp.ne.b32 yes, %0, 0;\n\t"
+                 "@yes cp.async.ca.shared.global [%1], [%2], %3;\n\t}" ::"r"((int)condition),
+                 "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global), "n"(bytes)
+                 : "memory");
 }
 
 /* Closes the calling thread's current group of copies. */
