@@ -17,6 +17,12 @@ template <int bytes>
 inline void wi_async_copy(void *shared, const void *global) {
     emu_async_copy(shared, global, bytes, bytes);
 }
+template <int bytes, unsigned to_behind = 0, unsigned from_behind = 0>
+inline void wi_async_copy_if(bool condition, void *shared, const void *global) {
+    if (condition)
+        emu_async_copy((char *)shared + to_behind, (const char *)global + from_behind, bytes,
+                       bytes);
+}
 inline void wi_async_commit() {
     emu_async_commit();
 }
@@ -58,6 +64,27 @@ __device__ inline void wi_async_copy(void *shared, const void *global) {
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(bytes)
                      : "memory");
+}
+
+/* The same if the condition holds, of bytes so far behind those addresses. Without a branch, behind
+ * which the compiler computes the addresses of each copy anew; and distances that are not added up
+ * beforehand are part of the instruction. */
+template <int bytes, unsigned to_behind = 0, unsigned from_behind = 0>
+__device__ inline void wi_async_copy_if(bool condition, void *shared, const void *global) {
+    static_assert(bytes == 4 || bytes == 8 || bytes == 16, "what one copy may bring");
+    const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+    if constexpr (bytes == 16)
+        asm volatile(
+            "{\n\t.reg .pred yes;\n\tsetp.ne.b32 yes, %0, 0;\n\t"
+            "@yes cp.async.cg.shared.global [%1 + %3], [%2 + %4], 16;\n\t}" ::"r"((int)condition),
+            "r"(to), "l"(global), "n"(to_behind), "n"(from_behind)
+            : "memory");
+    else
+        asm volatile(
+            "{\n\t.reg .pred yes;\n\tsetp.ne.b32 yes, %0, 0;\n\t"
+            "@yes cp.async.ca.shared.global [%1 + %3], [%2 + %4], %5;\n\t}" ::"r"((int)condition),
+            "r"(to), "l"(global), "n"(to_behind), "n"(from_behind), "n"(bytes)
+            : "memory");
 }
 
 /* Closes the calling thread's current group of copies. */

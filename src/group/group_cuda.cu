@@ -9,7 +9,7 @@ WI_LIMIT(size_t, wi_path_blocks, SIZE_MAX)
 /* Steps of a tile: any mixture of elements and offsets fits it. */
 template <class T>
 static unsigned tile_steps(size_t start_bytes) {
-    return wi_group_tile_bytes / (unsigned)(sizeof(T) > start_bytes ? sizeof(T) : start_bytes);
+    return wi_path_tile_bytes / (unsigned)(sizeof(T) > start_bytes ? sizeof(T) : start_bytes);
 }
 
 static const char ticket_key = 0, records_key = 0;

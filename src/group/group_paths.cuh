@@ -91,11 +91,12 @@ struct wi_path_tile {
     unsigned elements, ends;
 };
 
-/* If offsets fall, which nobody has checked, a tile still has no more than its steps. */
-static __device__ inline wi_path_tile tile_at(const wi_group_starts &starts, uint64_t k,
+/* The tile from step `first` on. If offsets fall, which nobody has checked, it still has no more
+ * than its steps. */
+static __device__ inline wi_path_tile tile_at(const wi_group_starts &starts, uint64_t first,
                                               unsigned tile, uint64_t count, uint64_t end,
                                               uint64_t next_end) {
-    const uint64_t all = starts.n + count, first = k * tile;
+    const uint64_t all = starts.n + count;
     const uint64_t steps = first + tile < all ? tile : all - first;
     const uint64_t ends = next_end < end ? 0 : next_end - end;
     wi_path_tile t;
@@ -129,7 +130,7 @@ template <class Reducer, class T>
 struct wi_path_shared {
     using State = typename Reducer::State;
     using Open = wi_open_segment<State>;
-    static constexpr unsigned window = wi_spread(wi_group_tile_bytes + 64);
+    static constexpr unsigned window = wi_spread(wi_path_tile_bytes + 64);
     alignas(16) unsigned char tile[2][window];
     Open of_warp[warps];
     Open carry[2]; /* what is open before a tile that has ends; of that and of the next one */
@@ -311,7 +312,8 @@ struct wi_path_walk {
 
     /* Tiles first ... last - 1. The number of ends before a tile is loaded two tiles earlier. */
     __device__ void walk(const uint64_t *ends, uint64_t first, uint64_t last) {
-        wi_path_tile next = tile_at(p.starts, first, tile, count, ends[first], ends[first + 1]);
+        uint64_t step = first * tile;
+        wi_path_tile next = tile_at(p.starts, step, tile, count, ends[first], ends[first + 1]);
         uint64_t end_after = ends[first + 2]; /* ends before the tile behind the next */
         bring_tile(next, 0);
         for (uint64_t k = first; k < last; k++) {
@@ -320,7 +322,8 @@ struct wi_path_walk {
             wi_async_wait<0>();
             __syncthreads(); /* all have the tile, and have done with the one before it */
             if (k + 1 < last) {
-                next = tile_at(p.starts, k + 1, tile, count, t.end + t.ends, end_after);
+                step += tile;
+                next = tile_at(p.starts, step, tile, count, t.end + t.ends, end_after);
                 end_after = ends[k + 3];
                 bring_tile(next, half ^ 1);
             }

@@ -9,13 +9,15 @@
 
 constexpr int wi_group_block = 256;
 
-/* The bytes of a tile's elements and offsets together, at most. */
-constexpr unsigned wi_group_tile_bytes = 16 * 1024;
+/* The bytes of a tile of runs, and of a tile's elements and offsets together for `paths`, at most:
+ * what five blocks of a multiprocessor can hold twice, with gaps, and so much that its threads ask
+ * for as many pieces as of 20 KiB. */
+constexpr unsigned wi_group_tile_bytes = 16 * 1024, wi_path_tile_bytes = 19 * 1024;
 
 /* Elements of a segment that one thread takes, at most; and how many longer ones a tile can have,
  * with its first segment. */
 constexpr unsigned wi_group_serial_most = 32,
-                   wi_group_most_long = wi_group_tile_bytes / 4 / wi_group_serial_most + 1;
+                   wi_group_most_long = wi_path_tile_bytes / 4 / wi_group_serial_most + 1;
 
 /* Where a byte of a tile's elements lies. Behind 128 bytes there is a gap of 16, so that threads
  * that walk segments of equal lengths side by side are in different banks. */
@@ -23,13 +25,25 @@ __host__ __device__ constexpr unsigned wi_spread(unsigned byte) {
     return byte + byte / 128 * 16;
 }
 
-/* Starts to bring `count` elements from array[first] on to shared memory, in whole pieces of 16
- * bytes: with neighbours of the array's `total`, but nothing that is outside of it. There elements
- * are read one by one, for compute-sanitizer takes a copy of fewer bytes for one of 16. */
+/* Starts to bring pieces k, k + 1, ... of a thread, 16 bytes each and a block's width apart, of
+ * which `left` bytes from the first on are wanted: a copy and a comparison for each piece. */
+template <bool spreads, int k = 0>
+__device__ inline void wi_bring_pieces(unsigned char *to, const char *base, int left) {
+    constexpr int step = wi_group_block * 16, step_to = spreads ? wi_spread(step) : step;
+    wi_async_copy_if<16, k * step_to, k * step>(left > k * step, to, base);
+    if constexpr ((k + 1) * step < (int)wi_path_tile_bytes + 16)
+        wi_bring_pieces<spreads, k + 1>(to, base, left);
+}
+
+/* Starts to bring `count` elements from array[first] on to shared memory, no more than a tile, in
+ * whole pieces of 16 bytes: with neighbours of the array's `total`, but nothing that is outside of
+ * it. At its ends elements are read one by one, for compute-sanitizer takes a copy of fewer bytes
+ * for one of 16. */
 template <bool spreads, class U>
 __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t total, uint64_t first,
                                 unsigned count) {
     constexpr unsigned step = wi_group_block * 16, step_to = spreads ? wi_spread(step) : step;
+    constexpr uint64_t piece = 16 / sizeof(U);
     const char *const from = (const char *)(array + first), *const end =
                                                                 (const char *)(array + total);
     const unsigned past = (unsigned)((uintptr_t)from % 16);
@@ -37,11 +51,17 @@ __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t tota
     unsigned b = threadIdx.x * 16;
     const char *base = from - past + b;
     to += spreads ? wi_spread(b) : b;
+    if (first >= piece && first + count + piece <= total) {
+        wi_bring_pieces<spreads>(to, base, (int)bytes - (int)b);
+        return;
+    }
+#pragma unroll 1
     for (; b < bytes; b += step, base += step, to += step_to) {
         if (base >= (const char *)array && base + 16 <= end) {
             wi_async_copy<16>(to, base);
             continue;
         }
+#pragma unroll 1
         for (unsigned e = 0; e < 16; e += sizeof(U))
             if (base + e >= (const char *)array && base + e < end)
                 *(U *)(to + e) = *(const U *)(base + e);

@@ -26,7 +26,7 @@ struct wi_key_map {
         return (U)(t ^ (is_top_set(t) ? positive : negative));
     }
     /* Do keys differ from the elements' bits? */
-    bool changes() const {
+    __host__ __device__ bool changes() const {
         return negative || positive || rotate || complement;
     }
 };

@@ -30,52 +30,50 @@ constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
 template <class U, class V>
 constexpr size_t chunk_size = wi_merge_tile<U, V>;
 
-/* The call on the device. starts[w] = the first segment that begins in window w or later. If
- * offsets are invalid it is 0 for all w; if they are valid, not for w = windows, because the first
- * segment begins before. */
+/* How many chunks, of all that there may be, a block takes at a time: windows of a chunk or two. */
+constexpr unsigned chunks_of_group = 8;
+
+/* The call on the device. starts[w] = the first segment that begins in window w or later, and
+ * firsts[w] is where. If offsets are invalid it is 0 for all w; if they are valid, not for w =
+ * windows, because the first segment begins before. */
 template <class U, class V>
 struct segments {
     const uint64_t *offsets;
     size_t count;
-    uint64_t *starts;
+    uint64_t *starts, *firsts;
     size_t windows;
     wi_stretch<U, V> x;
     wi_sort_out<U, V> out, spare; /* the two arrays between which long segments alternate */
     wi_key_map<U> map;
-    uint64_t *splits; /* two for each window */
 
-    __device__ size_t length(size_t s) const {
-        return offsets[s + 1] - offsets[s];
-    }
     __device__ wi_sort_out<U, V> home(int number) const {
         return number ? spare : out;
     }
 };
 
-/* What sort_tiny tells the kernels after it. */
+/* What sort_tiny tells the kernels after it, and what blocks of sort_long tell each other. */
 struct findings {
-    uint8_t *tiny;    /* of each window: is nothing short left to sort? */
-    unsigned *passes; /* how often the longest segment is merged, and 1; 0: there is no long one */
+    uint8_t *tiny; /* of each window: is nothing short left to sort? */
+    unsigned
+        *rounds; /* that the longest segment takes, of sorting chunks or merging; 0: none is long */
+    unsigned long long *taken, *done; /* tickets for groups of chunks */
 };
 
-/* The short segments of a window: numbers [s, end), elements [first, first + n) of the array. And
- * the length of the long segment that begins there, or 0. */
+/* The short segments of a window: numbers [s, end), elements [first, first + n) of the array. */
 struct group {
     size_t s, end, first;
     int n;
-    size_t behind;
 };
 
 template <class U, class V>
 __device__ group find_group(const segments<U, V> &g, size_t w) {
     const size_t s = g.starts[w], end = g.starts[w + 1];
+    const size_t first = g.firsts[w], behind = g.firsts[w + 1];
     if (s >= end)
-        return {s, end, 0, 0, 0};
-    /* read side by side: all wait for the starts alone */
-    const size_t first = g.offsets[s], last = g.offsets[end - 1], behind = g.offsets[end];
+        return {s, end, first, 0};
+    const size_t last = g.offsets[end - 1];
     const bool is_long = behind - last > window<U, V>;
-    return {s, is_long ? end - 1 : end, first, (int)((is_long ? last : behind) - first),
-            is_long ? behind - last : 0};
+    return {s, is_long ? end - 1 : end, first, (int)((is_long ? last : behind) - first)};
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #ifndef WI_SORT_SEGMENTS_TINY_CUH
 #define WI_SORT_SEGMENTS_TINY_CUH
 
+#include "cuda/async.cuh"
 #include "cuda/warp.cuh"
 #include "sort/sort_segments.cuh"
 
@@ -45,29 +46,28 @@ __device__ void merge_registers(T (&x)[count]) {
         merge_registers<2 * run, 2 * run>(x);
 }
 
-/* Where element i of a window is in shared memory: threads whose segments have one length read
- * different banks. */
-__device__ inline unsigned tiny_at(unsigned i) {
-    return i + i / 32;
-}
-
-/* Sorts n <= count words from `begin` on. */
+/* Sorts n <= count words from `begin` on. Segments of one length of 8 or 16 begin in a few banks,
+ * so threads differ in which of four neighbours they read first: at most four meet in a bank. (What
+ * a network is given in another order it sorts as well.) Gaps between lines of 32 words would keep
+ * apart the threads that write, too, but cost three instructions for each word. */
 template <int count, class W>
 __device__ void sort_few(W *word, unsigned begin, unsigned n) {
+    static_assert(count % 4 == 0, "fours that are read in any order");
+    W *const own = word + begin;
+    const unsigned turn = begin / 32 % 4;
     W x[count];
-    unsigned at[count];
 #pragma unroll
     for (unsigned k = 0; k < count; k++) {
-        at[k] = tiny_at(begin + k);
+        const unsigned i = k / 4 * 4 + (k % 4 ^ turn);
         x[k] = ~(W)0;
-        if (k < n)
-            x[k] = word[at[k]];
+        if (i < n)
+            x[k] = own[i];
     }
     merge_registers<1, 1>(x);
 #pragma unroll
     for (unsigned k = 0; k < count; k++)
         if (k < n)
-            word[at[k]] = x[k];
+            own[k] = x[k];
 }
 
 /* Called by whole warps. */
@@ -88,6 +88,11 @@ __device__ void sort_by_width(W *word, unsigned begin, unsigned n) {
         sort_few<tiny_segment>(word, begin, n);
 }
 
+/* A segment of a window: where it begins in the window, and its length. */
+struct tiny_part {
+    unsigned begin, n;
+};
+
 template <class U, class V>
 struct tiny_block {
     using W = typename tiny_word<U, V>::type;
@@ -96,100 +101,163 @@ struct tiny_block {
     static constexpr int each = (most + wi_merge_threads - 1) / wi_merge_threads;
     static constexpr int size = each * wi_merge_threads;
     static constexpr int place_bits = wi_merge_has_values<V> ? 4 * sizeof(W) : 0;
+    /* Do elements come to shared memory as they are, past the registers? */
+    static constexpr bool comes_as_is = sizeof(U) >= 4 && !wi_merge_has_values<V>;
 
     const segments<U, V> &g;
-    const group &of;
     W *word;
+    const uint64_t *offsets; /* of the window's segments */
+    size_t count, first;     /* how many these are, and the window's first element */
 
     /* The thread's k-th element, of the window's, and where it is in shared memory. */
     __device__ static int mine(int k) {
         return k * wi_merge_threads + (int)threadIdx.x;
     }
     __device__ W &own(int k) const {
-        static_assert(wi_merge_threads % 32 == 0, "steps by whole lines");
-        return word[tiny_at(threadIdx.x) + k * tiny_at(wi_merge_threads)];
+        return word[mine(k)];
     }
 
-    __device__ void load(U (&bits)[each]) const {
-#pragma unroll
-        for (int k = 0; k < each; k++)
-            bits[k] = mine(k) < of.n ? g.x.keys[of.first + (size_t)mine(k)] : (U)0;
+    /* The window's segment i; none: of length 0. Longer ones than a window, of which only the last
+     * of a window may be one, are not the business of this kernel: none, too. */
+    __device__ tiny_part part(size_t i, const findings &f) const {
+        if (i >= count)
+            return {0, 0};
+        const size_t begin = offsets[i], n = offsets[i + 1] - begin;
+        if (n <= window<U, V>)
+            return {(unsigned)(begin - first), (unsigned)n};
+        atomicMax(f.rounds, 1 + (unsigned)wi_merge_passes(n, chunk_size<U, V>));
+        return {(unsigned)(begin - first), 0};
     }
 
-    /* Are all segments tiny? Called by the whole block. */
-    __device__ bool all_tiny() const {
-        bool tiny = true;
-#pragma unroll 1
-        for (size_t s = of.s + threadIdx.x; s < of.end; s += wi_merge_threads)
-            tiny = tiny && g.length(s) <= (size_t)tiny_segment;
-        return __syncthreads_and(tiny);
-    }
-
-    __device__ void sort(const U (&bits)[each]) const {
+    /* Starts to bring n elements to shared memory, or keeps them in registers. */
+    __device__ void load(U (&bits)[each], int n) const {
+        const U *const from = g.x.keys + first + threadIdx.x;
 #pragma unroll
         for (int k = 0; k < each; k++) {
-            W placed = (W)g.map.key(bits[k]);
-            if constexpr (wi_merge_has_values<V>)
-                placed = placed << place_bits | (W)mine(k);
-            if (mine(k) < of.n)
-                own(k) = placed;
+            if constexpr (!comes_as_is)
+                bits[k] = mine(k) < n ? from[k * wi_merge_threads] : (U)0;
+            else
+                wi_async_copy_if<sizeof(U)>(mine(k) < n, &own(k), from + k * wi_merge_threads);
         }
-        __syncthreads();
-#pragma unroll 1
-        for (size_t first = of.s; first < of.end; first += wi_merge_threads) {
-            const size_t s = first + threadIdx.x;
-            const bool has = s < of.end;
-            sort_by_width(word, has ? (unsigned)(g.offsets[s] - of.first) : 0,
-                          has ? (unsigned)g.length(s) : 0);
-        }
-        __syncthreads();
+        wi_async_commit();
     }
 
-    __device__ void store() const {
+    /* Are all segments tiny? Called by the whole block; `own` is the thread's first one. The end of
+     * the last one goes to *behind. */
+    __device__ bool all_tiny(tiny_part own, const findings &f, unsigned *behind) const {
+        unsigned longest = own.n;
+        size_t i = threadIdx.x;
+#pragma unroll 1
+        for (; i + wi_merge_threads < count; i += wi_merge_threads) {
+            own = part(i + wi_merge_threads, f);
+            longest = own.n > longest ? own.n : longest;
+        }
+        if (i + 1 == count)
+            *behind = own.begin + own.n;
+        return __syncthreads_and(longest <= tiny_segment);
+    }
+
+    /* Makes words of n elements, which load has brought. */
+    __device__ void make_words(const U (&bits)[each], int n) const {
+        if (comes_as_is && !g.map.changes())
+            return;
+#pragma unroll
+        for (int k = 0; k < each; k++) {
+            if (mine(k) >= n)
+                continue;
+            if constexpr (comes_as_is) {
+                own(k) = g.map.key(own(k));
+            } else {
+                const W placed = (W)g.map.key(bits[k]);
+                own(k) = wi_merge_has_values<V> ? (W)(placed << place_bits | (W)mine(k)) : placed;
+            }
+        }
+    }
+
+    __device__ void sort(tiny_part own, const findings &f) const {
+        size_t i = threadIdx.x;
+#pragma unroll 1
+        for (;;) {
+            sort_by_width(word, own.begin, own.n);
+            i += wi_merge_threads;
+            if (i - threadIdx.x >= count)
+                return;
+            own = part(i, f);
+        }
+    }
+
+    __device__ void store_keys(int n, bool changes) const {
+        U *const to = g.out.keys + first + threadIdx.x;
+#pragma unroll
+        for (int k = 0; k < each; k++) {
+            if (mine(k) >= n)
+                continue;
+            const U key = (U)(own(k) >> place_bits);
+            to[k * wi_merge_threads] = changes ? g.map.bits(key) : key;
+        }
+    }
+
+    __device__ void store_values(int n) const {
         V value[each];
 #pragma unroll
-        for (int k = 0; k < each; k++) {
-            if (mine(k) >= of.n)
-                continue;
-            const W placed = own(k);
-            g.out.keys[of.first + (size_t)mine(k)] = g.map.bits((U)(placed >> place_bits));
-            if constexpr (wi_merge_has_values<V>)
-                value[k] = g.x.from(of.first).value((int)(placed & (((W)1 << place_bits) - 1)));
-        }
-        if constexpr (wi_merge_has_values<V>) {
-            __syncthreads(); /* the values may be sorted in place */
+        for (int k = 0; k < each; k++)
+            if (mine(k) < n)
+                value[k] = g.x.from(first).value((int)(own(k) & (((W)1 << place_bits) - 1)));
+        __syncthreads(); /* the values may be sorted in place */
 #pragma unroll
-            for (int k = 0; k < each; k++)
-                if (mine(k) < of.n)
-                    g.out.values[of.first + (size_t)mine(k)] = value[k];
-        }
+        for (int k = 0; k < each; k++)
+            if (mine(k) < n)
+                g.out.values[first + (size_t)mine(k)] = value[k];
     }
 };
 
-/* Blocks of a multiprocessor, at least: a window waits for its offsets, then for its keys. The
- * widest network of wider words has no registers to spare. */
-template <class W>
-constexpr int tiny_blocks = sizeof(W) == 4 ? 7 : 1;
-
+/* Blocks of a multiprocessor, at least: a window waits for its offsets and its keys. Where elements
+ * pass through registers fewer fit, and the widest network of wider words has none to spare. */
 template <class U, class V>
-__global__ void __launch_bounds__(wi_merge_threads, (tiny_blocks<typename tiny_word<U, V>::type>))
+constexpr int tiny_blocks = sizeof(typename tiny_word<U, V>::type) > 4 ? 1
+                            : tiny_block<U, V>::comes_as_is            ? 12
+                                                                       : 7;
+
+/* The elements of a window are asked for before it is known which of its segments are short: all
+ * that may belong to tiny ones. */
+template <class U, class V>
+__global__ void __launch_bounds__(wi_merge_threads, (tiny_blocks<U, V>))
     sort_tiny(segments<U, V> g, findings f) {
     using Block = tiny_block<U, V>;
-    WEFT_SHARED(typename Block::W, word, [Block::size + Block::size / 32]);
-    const group of = find_group(g, blockIdx.x);
-    const Block b = {g, of, word};
-    U bits[Block::each];
-    b.load(bits); /* on their way while the lengths are looked at */
-    const bool tiny = b.all_tiny();
-    if (threadIdx.x == 0) {
-        f.tiny[blockIdx.x] = tiny;
-        if (of.behind > 0)
-            atomicMax(f.passes, 1 + (unsigned)wi_merge_passes(of.behind, chunk_size<U, V>));
-    }
-    if (!tiny || of.n == 0)
+    WEFT_SHARED(typename Block::W, word, [Block::size]);
+    WEFT_SHARED(unsigned, behind, );
+    const size_t w = blockIdx.x;
+    const size_t s = g.starts[w];
+    const Block b = {g, word, g.offsets + s, g.starts[w + 1] - s, g.firsts[w]};
+    const size_t all = g.firsts[w + 1] - b.first;
+    if (b.count == 0) {
+        if (threadIdx.x == 0)
+            f.tiny[w] = true;
         return;
-    b.sort(bits);
-    b.store();
+    }
+    U bits[Block::each];
+    b.load(bits, all < Block::most ? (int)all : Block::most);
+    const tiny_part own = b.part(threadIdx.x, f);
+    const bool tiny = b.all_tiny(own, f, &behind);
+    if (threadIdx.x == 0)
+        f.tiny[w] = tiny;
+    wi_async_wait<0>();
+    const int n = (int)behind;
+    if (!tiny || n == 0)
+        return;
+    b.make_words(bits, n);
+    __syncthreads();
+    b.sort(own, f);
+    __syncthreads();
+    if constexpr (!wi_merge_has_values<V>) {
+        if (g.map.changes())
+            b.store_keys(n, true);
+        else
+            b.store_keys(n, false);
+    } else {
+        b.store_keys(n, true);
+        b.store_values(n);
+    }
 }
 
 } // namespace

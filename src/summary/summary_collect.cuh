@@ -81,6 +81,7 @@ struct wi_summary_task {
     const wi_summary_state *state_in;
     wi_summary_state *state_out;
     weft_statistics *result;
+    bool side_by_side; /* TEMPORARY, to be measured: the vectors of a block's turn lie together */
 };
 
 /* One thread's state. */
@@ -129,8 +130,27 @@ struct wi_summary_collector {
         count++;
         meet(x, x, at | exactly);
     }
+    /* The sum of a turn of integers that are summed as such. */
+    __device__ static int32_t whole_sum(const wi_summary_vector<T> (&v)[wi_summary_vectors]) {
+        uint32_t all = 0;
+#pragma unroll
+        for (int k = 0; k < wi_summary_vectors; k++) {
+            if constexpr (wi_summary_of_bytes<T>) {
+#pragma unroll
+                for (int w = 0; w < 4; w++)
+                    all = wi_add_products(word_of(v[k].at[w]), 0x01010101u, all);
+            } else {
+#pragma unroll
+                for (int e = 0; e < wide; e++)
+                    all += (uint32_t)v[k].at[e];
+            }
+        }
+        return (int32_t)all - (wi_summary_of_bytes<T> ? off * wi_summary_vectors * wide : 0);
+    }
     /* A number near the mean of a turn. Equal elements stay exact. */
     __device__ double shift_of(const wi_summary_vector<T> (&v)[wi_summary_vectors]) const {
+        if constexpr (wi_summary_of_integers<T>)
+            return rint((double)whole_sum(v) / (wi_summary_vectors * wide));
         const double x = (double)wi_load(wi_summary_element<T>(v[0], 0));
         double all = 0;
 #pragma unroll
@@ -139,8 +159,6 @@ struct wi_summary_collector {
             for (int e = 0; e < wide; e++)
                 all += (double)wi_load(wi_summary_element<T>(v[k], e)) - x;
         const double near = x + all / (wi_summary_vectors * wide);
-        if (wi_summary_of_integers<T>)
-            return rint(near);
         return isinf(near) || near != near ? x : near;
     }
     /* The sums of a turn, of d = x - shift and of d d. */
@@ -216,19 +234,36 @@ struct wi_summary_collector {
         if (++taken == wi_summary_turns<T>)
             close();
     }
+    /* The least and the largest of a turn without NaN. For f64 no instruction tells -0 from 0, so
+     * it is asked only where an extreme is one of them: else equal numbers are the same bits. */
+    __device__ static void extremes(const wi_summary_vector<T> (&v)[wi_summary_vectors], T *low,
+                                    T *high) {
+        if constexpr (sizeof(T) == 8 && wi_traits<T>::is_float) {
+#pragma unroll
+            for (int k = 0; k < wi_summary_vectors; k++)
+#pragma unroll
+                for (int e = 0; e < wide; e++) {
+                    *low = v[k].at[e] < *low ? v[k].at[e] : *low;
+                    *high = v[k].at[e] > *high ? v[k].at[e] : *high;
+                }
+            if (*low != 0 && *high != 0)
+                return;
+        }
+#pragma unroll
+        for (int k = 0; k < wi_summary_vectors; k++)
+#pragma unroll
+            for (int e = 0; e < wide; e++) {
+                *low = order::less(*low, v[k].at[e]);
+                *high = order::more(*high, v[k].at[e]);
+            }
+    }
     __device__ void take_numbers(const wi_summary_vector<T> (&v)[wi_summary_vectors], size_t at,
                                  size_t stride) {
         double s = 0, q = 0;
         add_up(v, &s, &q);
         if (s == s) {
             T low = v[0].at[0], high = low;
-#pragma unroll
-            for (int k = 0; k < wi_summary_vectors; k++)
-#pragma unroll
-                for (int e = 0; e < wide; e++) {
-                    low = order::less(low, v[k].at[e]);
-                    high = order::more(high, v[k].at[e]);
-                }
+            extremes(v, &low, &high);
             sum += s;
             squares += q;
             count += wi_summary_vectors * wide;
@@ -301,10 +336,16 @@ __device__ void wi_summary_collect_rest(const wi_summary_task<T> &p,
     wi_async_commit();
     wi_async_wait<0>();
 #pragma unroll 1
-    for (int k = 0; i < whole; i += stride, k++)
+    for (int k = 0; k < wi_summary_vectors - 1 && i < whole; i += stride, k++)
 #pragma unroll 1
         for (size_t e = 0; e < wide; e++)
             c.take_one(wi_summary_element<T>(*stages.place(0, k), (int)e), i + e);
+}
+
+/* How far apart the vectors of a turn are, and where a thread begins. TEMPORARY: two ways. */
+template <class T>
+__device__ size_t wi_summary_apart(const wi_summary_task<T> &p, size_t stride) {
+    return p.side_by_side ? (size_t)wi_summary_block * wi_vector<T>::count : stride;
 }
 
 /* Takes this thread's share: vectors a whole grid apart, and for the first threads the elements
@@ -316,27 +357,30 @@ __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary
     constexpr size_t wide = wi_vector<T>::count;
     const size_t whole = p.n / wide * wide,
                  me = (size_t)blockIdx.x * wi_summary_block + threadIdx.x;
-    const size_t turn = wi_summary_vectors * stride, reach = (wi_summary_vectors - 1) * stride;
+    const size_t apart = wi_summary_apart(p, stride);
+    const size_t turn = wi_summary_vectors * stride, reach = (wi_summary_vectors - 1) * apart;
     size_t i = me * wide;
+    if (p.side_by_side)
+        i += (size_t)blockIdx.x * (wi_summary_vectors - 1) * apart;
 #pragma unroll 1
     for (unsigned t = 0; t < wi_summary_ahead - 1; t++) {
         if (i + t * turn + reach < whole)
-            stages.bring(t, p.x + i + t * turn, stride);
+            stages.bring(t, p.x + i + t * turn, apart);
         wi_async_commit();
     }
     for (unsigned t = 0; i + reach < whole; i += turn, t++) {
         const size_t next = i + (wi_summary_ahead - 1) * turn;
         if (next + reach < whole)
-            stages.bring(t + wi_summary_ahead - 1, p.x + next, stride);
+            stages.bring(t + wi_summary_ahead - 1, p.x + next, apart);
         wi_async_commit();
         wi_async_wait<wi_summary_ahead - 1>();
         wi_summary_vector<T> v[wi_summary_vectors];
 #pragma unroll
         for (int k = 0; k < wi_summary_vectors; k++)
             v[k] = *stages.place(t, k);
-        c.take_turn(v, i, stride);
+        c.take_turn(v, i, apart);
     }
-    wi_summary_collect_rest(p, stages, c, i, stride);
+    wi_summary_collect_rest(p, stages, c, i, apart);
     if (me < wide && whole + me < p.n)
         c.take_one(p.x[whole + me], whole + me);
     c.close();

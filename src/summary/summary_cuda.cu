@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* summary on a GPU in one pass: as many blocks as fit at once read 16-byte vectors; the last block
  * to end merges the blocks' states in a fixed order, so the same input gives the same bits. */
+#include <stdlib.h> /* TEMPORARY, for getenv */
+
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/ticket.cuh"
@@ -13,20 +15,29 @@ constexpr size_t ticket_bytes = 128;
 /* Blocks of a launch, at most; tests set it lower. */
 WI_LIMIT(size_t, wi_summary_blocks, SIZE_MAX)
 
+/* The values of the first `lanes` of every 32 lanes combined in their order, in all of them. A loop
+ * that is not unrolled: code that runs once is read from memory, which takes longer than to run it.
+ */
+template <int lanes, class S, class Combine>
+__device__ S over_lanes(S s, Combine combine) {
+#pragma unroll 1
+    for (int step = 1; step < lanes; step *= 2) {
+        const S other = wi_shuffle_xor(s, step);
+        s = wi_lane() & step ? combine(other, s) : combine(s, other);
+    }
+    return s;
+}
+
 /* The threads' values combined in their order, in every thread. */
 template <class S, class Combine>
 __device__ S over_block(S s, Combine combine) {
     WEFT_SHARED(S, of_warp, [warps]);
-    s = wi_warp_reduce(s, combine);
+    s = over_lanes<32>(s, combine);
     __syncthreads();
     if (wi_lane() == 0)
         of_warp[threadIdx.x / 32] = s;
     __syncthreads();
-    s = of_warp[0];
-#pragma unroll 1
-    for (int w = 1; w < warps; w++)
-        s = combine(s, of_warp[w]);
-    return s;
+    return over_lanes<warps>(of_warp[wi_lane() % warps], combine);
 }
 
 /* What a block learns first of its threads' states, and then. */
@@ -78,25 +89,30 @@ __device__ wi_summary_state merge_block(const wi_summary_state &s, Place place) 
             totals.most_at};
 }
 
-/* The state of a block's elements. */
+/* What a thread has collected. Where its extremes are is yet to be looked up. */
 template <class T>
-__device__ wi_summary_state state_of_block(const wi_summary_task<T> &p, size_t stride) {
+__device__ wi_summary_state state_of_thread(const wi_summary_task<T> &p,
+                                            const wi_summary_collector<T> &c) {
     using Bits = wi_bits<T>;
-    WEFT_DYNAMIC_SHARED(shared);
-    const wi_summary_stages<T> stages = {(wi_summary_vector<T> *)shared + threadIdx.x,
-                                         wi_is_aligned(p.x)};
-    wi_summary_collector<T> c;
-    wi_summary_collect(p, stages, c, stride);
-    const wi_summary_state own = {c.closed,
-                                  c.nans,
-                                  p.map.key(wi_bit_cast<Bits>(c.least)),
-                                  p.map.key(wi_bit_cast<Bits>(c.most)),
-                                  0,
-                                  0};
-    return merge_block(own, [&](bool most) {
-        return p.first + wi_summary_locate(stages, p.x, most ? c.most : c.least,
-                                           most ? c.most_in : c.least_in, stride);
-    });
+    return {c.closed,
+            c.nans,
+            p.map.key(wi_bit_cast<Bits>(c.least)),
+            p.map.key(wi_bit_cast<Bits>(c.most)),
+            0,
+            0};
+}
+
+/* True in the block that ends last, which then has the states of all blocks in its threads. */
+static __device__ bool takes_all(wi_summary_state *s, unsigned *ticket,
+                                 wi_summary_state *of_block) {
+    if (threadIdx.x == 0)
+        of_block[blockIdx.x] = *s;
+    if (!wi_ends_last(ticket))
+        return false;
+    *s = wi_summary_state{};
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += wi_summary_block)
+        *s = wi_summary_merge(*s, of_block[b]);
+    return true;
 }
 
 template <class T>
@@ -123,17 +139,27 @@ __device__ void put_out(const wi_summary_task<T> &p, wi_summary_state s) {
 template <class T>
 __global__ void __launch_bounds__(wi_summary_block, wi_summary_resident)
     summarise(wi_summary_task<T> p, unsigned *ticket, wi_summary_state *of_block) {
-    wi_summary_state s =
-        state_of_block(p, (size_t)gridDim.x * wi_summary_block * wi_vector<T>::count);
-    if (gridDim.x > 1) {
-        if (threadIdx.x == 0)
-            of_block[blockIdx.x] = s;
-        if (!wi_ends_last(ticket))
+    WEFT_DYNAMIC_SHARED(shared);
+    const size_t stride = (size_t)gridDim.x * wi_summary_block * wi_vector<T>::count;
+    const wi_summary_stages<T> stages = {(wi_summary_vector<T> *)shared + threadIdx.x,
+                                         wi_is_aligned(p.x)};
+    wi_summary_collector<T> c;
+    wi_summary_collect(p, stages, c, stride);
+    wi_summary_state s = state_of_thread(p, c);
+    /* First threads are merged, then blocks, by the same code. */
+#pragma unroll 1
+    for (bool of_threads = true;; of_threads = false) {
+        s = merge_block(s, [&](bool most) {
+            if (!of_threads)
+                return most ? s.most_at : s.least_at;
+            return p.first + wi_summary_locate(stages, p.x, most ? c.most : c.least,
+                                               most ? c.most_in : c.least_in,
+                                               wi_summary_apart(p, stride));
+        });
+        if (!of_threads || gridDim.x == 1)
+            break;
+        if (!takes_all(&s, ticket, of_block))
             return;
-        s = wi_summary_state{};
-        for (unsigned b = threadIdx.x; b < gridDim.x; b += wi_summary_block)
-            s = wi_summary_merge(s, of_block[b]);
-        s = merge_block(s, [&](bool most) { return most ? s.most_at : s.least_at; });
     }
     if (threadIdx.x == 0)
         put_out(p, s);
@@ -158,11 +184,15 @@ static weft_status launch(weft_context *ctx, const wi_summary_args *args) {
                             ticket_bytes + blocks * sizeof(wi_summary_state), &scratch);
     if (status != WEFT_OK)
         return status;
-    const wi_summary_task<T> task = {
-        (const T *)args->x, args->n,
-        args->first,        wi_key_map_of<wi_bits<T>>(args->type, false),
-        args->type,         args->state_in,
-        args->state_out,    args->result};
+    const wi_summary_task<T> task = {(const T *)args->x,
+                                     args->n,
+                                     args->first,
+                                     wi_key_map_of<wi_bits<T>>(args->type, false),
+                                     args->type,
+                                     args->state_in,
+                                     args->state_out,
+                                     args->result,
+                                     getenv("WEFT_SUMMARY_TOGETHER") != NULL};
     return WEFT_LAUNCH(summarise<T>, ctx, (unsigned)blocks, wi_summary_block,
                        wi_summary_shared_bytes, task, (unsigned *)scratch,
                        (wi_summary_state *)((char *)scratch + ticket_bytes));

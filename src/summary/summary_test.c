@@ -283,11 +283,36 @@ static void bytes_in_order(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* -0 is below 0: one of them among others of the other sign, beside elements of one sign only. */
+static void zeros(weft_context *ctx) {
+    enum {
+        N = 13001
+    };
+    rig r = rig_open(ctx, N);
+#ifdef WEFT_EMU
+    wi_summary_blocks = 1;
+#endif
+    for (unsigned k = 0; k < 12; k++) {
+        const double sign = k & 1 ? -1 : 1, rare = 0.0 * -sign;
+        const summary_case c = {
+            .type = WEFT_F64, .n = N, .device = ctx->kind == WI_CUDA ? DEVICE_X : 0};
+        double *const x = (double *)r.source;
+        for (size_t i = 0; i < N; i++)
+            x[i] = sign * (double)test_below(&r.random, 3);
+        x[test_below(&r.random, N)] = rare;
+        check(&r, &c);
+    }
+#ifdef WEFT_EMU
+    wi_summary_blocks = SIZE_MAX;
+#endif
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(small),          TEST_ON_EACH_PLACE(large),
         cmocka_unit_test(same_bits),        TEST_ON_EACH_PLACE(outlier),
-        TEST_ON_EACH_PLACE(bytes_in_order),
+        TEST_ON_EACH_PLACE(bytes_in_order), TEST_ON_EACH_PLACE(zeros),
     };
     return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
 }

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sorts of many segments whose lengths are chosen for what a GPU does with them: tiny ones of one
+ * length, some that need several passes beside them, and offsets that only the device sees to be
+ * wrong. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sort/sort.h"
+#include "testing.h"
+
+enum {
+    MOST_KEYS = 40000,
+    MOST_SEGMENTS = 6000
+};
+
+static int compare_keys(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts x in device memory, in place or not, and compares with `expected`. */
+static void check(weft_context *ctx, weft_type type, size_t n, const uint32_t *x, bool in_place,
+                  size_t segments, const uint64_t *offsets, const uint32_t *expected) {
+    test_buffer in = test_buffer_open(ctx, true, n * 4), out = test_buffer_open(ctx, true, n * 4);
+    test_buffer at = test_buffer_open(ctx, true, (segments + 1) * 8);
+    test_buffer *const to = in_place ? &in : &out;
+    test_buffer_load(&in, x, n * 4, 0);
+    test_buffer_poison(&out, n * 4, 0);
+    test_buffer_load(&at, offsets, (segments + 1) * 8, 0);
+    assert_int_equal(weft_sort_segments(ctx, WEFT_ASCENDING, type, n, in.p, to->p, 0, NULL, NULL,
+                                        segments, (const uint64_t *)at.p),
+                     WEFT_OK);
+    const uint32_t *const y = test_buffer_read(to, "weft_sort_segments");
+    for (size_t i = 0; i < n; i++)
+        if (y[i] != expected[i])
+            fail_msg("n %zu, %zu segments%s: element %zu is %u and not %u", n, segments,
+                     in_place ? ", in place" : "", i, y[i], expected[i]);
+    test_buffer_close(&in);
+    test_buffer_close(&out);
+    test_buffer_close(&at);
+}
+
+static uint32_t x[MOST_KEYS], expected[MOST_KEYS];
+static uint64_t offsets[MOST_SEGMENTS + 1];
+
+/* Keys below 2^31 are in order as u32 and as i32, but only the first stay as they are. */
+static void check_lengths(weft_context *ctx, test_random *random, size_t segments) {
+    const size_t n = offsets[segments];
+    for (size_t i = 0; i < n; i++)
+        x[i] = expected[i] = (uint32_t)test_bits(random) >> 1;
+    for (size_t s = 0; s < segments; s++)
+        qsort(expected + offsets[s], offsets[s + 1] - offsets[s], 4, compare_keys);
+    check(ctx, WEFT_U32, n, x, test_below(random, 2), segments, offsets, expected);
+    check(ctx, WEFT_I32, n, x, test_below(random, 2), segments, offsets, expected);
+}
+
+static void tiny_ones(weft_context *ctx) {
+    test_random random = test_random_at(31);
+    for (size_t length = 1; length <= 26; length++) {
+        const size_t segments = 2500 / length + test_below(&random, 50);
+        for (size_t s = 0; s <= segments; s++)
+            offsets[s] = s * length;
+        check_lengths(ctx, &random, segments);
+    }
+}
+
+/* Every 700th segment is long, or a window's worth; the others have 0 to 12 elements. */
+static void mixed_ones(weft_context *ctx) {
+    static const size_t longs[] = {25, 1023, 1024, 1025, 4097, 9001, 20000};
+    test_random random = test_random_at(32);
+    for (size_t k = 0; k < sizeof longs / sizeof longs[0]; k++) {
+        const size_t segments = 1500;
+        size_t n = 0;
+        for (size_t s = 0; s < segments; s++) {
+            offsets[s] = n;
+            n += s % 700 == 350 && n < MOST_KEYS / 4 ? longs[k] : test_below(&random, 13);
+        }
+        offsets[segments] = n;
+        check_lengths(ctx, &random, segments);
+    }
+}
+
+/* Wrong offsets in device memory: the output is a copy. On a cpu they are refused, elsewhere. */
+static void wrong_offsets(weft_context *ctx) {
+    enum {
+        SEGMENTS = 400,
+        LENGTH = 10,
+        N = SEGMENTS * LENGTH
+    };
+    if (ctx->kind != WI_CUDA)
+        return;
+    test_random random = test_random_at(33);
+    for (size_t i = 0; i < N; i++)
+        x[i] = (uint32_t)test_bits(&random);
+    for (int wrong = 0; wrong < 5; wrong++) {
+        for (size_t s = 0; s <= SEGMENTS; s++)
+            offsets[s] = s * LENGTH;
+        if (wrong == 0)
+            offsets[0] = 1;
+        else if (wrong == 1)
+            offsets[SEGMENTS] = N - 1;
+        else if (wrong == 2)
+            offsets[SEGMENTS] = N + 1;
+        else if (wrong == 3)
+            offsets[SEGMENTS / 3] = UINT64_MAX;
+        else
+            offsets[SEGMENTS / 2] = 0;
+        check(ctx, WEFT_U32, N, x, wrong % 2, SEGMENTS, offsets, x);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(tiny_ones),
+        TEST_ON_EACH_PLACE(mixed_ones),
+        TEST_ON_EACH_PLACE(wrong_offsets),
+    };
+    return cmocka_run_group_tests_name("sort segments", tests, NULL, NULL);
+}
