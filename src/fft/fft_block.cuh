@@ -194,10 +194,11 @@ struct wi_fft_nothing {
  * Numbers read or written in global memory that only pass through need not stay in a cache. With
  * `halves_in` and `halves_out` x and y may be f16: as f32 is what is between, one kernel is for
  * both, which differ in how a number is loaded and stored. With `loads_ahead` a thread loads all
- * its sets of a first stage before it waits for any. */
+ * its sets of a first stage before it waits for any; with `starts_shared` the numbers are in shared
+ * memory before the first stage. */
 template <class T, class Lines, unsigned gap = wi_fft_gap<T>, bool passes_in = false,
           bool passes_out = false, bool halves_in = false, bool halves_out = false,
-          bool loads_ahead = true>
+          bool loads_ahead = true, bool starts_shared = false>
 struct wi_fft_block {
     using number = wi_fft_number<T>;
     const wi_fft_pass<T> &p;
@@ -346,7 +347,7 @@ struct wi_fft_block {
             const unsigned b = threadIdx.x + (unsigned)i * threads;
             find(b, by_lines, m, line, j);
             if ((is_even || b < count) && ((is_even && !is_first) || line < at.lines)) {
-                if (is_first)
+                if (is_first && !starts_shared)
                     load<R>(line, j, m.by, re[i], im[i]);
                 else
                     fetch<R>(line, j, m, before, twiddles, re[i], im[i]);
@@ -364,7 +365,7 @@ struct wi_fft_block {
         for (int i = 0; i < most; i++)
             if (loads_ahead && is_first)
                 transform<R>(re[i], im[i], true);
-        if (!is_first)
+        if (!is_first || starts_shared)
             __syncthreads();
 #pragma unroll
         for (int i = 0; i < most; i++) {

@@ -89,9 +89,10 @@ static void run_clusters(rig *r, const wi_row *row, weft_type type) {
     }
 #endif
     run_long(r, row, type, least, 2, false);
-    run_long(r, row, type, 2 * least, 1, false);
+    run_long(r, row, type, 2 * least, 2, false); /* emu holds one such cluster at a time */
     run_long(r, row, type, type == WEFT_F64 ? 19683 : 16807, 1, false);
 #ifndef WEFT_EMU
+    run_long(r, row, type, least, 80, false);
     run_long(r, row, type, 4 * least, 1, false);
     run_long(r, row, type, 8 * least, 1, false);
     run_long(r, row, type, 19683, 3, false);
