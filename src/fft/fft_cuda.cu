@@ -228,7 +228,8 @@ weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l, size_
  * none. */
 static bool has_room(const weft_context *ctx, weft_type type, size_t n, bool has_gaps) {
     const size_t gap = type == WEFT_F64 ? wi_fft_gap<double> : wi_fft_gap<float>;
-    const size_t spare = 64; /* numbers: factors of the last stage */
+    /* numbers: factors of the last stage, and tables of lengths that are known and long */
+    const size_t spare = !has_gaps || (n & (n - 1)) == 0 ? type == WEFT_F64 ? 1024 : 1472 : 64;
     const size_t numbers = n + (has_gaps ? n / gap : 0) + spare;
     return numbers * wi_fft_number_bytes(type) <= ctx->gpu->shared_optin;
 }
