@@ -153,9 +153,10 @@ static weft_status fold(weft_context *ctx, const wi_fft_fold *f) {
 
 /* ---- the rung ---- */
 
-static bool cuts(weft_type type, size_t n) {
+static bool cuts(const weft_context *ctx, weft_type type, size_t n) {
+    (void)ctx;
     (void)type;
-    return n <= WI_FFT_MOST_CUT;
+    return n <= 1024;
 }
 
 static bool takes(const weft_context *ctx, const wi_fft_lines *l) {
