@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tf32 by a ring of boxes: tensor cores take such elements from shared memory along k alone. So B
  * lies along k; A does too, or goes through registers, or is turned first. */
-#include <cstdlib>
-
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_groups.cuh"
 #include "gemm/gemm_groups_across.cuh"
@@ -38,9 +36,6 @@ static double turning_seconds(const weft_context *ctx, const wi_gemm_args *g) {
 }
 
 bool wi_gemm_ring_tf32_wants_across(const weft_context *ctx, const wi_gemm_args *g) {
-    /* TEMPORARY */
-    if (getenv("WEFT_TF32_ACROSS"))
-        return !g->transposed_a && atoi(getenv("WEFT_TF32_ACROSS"));
     const wi_gemm_choice across = choose_across(ctx, g), along = choose_along(ctx, g);
     return !g->transposed_a && across.run &&
            (!along.run || across.seconds < along.seconds + turning_seconds(ctx, g));
