@@ -52,7 +52,7 @@ static void race(factoring *f, size_t n, double *first) {
     if (weft_chol_get_report(f->ctx, f->plan, &report) != WEFT_OK)
         fail(f->ctx);
     *first = *first > 0 ? *first : again;
-    printf("{\"op\":\"chol\",\"problem\":\"laplace3d %zu\",\"place\":\"%s\",\"ordering\":\"%s\","
+    printf("{\"problem\":\"laplace3d %zu\",\"place\":\"%s\",\"ordering\":\"%s\","
            "\"analysis_s\":%.3f,\"first_factor_s\":%.4f,\"refactor_s\":%.5f,\"gflops\":%.0f,"
            "\"solve_s\":%.5f,\"times\":%.3f,\"backward_error\":%.2g}\n",
            n, weft_place(f->ctx), report.ordering, analysis, once, again,
