@@ -22,12 +22,12 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
         f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : 0;
     }
     __syncthreads();
-    const wi_front_block<side> block = {f, line, corner, product, width, width};
+    const wi_front_block<side> block = {f, line, corner, width, width};
     const int first = r.first + b.panel * side;
     const auto store = [&](int i, int j, double x) { l[i + (int64_t)j * r.ld] = (real)x; };
     const auto store_inverse = [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = (real)x; };
-    const int done = is_signed ? block.run_signed(d.pivots, first, store, store_inverse)
-                               : block.run(store, store_inverse);
+    const int done = is_signed ? block.run_signed(d.pivots, first, store) : block.run(store);
+    block.invert(product, done, store_inverse);
     if (done < width && threadIdx.x == 0)
         wi_chol_tell_failed(d, first + done);
 }
