@@ -3,8 +3,9 @@
  * mode: analysis, first factor, factor again, and solves with 1 and 64 right-hand sides, on
  * problems that the program generates, or on positive definite matrices from files (Matrix Market).
  * One JSON object a line.
- *   sparse_gpu_peer [quick]          quick: without laplace3d 110 and laplace2d 2000
- *   sparse_gpu_peer FILE.mtx ...
+ *   sparse_gpu_peer [ordering=NAME] [quick]       quick: without laplace3d 110 and laplace2d 2000
+ *   sparse_gpu_peer [ordering=NAME] FILE.mtx ...
+ * weft orders by NAME (dissect, ...), or as it chooses.
  * cuDSS is loaded when the program runs, from libcudss.so.1 or the path in WEFT_CUDSS; without it
  * only weft is measured. WEFT_CUDSS_THREADS may name its threading layer,
  * libcudss_mtlayer_gomp.so.1. */
@@ -306,14 +307,20 @@ static void race_generated(weft_context *ctx, bool quick) {
 }
 
 int main(int argc, char **argv) {
-    const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    static const char ordering[] = "ordering=";
     weft_context *ctx = nullptr;
     if (weft_open(&ctx, "gpu") != WEFT_OK) {
         fprintf(stderr, "peer: place gpu does not open\n");
         return 77;
     }
+    if (argc > 1 && strncmp(argv[1], ordering, sizeof ordering - 1) == 0) {
+        check_weft(ctx, weft_use(ctx, "sparse_order", argv[1] + sizeof ordering - 1));
+        argc--;
+        argv++;
+    }
     if (!cudss::library())
         fprintf(stderr, "peer: no cuDSS (%s); set WEFT_CUDSS to its path\n", dlerror());
+    const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     if (argc == 1 || quick)
         race_generated(ctx, quick);
     for (int k = quick ? 2 : 1; k < argc; k++)
