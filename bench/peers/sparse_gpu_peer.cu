@@ -4,7 +4,7 @@
  * problems that the program generates, or on positive definite matrices from files (Matrix Market).
  * One JSON object a line.
  *   sparse_gpu_peer [ordering=NAME] [quick]       quick: without laplace3d 110 and laplace2d 2000
- *   sparse_gpu_peer [ordering=NAME] FILE.mtx ...
+ *   sparse_gpu_peer [ordering=NAME] FILE.mtx laplace2d=1000 ...
  * weft orders by NAME (dissect, ...), or as it chooses.
  * cuDSS is loaded when the program runs, from libcudss.so.1 or the path in WEFT_CUDSS; without it
  * only weft is measured. WEFT_CUDSS_THREADS may name its threading layer,
@@ -306,6 +306,17 @@ static void race_generated(weft_context *ctx, bool quick) {
             race_both(ctx, at.kind + (" " + std::to_string(at.n)), generate(ctx, at.kind, at.n));
 }
 
+/* A file, or a kind and n of a problem to generate. */
+static void race_named(weft_context *ctx, const std::string &name) {
+    const size_t sign = name.find('=');
+    if (sign == std::string::npos) {
+        race_both(ctx, name_of(name), read(ctx, name.c_str()));
+        return;
+    }
+    const std::string kind = name.substr(0, sign), n = name.substr(sign + 1);
+    race_both(ctx, kind + " " + n, generate(ctx, kind.c_str(), std::stoul(n)));
+}
+
 int main(int argc, char **argv) {
     static const char ordering[] = "ordering=";
     weft_context *ctx = nullptr;
@@ -324,7 +335,7 @@ int main(int argc, char **argv) {
     if (argc == 1 || quick)
         race_generated(ctx, quick);
     for (int k = quick ? 2 : 1; k < argc; k++)
-        race_both(ctx, name_of(argv[k]), read(ctx, argv[k]));
+        race_named(ctx, argv[k]);
     weft_close(ctx);
     return 0;
 }

@@ -99,12 +99,12 @@ struct wi_inversion {
     }
 };
 
-/* Gives the inverse of L, below its diagonal, to store(i, j, x). L is in the first `done` columns
- * of f, which has 1 on the diagonal and 0 elsewhere after them; it is overwritten. */
-template <int side, class Store>
+/* Gives the inverse of L, below its diagonal, to store(i, j, x), by a block of so many threads. L
+ * is in the first `done` columns of f, which has 1 on the diagonal and 0 elsewhere after them; it
+ * is overwritten. */
+template <int threads, int side, class Store>
 __device__ void wi_store_inverse(double (&f)[side][side + 1], double (&product)[side * side / 4],
                                  int done, Store store) {
-    constexpr int threads = side * wi_cholesky_parts;
     const wi_inversion<side> inversion = {f, product, threads};
     inversion.run();
     for (int e = (int)threadIdx.x; e < side * side; e += threads) {
@@ -112,6 +112,11 @@ __device__ void wi_store_inverse(double (&f)[side][side + 1], double (&product)[
         if (j < i && i < done)
             store(i, j, f[j][i]);
     }
+}
+
+/* May this be the pivot of a column whose sign is known? */
+__device__ inline bool wi_is_pivot_of_sign(const wi_device_pivots &p, int column, double pivot) {
+    return pivot * p.signs[column] > p.tiny && pivot - pivot == 0;
 }
 
 /* As wi_cholesky_block of src/cholesky, for L D Lt with known signs: L has 1 on its diagonal. */
@@ -128,7 +133,7 @@ struct wi_signed_block {
     __device__ double accept(int j, double pivot) const {
         const double sign = pivots.signs[first + j];
         const bool is_finite = pivot - pivot == 0;
-        const bool is_good = pivot * sign > pivots.tiny && is_finite;
+        const bool is_good = wi_is_pivot_of_sign(pivots, first + j, pivot);
         const bool is_replaced = !is_good && pivots.perturb && is_finite;
         const double used = is_replaced ? copysign(pivots.tiny, sign) : pivot;
         pivots.d[first + j] = used;
@@ -222,7 +227,7 @@ struct wi_front_block {
                 f[j][i] = i == j;
         });
         __syncthreads();
-        wi_store_inverse<side>(f, product, done, store);
+        wi_store_inverse<threads>(f, product, done, store);
     }
 
   private:

@@ -72,8 +72,9 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
             room.f[j][row] = row == j;
     }
     __syncthreads();
-    wi_store_inverse<side>(room.f, product, done,
-                           [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = (real)x; });
+    wi_store_inverse<threads>(room.f, product, done, [&](int i, int j, double x) {
+        panel[j + (int64_t)i * r.ld] = (real)x;
+    });
 }
 
 template <class real, int side>
