@@ -4,7 +4,7 @@
 #define WI_CHOL_CUDA_CUH
 
 #include "cholesky/cholesky_panel.cuh"
-#include "cuda/follow.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
 #include "sparse/chol_device.h"
 #include "sparse/chol_strips.cuh"

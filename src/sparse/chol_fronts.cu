@@ -33,7 +33,6 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     WEFT_SHARED(double, line, [side]);
     WEFT_SHARED(double, corner, [2]);
     WEFT_SHARED(double, product, [side * side / 4]);
-    wi_follow();
     const wi_front_record r = d.front[first + (int)blockIdx.x];
     wi_assemble_small<real>(d, r, f);
     const wi_front_block<side> block = {f, line, corner, r.height, r.columns};
@@ -57,7 +56,6 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     constexpr int threads = wi_front_block<side>::threads;
     WEFT_SHARED(wi_pivot_room<side>, room, );
     WEFT_SHARED(double, product, [side * side / 4]);
-    wi_follow();
     const wi_front_record r = d.front[first + (int)blockIdx.x];
     real *const panel = wi_front_panel<real>(d, r);
     wi_assemble_small<real>(d, r, room.f);
@@ -86,8 +84,7 @@ static weft_status launch(weft_context *ctx, const wi_device_chol &d, int first,
     void (*const kernel)(wi_device_chol, int) = d.pivots.order ? wi_pivot_small<real, side>
                                                 : d.pivots.d   ? wi_factor_small<real, side, true>
                                                                : wi_factor_small<real, side, false>;
-    return WEFT_LAUNCH_FOLLOWING(kernel, ctx, (unsigned)count, wi_front_block<side>::threads, 0, d,
-                                 first);
+    return WEFT_LAUNCH(kernel, ctx, (unsigned)count, wi_front_block<side>::threads, 0, d, first);
 }
 
 template <class real>

@@ -13,7 +13,6 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     WEFT_SHARED(double, f, [side][side + 1]);
     WEFT_SHARED(double, line, [side]);
     WEFT_SHARED(double, corner, [2]);
-    wi_follow();
     const wi_front_record r = d.front[b.first + (int)blockIdx.x];
     const int width = wi_panel_width(r, b.panel);
     real *const l = wi_front_panel<real>(d, r) + (int64_t)b.panel * side * (r.ld + 1);
@@ -145,7 +144,6 @@ template <class real, bool is_signed>
 __global__ void __launch_bounds__(below_threads)
     wi_solve_below(wi_device_chol d, wi_front_batch b) {
     WEFT_SHARED(wi_square_room, room, );
-    wi_follow();
     const bool inverts = (int)blockIdx.x < b.fronts;
     const wi_front_share share = inverts
                                      ? wi_front_share{(int)blockIdx.x, 0}
@@ -171,14 +169,14 @@ static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
     for (int p = 0; p < level->steps && status == WEFT_OK; p++) {
         const wi_chol_step *const step = &schedule->step[level->step + p];
         wi_front_batch b = {wi_first_large(level), step->active, d.list + step->rows_at, p};
-        status = WEFT_LAUNCH_FOLLOWING(
+        status = WEFT_LAUNCH(
             (is_signed ? wi_factor_squares<real, true> : wi_factor_squares<real, false>), ctx,
             (unsigned)step->active, wi_front_block<side>::threads, 0, d, b);
         if (status == WEFT_OK)
-            status = WEFT_LAUNCH_FOLLOWING(
-                (is_signed ? wi_solve_below<real, true> : wi_solve_below<real, false>), ctx,
-                (unsigned)(step->active + list[step->rows_at + step->active]), below_threads, 0, d,
-                b);
+            status =
+                WEFT_LAUNCH((is_signed ? wi_solve_below<real, true> : wi_solve_below<real, false>),
+                            ctx, (unsigned)(step->active + list[step->rows_at + step->active]),
+                            below_threads, 0, d, b);
         b.sums = d.list + step->tiles_at;
         if (status == WEFT_OK)
             status =

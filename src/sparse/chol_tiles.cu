@@ -25,7 +25,6 @@ __device__ static void add_column(const wi_device_chol &d, const wi_front_record
 template <class real>
 __global__ void __launch_bounds__(wi_front_threads)
     wi_assemble_large(wi_device_chol d, wi_front_batch b) {
-    wi_follow();
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
     const wi_front_record r = d.front[b.first + share.front];
     const int column = share.block * wi_front_warps + (int)threadIdx.x / 32;
@@ -46,9 +45,9 @@ weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
     const wi_device_chol d = wi_chol_device_view(plan);
     const int32_t *const list = plan->device->schedule.list;
     const wi_front_batch all = {wi_first_large(level), level->large, d.list + level->heights_at, 0};
-    return WEFT_LAUNCH_FOLLOWING(
-        plan->narrow ? wi_assemble_large<float> : wi_assemble_large<double>, ctx,
-        (unsigned)list[level->heights_at + level->large], wi_front_threads, 0, d, all);
+    return WEFT_LAUNCH(plan->narrow ? wi_assemble_large<float> : wi_assemble_large<double>, ctx,
+                       (unsigned)list[level->heights_at + level->large], wi_front_threads, 0, d,
+                       all);
 }
 
 /* ---- tiles ---- */
@@ -279,7 +278,6 @@ __global__ void __launch_bounds__(tile_threads)
     wi_update_tiles(wi_device_chol d, wi_front_batch b) {
     WEFT_DYNAMIC_SHARED(memory);
     wi_tile_slot<real, kind> *const slot = (wi_tile_slot<real, kind> *)memory;
-    wi_follow();
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
     const wi_front_record r = d.front[b.first + share.front];
     wi_tile_scope all;
@@ -322,9 +320,8 @@ __global__ void __launch_bounds__(tile_threads)
 template <class real, int kind>
 static weft_status update(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
                           unsigned tiles) {
-    return WEFT_LAUNCH_FOLLOWING((wi_update_tiles<real, kind>), ctx, tiles, tile_threads,
-                                 slots * sizeof(wi_tile_slot<real, kind>),
-                                 wi_chol_device_view(plan), b);
+    return WEFT_LAUNCH((wi_update_tiles<real, kind>), ctx, tiles, tile_threads,
+                       slots * sizeof(wi_tile_slot<real, kind>), wi_chol_device_view(plan), b);
 }
 
 template <class real>
