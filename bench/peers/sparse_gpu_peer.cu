@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Races the sparse Cholesky solver on a GPU against cuDSS 1.x, in its usual and its deterministic
  * mode: analysis, first factor, factor again, and solves with 1 and 64 right-hand sides, on
- * Laplacians that the program generates. One JSON object a line.
- *   sparse_gpu_peer [quick]          quick: without laplace3d 110 and laplace2d 2000
+ * problems that the program generates, or on positive definite matrices from files (Matrix Market).
+ * One JSON object a line.
+ *   sparse_gpu_peer [ordering=NAME] [quick]       quick: without laplace3d 110 and laplace2d 2000
+ *   sparse_gpu_peer [ordering=NAME] FILE.mtx laplace2d=1000 ...
+ * weft orders by NAME (dissect, ...), or as it chooses.
  * cuDSS is loaded when the program runs, from libcudss.so.1 or the path in WEFT_CUDSS; without it
  * only weft is measured. WEFT_CUDSS_THREADS may name its threading layer,
  * libcudss_mtlayer_gomp.so.1. */
@@ -11,6 +14,7 @@
 #include <string.h>
 
 #include <chrono>
+#include <string>
 
 #include "peer.cuh"
 #include "sparse/chol.h"
@@ -43,8 +47,7 @@ static double median_of(Run run) {
 }
 
 struct problem {
-    const char *kind;
-    size_t n;
+    std::string name;
     weft_context *ctx;
     weft_sparse *matrix;
     size_t rows;
@@ -79,10 +82,9 @@ static void race_rung(problem &p, weft_chol *plan, const char *rung) {
     weft_chol_report report = {};
     report.size = sizeof report;
     check_weft(p.ctx, weft_chol_get_report(p.ctx, plan, &report));
-    printf(
-        "{\"problem\":\"%s %zu\",\"library\":\"weft\",\"variant\":\"%s\",\"first_factor_s\":%.6f,"
-        "\"refactor_s\":%.6f,\"refactor_gflops\":%.1f}\n",
-        p.kind, p.n, rung, first, again, 1e-9 * report.flops / again);
+    printf("{\"problem\":\"%s\",\"library\":\"weft\",\"variant\":\"%s\",\"first_factor_s\":%.6f,"
+           "\"refactor_s\":%.6f,\"refactor_gflops\":%.1f}\n",
+           p.name.c_str(), rung, first, again, 1e-9 * report.flops / again);
     fflush(stdout);
 }
 
@@ -106,10 +108,10 @@ static void race_solves(problem &p, weft_chol *plan) {
         median_of([&] { check_weft(p.ctx, wi_chol_substitute(p.ctx, plan, 1, true, true)); });
     check_weft(p.ctx, weft_chol_get_report(p.ctx, plan, &report));
     solve(1, p.b.data(), p.x.data());
-    printf("{\"problem\":\"%s %zu\",\"library\":\"weft\",\"solve_s\":%.6f,\"solve_64_s\":%.6f,"
+    printf("{\"problem\":\"%s\",\"library\":\"weft\",\"solve_s\":%.6f,\"solve_64_s\":%.6f,"
            "\"solve_there_s\":%.6f,\"solve_64_there_s\":%.6f,\"substitution_s\":%.6f,"
            "\"backward_error\":%.2g,\"residual\":%.2g}\n",
-           p.kind, p.n, one, many, one_there, many_there, plain, report.backward_error,
+           p.name.c_str(), one, many, one_there, many_there, plain, report.backward_error,
            residual(p));
     fflush(stdout);
 }
@@ -126,12 +128,12 @@ static void race_weft(problem &p) {
     const double reserve =
         seconds_of([&] { check_weft(p.ctx, weft_chol_reserve(p.ctx, plan, 1)); });
     const size_t held = device_bytes_used() - before;
-    printf("{\"problem\":\"%s %zu\",\"library\":\"weft\",\"rows\":%zu,\"nnz_l\":%zu,"
+    printf("{\"problem\":\"%s\",\"library\":\"weft\",\"rows\":%zu,\"nnz_l\":%zu,"
            "\"nnz_l_stored\":%zu,\"supernodes\":%zu,\"flops\":%.4g,\"order_s\":%.4f,"
            "\"analysis_s\":%.4f,\"reserve_s\":%.4f,\"device_bytes_foretold\":%zu,"
            "\"device_bytes_held\":%zu}\n",
-           p.kind, p.n, p.rows, report.nnz_l, report.nnz_l_stored, report.supernodes, report.flops,
-           report.order_seconds, analysis, reserve, foretold, held);
+           p.name.c_str(), p.rows, report.nnz_l, report.nnz_l_stored, report.supernodes,
+           report.flops, report.order_seconds, analysis, reserve, foretold, held);
     fflush(stdout);
     race_rung(p, plan, "batched");
     race_rung(p, plan, "overlapped");
@@ -243,7 +245,7 @@ static void race(problem &p, bool deterministic) {
     if (!deterministic) { /* that mode refuses many right-hand sides */
         s.run(solve, true);
         const double many = median_of([&] { s.run(solve, true); });
-        printf("{\"problem\":\"%s %zu\",\"library\":\"cuDSS\",\"solve_64_s\":%.6f}\n", p.kind, p.n,
+        printf("{\"problem\":\"%s\",\"library\":\"cuDSS\",\"solve_64_s\":%.6f}\n", p.name.c_str(),
                many);
     }
     s.run(solve);
@@ -252,45 +254,88 @@ static void race(problem &p, bool deterministic) {
     size_t written = 0;
     call("cudssDataGet", s.handle, s.data, lu_nnz, (void *)&entries, sizeof entries, &written);
     CUDA(cudaMemcpy(p.x.data(), in.x.p, p.rows * sizeof(double), cudaMemcpyDefault));
-    printf("{\"problem\":\"%s %zu\",\"library\":\"cuDSS\",\"deterministic\":%s,\"nnz_l\":%lld,"
+    printf("{\"problem\":\"%s\",\"library\":\"cuDSS\",\"deterministic\":%s,\"nnz_l\":%lld,"
            "\"order_s\":%.4f,\"symbolic_s\":%.4f,\"first_factor_s\":%.6f,\"refactor_s\":%.6f,"
            "\"solve_s\":%.6f,\"residual\":%.2g,\"device_bytes_held\":%zu}\n",
-           p.kind, p.n, deterministic ? "true" : "false", (long long)entries, order, structure,
+           p.name.c_str(), deterministic ? "true" : "false", (long long)entries, order, structure,
            first, again, one, residual(p), device_bytes_used() - before);
     fflush(stdout);
 }
 
 } // namespace cudss
 
-int main(int argc, char **argv) {
+static weft_sparse *generate(weft_context *ctx, const char *kind, size_t n) {
+    wi_recipe recipe = {};
+    recipe.n = n;
+    weft_sparse *matrix = nullptr;
+    check_weft(ctx, wi_find_generator(kind)->make(ctx, "peer", &recipe, &matrix));
+    return matrix;
+}
+
+static weft_sparse *read(weft_context *ctx, const char *path) {
+    weft_sparse *matrix = nullptr;
+    check_weft(ctx, weft_sparse_read(ctx, &matrix, path));
+    return matrix;
+}
+
+/* bcsstk38, of a path to bcsstk38.mtx */
+static std::string name_of(const std::string &path) {
+    const size_t slash = path.rfind('/'), begin = slash == std::string::npos ? 0 : slash + 1;
+    return path.substr(begin, path.rfind(".mtx") - begin);
+}
+
+/* All of a problem, whose matrix goes away. */
+static void race_both(weft_context *ctx, const std::string &name, weft_sparse *matrix) {
+    problem p = {name, ctx, matrix, weft_sparse_rows(matrix), {}, {}};
+    p.b.assign(p.rows * sides, 1);
+    p.x.assign(p.rows * sides, 0);
+    race_weft(p);
+    for (int deterministic = 0; cudss::library() && deterministic < 2; deterministic++)
+        cudss::race(p, deterministic);
+    weft_sparse_destroy(matrix);
+}
+
+static void race_generated(weft_context *ctx, bool quick) {
     static const struct {
         const char *kind;
         size_t n;
     } all[] = {{"laplace3d", 20}, {"laplace3d", 50},   {"laplace2d", 1000}, {"elasticity3d", 30},
                {"laplace3d", 80}, {"laplace2d", 2000}, {"laplace3d", 110}};
-    const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    for (const auto &at : all)
+        if (!quick || (at.n != 110 && at.n != 2000))
+            race_both(ctx, at.kind + (" " + std::to_string(at.n)), generate(ctx, at.kind, at.n));
+}
+
+/* A file, or a kind and n of a problem to generate. */
+static void race_named(weft_context *ctx, const std::string &name) {
+    const size_t sign = name.find('=');
+    if (sign == std::string::npos) {
+        race_both(ctx, name_of(name), read(ctx, name.c_str()));
+        return;
+    }
+    const std::string kind = name.substr(0, sign), n = name.substr(sign + 1);
+    race_both(ctx, kind + " " + n, generate(ctx, kind.c_str(), std::stoul(n)));
+}
+
+int main(int argc, char **argv) {
+    static const char ordering[] = "ordering=";
     weft_context *ctx = nullptr;
     if (weft_open(&ctx, "gpu") != WEFT_OK) {
         fprintf(stderr, "peer: place gpu does not open\n");
         return 77;
     }
+    if (argc > 1 && strncmp(argv[1], ordering, sizeof ordering - 1) == 0) {
+        check_weft(ctx, weft_use(ctx, "sparse_order", argv[1] + sizeof ordering - 1));
+        argc--;
+        argv++;
+    }
     if (!cudss::library())
         fprintf(stderr, "peer: no cuDSS (%s); set WEFT_CUDSS to its path\n", dlerror());
-    for (const auto &at : all) {
-        if (quick && (at.n == 110 || at.n == 2000))
-            continue;
-        problem p = {at.kind, at.n, ctx, nullptr, 0, {}, {}};
-        wi_recipe recipe = {};
-        recipe.n = at.n;
-        check_weft(ctx, wi_find_generator(at.kind)->make(ctx, "peer", &recipe, &p.matrix));
-        p.rows = weft_sparse_rows(p.matrix);
-        p.b.assign(p.rows * sides, 1);
-        p.x.assign(p.rows * sides, 0);
-        race_weft(p);
-        for (int deterministic = 0; cudss::library() && deterministic < 2; deterministic++)
-            cudss::race(p, deterministic);
-        weft_sparse_destroy(p.matrix);
-    }
+    const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    if (argc == 1 || quick)
+        race_generated(ctx, quick);
+    for (int k = quick ? 2 : 1; k < argc; k++)
+        race_named(ctx, argv[k]);
     weft_close(ctx);
     return 0;
 }

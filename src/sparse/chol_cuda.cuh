@@ -7,6 +7,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
 #include "sparse/chol_device.h"
+#include "sparse/chol_strips.cuh"
 
 constexpr int wi_front_warps = WI_FRONT_COLUMNS;
 constexpr int wi_front_threads = 32 * wi_front_warps;
@@ -98,12 +99,12 @@ struct wi_inversion {
     }
 };
 
-/* Gives the inverse of L, below its diagonal, to store(i, j, x). L is in the first `done` columns
- * of f, which has 1 on the diagonal and 0 elsewhere after them; it is overwritten. */
-template <int side, class Store>
+/* Gives the inverse of L, below its diagonal, to store(i, j, x), by a block of so many threads. L
+ * is in the first `done` columns of f, which has 1 on the diagonal and 0 elsewhere after them; it
+ * is overwritten. */
+template <int threads, int side, class Store>
 __device__ void wi_store_inverse(double (&f)[side][side + 1], double (&product)[side * side / 4],
                                  int done, Store store) {
-    constexpr int threads = side * wi_cholesky_parts;
     const wi_inversion<side> inversion = {f, product, threads};
     inversion.run();
     for (int e = (int)threadIdx.x; e < side * side; e += threads) {
@@ -113,7 +114,12 @@ __device__ void wi_store_inverse(double (&f)[side][side + 1], double (&product)[
     }
 }
 
-/* As wi_cholesky_block, for L D Lt with known signs: L has 1 on its diagonal. */
+/* May this be the pivot of a column whose sign is known? */
+__device__ inline bool wi_is_pivot_of_sign(const wi_device_pivots &p, int column, double pivot) {
+    return pivot * p.signs[column] > p.tiny && pivot - pivot == 0;
+}
+
+/* As wi_cholesky_block of src/cholesky, for L D Lt with known signs: L has 1 on its diagonal. */
 template <int side>
 struct wi_signed_block {
     static constexpr int parts = wi_cholesky_parts, own = side / parts;
@@ -127,7 +133,7 @@ struct wi_signed_block {
     __device__ double accept(int j, double pivot) const {
         const double sign = pivots.signs[first + j];
         const bool is_finite = pivot - pivot == 0;
-        const bool is_good = pivot * sign > pivots.tiny && is_finite;
+        const bool is_good = wi_is_pivot_of_sign(pivots, first + j, pivot);
         const bool is_replaced = !is_good && pivots.perturb && is_finite;
         const double used = is_replaced ? copysign(pivots.tiny, sign) : pivot;
         pivots.d[first + j] = used;
@@ -167,35 +173,33 @@ struct wi_signed_block {
     }
 };
 
-/* A front, or a square of one, of at most `side` rows, in the registers of 4 * side threads. */
+/* A front, or a square of one, of at most `side` rows, by a block of 4 * side threads. */
 template <int side>
 struct wi_front_block {
     static constexpr int parts = wi_cholesky_parts, threads = side * parts;
     double (&f)[side][side + 1]; /* element (i, j), i >= j, at f[j][i]; zeros below `height` */
     double (&line)[side];
     double (&corner)[2];
-    double (&product)[side * side / 4];
     int height, columns;
 
-    /* L Lt. The result is given to store(i, j, x), i >= j; the inverse of the columns' square,
-     * below its diagonal, to store_inverse(i, j, x). Of a column whose pivot is none, the diagonal
-     * is that pivot; what comes after it does not count, and the inverse is that of the columns
-     * before. Returns how many columns are right. */
-    template <class Store, class StoreInverse>
-    __device__ int run(Store store, StoreInverse store_inverse) const {
-        wi_cholesky_block<double, side> block = {{}, line, corner};
-        return run_in(block, store, store_inverse);
+    /* L Lt, in f, and the result is given to store(i, j, x), i >= j. Of a column whose pivot is
+     * none, the diagonal is that pivot; what comes after it does not count. Returns how many
+     * columns are right. */
+    template <class Store>
+    __device__ int run(Store store) const {
+        const wi_strips<side> strips = {f, corner, height};
+        const int done = strips.run(columns);
+        each([&](int i, int j) {
+            if (i < height)
+                store(i, j, f[j][i]);
+        });
+        return done;
     }
     /* The same for L D Lt with known signs, whose failed pivot is in D. Its first column is that of
      * L. */
-    template <class Store, class StoreInverse>
-    __device__ int run_signed(const wi_device_pivots &pivots, int first, Store store,
-                              StoreInverse store_inverse) const {
+    template <class Store>
+    __device__ int run_signed(const wi_device_pivots &pivots, int first, Store store) const {
         wi_signed_block<side> block = {{}, line, corner, pivots, first};
-        return run_in(block, store, store_inverse);
-    }
-    template <class Block, class Store, class StoreInverse>
-    __device__ int run_in(Block &block, Store store, StoreInverse store_inverse) const {
         const int row = (int)threadIdx.x % side, part = (int)threadIdx.x / side;
 #pragma unroll
         for (int c = 0; c < block.own; c++) {
@@ -210,11 +214,31 @@ struct wi_front_block {
             if (j <= row && row < height)
                 store(row, j, block.a[c]);
             if (j <= row)
-                f[j][row] = row < done ? block.a[c] : (double)(row == j);
+                f[j][row] = block.a[c];
         }
-        __syncthreads();
-        wi_store_inverse<side>(f, product, done, store_inverse);
         return done;
+    }
+    /* After it, gives the inverse of the square of the first `done` columns, below its diagonal, to
+     * store(i, j, x); f is overwritten. */
+    template <class Store>
+    __device__ void invert(double (&product)[side * side / 4], int done, Store store) const {
+        each([&](int i, int j) {
+            if (i >= done)
+                f[j][i] = i == j;
+        });
+        __syncthreads();
+        wi_store_inverse<threads>(f, product, done, store);
+    }
+
+  private:
+    /* Calls work(i, j) for the elements of f, i >= j, each always by the same thread. */
+    template <class Work>
+    __device__ void each(Work work) const {
+        const int row = (int)threadIdx.x % side, part = (int)threadIdx.x / side;
+#pragma unroll 4
+        for (int j = part; j < side; j += parts)
+            if (j <= row)
+                work(row, j);
     }
 };
 

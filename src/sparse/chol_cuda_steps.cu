@@ -72,9 +72,9 @@ __global__ void __launch_bounds__(threads) wi_factor_alone(wi_device_chol d, int
             f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : 0;
         }
         __syncthreads();
-        const wi_front_block<side> block = {f, line, corner, product, width, width};
-        const int done = block.run([&](int i, int j, double x) { l[i + (int64_t)j * r.ld] = x; },
-                                   [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = x; });
+        const wi_front_block<side> block = {f, line, corner, width, width};
+        const int done = block.run([&](int i, int j, double x) { l[i + (int64_t)j * r.ld] = x; });
+        block.invert(product, done, [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = x; });
         if (done < width && threadIdx.x == 0)
             wi_chol_tell_failed(d, r.first + begin + done);
         __syncthreads();

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     WEFT_SHARED(double, product, [side * side / 4]);
     const wi_front_record r = d.front[first + (int)blockIdx.x];
     wi_assemble_small<real>(d, r, f);
-    const wi_front_block<side> block = {f, line, corner, product, r.height, r.columns};
+    const wi_front_block<side> block = {f, line, corner, r.height, r.columns};
     real *const panel = wi_front_panel<real>(d, r);
     const auto store = [&](int i, int j, double x) {
         *wi_front_element<real>(d, r, i, j) = (real)x;
@@ -43,8 +43,8 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     const auto store_inverse = [&](int i, int j, double x) {
         panel[j + (int64_t)i * r.ld] = (real)x;
     };
-    const int done = is_signed ? block.run_signed(d.pivots, r.first, store, store_inverse)
-                               : block.run(store, store_inverse);
+    const int done = is_signed ? block.run_signed(d.pivots, r.first, store) : block.run(store);
+    block.invert(product, done, store_inverse);
     if (done < r.columns && threadIdx.x == 0)
         wi_chol_tell_failed(d, r.first + done);
 }
@@ -72,8 +72,9 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
             room.f[j][row] = row == j;
     }
     __syncthreads();
-    wi_store_inverse<side>(room.f, product, done,
-                           [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = (real)x; });
+    wi_store_inverse<threads>(room.f, product, done, [&](int i, int j, double x) {
+        panel[j + (int64_t)i * r.ld] = (real)x;
+    });
 }
 
 template <class real, int side>

@@ -13,38 +13,101 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     WEFT_SHARED(double, f, [side][side + 1]);
     WEFT_SHARED(double, line, [side]);
     WEFT_SHARED(double, corner, [2]);
-    WEFT_SHARED(double, product, [side * side / 4]);
     const wi_front_record r = d.front[b.first + (int)blockIdx.x];
     const int width = wi_panel_width(r, b.panel);
     real *const l = wi_front_panel<real>(d, r) + (int64_t)b.panel * side * (r.ld + 1);
+#pragma unroll 8
     for (int e = (int)threadIdx.x; e < side * side; e += wi_front_block<side>::threads) {
         const int i = e % side, j = e / side;
         f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : 0;
     }
     __syncthreads();
-    const wi_front_block<side> block = {f, line, corner, product, width, width};
+    const wi_front_block<side> block = {f, line, corner, width, width};
     const int first = r.first + b.panel * side;
     const auto store = [&](int i, int j, double x) { l[i + (int64_t)j * r.ld] = (real)x; };
-    const auto store_inverse = [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = (real)x; };
-    const int done = is_signed ? block.run_signed(d.pivots, first, store, store_inverse)
-                               : block.run(store, store_inverse);
+    const int done = is_signed ? block.run_signed(d.pivots, first, store) : block.run(store);
     if (done < width && threadIdx.x == 0)
         wi_chol_tell_failed(d, first + done);
 }
 
+/* The shared memory of a block that works with the square of a panel, when that is factored: l of
+ * the rows below, or f and product of the inverse. */
+union wi_square_room {
+    double l[side][side];
+    struct {
+        double f[side][side + 1], product[side * side / 4];
+    } inverse;
+};
+
+constexpr int below_threads = WI_FRONT_ROWS;
+static_assert(below_threads >= side, "a thread for each pivot");
+
+/* A panel of a front. */
+struct wi_front_panel_place {
+    const wi_front_record &r;
+    int begin, width;
+};
+
+/* How many columns of a panel are right, of which all columns before are. */
+template <bool is_signed>
+__device__ static int count_right(const wi_device_chol &d, wi_front_panel_place at,
+                                  const double (&f)[side][side + 1]) {
+    WEFT_SHARED(int, right, [below_threads / 32]); /* of 32 columns */
+    const int me = (int)threadIdx.x, column = at.r.first + at.begin + me;
+    bool is_right = me >= at.width;
+    if (!is_right && is_signed)
+        is_right = d.pivots.mark[column] == WI_PIVOT_CHANGED ||
+                   wi_is_pivot_of_sign(d.pivots, column, d.pivots.d[column]);
+    if (!is_right && !is_signed)
+        is_right = wi_cholesky_is_pivot(f[me][me]);
+    const unsigned wrong = __ballot_sync(wi_all_lanes, !is_right);
+    if (me % 32 == 0)
+        right[me / 32] = wrong ? __ffs((int)wrong) - 1 : 32;
+    __syncthreads();
+    int count = 0;
+    for (int k = 0; k < side / 32 && count == 32 * k; k++)
+        count += right[k];
+    return count < at.width ? count : at.width;
+}
+
+/* The inverse of a panel's square, above its diagonal: of the columns before the first that
+ * failed. */
+template <class real, bool is_signed>
+__device__ static void invert_square(const wi_device_chol &d, wi_front_panel_place at,
+                                     wi_square_room &room) {
+    double(&f)[side][side + 1] = room.inverse.f;
+    const int ld = at.r.ld;
+    real *const l = wi_front_panel<real>(d, at.r) + (int64_t)at.begin * (ld + 1);
+#pragma unroll 8
+    for (int e = (int)threadIdx.x; e < side * side; e += below_threads) {
+        const int i = e % side, j = e / side;
+        f[j][i] = i >= j && i < at.width ? l[i + (int64_t)j * ld] : 0;
+    }
+    __syncthreads();
+    const int done = count_right<is_signed>(d, at, f);
+    for (int e = (int)threadIdx.x; e < side * side; e += below_threads) {
+        const int i = e % side, j = e / side;
+        if (i >= done)
+            f[j][i] = i == j;
+    }
+    __syncthreads();
+    wi_store_inverse<below_threads>(f, room.inverse.product, done, [&](int i, int j, double x) {
+        l[j + (int64_t)i * ld] = (real)x;
+    });
+}
+
 /* L(rows below, panel) = A(rows below, panel) / L(panel, panel)' / D, a row for each thread. */
 template <class real, bool is_signed>
-__global__ void __launch_bounds__(WI_FRONT_ROWS)
-    wi_solve_below(wi_device_chol d, wi_front_batch b) {
-    WEFT_SHARED(double, l, [side][side]);
+__device__ static void solve_rows(const wi_device_chol &d, wi_front_panel_place at, int block,
+                                  double (&l)[side][side]) {
     WEFT_SHARED(double, reciprocal, [side]);
     WEFT_SHARED(double, pivot, [side]); /* the diagonal of L, or D */
-    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
-    const wi_front_record r = d.front[b.first + share.front];
-    const int width = wi_panel_width(r, b.panel), begin = b.panel * side;
-    const int row = begin + width + share.block * WI_FRONT_ROWS + (int)threadIdx.x;
+    const wi_front_record &r = at.r;
+    const int width = at.width, begin = at.begin;
+    const int row = begin + width + block * WI_FRONT_ROWS + (int)threadIdx.x;
     real *const panel = wi_front_panel<real>(d, r) + (int64_t)begin * r.ld;
-    for (int e = (int)threadIdx.x; e < side * side; e += WI_FRONT_ROWS) {
+#pragma unroll 8
+    for (int e = (int)threadIdx.x; e < side * side; e += below_threads) {
         const int i = e % side, j = e / side;
         l[j][i] = i >= j && i < width ? panel[begin + i + (int64_t)j * r.ld] : 0;
     }
@@ -75,6 +138,24 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
     }
 }
 
+/* The rows below a panel, and the inverses of squares, for which nothing waits: the first block of
+ * each front has that, and those of all fronts come before the blocks of rows. */
+template <class real, bool is_signed>
+__global__ void __launch_bounds__(below_threads)
+    wi_solve_below(wi_device_chol d, wi_front_batch b) {
+    WEFT_SHARED(wi_square_room, room, );
+    const bool inverts = (int)blockIdx.x < b.fronts;
+    const wi_front_share share = inverts
+                                     ? wi_front_share{(int)blockIdx.x, 0}
+                                     : wi_share_of(b.sums, b.fronts, (int)blockIdx.x - b.fronts);
+    const wi_front_record r = d.front[b.first + share.front];
+    const wi_front_panel_place at = {r, b.panel * side, wi_panel_width(r, b.panel)};
+    if (inverts)
+        invert_square<real, is_signed>(d, at, room);
+    else
+        solve_rows<real, is_signed>(d, at, share.block, room.l);
+}
+
 /* ---- all panels of a level ---- */
 
 template <class real>
@@ -92,9 +173,10 @@ static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
             (is_signed ? wi_factor_squares<real, true> : wi_factor_squares<real, false>), ctx,
             (unsigned)step->active, wi_front_block<side>::threads, 0, d, b);
         if (status == WEFT_OK)
-            status = WEFT_LAUNCH(
-                (is_signed ? wi_solve_below<real, true> : wi_solve_below<real, false>), ctx,
-                (unsigned)list[step->rows_at + step->active], WI_FRONT_ROWS, 0, d, b);
+            status =
+                WEFT_LAUNCH((is_signed ? wi_solve_below<real, true> : wi_solve_below<real, false>),
+                            ctx, (unsigned)(step->active + list[step->rows_at + step->active]),
+                            below_threads, 0, d, b);
         b.sums = d.list + step->tiles_at;
         if (status == WEFT_OK)
             status =

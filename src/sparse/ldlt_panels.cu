@@ -196,8 +196,8 @@ __global__ void __launch_bounds__(square_threads)
         f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : i == j;
     }
     __syncthreads();
-    wi_store_inverse<side>(f, product, width,
-                           [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = (real)x; });
+    wi_store_inverse<square_threads>(
+        f, product, width, [&](int i, int j, double x) { l[j + (int64_t)i * r.ld] = (real)x; });
 }
 
 /* ---- all windows of a level ---- */
