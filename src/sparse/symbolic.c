@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "cpu/team.h"
 #include "sparse/super_tree.h"
 
 enum {
@@ -13,6 +14,8 @@ enum {
 
 /* The scratch memory of one analysis. */
 typedef struct analysis {
+    const weft_context *ctx;
+    int team; /* threads that walk through the graph */
     const wi_pattern *graph;
     wi_symbolic *out;
     int64_t *first, *super_of, *position;
@@ -69,6 +72,8 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_invert(out->n, out->perm, out->inverse);
     if (slender)
         wi_tree_and_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
+    else if (a->team > 1)
+        wi_tree_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent, a->rest);
     else
         wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
     wi_postorder(out->n, out->parent, a->position, a->rest);
@@ -76,6 +81,9 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_invert(out->n, out->perm, out->inverse);
     if (slender)
         wi_permute(out->n, a->position, out->count, a->rest);
+    else if (a->team > 1)
+        wi_column_counts_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent,
+                                out->count, a->rest);
     else
         wi_column_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
 }
@@ -136,30 +144,6 @@ static void renumber_columns(analysis *a) {
     wi_renumber(out->n, a->position, out->perm, out->parent, a->rest);
     wi_permute(out->n, a->position, out->count, a->rest);
     wi_invert(out->n, out->perm, out->inverse);
-}
-
-/* The rows of L: row i belongs to all supernodes on the paths in the tree from its entries in A to
- * its own column. Taking rows in order makes them ascend in every supernode. */
-static void find_rows(analysis *a) {
-    wi_symbolic *const out = a->out;
-    int64_t *const next = a->rest, *const seen = a->rest + out->supernodes;
-    int64_t *const before = a->rest + 2 * out->supernodes;
-    for (int64_t s = 0; s < out->supernodes; s++) {
-        next[s] = out->rows_at[s];
-        seen[s] = -1;
-        for (int64_t k = out->first[s]; k < out->first[s + 1]; k++)
-            out->rows[next[s]++] = k;
-    }
-    for (int64_t i = 0; i < out->n; i++) {
-        const int64_t count = wi_neighbours_before(a->graph, out->perm, out->inverse, i, before);
-        seen[a->super_of[i]] = i;
-        for (int64_t e = 0; e < count; e++) {
-            for (int64_t s = a->super_of[before[e]]; seen[s] != i; s = out->super_parent[s]) {
-                seen[s] = i;
-                out->rows[next[s]++] = i;
-            }
-        }
-    }
 }
 
 /* The most doubles on the stack while each subtree is factored: the updates of a supernode's
@@ -223,16 +207,22 @@ void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch) {
     symbolic->work_bytes = (size_t)measure_stack(symbolic, scratch) * sizeof(double);
 }
 
+static int team_of(const weft_context *ctx, const wi_pattern *graph) {
+    const size_t n = (size_t)graph->n, words = n + (size_t)graph->start[n];
+    return graph->n < FAR ? 1 : wi_team_size(ctx, n, words * sizeof(int64_t));
+}
+
 static weft_status build(weft_context *ctx, const char *call, const wi_pattern *graph,
                          const int64_t *perm, double flops, const wi_relax *relax,
                          wi_symbolic *symbolic) {
     const int64_t n = graph->n;
     const size_t bytes = SCRATCH_ARRAYS * (size_t)(n + 1) * sizeof(int64_t);
     int64_t *const scratch = wi_host_alloc(bytes);
-    analysis a = {.graph = graph, .out = symbolic, .first = scratch};
+    analysis a = {.ctx = ctx, .team = team_of(ctx, graph), .graph = graph, .out = symbolic};
     *symbolic = (wi_symbolic){.n = n};
     if (!scratch)
         return no_memory(ctx, call, bytes);
+    a.first = scratch;
     a.super_of = a.first + n + 1;
     a.position = a.super_of + n;
     a.rest = a.position + n;
@@ -249,7 +239,7 @@ static weft_status build(weft_context *ctx, const char *call, const wi_pattern *
     number_supernodes(&a.tree, a.tree.sorting, a.tree.sorting + a.tree.count);
     number_columns(&a, a.tree.sorting);
     renumber_columns(&a);
-    find_rows(&a);
+    wi_super_rows(ctx, a.team, graph, symbolic, a.super_of, a.rest);
     wi_symbolic_sum_up(symbolic, a.rest);
 done:
     wi_host_free(scratch);
