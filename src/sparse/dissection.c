@@ -222,11 +222,11 @@ static bool split(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p
 }
 
 static void share(wi_dissection *d, const wi_dissection_part *p) {
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->crew.lock);
     d->shared[d->waiting++] = *p;
     d->open++;
-    pthread_cond_signal(&d->changed);
-    pthread_mutex_unlock(&d->lock);
+    pthread_cond_signal(&d->crew.news);
+    pthread_mutex_unlock(&d->crew.lock);
 }
 
 /* Each side is at most 7/8 of its part, so the recursion is not deep. */
@@ -257,15 +257,15 @@ static void dissect(wi_dissection *d, wi_arena *arena, wi_dissection_part p) {
 /* A part is done, or what makes the first one. */
 static void close_part(wi_dissection *d) {
     wi_dissection_beside *const beside = d->beside;
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->crew.lock);
     const bool all = d->open == 1;
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->crew.lock);
     if (all && beside && d->parted && !atomic_load(&d->failed))
         beside->finished(beside->user);
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->crew.lock);
     if (--d->open == 0)
-        pthread_cond_broadcast(&d->changed);
-    pthread_mutex_unlock(&d->lock);
+        pthread_cond_broadcast(&d->crew.news);
+    pthread_mutex_unlock(&d->crew.lock);
 }
 
 /* Makes the first part, of all vertices. */
@@ -288,19 +288,23 @@ static void take_parts(void *user, int rank, int size) {
     }
     if (rank == size - 1 && d->beside)
         d->beside->work(d->beside->user);
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->crew.lock);
     while (d->open > 0) {
+        if (d->waiting == 0 && d->crew.jobs) {
+            wi_crew_help(&d->crew);
+            continue;
+        }
         if (d->waiting == 0) {
-            pthread_cond_wait(&d->changed, &d->lock);
+            pthread_cond_wait(&d->crew.news, &d->crew.lock);
             continue;
         }
         const wi_dissection_part p = d->shared[--d->waiting];
-        pthread_mutex_unlock(&d->lock);
+        pthread_mutex_unlock(&d->crew.lock);
         dissect(d, &d->arenas[rank], p);
         close_part(d);
-        pthread_mutex_lock(&d->lock);
+        pthread_mutex_lock(&d->crew.lock);
     }
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->crew.lock);
 }
 
 /* Threads that can have a part each; two if something goes on beside. */
@@ -312,21 +316,19 @@ static int team_of(int64_t n, int threads, const wi_dissection_beside *beside) {
 
 weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char *name,
                        wi_separator_rule *separate, int threads, wi_dissection_beside *beside) {
-    wi_dissection d = {.args = args,
-                       .separate = separate,
-                       .beside = beside,
-                       .open = 1,
-                       .lock = PTHREAD_MUTEX_INITIALIZER,
-                       .changed = PTHREAD_COND_INITIALIZER};
+    wi_dissection d = {.args = args, .separate = separate, .beside = beside, .open = 1};
     const int64_t n = args->graph->n;
     const int team = team_of(n, threads, beside);
     weft_status status = WEFT_ENOMEM;
+    wi_crew_open(&d.crew);
+    d.alone = team == 1;
     d.arenas = wi_host_alloc((size_t)team * sizeof *d.arenas);
     d.shared = wi_host_alloc(((size_t)n / (SHARED / 8) + 1) * sizeof *d.shared);
     if (!d.arenas || !d.shared)
         goto done;
     for (int k = 0; k < team; k++)
-        d.arenas[k] = (wi_arena){.unwanted = beside ? &beside->unwanted : NULL};
+        d.arenas[k] = (wi_arena){.crew = wi_dissection_crew(&d),
+                                 .unwanted = beside ? &beside->unwanted : NULL};
     if (team > 1)
         wi_team_run(ctx, team, take_parts, &d);
     else
@@ -336,8 +338,7 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
     if (!d.failed || (beside && atomic_load(&beside->unwanted)))
         status = WEFT_OK;
 done:
-    pthread_cond_destroy(&d.changed);
-    pthread_mutex_destroy(&d.lock);
+    wi_crew_close(&d.crew);
     wi_host_free(d.shared);
     wi_host_free(d.arenas);
     wi_arena_free(&d.base_arena);
