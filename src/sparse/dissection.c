@@ -14,7 +14,8 @@ enum {
      * time of a separator and gives about as little fill there. */
     SMALL = 1000,
     /* A side of more columns than this may be taken by any thread. */
-    SHARED = 4000
+    SHARED = 4000,
+    EXTRACT_PIECES = 16
 };
 
 /* ---- small parts ---- */
@@ -143,6 +144,52 @@ static bool order_small(wi_dissection *d, wi_arena *arena, const wi_dissection_p
 
 /* ---- large parts ---- */
 
+/* While the graph of a part is made; a large one in pieces, which threads without work take. */
+typedef struct extraction {
+    const wi_dissection *d;
+    const wi_dissection_part *p;
+    wi_graph *graph;
+    int32_t at[EXTRACT_PIECES + 1]; /* the first edge of each piece */
+} extraction;
+
+/* The first vertex of a piece. */
+static int32_t piece_at(const extraction *x, int32_t piece) {
+    return (int32_t)((int64_t)x->p->n * piece / EXTRACT_PIECES);
+}
+
+static void count_edges(void *user, int32_t piece) {
+    extraction *const x = user;
+    const wi_graph *const base = &x->d->base;
+    int32_t count = 0;
+    for (int32_t k = piece_at(x, piece); k < piece_at(x, piece + 1); k++) {
+        const int32_t v = x->d->member[x->p->begin + k];
+        for (int32_t e = base->start[v]; e < base->start[v + 1]; e++)
+            count += wi_is_inside(x->p, wi_dissection_place(x->d, base->row[e]));
+    }
+    x->at[piece + 1] = count;
+}
+
+/* Lists the vertices begin ... end - 1 of the part, and their edges from place `to` on. */
+static void list_vertices(const extraction *x, int32_t begin, int32_t end, int32_t to) {
+    const wi_graph *const base = &x->d->base;
+    wi_graph *const graph = x->graph;
+    for (int32_t k = begin; k < end; k++) {
+        const int32_t v = x->d->member[x->p->begin + k];
+        graph->weight[k] = base->weight[v];
+        for (int32_t e = base->start[v]; e < base->start[v + 1]; e++) {
+            const int32_t place = wi_dissection_place(x->d, base->row[e]);
+            if (wi_is_inside(x->p, place))
+                graph->row[to++] = place - x->p->begin;
+        }
+        graph->start[k + 1] = to;
+    }
+}
+
+static void list_piece(void *user, int32_t piece) {
+    const extraction *const x = user;
+    list_vertices(x, piece_at(x, piece), piece_at(x, piece + 1), x->at[piece]);
+}
+
 static bool extract(const wi_dissection *d, wi_arena *arena, const wi_dissection_part *p,
                     int32_t columns, wi_graph *graph) {
     const wi_graph *const base = &d->base;
@@ -158,18 +205,16 @@ static bool extract(const wi_dissection *d, wi_arena *arena, const wi_dissection
         return false;
     graph->weight = graph->start + n + 1;
     graph->row = graph->weight + n;
-    int32_t to = 0;
-    for (int32_t k = 0; k < p->n; k++) {
-        const int32_t v = d->member[p->begin + k];
-        graph->start[k] = to;
-        graph->weight[k] = base->weight[v];
-        for (int32_t e = base->start[v]; e < base->start[v + 1]; e++) {
-            const int32_t place = wi_dissection_place(d, base->row[e]);
-            if (wi_is_inside(p, place))
-                graph->row[to++] = place - p->begin;
-        }
+    graph->start[0] = 0;
+    extraction x = {.d = d, .p = p, .graph = graph};
+    if (!arena->crew || p->n < WI_CREW_VERTICES) {
+        list_vertices(&x, 0, p->n, 0);
+        return true;
     }
-    graph->start[p->n] = to;
+    wi_crew_run(arena->crew, EXTRACT_PIECES, count_edges, &x);
+    for (int32_t k = 0; k < EXTRACT_PIECES; k++)
+        x.at[k + 1] += x.at[k];
+    wi_crew_run(arena->crew, EXTRACT_PIECES, list_piece, &x);
     return true;
 }
 

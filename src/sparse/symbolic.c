@@ -212,6 +212,29 @@ static int team_of(const weft_context *ctx, const wi_pattern *graph) {
     return graph->n < FAR ? 1 : wi_team_size(ctx, n, words * sizeof(int64_t));
 }
 
+typedef struct fresh {
+    char *memory;
+    size_t bytes;
+} fresh;
+
+static void touch_pages(void *user, int rank, int size) {
+    enum {
+        PAGE_BYTES = 4096
+    };
+    const fresh *const f = user;
+    const size_t pages = f->bytes / PAGE_BYTES, end = wi_team_share(pages, rank + 1, size);
+    for (size_t k = wi_team_share(pages, rank, size); k < end; k++)
+        f->memory[k * PAGE_BYTES] = 0;
+}
+
+/* The system gives out pages of fresh memory as they are first written: by several threads at once,
+ * for one thread would spend a fifth of its time there. */
+static void touch(const weft_context *ctx, int team, void *memory, size_t bytes) {
+    fresh f = {memory, bytes};
+    if (team > 1)
+        wi_team_run(ctx, team, touch_pages, &f);
+}
+
 static weft_status build(weft_context *ctx, const char *call, const wi_pattern *graph,
                          const int64_t *perm, double flops, const wi_relax *relax,
                          wi_symbolic *symbolic) {
@@ -229,6 +252,8 @@ static weft_status build(weft_context *ctx, const char *call, const wi_pattern *
     weft_status status = wi_symbolic_take_columns(ctx, call, n, symbolic);
     if (status != WEFT_OK)
         goto done;
+    touch(ctx, a.team, scratch, bytes);
+    touch(ctx, a.team, symbolic->perm, 4 * (size_t)n * sizeof(int64_t));
     count_columns(&a, perm, flops);
     wi_super_tree_find(&a.tree, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
     wi_super_tree_merge(&a.tree, relax);
@@ -260,6 +285,7 @@ static weft_status build_far(weft_context *ctx, const char *call, const wi_patte
     if (!same)
         return no_memory(ctx, call, bytes);
     int64_t *const inverse = same + n;
+    touch(ctx, team_of(ctx, graph), same, bytes);
     wi_invert(n, perm, inverse);
     weft_status status = wi_pattern_renumber(ctx, call, graph, perm, inverse, &near);
     for (int64_t k = 0; k < n; k++)
