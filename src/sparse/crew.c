@@ -8,6 +8,7 @@ void wi_crew_open(wi_crew *crew) {
     pthread_cond_init(&crew->news, NULL);
     pthread_cond_init(&crew->ended, NULL);
     crew->jobs = NULL;
+    atomic_init(&crew->idle, 0);
 }
 
 void wi_crew_close(wi_crew *crew) {

@@ -6,6 +6,7 @@
 #define WI_SPARSE_CREW_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "core/core.h"
 
@@ -28,11 +29,17 @@ typedef struct wi_crew {
     pthread_mutex_t lock;
     pthread_cond_t news;
     pthread_cond_t ended; /* a job's last piece */
+    atomic_int idle;      /* threads that wait for news */
     wi_crew_job *jobs;    /* those with pieces that nobody has begun */
 } wi_crew;
 
 void wi_crew_open(wi_crew *crew);
 void wi_crew_close(wi_crew *crew);
+
+/* Would somebody help at once? What a thread does together with others takes more work. */
+static inline bool wi_crew_is_idle(const wi_crew *crew) {
+    return crew && atomic_load_explicit(&crew->idle, memory_order_relaxed) > 0;
+}
 
 /* In the calls below `crew` may be NULL: then nobody helps. */
 

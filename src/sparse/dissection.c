@@ -207,7 +207,7 @@ static bool extract(const wi_dissection *d, wi_arena *arena, const wi_dissection
     graph->row = graph->weight + n;
     graph->start[0] = 0;
     extraction x = {.d = d, .p = p, .graph = graph};
-    if (!arena->crew || p->n < WI_CREW_VERTICES) {
+    if (p->n < WI_CREW_VERTICES || !wi_crew_is_idle(arena->crew)) {
         list_vertices(&x, 0, p->n, 0);
         return true;
     }
@@ -340,7 +340,9 @@ static void take_parts(void *user, int rank, int size) {
             continue;
         }
         if (d->waiting == 0) {
+            atomic_fetch_add(&d->crew.idle, 1);
             pthread_cond_wait(&d->crew.news, &d->crew.lock);
+            atomic_fetch_sub(&d->crew.idle, 1);
             continue;
         }
         const wi_dissection_part p = d->shared[--d->waiting];

@@ -191,7 +191,7 @@ bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coar
         PIECES = 12
     };
     const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
-    const bool together = arena->crew && g->n >= WI_CREW_VERTICES;
+    const bool together = g->n >= WI_CREW_VERTICES && wi_crew_is_idle(arena->crew);
     int32_t *const mate = wi_arena_take(arena, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
     if (!mate)
         return false;

@@ -239,16 +239,16 @@ void wi_parting_refine_together(wi_crew *crew, wi_parting *p, wi_parting *other)
     for (int k = 0; k < PASSES && vain < 2 && p->count > 0; k++) {
         next_pass next = {.parting = other, .to = 1 - to};
         wi_crew_job job = {.work = run_pass, .user = &next, .pieces = 1};
-        const bool last = k + 1 == PASSES || vain == 1;
+        const bool alone = k + 1 == PASSES || vain == 1 || !wi_crew_is_idle(crew);
         atomic_init(&stop, false);
-        if (!last) {
+        if (!alone) {
             copy_division(p, other);
             wi_crew_post(crew, &job);
         }
         const bool better = pass(p, to);
         vain = better ? 0 : vain + 1;
         to = 1 - to;
-        if (last)
+        if (alone)
             continue;
         if (better) {
             atomic_store_explicit(&stop, true, memory_order_relaxed);
