@@ -14,7 +14,8 @@ enum {
      * time of a separator and gives about as little fill there. */
     SMALL = 1000,
     /* A side of more columns than this may be taken by any thread. */
-    SHARED = 4000
+    SHARED = 4000,
+    EXTRACT_PIECES = 16
 };
 
 /* ---- small parts ---- */
@@ -143,6 +144,52 @@ static bool order_small(wi_dissection *d, wi_arena *arena, const wi_dissection_p
 
 /* ---- large parts ---- */
 
+/* While the graph of a part is made; a large one in pieces, which threads without work take. */
+typedef struct extraction {
+    const wi_dissection *d;
+    const wi_dissection_part *p;
+    wi_graph *graph;
+    int32_t at[EXTRACT_PIECES + 1]; /* the first edge of each piece */
+} extraction;
+
+/* The first vertex of a piece. */
+static int32_t piece_at(const extraction *x, int32_t piece) {
+    return (int32_t)((int64_t)x->p->n * piece / EXTRACT_PIECES);
+}
+
+static void count_edges(void *user, int32_t piece) {
+    extraction *const x = user;
+    const wi_graph *const base = &x->d->base;
+    int32_t count = 0;
+    for (int32_t k = piece_at(x, piece); k < piece_at(x, piece + 1); k++) {
+        const int32_t v = x->d->member[x->p->begin + k];
+        for (int32_t e = base->start[v]; e < base->start[v + 1]; e++)
+            count += wi_is_inside(x->p, wi_dissection_place(x->d, base->row[e]));
+    }
+    x->at[piece + 1] = count;
+}
+
+/* Lists the vertices begin ... end - 1 of the part, and their edges from place `to` on. */
+static void list_vertices(const extraction *x, int32_t begin, int32_t end, int32_t to) {
+    const wi_graph *const base = &x->d->base;
+    wi_graph *const graph = x->graph;
+    for (int32_t k = begin; k < end; k++) {
+        const int32_t v = x->d->member[x->p->begin + k];
+        graph->weight[k] = base->weight[v];
+        for (int32_t e = base->start[v]; e < base->start[v + 1]; e++) {
+            const int32_t place = wi_dissection_place(x->d, base->row[e]);
+            if (wi_is_inside(x->p, place))
+                graph->row[to++] = place - x->p->begin;
+        }
+        graph->start[k + 1] = to;
+    }
+}
+
+static void list_piece(void *user, int32_t piece) {
+    const extraction *const x = user;
+    list_vertices(x, piece_at(x, piece), piece_at(x, piece + 1), x->at[piece]);
+}
+
 static bool extract(const wi_dissection *d, wi_arena *arena, const wi_dissection_part *p,
                     int32_t columns, wi_graph *graph) {
     const wi_graph *const base = &d->base;
@@ -158,18 +205,16 @@ static bool extract(const wi_dissection *d, wi_arena *arena, const wi_dissection
         return false;
     graph->weight = graph->start + n + 1;
     graph->row = graph->weight + n;
-    int32_t to = 0;
-    for (int32_t k = 0; k < p->n; k++) {
-        const int32_t v = d->member[p->begin + k];
-        graph->start[k] = to;
-        graph->weight[k] = base->weight[v];
-        for (int32_t e = base->start[v]; e < base->start[v + 1]; e++) {
-            const int32_t place = wi_dissection_place(d, base->row[e]);
-            if (wi_is_inside(p, place))
-                graph->row[to++] = place - p->begin;
-        }
+    graph->start[0] = 0;
+    extraction x = {.d = d, .p = p, .graph = graph};
+    if (p->n < WI_CREW_VERTICES || !wi_crew_is_idle(arena->crew)) {
+        list_vertices(&x, 0, p->n, 0);
+        return true;
     }
-    graph->start[p->n] = to;
+    wi_crew_run(arena->crew, EXTRACT_PIECES, count_edges, &x);
+    for (int32_t k = 0; k < EXTRACT_PIECES; k++)
+        x.at[k + 1] += x.at[k];
+    wi_crew_run(arena->crew, EXTRACT_PIECES, list_piece, &x);
     return true;
 }
 
@@ -222,11 +267,11 @@ static bool split(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p
 }
 
 static void share(wi_dissection *d, const wi_dissection_part *p) {
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->crew.lock);
     d->shared[d->waiting++] = *p;
     d->open++;
-    pthread_cond_signal(&d->changed);
-    pthread_mutex_unlock(&d->lock);
+    pthread_cond_signal(&d->crew.news);
+    pthread_mutex_unlock(&d->crew.lock);
 }
 
 /* Each side is at most 7/8 of its part, so the recursion is not deep. */
@@ -257,15 +302,15 @@ static void dissect(wi_dissection *d, wi_arena *arena, wi_dissection_part p) {
 /* A part is done, or what makes the first one. */
 static void close_part(wi_dissection *d) {
     wi_dissection_beside *const beside = d->beside;
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->crew.lock);
     const bool all = d->open == 1;
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->crew.lock);
     if (all && beside && d->parted && !atomic_load(&d->failed))
         beside->finished(beside->user);
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->crew.lock);
     if (--d->open == 0)
-        pthread_cond_broadcast(&d->changed);
-    pthread_mutex_unlock(&d->lock);
+        pthread_cond_broadcast(&d->crew.news);
+    pthread_mutex_unlock(&d->crew.lock);
 }
 
 /* Makes the first part, of all vertices. */
@@ -288,19 +333,25 @@ static void take_parts(void *user, int rank, int size) {
     }
     if (rank == size - 1 && d->beside)
         d->beside->work(d->beside->user);
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&d->crew.lock);
     while (d->open > 0) {
+        if (d->waiting == 0 && d->crew.jobs) {
+            wi_crew_help(&d->crew);
+            continue;
+        }
         if (d->waiting == 0) {
-            pthread_cond_wait(&d->changed, &d->lock);
+            atomic_fetch_add(&d->crew.idle, 1);
+            pthread_cond_wait(&d->crew.news, &d->crew.lock);
+            atomic_fetch_sub(&d->crew.idle, 1);
             continue;
         }
         const wi_dissection_part p = d->shared[--d->waiting];
-        pthread_mutex_unlock(&d->lock);
+        pthread_mutex_unlock(&d->crew.lock);
         dissect(d, &d->arenas[rank], p);
         close_part(d);
-        pthread_mutex_lock(&d->lock);
+        pthread_mutex_lock(&d->crew.lock);
     }
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&d->crew.lock);
 }
 
 /* Threads that can have a part each; two if something goes on beside. */
@@ -312,21 +363,19 @@ static int team_of(int64_t n, int threads, const wi_dissection_beside *beside) {
 
 weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char *name,
                        wi_separator_rule *separate, int threads, wi_dissection_beside *beside) {
-    wi_dissection d = {.args = args,
-                       .separate = separate,
-                       .beside = beside,
-                       .open = 1,
-                       .lock = PTHREAD_MUTEX_INITIALIZER,
-                       .changed = PTHREAD_COND_INITIALIZER};
+    wi_dissection d = {.args = args, .separate = separate, .beside = beside, .open = 1};
     const int64_t n = args->graph->n;
     const int team = team_of(n, threads, beside);
     weft_status status = WEFT_ENOMEM;
+    wi_crew_open(&d.crew);
+    d.alone = team == 1;
     d.arenas = wi_host_alloc((size_t)team * sizeof *d.arenas);
     d.shared = wi_host_alloc(((size_t)n / (SHARED / 8) + 1) * sizeof *d.shared);
     if (!d.arenas || !d.shared)
         goto done;
     for (int k = 0; k < team; k++)
-        d.arenas[k] = (wi_arena){.unwanted = beside ? &beside->unwanted : NULL};
+        d.arenas[k] = (wi_arena){.crew = wi_dissection_crew(&d),
+                                 .unwanted = beside ? &beside->unwanted : NULL};
     if (team > 1)
         wi_team_run(ctx, team, take_parts, &d);
     else
@@ -336,8 +385,7 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
     if (!d.failed || (beside && atomic_load(&beside->unwanted)))
         status = WEFT_OK;
 done:
-    pthread_cond_destroy(&d.changed);
-    pthread_mutex_destroy(&d.lock);
+    wi_crew_close(&d.crew);
     wi_host_free(d.shared);
     wi_host_free(d.arenas);
     wi_arena_free(&d.base_arena);

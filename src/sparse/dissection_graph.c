@@ -20,28 +20,48 @@ static bool alike(const wi_pattern *graph, int64_t u, int64_t v) {
     }
 }
 
-/* leader[v] = the first column with the same neighbours as v; overwrites hash[]. Returns how many
- * columns are leaders. */
-static int32_t find_leaders(const wi_pattern *graph, int32_t *leader, uint32_t *hash) {
-    const int64_t *const start = graph->start, *const row = graph->row;
-    int32_t count = 0;
-    for (int64_t v = 0; v < graph->n; v++) {
-        hash[v] = wi_hash_vertex(v);
+/* Loops over all columns are cut into pieces, which threads without work take. */
+typedef struct preparation {
+    wi_dissection *d;
+    const wi_pattern *graph;
+    int32_t pieces;
+    int32_t *leader;
+    uint32_t *hash; /* of a column and its neighbours */
+    atomic_int leaders;
+} preparation;
+
+/* The first column of a piece. */
+static int64_t piece_at(const preparation *p, int32_t piece) {
+    return p->graph->n * piece / p->pieces;
+}
+
+static void hash_columns(void *user, int32_t piece) {
+    const preparation *const p = user;
+    const int64_t *const start = p->graph->start, *const row = p->graph->row;
+    for (int64_t v = piece_at(p, piece); v < piece_at(p, piece + 1); v++) {
+        uint32_t hash = wi_hash_vertex(v);
         for (int64_t e = start[v]; e < start[v + 1]; e++)
-            hash[v] += wi_hash_vertex(row[e]);
+            hash += wi_hash_vertex(row[e]);
+        p->hash[v] = hash;
     }
-    for (int64_t v = 0; v < graph->n; v++) {
-        leader[v] = (int32_t)v;
-        for (int64_t e = start[v]; e < start[v + 1] && row[e] < v; e++) {
-            const int64_t u = row[e];
-            if (hash[u] == hash[v] && leader[u] == u && alike(graph, u, v)) {
-                leader[v] = (int32_t)u;
-                break;
-            }
-        }
-        count += leader[v] == v;
+}
+
+/* leader[v] = the first column with the same neighbours as v. All such columns are neighbours of
+ * each other, and lists ascend, so the first one found is the same for all of them. */
+static void find_leaders(void *user, int32_t piece) {
+    preparation *const p = user;
+    const int64_t *const start = p->graph->start, *const row = p->graph->row;
+    int32_t count = 0;
+    for (int64_t v = piece_at(p, piece); v < piece_at(p, piece + 1); v++) {
+        int64_t e = start[v];
+        while (e < start[v + 1] && row[e] < v &&
+               !(p->hash[row[e]] == p->hash[v] && alike(p->graph, row[e], v)))
+            e++;
+        const bool found = e < start[v + 1] && row[e] < v;
+        p->leader[v] = (int32_t)(found ? row[e] : v);
+        count += !found;
     }
-    return count;
+    atomic_fetch_add(&p->leaders, count);
 }
 
 /* Numbers the vertices, with those that come last at the end, and lists their columns. `leader`
@@ -73,15 +93,16 @@ static void number_vertices(wi_dissection *d, int32_t *leader, int32_t leaders) 
 }
 
 /* The same where every column is a vertex, with the same number. */
-static void copy_base(wi_dissection *d) {
-    const wi_pattern *const graph = d->args->graph;
+static void copy_base(void *user, int32_t piece) {
+    const preparation *const p = user;
+    wi_dissection *const d = p->d;
+    const int64_t *const start = p->graph->start;
+    const int32_t begin = (int32_t)piece_at(p, piece), end = (int32_t)piece_at(p, piece + 1);
     wi_graph *const base = &d->base;
-    const int32_t entries = (int32_t)graph->start[base->n];
-    for (int32_t v = 0; v <= base->n; v++)
-        base->start[v] = (int32_t)graph->start[v];
-    for (int32_t e = 0; e < entries; e++)
-        base->row[e] = (int32_t)graph->row[e];
-    for (int32_t v = 0; v < base->n; v++) {
+    for (int64_t e = start[begin]; e < start[end]; e++)
+        base->row[e] = (int32_t)p->graph->row[e];
+    for (int32_t v = begin; v < end; v++) {
+        base->start[v + 1] = (int32_t)start[v + 1];
         base->weight[v] = 1;
         d->member[v] = v;
         atomic_store_explicit(&d->place[v], v, memory_order_relaxed);
@@ -111,6 +132,9 @@ static void fill_base(wi_dissection *d) {
 
 bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     static const double worthwhile = 0.9;
+    enum {
+        PIECES = 24
+    };
     const wi_pattern *const graph = d->args->graph;
     const size_t n = (size_t)graph->n, entries = (size_t)graph->start[n];
     int32_t *const memory = wi_arena_take(arena, (8 * n + 2 + entries) * sizeof *memory);
@@ -126,7 +150,11 @@ bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     d->place = (_Atomic int32_t *)(d->member + n);
     d->base.row = d->member + 2 * n;
     int32_t *const leader = d->base.weight;
-    int32_t leaders = find_leaders(graph, leader, (uint32_t *)d->member);
+    wi_crew *const crew = n < WI_CREW_VERTICES ? NULL : wi_dissection_crew(d);
+    preparation p = {d, graph, crew ? PIECES : 1, leader, (uint32_t *)d->member, 0};
+    wi_crew_run(crew, p.pieces, hash_columns, &p);
+    wi_crew_run(crew, p.pieces, find_leaders, &p);
+    int32_t leaders = p.leaders;
     if ((double)leaders > worthwhile * (double)n) {
         leaders = (int32_t)n;
         for (int32_t j = 0; j < leaders; j++)
@@ -135,8 +163,9 @@ bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     d->base.n = leaders;
     d->base.total = (int32_t)n;
     number_vertices(d, leader, leaders);
+    d->base.start[0] = 0;
     if (d->inner == (int32_t)n)
-        copy_base(d);
+        wi_crew_run(crew, p.pieces, copy_base, &p);
     else
         fill_base(d);
     return true;

@@ -4,9 +4,7 @@
 #ifndef WI_SPARSE_DISSECTION_GRAPH_H
 #define WI_SPARSE_DISSECTION_GRAPH_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
+#include "sparse/crew.h"
 #include "sparse/dissection.h"
 
 /* The vertices of a part are place[v] = begin ... begin + n - 1 of `member`, in which every part is
@@ -30,8 +28,8 @@ typedef struct wi_dissection {
     atomic_bool failed;
     struct wi_dissection_part *shared; /* parts that any thread may take, the latest first */
     int waiting, open; /* parts in that list, and those plus the ones being divided */
-    pthread_mutex_t lock;
-    pthread_cond_t changed; /* signals a change of these three */
+    wi_crew crew;      /* its lock guards these three, its news are of them, too */
+    bool alone;        /* one thread, which nobody can help */
 } wi_dissection;
 
 /* A part, and where its columns go in the ordering. */
@@ -50,6 +48,11 @@ static inline bool wi_is_inside(const wi_dissection_part *p, int32_t place) {
 
 static inline uint32_t wi_hash_vertex(int64_t v) {
     return (uint32_t)((uint64_t)(v + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
+}
+
+/* Who may help. */
+static inline wi_crew *wi_dissection_crew(wi_dissection *d) {
+    return d->alone ? NULL : &d->crew;
 }
 
 /* Builds the graph of d->args, and sets the members of d that depend on it. False if there is no

@@ -17,6 +17,7 @@ typedef struct contest {
     wi_order_args amd, dissect;
     double least;                    /* dissect pays if amd takes more flops than this */
     double amd_flops, dissect_flops; /* INFINITY: not known */
+    bool judged;                     /* amd has finished, or is not wanted */
     bool dissected;                  /* dissect has finished */
     atomic_bool clear;               /* the sample says dissect, whose flops do not matter then */
     weft_status amd_status, count_status;
@@ -62,6 +63,7 @@ static void judge(void *user) {
     contest *const c = user;
     bool clear = false;
     double guess = 0;
+    c->judged = true;
     if (c->least < INFINITY)
         c->amd_status = wi_order_sample(&c->amd, c->least, &guess, &clear);
     atomic_store(&c->clear, clear);
@@ -97,7 +99,7 @@ static void run_both(weft_context *ctx, contest *c) {
     c->beside = (wi_dissection_beside){.work = judge, .finished = count, .user = c};
     if (ctx->threads > 1 && c->amd.graph->n >= TOGETHER && c->least < INFINITY)
         wi_dissect(ctx, &c->dissect, "dissect", wi_separate, ctx->threads, &c->beside);
-    else
+    if (!c->judged)
         judge(c);
 }
 

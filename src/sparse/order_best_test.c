@@ -2,6 +2,7 @@
 /* `best` on graphs that are large enough for its sample and its threads: the same choice and the
  * same ordering for any number of threads, and what the choice rests on. */
 #include <math.h>
+#include <stdatomic.h>
 
 #include "sparse/order.h"
 #include "sparse/symbolic.h"
@@ -142,11 +143,72 @@ static void test_both(void **state) {
     wi_pattern_free(&graph);
 }
 
+/* ---- no memory ---- */
+
+static atomic_int left;   /* blocks that are given out before one is refused */
+static atomic_int blocks; /* held */
+
+static void *allocate(void *user, size_t alignment, size_t bytes) {
+    (void)user;
+    void *const p = atomic_fetch_sub(&left, 1) == 1 ? NULL : aligned_alloc(alignment, bytes);
+    atomic_fetch_add(&blocks, p != NULL);
+    return p;
+}
+
+static void release(void *user, void *p) {
+    (void)user;
+    atomic_fetch_sub(&blocks, p != NULL);
+    free(p);
+}
+
+/* One block in turn is refused, of those that the threads of `best` take: it says so, or does
+ * without it and finds the same. */
+static void refuse(const wi_pattern *graph) {
+    const size_t bytes = (size_t)graph->n * sizeof(int64_t);
+    int64_t *const expected = malloc(bytes), *const perm = malloc(bytes);
+    weft_context *const ctx = test_open("cpu:3");
+    wi_order_args args = {.call = "test", .graph = graph, .perm = expected, .seconds_budget = 60};
+    int refused = 0;
+    atomic_store(&left, 0);
+    assert_int_equal(wi_order_best(ctx, &args), WEFT_OK);
+    args.perm = perm;
+    const int held = atomic_load(&blocks);
+    for (int k = 1, more = true; more; k += 1 + k / 2) {
+        atomic_store(&left, k);
+        const weft_status status = wi_order_best(ctx, &args);
+        more = atomic_load(&left) <= 0;
+        assert_int_equal(atomic_load(&blocks), held);
+        refused += status != WEFT_OK;
+        if (status == WEFT_OK)
+            assert_memory_equal(perm, expected, bytes);
+        else
+            assert_int_equal(status, WEFT_ENOMEM);
+    }
+    assert_true(refused > 0);
+    weft_close(ctx);
+    free(expected);
+    free(perm);
+}
+
+static void test_no_memory(void **state) {
+    (void)state;
+    const weft_allocator own = {.size = sizeof own, .allocate = allocate, .release = release};
+    assert_int_equal(weft_set_allocator(&own), WEFT_OK);
+    wi_pattern cube = mesh("laplace3d", 41), loose = pieces();
+    refuse(&cube);
+    refuse(&loose);
+    wi_pattern_free(&cube);
+    wi_pattern_free(&loose);
+    assert_int_equal(atomic_load(&blocks), 0);
+    assert_int_equal(weft_set_allocator(NULL), WEFT_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clear),
         cmocka_unit_test(test_amd),
         cmocka_unit_test(test_both),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("order_best", tests, NULL, NULL);
 }

@@ -108,13 +108,24 @@ static bool part_smallest(wi_arena *arena, wi_parting *p, const level *last, uin
     return true;
 }
 
+/* For a second thread. */
+static bool take_other(wi_arena *arena, int32_t n, wi_parting *other) {
+    uint8_t *const side = wi_arena_take(arena, (size_t)n);
+    const bool enough = side && wi_parting_take(arena, n, other);
+    other->side = side;
+    return enough;
+}
+
 bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side) {
     level levels[LEVELS] = {{.graph = *graph, .side = side}};
     uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    wi_parting p;
+    wi_parting p, other;
     if (graph->n == 0)
         return true;
     const int count = make_levels(arena, levels);
+    const bool together = arena->crew && graph->n >= WI_CREW_VERTICES;
+    if (together && !take_other(arena, graph->n, &other))
+        return false;
     if (count == 0 || !wi_parting_take(arena, graph->n, &p) ||
         !part_smallest(arena, &p, &levels[count - 1], &state))
         return false;
@@ -123,7 +134,10 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
         for (int32_t v = 0; v < fine->graph.n; v++)
             fine->side[v] = small->side[fine->to[v]];
         wi_parting_set(&p, &fine->graph, fine->side);
-        wi_parting_refine(&p);
+        if (together && fine->graph.n >= WI_CREW_VERTICES)
+            wi_parting_refine_together(arena->crew, &p, &other);
+        else
+            wi_parting_refine(&p);
     }
     return true;
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "core/core.h"
+#include "sparse/crew.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +23,7 @@ typedef struct wi_arena {
     } block[WI_ROOM_BLOCKS];
     int at;                      /* the current block */
     size_t used;                 /* of it */
+    wi_crew *crew;               /* who may help the thread, or NULL */
     const atomic_bool *unwanted; /* once set, no memory is given any more; or NULL */
 } wi_arena;
 
@@ -51,6 +53,10 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
 
 /* ---- its steps ---- */
 
+enum {
+    WI_CREW_VERTICES = 1 << 14 /* with fewer, help comes too late */
+};
+
 /* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
  * part of. Parallel edges become one, whose weight is the sum. No vertex becomes heavier than
  * `most`, unless it was already. */
@@ -79,6 +85,7 @@ typedef struct wi_parting {
     int32_t *moved; /* the vertices that have left the separator in this pass */
     int32_t *drawn; /* the length of the list before each of these moves */
     int32_t count, moves;
+    atomic_bool *vain; /* once set, a pass ends: nobody wants what it finds; or NULL */
 } wi_parting;
 
 /* Allocates room for graphs of up to n vertices. */
@@ -89,6 +96,9 @@ void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side);
 void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_t from);
 /* Moves vertices into and out of the separator as long as that makes it lighter. */
 void wi_parting_refine(wi_parting *p);
+/* The same where another thread may help. `other` has room for as many vertices, and other->side,
+ * too; what it has is not used. */
+void wi_parting_refine_together(wi_crew *crew, wi_parting *p, wi_parting *other);
 /* Is this division better than one whose separator and sides weigh `weight`? */
 bool wi_parting_better(const wi_parting *p, const int32_t weight[3]);
 

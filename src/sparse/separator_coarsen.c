@@ -114,8 +114,84 @@ static void contract(const wi_graph *g, const int32_t *mate, const int32_t *to, 
     coarse->start[c] = end;
 }
 
+/* ---- the same by a crew ---- */
+
+typedef struct contraction {
+    const wi_graph *graph;
+    const int32_t *mate, *to;
+    wi_graph *coarse;
+    int32_t *slots; /* of each piece, as many as there are coarse vertices */
+    int32_t pieces;
+} contraction;
+
+/* The first vertex of a piece. */
+static int32_t piece_at(const contraction *c, int32_t piece) {
+    return (int32_t)((int64_t)c->graph->n * piece / c->pieces);
+}
+
+/* The slots of a piece, none of which is in use. */
+static int32_t *clear_slots(const contraction *c, int32_t piece) {
+    int32_t *const slot = c->slots + (size_t)piece * (size_t)c->coarse->n;
+    for (int32_t k = 0; k < c->coarse->n; k++)
+        slot[k] = NONE;
+    return slot;
+}
+
+/* How many edges v adds to those of its coarse vertex; slot[k] is the latest vertex with an edge to
+ * k. */
+static int32_t new_edges(const wi_graph *g, int32_t v, const int32_t *to, int32_t *slot) {
+    int32_t count = 0;
+    for (int32_t e = g->start[v]; e < g->start[v + 1]; e++) {
+        const int32_t k = to[g->row[e]];
+        count += k != to[v] && slot[k] != to[v];
+        slot[k] = to[v];
+    }
+    return count;
+}
+
+static void count_edges(void *user, int32_t piece) {
+    const contraction *const c = user;
+    const wi_graph *const g = c->graph;
+    int32_t *const slot = clear_slots(c, piece);
+    for (int32_t v = piece_at(c, piece); v < piece_at(c, piece + 1); v++) {
+        const int32_t u = c->mate[v];
+        if (u != NONE && u < v)
+            continue;
+        c->coarse->weight[c->to[v]] = g->weight[v] + (u == NONE ? 0 : g->weight[u]);
+        c->coarse->start[c->to[v] + 1] =
+            new_edges(g, v, c->to, slot) + (u == NONE ? 0 : new_edges(g, u, c->to, slot));
+    }
+}
+
+static void list_edges(void *user, int32_t piece) {
+    const contraction *const c = user;
+    int32_t *const slot = clear_slots(c, piece);
+    for (int32_t v = piece_at(c, piece); v < piece_at(c, piece + 1); v++) {
+        const int32_t u = c->mate[v], own = c->to[v], begin = c->coarse->start[own];
+        if (u != NONE && u < v)
+            continue;
+        const int32_t end = add_edges(c->graph, v, c->to, own, begin, begin, slot, c->coarse);
+        if (u != NONE)
+            add_edges(c->graph, u, c->to, own, begin, end, slot, c->coarse);
+    }
+}
+
+/* Lists the edges that `contract` lists, in its order. */
+static void contract_together(wi_crew *crew, contraction *c) {
+    int32_t *const start = c->coarse->start;
+    wi_crew_run(crew, c->pieces, count_edges, c);
+    start[0] = 0;
+    for (int32_t k = 0; k < c->coarse->n; k++)
+        start[k + 1] += start[k];
+    wi_crew_run(crew, c->pieces, list_edges, c);
+}
+
 bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
+    enum {
+        PIECES = 12
+    };
     const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
+    const bool together = g->n >= WI_CREW_VERTICES && wi_crew_is_idle(arena->crew);
     int32_t *const mate = wi_arena_take(arena, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
     if (!mate)
         return false;
@@ -127,13 +203,19 @@ bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coar
     match_points(g, mate, most, slot);
     *coarse = (wi_graph){.n = number_pairs(g->n, mate, to), .total = g->total};
     const size_t count = (size_t)coarse->n;
+    contraction c = {g, mate, to, coarse, NULL, PIECES};
+    if (together && !(c.slots = wi_arena_take(arena, PIECES * count * sizeof *c.slots)))
+        return false;
     coarse->weight = wi_arena_take(arena, (2 * count + 1 + 2 * entries) * sizeof *coarse->weight);
     if (!coarse->weight)
         return false;
     coarse->start = coarse->weight + count;
     coarse->row = coarse->start + count + 1;
     coarse->tie = coarse->row + entries;
-    contract(g, mate, to, slot, coarse);
+    if (together)
+        contract_together(arena->crew, &c);
+    else
+        contract(g, mate, to, slot, coarse);
     wi_arena_trim(arena, coarse->tie + coarse->start[coarse->n]);
     return true;
 }

@@ -3,6 +3,8 @@
  * Ashcraft and Liu 1996). A vertex that leaves the separator for one side pulls its neighbours on
  * the other side into it. In one pass all moves go to one side, so a vertex's gain can only rise:
  * when another move pulls in a neighbour that it would have pulled in. */
+#include <string.h>
+
 #include "sparse/separator.h"
 
 enum {
@@ -162,6 +164,10 @@ bool wi_parting_better(const wi_parting *p, const int32_t weight[3]) {
     return p->weight[2] < weight[2] || (p->weight[2] == weight[2] && large < large_then);
 }
 
+static bool is_vain(const wi_parting *p) {
+    return p->vain && atomic_load_explicit(p->vain, memory_order_relaxed);
+}
+
 /* Moves vertices to side `to` as long as there is room, then keeps the best state reached. Returns
  * whether it is better than before. Passes do not stop early: a few hundred moves are enough to
  * smooth a separator, but many more are needed to turn it. A slanted cut of a mesh has fewer points
@@ -173,7 +179,7 @@ static bool pass(wi_parting *p, uint8_t to) {
     clear_chains(p);
     for (int32_t k = 0; k < p->count; k++)
         enter(p, p->list[k], other);
-    for (int32_t v; (v = chain_pop(p)) != NONE;) {
+    for (int32_t v; (v = chain_pop(p)) != NONE && !is_vain(p);) {
         if (p->weight[to] + p->graph->weight[v] > p->most)
             continue;
         move(p, v, to);
@@ -194,6 +200,67 @@ void wi_parting_refine(wi_parting *p) {
     for (int k = 0; k < PASSES && vain < 2 && p->count > 0; k++) {
         vain = pass(p, to) ? 0 : vain + 1;
         to = 1 - to;
+    }
+}
+
+/* ---- two passes at once ---- */
+
+/* Makes `to` the same division as p. */
+static void copy_division(const wi_parting *p, wi_parting *to) {
+    to->graph = p->graph;
+    to->most = p->most;
+    to->heaviest = p->heaviest;
+    to->shift = p->shift;
+    to->count = p->count;
+    memcpy(to->weight, p->weight, sizeof p->weight);
+    memcpy(to->list, p->list, (size_t)p->count * sizeof *p->list);
+    memcpy(to->side, p->side, (size_t)p->graph->n);
+}
+
+typedef struct next_pass {
+    wi_parting *parting;
+    uint8_t to;
+    bool better;
+} next_pass;
+
+static void run_pass(void *user, int32_t piece) {
+    next_pass *const next = user;
+    (void)piece;
+    next->better = pass(next->parting, next->to);
+}
+
+/* A pass that finds nothing leaves the division as it was, so the next one, to the other side, can
+ * be under way at the same time; if the first one finds something, it was in vain. */
+void wi_parting_refine_together(wi_crew *crew, wi_parting *p, wi_parting *other) {
+    int vain = 0;
+    uint8_t to = p->weight[0] > p->weight[1];
+    atomic_bool stop;
+    other->vain = &stop;
+    for (int k = 0; k < PASSES && vain < 2 && p->count > 0; k++) {
+        next_pass next = {.parting = other, .to = 1 - to};
+        wi_crew_job job = {.work = run_pass, .user = &next, .pieces = 1};
+        const bool alone = k + 1 == PASSES || vain == 1 || !wi_crew_is_idle(crew);
+        atomic_init(&stop, false);
+        if (!alone) {
+            copy_division(p, other);
+            wi_crew_post(crew, &job);
+        }
+        const bool better = pass(p, to);
+        vain = better ? 0 : vain + 1;
+        to = 1 - to;
+        if (alone)
+            continue;
+        if (better) {
+            atomic_store_explicit(&stop, true, memory_order_relaxed);
+            wi_crew_cancel(crew, &job);
+            continue;
+        }
+        wi_crew_finish(crew, &job);
+        if (next.better)
+            copy_division(other, p);
+        vain = next.better ? 0 : vain + 1;
+        to = 1 - to;
+        k++;
     }
 }
 

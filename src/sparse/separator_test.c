@@ -129,6 +129,40 @@ static void test_coarse_graphs(void **state) {
     wi_arena_free(&arena);
 }
 
+/* Passes two at a time, as if somebody helped, must come to what passes in turn do. */
+static void test_two_passes(void **state) {
+    (void)state;
+    static test_graph g;
+    test_random r = test_random_at(34);
+    wi_arena arena = {.at = 0};
+    wi_crew crew;
+    wi_crew_open(&crew);
+    atomic_store(&crew.idle, 1);
+    for (int k = 0; k < GRAPHS; k++) {
+        uint8_t side[TEST_MOST_VERTICES], together[TEST_MOST_VERTICES], spare[TEST_MOST_VERTICES];
+        wi_parting p, q, other;
+        test_graph_random(&r, LARGEST, &g);
+        wi_graph weights = weighted(&r, &g.pattern, k % 2 ? 1 : 5);
+        wi_arena_reset(&arena);
+        assert_true(wi_parting_take(&arena, weights.n, &p) &&
+                    wi_parting_take(&arena, weights.n, &q) &&
+                    wi_parting_take(&arena, weights.n, &other));
+        for (int32_t v = 0; v < weights.n; v++) /* far from good */
+            side[v] = test_below(&r, 2) ? WI_SEPARATOR : (uint8_t)(k & 1);
+        memcpy(together, side, (size_t)weights.n);
+        other.side = spare;
+        wi_parting_set(&p, &weights, side);
+        wi_parting_refine(&p);
+        wi_parting_set(&q, &weights, together);
+        wi_parting_refine_together(&crew, &q, &other);
+        assert_memory_equal(side, together, (size_t)weights.n);
+        assert_memory_equal(p.weight, q.weight, sizeof p.weight);
+        drop(&weights);
+    }
+    wi_crew_close(&crew);
+    wi_arena_free(&arena);
+}
+
 /* The points of a star have only the centre in common, and must still become pairs. */
 static void test_star(void **state) {
     (void)state;
@@ -194,9 +228,8 @@ static void test_meshes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_graphs),
-        cmocka_unit_test(test_coarse_graphs),
-        cmocka_unit_test(test_star),
+        cmocka_unit_test(test_small_graphs), cmocka_unit_test(test_coarse_graphs),
+        cmocka_unit_test(test_two_passes),   cmocka_unit_test(test_star),
         cmocka_unit_test(test_meshes),
     };
     return cmocka_run_group_tests_name("separator", tests, NULL, NULL);

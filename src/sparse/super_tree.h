@@ -40,4 +40,9 @@ void wi_super_tree_merge(wi_super_tree *tree, const wi_relax *relax);
  * peak. */
 void wi_super_tree_sort(wi_super_tree *tree);
 
+/* Lists the rows of all supernodes, whose other arrays are complete, by `team` threads. The graph
+ * is that of `symbolic`, super_of[k] the supernode of column k; 6 n of scratch. */
+void wi_super_rows(const weft_context *ctx, int team, const wi_pattern *graph,
+                   wi_symbolic *symbolic, const int64_t *super_of, int64_t *scratch);
+
 #endif

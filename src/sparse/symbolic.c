@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "cpu/team.h"
 #include "sparse/super_tree.h"
 
 enum {
@@ -13,6 +14,8 @@ enum {
 
 /* The scratch memory of one analysis. */
 typedef struct analysis {
+    const weft_context *ctx;
+    int team; /* threads that walk through the graph */
     const wi_pattern *graph;
     wi_symbolic *out;
     int64_t *first, *super_of, *position;
@@ -69,6 +72,8 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_invert(out->n, out->perm, out->inverse);
     if (slender)
         wi_tree_and_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
+    else if (a->team > 1)
+        wi_tree_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent, a->rest);
     else
         wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
     wi_postorder(out->n, out->parent, a->position, a->rest);
@@ -76,6 +81,9 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_invert(out->n, out->perm, out->inverse);
     if (slender)
         wi_permute(out->n, a->position, out->count, a->rest);
+    else if (a->team > 1)
+        wi_column_counts_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent,
+                                out->count, a->rest);
     else
         wi_column_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
 }
@@ -136,30 +144,6 @@ static void renumber_columns(analysis *a) {
     wi_renumber(out->n, a->position, out->perm, out->parent, a->rest);
     wi_permute(out->n, a->position, out->count, a->rest);
     wi_invert(out->n, out->perm, out->inverse);
-}
-
-/* The rows of L: row i belongs to all supernodes on the paths in the tree from its entries in A to
- * its own column. Taking rows in order makes them ascend in every supernode. */
-static void find_rows(analysis *a) {
-    wi_symbolic *const out = a->out;
-    int64_t *const next = a->rest, *const seen = a->rest + out->supernodes;
-    int64_t *const before = a->rest + 2 * out->supernodes;
-    for (int64_t s = 0; s < out->supernodes; s++) {
-        next[s] = out->rows_at[s];
-        seen[s] = -1;
-        for (int64_t k = out->first[s]; k < out->first[s + 1]; k++)
-            out->rows[next[s]++] = k;
-    }
-    for (int64_t i = 0; i < out->n; i++) {
-        const int64_t count = wi_neighbours_before(a->graph, out->perm, out->inverse, i, before);
-        seen[a->super_of[i]] = i;
-        for (int64_t e = 0; e < count; e++) {
-            for (int64_t s = a->super_of[before[e]]; seen[s] != i; s = out->super_parent[s]) {
-                seen[s] = i;
-                out->rows[next[s]++] = i;
-            }
-        }
-    }
 }
 
 /* The most doubles on the stack while each subtree is factored: the updates of a supernode's
@@ -223,22 +207,53 @@ void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch) {
     symbolic->work_bytes = (size_t)measure_stack(symbolic, scratch) * sizeof(double);
 }
 
+static int team_of(const weft_context *ctx, const wi_pattern *graph) {
+    const size_t n = (size_t)graph->n, words = n + (size_t)graph->start[n];
+    return graph->n < FAR ? 1 : wi_team_size(ctx, n, words * sizeof(int64_t));
+}
+
+typedef struct fresh {
+    char *memory;
+    size_t bytes;
+} fresh;
+
+static void touch_pages(void *user, int rank, int size) {
+    enum {
+        PAGE_BYTES = 4096
+    };
+    const fresh *const f = user;
+    const size_t pages = f->bytes / PAGE_BYTES, end = wi_team_share(pages, rank + 1, size);
+    for (size_t k = wi_team_share(pages, rank, size); k < end; k++)
+        f->memory[k * PAGE_BYTES] = 0;
+}
+
+/* The system gives out pages of fresh memory as they are first written: by several threads at once,
+ * for one thread would spend a fifth of its time there. */
+static void touch(const weft_context *ctx, int team, void *memory, size_t bytes) {
+    fresh f = {memory, bytes};
+    if (team > 1)
+        wi_team_run(ctx, team, touch_pages, &f);
+}
+
 static weft_status build(weft_context *ctx, const char *call, const wi_pattern *graph,
                          const int64_t *perm, double flops, const wi_relax *relax,
                          wi_symbolic *symbolic) {
     const int64_t n = graph->n;
     const size_t bytes = SCRATCH_ARRAYS * (size_t)(n + 1) * sizeof(int64_t);
     int64_t *const scratch = wi_host_alloc(bytes);
-    analysis a = {.graph = graph, .out = symbolic, .first = scratch};
+    analysis a = {.ctx = ctx, .team = team_of(ctx, graph), .graph = graph, .out = symbolic};
     *symbolic = (wi_symbolic){.n = n};
     if (!scratch)
         return no_memory(ctx, call, bytes);
+    a.first = scratch;
     a.super_of = a.first + n + 1;
     a.position = a.super_of + n;
     a.rest = a.position + n;
     weft_status status = wi_symbolic_take_columns(ctx, call, n, symbolic);
     if (status != WEFT_OK)
         goto done;
+    touch(ctx, a.team, scratch, bytes);
+    touch(ctx, a.team, symbolic->perm, 4 * (size_t)n * sizeof(int64_t));
     count_columns(&a, perm, flops);
     wi_super_tree_find(&a.tree, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
     wi_super_tree_merge(&a.tree, relax);
@@ -249,7 +264,7 @@ static weft_status build(weft_context *ctx, const char *call, const wi_pattern *
     number_supernodes(&a.tree, a.tree.sorting, a.tree.sorting + a.tree.count);
     number_columns(&a, a.tree.sorting);
     renumber_columns(&a);
-    find_rows(&a);
+    wi_super_rows(ctx, a.team, graph, symbolic, a.super_of, a.rest);
     wi_symbolic_sum_up(symbolic, a.rest);
 done:
     wi_host_free(scratch);
@@ -270,6 +285,7 @@ static weft_status build_far(weft_context *ctx, const char *call, const wi_patte
     if (!same)
         return no_memory(ctx, call, bytes);
     int64_t *const inverse = same + n;
+    touch(ctx, team_of(ctx, graph), same, bytes);
     wi_invert(n, perm, inverse);
     weft_status status = wi_pattern_renumber(ctx, call, graph, perm, inverse, &near);
     for (int64_t k = 0; k < n; k++)

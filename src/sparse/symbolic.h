@@ -51,6 +51,22 @@ static inline int64_t wi_neighbours_after(const wi_pattern *graph, const int64_t
  * column k of L, or -1. 2 n of scratch. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch);
+/* The same by `team` threads. */
+void wi_tree_shared(const weft_context *ctx, int team, const wi_pattern *graph, const int64_t *perm,
+                    const int64_t *inverse, int64_t *parent, int64_t *scratch);
+
+/* Walks up from j, a neighbour of k, and makes k the parent of the root there; nothing if j is k or
+ * comes after it. `ancestor` shortens paths: it leads from a column to one above, -1 from a root.
+ */
+static inline void wi_tree_edge(int64_t j, int64_t k, int64_t *parent, int64_t *ancestor) {
+    while (j >= 0 && j < k) {
+        const int64_t up = ancestor[j];
+        ancestor[j] = k;
+        if (up < 0)
+            parent[j] = k;
+        j = up;
+    }
+}
 
 /* The tree and the number of entries in each column of L, the diagonal included. The time is
  * proportional to the entries of L: for an L that is little more than A. 2 n of scratch. */
@@ -70,6 +86,12 @@ void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *sc
  * to the entries of A; the tree must be postordered. 4 n of scratch. */
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch);
+/* The same by `team` threads. */
+void wi_column_counts_shared(const weft_context *ctx, int team, const wi_pattern *graph,
+                             const int64_t *perm, const int64_t *inverse, const int64_t *parent,
+                             int64_t *count, int64_t *scratch);
+/* lowest[j] = the first column of the subtree of j; count[j] = 1 for a leaf of the tree, else 0. */
+void wi_tree_leaves(int64_t n, const int64_t *parent, int64_t *lowest, int64_t *count);
 
 /* The entries of L and the flops of a factorization with the ordering `perm`, which is changed to a
  * postorder. WEFT_ENOMEM or WEFT_OK. */

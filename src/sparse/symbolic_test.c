@@ -3,7 +3,8 @@
 #include <math.h>
 
 #include "graphs.h"
-#include "sparse/symbolic.h"
+#include "sparse/super_tree.h"
+#include "systems.h"
 #include "testing.h"
 
 enum {
@@ -159,12 +160,58 @@ static void check_stack(const wi_symbolic *s) {
     assert_int_equal(s->work_bytes, most * 8);
 }
 
+/* What several threads find of a tree must be what one finds. */
+static void check_shared_tree(weft_context *ctx, int team, const wi_pattern *graph,
+                              const int64_t *given) {
+    const int64_t n = graph->n;
+    const size_t bytes = (size_t)n * sizeof(int64_t);
+    int64_t *const perm = malloc(10 * bytes + 1), *const inverse = perm + n;
+    int64_t *const own = perm + 2 * n, *const again = perm + 3 * n, *const parent = perm + 4 * n;
+    int64_t *const scratch = perm + 6 * n, *const position = perm + 5 * n;
+    memcpy(perm, given, bytes);
+    wi_invert(n, perm, inverse);
+    wi_tree(graph, perm, inverse, parent, scratch);
+    wi_tree_shared(ctx, team, graph, perm, inverse, again, scratch);
+    assert_memory_equal(parent, again, bytes);
+    wi_postorder(n, parent, position, scratch);
+    wi_renumber(n, position, perm, parent, scratch);
+    wi_invert(n, perm, inverse);
+    wi_column_counts(graph, perm, inverse, parent, own, scratch);
+    wi_column_counts_shared(ctx, team, graph, perm, inverse, parent, again, scratch);
+    assert_memory_equal(own, again, bytes);
+    free(perm);
+}
+
+static void check_shared_rows(weft_context *ctx, int team, const wi_pattern *graph,
+                              const wi_symbolic *s) {
+    const size_t n = (size_t)s->n, rows = (size_t)s->rows_at[s->supernodes];
+    int64_t *const memory = malloc((7 * n + 1) * sizeof *memory), *const super_of = memory + 6 * n;
+    wi_symbolic other = *s;
+    other.rows = calloc(rows + 1, sizeof *other.rows);
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        for (int64_t k = s->first[t]; k < s->first[t + 1]; k++)
+            super_of[k] = t;
+    }
+    wi_super_rows(ctx, team, graph, &other, super_of, memory);
+    assert_memory_equal(s->rows, other.rows, rows * sizeof *other.rows);
+    free(memory);
+    free(other.rows);
+}
+
+static void check_shared(weft_context *ctx, const wi_pattern *graph, const int64_t *perm,
+                         const wi_symbolic *s) {
+    for (int team = 2; team <= 7; team += team == 2 ? 3 : 2) {
+        check_shared_tree(ctx, team, graph, perm);
+        check_shared_rows(ctx, team, graph, s);
+    }
+}
+
 static void test_against_definition(void **state) {
     (void)state;
     static test_graph g;
     static test_factor before, after;
     test_random r = test_random_at(1);
-    weft_context *const ctx = test_open("cpu:1");
+    weft_context *const ctx = test_open("cpu:7");
     for (int k = 0; k < GRAPHS; k++) {
         int64_t perm[TEST_MOST_VERTICES];
         wi_symbolic s;
@@ -182,6 +229,7 @@ static void test_against_definition(void **state) {
         check_padding(&s, relax);
         check_super_tree(&s);
         check_stack(&s);
+        check_shared(ctx, &g.pattern, perm, &s);
         if (relax == &relax_none)
             assert_int_equal(s.nnz_l_stored, s.nnz_l);
         double entries, flops;
@@ -190,6 +238,47 @@ static void test_against_definition(void **state) {
         wi_symbolic_free(&s);
     }
     weft_close(ctx);
+}
+
+/* Rows of hundreds of neighbours, several batches of them, on several threads. */
+static void test_wide_rows(void **state) {
+    (void)state;
+    enum {
+        N = 3000,
+        HUBS = 5
+    };
+    test_random r = test_random_at(2);
+    weft_context *const ctx = test_open("cpu:7");
+    int32_t *const row = malloc(2 * (size_t)N * HUBS * sizeof *row), *const col = row + N * HUBS;
+    double *const value = calloc((size_t)N * HUBS, sizeof *value);
+    int64_t perm[N];
+    weft_sparse *matrix;
+    wi_pattern graph;
+    wi_symbolic s;
+    for (int k = 0; k < N * HUBS; k++) {
+        const int hub = k % HUBS * (N / HUBS), v = (int)test_below(&r, N);
+        const int u = k / HUBS % 2 ? hub : v > 0 ? v - 1 : v;
+        row[k] = u > v ? u : v;
+        col[k] = u > v ? v : u;
+    }
+    assert_int_equal(weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_LOWER, N, N,
+                                                 (size_t)N * HUBS, WEFT_I32, row, col, value),
+                     WEFT_OK);
+    assert_int_equal(wi_pattern_build(ctx, "test", matrix, &graph), WEFT_OK);
+    for (int k = 0; k < 4; k++) {
+        test_shuffle(&r, N, perm);
+        for (int64_t j = 0; j < N && k == 0; j++)
+            perm[j] = j;
+        assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, INFINITY, relaxes[k % 3], &s),
+                         WEFT_OK);
+        check_shared(ctx, &graph, perm, &s);
+        wi_symbolic_free(&s);
+    }
+    wi_pattern_free(&graph);
+    weft_sparse_destroy(matrix);
+    weft_close(ctx);
+    free(row);
+    free(value);
 }
 
 /* A long path: the time must not be quadratic, and recursion must not be as deep as the tree. */
@@ -212,7 +301,7 @@ static void test_long_path(void **state) {
     }
     start[LENGTH] = to;
     const wi_pattern graph = {LENGTH, start, row};
-    weft_context *const ctx = test_open("cpu:1");
+    weft_context *const ctx = test_open("cpu:3");
     for (int known = 0; known < 2; known++) {
         const double flops = known ? 4.0 * LENGTH : INFINITY;
         wi_symbolic s;
@@ -231,6 +320,7 @@ static void test_long_path(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_definition),
+        cmocka_unit_test(test_wide_rows),
         cmocka_unit_test(test_long_path),
     };
     return cmocka_run_group_tests_name("symbolic", tests, NULL, NULL);

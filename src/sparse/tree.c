@@ -28,24 +28,16 @@ void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int6
     }
 }
 
-/* The tree alone. From a column whose path has been walked before, `ancestor` leads to the highest
- * column of that path at once. (Liu 1986.) */
+/* From a column whose path has been walked before, `ancestor` leads to the highest column of that
+ * path at once. (Liu 1986.) */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch) {
     int64_t *const ancestor = scratch, *const before = scratch + graph->n;
     for (int64_t k = 0; k < graph->n; k++) {
         const int64_t count = wi_neighbours_before(graph, perm, inverse, k, before);
         parent[k] = ancestor[k] = -1;
-        for (int64_t e = 0; e < count; e++) {
-            int64_t j = before[e];
-            while (j >= 0 && j < k) {
-                const int64_t up = ancestor[j];
-                ancestor[j] = k;
-                if (up < 0)
-                    parent[j] = k;
-                j = up;
-            }
-        }
+        for (int64_t e = 0; e < count; e++)
+            wi_tree_edge(before[e], k, parent, ancestor);
     }
 }
 
@@ -101,6 +93,16 @@ static int64_t find(int64_t *root, int64_t j) {
     return top;
 }
 
+void wi_tree_leaves(int64_t n, const int64_t *parent, int64_t *lowest, int64_t *count) {
+    for (int64_t j = 0; j < n; j++)
+        lowest[j] = j;
+    for (int64_t j = 0; j < n; j++) {
+        if (parent[j] >= 0 && lowest[j] < lowest[parent[j]])
+            lowest[parent[j]] = lowest[j];
+        count[j] = lowest[j] == j;
+    }
+}
+
 /* The columns in which row i of L has entries form a subtree, whose leaves are among the entries of
  * A. A column j with a[i][j] != 0 is a leaf if no other such column is below it: in postorder, if
  * its whole subtree comes after the leaf before; if row i has no such column, i itself is the leaf.
@@ -115,16 +117,10 @@ void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_
     int64_t *const root = scratch + 2 * n; /* of find: j, and its parent once j is done */
     int64_t *const after = scratch + 3 * n;
     for (int64_t j = 0; j < n; j++) {
-        lowest[j] = root[j] = j;
+        root[j] = j;
         leaf[j] = -1;
-        count[j] = 1;
     }
-    for (int64_t j = 0; j < n; j++) {
-        if (parent[j] >= 0 && lowest[j] < lowest[parent[j]])
-            lowest[parent[j]] = lowest[j];
-        if (lowest[j] < j)
-            count[j] = 0;
-    }
+    wi_tree_leaves(n, parent, lowest, count);
     for (int64_t j = 0; j < n; j++) {
         const int64_t length = wi_neighbours_after(graph, perm, inverse, j, after);
         for (int64_t e = 0; e < length; e++) {

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of supernodes. Row i of L reaches the supernodes on the paths of the tree from its
+ * entries in A to its own supernode; taking rows in order makes them ascend in every supernode.
+ * Threads take subtrees of about the same number of columns, each for all rows that reach it; one
+ * thread takes what is above these. */
+#include <stdatomic.h>
+
+#include "cpu/team.h"
+#include "sparse/super_tree.h"
+
+enum {
+    BATCH = 64, /* neighbours listed at a time */
+    SHARE = 3,  /* subtrees for each thread, at least */
+    LEAST = 8   /* the smallest has such a part of their usual columns */
+};
+
+/* Supernodes begin ... end - 1, and all below them. */
+typedef struct piece {
+    int64_t begin, end;
+} piece;
+
+typedef struct finding {
+    const wi_pattern *graph;
+    wi_symbolic *out;
+    const int64_t *super_of;
+    int64_t *next, *seen; /* of a supernode: where its next row goes, and the latest row */
+    int64_t *leaving;     /* the first supernode above s that is in no piece of its own */
+    int64_t *above;       /* the rows that are in no piece */
+    int64_t above_count;
+    piece *pieces;
+    int64_t count;
+    atomic_llong taken;
+} finding;
+
+/* Appends row i to the supernodes of p that it reaches. From a neighbour it begins at
+ * leaving[...], or at its own supernode if `inside`. */
+static void reach(const finding *f, const piece *p, bool inside, int64_t i) {
+    const wi_symbolic *const out = f->out;
+    const int64_t *const row = f->graph->row, end = f->graph->start[out->perm[i] + 1];
+    const int64_t first = inside ? out->first[p->begin] : 0;
+    const int64_t after = inside && out->first[p->end] < i ? out->first[p->end] : i;
+    int64_t list[BATCH];
+    for (int64_t e = f->graph->start[out->perm[i]]; e < end;) {
+        const int64_t stop = end - e < BATCH ? end : e + BATCH;
+        int64_t count = 0;
+        for (; e < stop; e++) { /* without branches, as wi_neighbours_before */
+            const int64_t j = out->inverse[row[e]];
+            list[count] = j;
+            count += (j >= first) & (j < after);
+        }
+        for (int64_t k = 0; k < count; k++) {
+            int64_t s = f->super_of[list[k]];
+            s = inside ? s : f->leaving[s];
+            for (; s < p->end && f->seen[s] != i; s = out->super_parent[s]) {
+                f->seen[s] = i;
+                out->rows[f->next[s]++] = i;
+            }
+        }
+    }
+}
+
+/* A supernode's own columns are its first rows. */
+static void begin_rows(const finding *f, int64_t s) {
+    wi_symbolic *const out = f->out;
+    f->next[s] = out->rows_at[s];
+    f->seen[s] = -1;
+    for (int64_t k = out->first[s]; k < out->first[s + 1]; k++)
+        out->rows[f->next[s]++] = k;
+}
+
+static void find_inside(const finding *f, const piece *p) {
+    const wi_symbolic *const out = f->out;
+    for (int64_t s = p->end - 1; s >= p->begin; s--) {
+        const int64_t up = out->super_parent[s];
+        f->leaving[s] = up >= 0 && up < p->end ? f->leaving[up] : up;
+        begin_rows(f, s);
+    }
+    for (int64_t i = out->first[p->begin]; i < out->first[p->end]; i++) {
+        f->seen[f->super_of[i]] = i;
+        reach(f, p, true, i);
+    }
+    for (int64_t k = 0; k < f->above_count; k++) {
+        if (f->above[k] >= out->first[p->end])
+            reach(f, p, true, f->above[k]);
+    }
+}
+
+static void find_pieces(void *user, int rank, int size) {
+    finding *const f = user;
+    (void)rank;
+    (void)size;
+    for (int64_t k; (k = atomic_fetch_add(&f->taken, 1)) < f->count;)
+        find_inside(f, &f->pieces[k]);
+}
+
+static void find_above(const finding *f) {
+    const piece all = {0, f->out->supernodes};
+    for (int64_t k = 0; k < f->above_count; k++) {
+        f->seen[f->super_of[f->above[k]]] = f->above[k];
+        reach(f, &all, false, f->above[k]);
+    }
+}
+
+static int64_t columns_of(const wi_symbolic *out, const piece *p) {
+    return out->first[p->end] - out->first[p->begin];
+}
+
+/* What is between two pieces, or beside the first or the last, is above. */
+static void list_above(finding *f) {
+    const wi_symbolic *const out = f->out;
+    int64_t from = 0;
+    for (int64_t k = f->count - 1; k >= -1; k--) {
+        const int64_t to = k < 0 ? out->supernodes : f->pieces[k].begin;
+        for (int64_t s = from; s < to; s++) {
+            f->leaving[s] = s;
+            begin_rows(f, s);
+            for (int64_t j = out->first[s]; j < out->first[s + 1]; j++)
+                f->above[f->above_count++] = j;
+        }
+        from = k < 0 ? to : f->pieces[k].end;
+    }
+}
+
+/* Cuts pieces from the last one to the first: subtrees of up to `most` columns, joined to such a
+ * number if they are next to each other. Small ones that are left stay above. */
+static void cut(finding *f, int64_t most, int64_t *size) {
+    const wi_symbolic *const out = f->out;
+    piece open = {out->supernodes, out->supernodes};
+    for (int64_t s = 0; s < out->supernodes; s++)
+        size[s] = 1;
+    for (int64_t s = 0; s < out->supernodes; s++) {
+        if (out->super_parent[s] >= 0)
+            size[out->super_parent[s]] += size[s];
+    }
+    for (int64_t s = out->supernodes - 1; s >= -1;) {
+        const piece tree = {s < 0 ? -1 : s + 1 - size[s], s + 1};
+        const bool fits = s >= 0 && columns_of(out, &tree) <= most;
+        const piece both = {tree.begin, open.end};
+        if (fits && open.begin == tree.end && columns_of(out, &both) <= most) {
+            open = both;
+        } else {
+            if (columns_of(out, &open) > most / LEAST)
+                f->pieces[f->count++] = open;
+            open = fits ? tree : (piece){0, 0};
+        }
+        s = fits ? tree.begin - 1 : s - 1;
+    }
+}
+
+void wi_super_rows(const weft_context *ctx, int team, const wi_pattern *graph,
+                   wi_symbolic *symbolic, const int64_t *super_of, int64_t *scratch) {
+    const int64_t supernodes = symbolic->supernodes;
+    finding f = {.graph = graph,
+                 .out = symbolic,
+                 .super_of = super_of,
+                 .next = scratch,
+                 .seen = scratch + supernodes,
+                 .leaving = scratch + 2 * supernodes,
+                 .above = scratch + 3 * supernodes,
+                 .pieces = (piece *)(scratch + 3 * supernodes + symbolic->n)};
+    if (team > 1)
+        cut(&f, symbolic->n / (SHARE * team), f.next);
+    list_above(&f);
+    wi_team_run(ctx, team, find_pieces, &f);
+    find_above(&f);
+}
