@@ -15,6 +15,7 @@
 #include "cuda/memory.cuh"
 #include "cuda/ticket.cuh"
 #include "group/group_records.cuh"
+#include "group/group_tile.cuh"
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
@@ -28,6 +29,9 @@ template <class T>
 constexpr unsigned turn = vectors *row<T>;
 template <class T>
 constexpr unsigned border = 256 / sizeof(T);
+
+/* Elements of a segment that a few lanes take, at most. */
+constexpr unsigned most_short = 128;
 
 /* Where a stretch begins: its first element, and the first end that is not before it. */
 struct wi_stretch_cut {
@@ -83,13 +87,13 @@ struct wi_stretch_walk {
     unsigned told;               /* of its ends, those that an offset tells: not the last of all */
     unsigned window = 0, at = 0; /* ends before the one that lane 0 knows; the one looked for */
     unsigned known;              /* the place of this lane's end */
-    Vector *stage; /* of this lane: a turn with ends waits there, a warp's width apart */
+    unsigned char *stage;        /* of this warp: a turn with ends waits there */
     State state, result;
     wi_path_record<State> *record;
 
     __device__ wi_stretch_walk(const Reducer &r, const wi_group_params<Reducer, T> &params,
                                uint64_t segments, const wi_stretch_cut &from,
-                               const wi_stretch_cut &to, Vector *own_stage,
+                               const wi_stretch_cut &to, unsigned char *own_stage,
                                wi_path_record<State> *own_record)
         : reducer(r), p(params), base(from.element / wide * wide), first(from.end),
           length(to.element > base ? (unsigned)(to.element - base) : 0),
@@ -135,7 +139,12 @@ struct wi_stretch_walk {
         if ((unsigned)wi_lane() == at)
             result = all;
         state = reducer.identity();
-        if (++at < 32)
+    }
+
+    /* So many ends have results. */
+    __device__ void pass(unsigned many) {
+        at += many;
+        if (at < 32)
             return;
         write();
         window += 32, at = 0;
@@ -152,6 +161,15 @@ struct wi_stretch_walk {
         return v;
     }
 
+    /* The vector k of this lane in the staged turn, and one of its elements. */
+    __device__ Vector *staged(unsigned k) const {
+        return (Vector *)(stage + wi_spread((k * 32 + (unsigned)wi_lane()) * 16));
+    }
+    __device__ State take_one(State s, unsigned begin, unsigned i) const {
+        const T x = *(const T *)(stage + wi_spread(i * (unsigned)sizeof(T)));
+        return reducer.take(s, x, x, base + begin + i);
+    }
+
     /* Of the vector at a place, what is from `from` on and before `to`. */
     __device__ void take(const Vector &v, unsigned place, unsigned from, unsigned to) {
 #pragma unroll
@@ -165,25 +183,76 @@ struct wi_stretch_walk {
             state = reducer.take(state, v.at[e], v.at[e], base + place + e);
     }
 
-    /* A turn in which an end comes, or which is not whole: what is from `from` on. Returns where
-     * the segment begins that it leaves open. */
-    __device__ unsigned take_rows(unsigned begin, unsigned from) {
-        unsigned to = next_end();
+    /* Of the staged turn from `begin` on, all lanes take what is from `from` on and before `to`. */
+    __device__ void take_span(unsigned begin, unsigned from, unsigned to) {
+        const unsigned at_least = from > begin ? (from - begin) / row<T> * row<T> : 0;
+        unsigned own = begin + at_least;
+        const unsigned behind = to < begin + turn<T> ? to : begin + turn<T>;
 #pragma unroll 1
-        for (unsigned k = 0; k < vectors; k++, begin += row<T>) {
-            const unsigned own = begin + (unsigned)wi_lane() * wide;
-            const Vector v = stage[k * 32];
+        for (unsigned k = at_least / row<T>; own < behind; k++, own += row<T>)
+            take(*staged(k), own + (unsigned)wi_lane() * wide, from, to);
+    }
+
+    /* Segments from `from` on that end in the staged turn, are short and known to the lanes: how
+     * many follow one another. `end` and `start` are where the segment of this lane's end is. */
+    __device__ unsigned count_short(unsigned begin, unsigned from, unsigned *start) const {
+        const unsigned lane = (unsigned)wi_lane(), before = wi_shuffle_up(known, 1);
+        *start = lane > at ? before : from;
+        const bool is_short = lane >= at && window + lane < ends && *start >= begin &&
+                              known <= begin + turn<T> && known - *start <= most_short;
+        const unsigned others = ~(__ballot_sync(wi_all_lanes, is_short) >> at);
+        return others ? (unsigned)__ffs((int)others) - 1 : 32;
+    }
+
+    /* So many short segments, all at once: lanes in equal groups, one for each. */
+    __device__ void take_short(unsigned begin, unsigned start, unsigned many) {
+        const unsigned lane = (unsigned)wi_lane(), shift = (unsigned)__clz((int)many - 1) - 27,
+                       group = 1u << shift;
+        const unsigned segment = lane >> shift, from_lane = at + segment < 32 ? at + segment : 31;
+        const unsigned from = wi_shuffle(start, (int)from_lane) - begin,
+                       end = wi_shuffle(known, (int)from_lane) - begin,
+                       to = segment < many ? end : 0;
+        State s = reducer.identity(), other = s;
+        unsigned i = from + lane % group;
 #pragma unroll 1
-            for (;;) {
-                take(v, own, from, to);
-                if (to > begin + row<T> || window + at >= ends)
-                    break;
+        for (; i + group < to; i += 2 * group) {
+            s = take_one(s, begin, i);
+            other = take_one(other, begin, i + group);
+        }
+        if (i < to)
+            s = take_one(s, begin, i);
+        s = reducer.combine(s, other);
+#pragma unroll 1
+        for (unsigned step = 1; step < group; step *= 2)
+            s = reducer.combine(s, wi_shuffle_xor(s, (int)step));
+        s = wi_shuffle(s, (int)((lane - at) << shift) & 31);
+        if (lane >= at && lane < at + many)
+            result = s;
+    }
+
+    /* A staged turn in which an end comes, or which is not whole: what is from `from` on. Returns
+     * where the segment begins that it leaves open. */
+    __device__ unsigned take_turn(unsigned begin, unsigned from) {
+        unsigned many = 0; /* of the segment that is open, lanes have states */
+#pragma unroll 1
+        for (;;) {
+            unsigned start = 0;
+            if (many > 0)
+                many = count_short(begin, from, &start);
+            if (many > 1) {
+                take_short(begin, start, many);
+                from = wi_shuffle(known, (int)(at + many - 1));
+            } else {
+                const unsigned to = next_end();
+                take_span(begin, from, to);
+                if (to > begin + turn<T> || window + at >= ends)
+                    return from;
                 close();
                 from = to;
-                to = next_end();
+                many = 1;
             }
+            pass(many);
         }
-        return from;
     }
 
     __device__ void walk(uint64_t first_element) {
@@ -211,8 +280,10 @@ struct wi_stretch_walk {
             } else {
 #pragma unroll
                 for (unsigned k = 0; k < vectors; k++)
-                    stage[k * 32] = v[k];
-                from = take_rows(begin, from);
+                    *staged(k) = v[k];
+                __syncwarp();
+                from = take_turn(begin, from);
+                __syncwarp();
             }
             begin += turn<T>, x += turn<T>;
         } while (begin < length || window + at < ends);
@@ -221,9 +292,9 @@ struct wi_stretch_walk {
 };
 
 /* The shared memory of a block. */
-template <class State, class T>
+template <class State>
 struct wi_stretch_shared {
-    wi_vector<T> stage[warps][vectors * 32];
+    alignas(16) unsigned char stage[warps][wi_spread(vectors * 512)];
     wi_stretch_cut cut[warps + 1];
     wi_path_record<State> record[warps];
     wi_open_segment<State> of_warp[warps];
@@ -249,15 +320,19 @@ __device__ void wi_join_stretches(const Reducer &reducer, const wi_path_record<S
     *all = sum;
 }
 
-template <class Reducer, class T>
-constexpr int resident = sizeof(typename Reducer::State) > 8 ? 4 : 4;
+/* How many blocks on a multiprocessor the registers must allow: vectors of many elements are taken
+ * apart in many. */
+template <class T>
+constexpr int resident = sizeof(T) == 1   ? 2
+                         : sizeof(T) == 2 ? 3
+                                          : 4;
 
 /* Blocks have several stretches for each of their warps, a grid apart, `rounds` of them. */
 template <class Reducer, class T>
-__global__ void __launch_bounds__(threads, (resident<Reducer, T>))
+__global__ void __launch_bounds__(threads, resident<T>)
     walk_stretches(Reducer reducer, wi_group_params<Reducer, T> p, unsigned rounds,
                    unsigned *ticket, wi_path_record<typename Reducer::State> *records) {
-    using Shared = wi_stretch_shared<typename Reducer::State, T>;
+    using Shared = wi_stretch_shared<typename Reducer::State>;
     WEFT_SHARED(Shared, shared, );
     const uint64_t count = p.starts.count(), steps = p.starts.n + count * border<T>;
     const unsigned warp = threadIdx.x / 32, all = gridDim.x * rounds;
@@ -271,8 +346,8 @@ __global__ void __launch_bounds__(threads, (resident<Reducer, T>))
         }
         __syncthreads();
         const wi_stretch_cut from = shared.cut[warp], to = shared.cut[warp + 1];
-        wi_stretch_walk<Reducer, T> walk(reducer, p, count, from, to,
-                                         shared.stage[warp] + wi_lane(), &shared.record[warp]);
+        wi_stretch_walk<Reducer, T> walk(reducer, p, count, from, to, shared.stage[warp],
+                                         &shared.record[warp]);
         walk.walk(from.element);
         const auto open = walk.of_lanes();
         if (wi_lane() == 0)
