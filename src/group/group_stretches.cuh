@@ -20,13 +20,9 @@
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
 
-/* Vectors that a lane takes in one turn; how many elements the warp takes with one vector of each
- * lane, and with all; and how many elements an end counts. */
-constexpr unsigned vectors = 4;
+/* How many elements a warp takes with one vector of each lane, and how many an end counts. */
 template <class T>
 constexpr unsigned row = 32 * wi_vector<T>::count;
-template <class T>
-constexpr unsigned turn = vectors *row<T>;
 template <class T>
 constexpr unsigned border = 256 / sizeof(T);
 
@@ -74,12 +70,12 @@ __device__ wi_stretch_cut wi_cut_stretch(const wi_group_starts &starts, uint64_t
 }
 
 /* A warp at work on its stretch. Places in it are counted from `base`, the start of the vector that
- * its first element is in. */
-template <class Reducer, class T>
+ * its first element is in. A lane takes so many vectors in one turn. */
+template <unsigned vectors, class Reducer, class T>
 struct wi_stretch_walk {
     using State = typename Reducer::State;
     using Vector = wi_vector<T>;
-    static constexpr unsigned wide = Vector::count;
+    static constexpr unsigned wide = Vector::count, turn = vectors * row<T>;
     const Reducer &reducer;
     const wi_group_params<Reducer, T> &p;
     uint64_t base, first;        /* where the stretch begins, and its first end */
@@ -187,7 +183,7 @@ struct wi_stretch_walk {
     __device__ void take_span(unsigned begin, unsigned from, unsigned to) {
         const unsigned at_least = from > begin ? (from - begin) / row<T> * row<T> : 0;
         unsigned own = begin + at_least;
-        const unsigned behind = to < begin + turn<T> ? to : begin + turn<T>;
+        const unsigned behind = to < begin + turn ? to : begin + turn;
 #pragma unroll 1
         for (unsigned k = at_least / row<T>; own < behind; k++, own += row<T>)
             take(*staged(k), own + (unsigned)wi_lane() * wide, from, to);
@@ -199,7 +195,7 @@ struct wi_stretch_walk {
         const unsigned lane = (unsigned)wi_lane(), before = wi_shuffle_up(known, 1);
         *start = lane > at ? before : from;
         const bool is_short = lane >= at && window + lane < ends && *start >= begin &&
-                              known <= begin + turn<T> && known - *start <= most_short;
+                              known <= begin + turn && known - *start <= most_short;
         const unsigned others = ~(__ballot_sync(wi_all_lanes, is_short) >> at);
         return others ? (unsigned)__ffs((int)others) - 1 : 32;
     }
@@ -245,7 +241,7 @@ struct wi_stretch_walk {
             } else {
                 const unsigned to = next_end();
                 take_span(begin, from, to);
-                if (to > begin + turn<T> || window + at >= ends)
+                if (to > begin + turn || window + at >= ends)
                     return from;
                 close();
                 from = to;
@@ -261,7 +257,7 @@ struct wi_stretch_walk {
         const T *x = p.x + base + (unsigned)wi_lane() * wide;
 #pragma unroll 1
         do {
-            const bool is_whole = begin + turn<T> <= length;
+            const bool is_whole = begin + turn <= length;
             const unsigned own = begin + (unsigned)wi_lane() * wide;
             Vector v[vectors];
             if (is_whole && is_aligned) {
@@ -273,7 +269,7 @@ struct wi_stretch_walk {
                 for (unsigned k = 0; k < vectors; k++)
                     v[k] = load(own + k * row<T>);
             }
-            if (is_whole && from <= begin && next_end() >= begin + turn<T>) {
+            if (is_whole && from <= begin && next_end() >= begin + turn) {
 #pragma unroll
                 for (unsigned k = 0; k < vectors; k++)
                     take(v[k], own + k * row<T>);
@@ -285,14 +281,14 @@ struct wi_stretch_walk {
                 from = take_turn(begin, from);
                 __syncwarp();
             }
-            begin += turn<T>, x += turn<T>;
+            begin += turn, x += turn;
         } while (begin < length || window + at < ends);
         write();
     }
 };
 
 /* The shared memory of a block. */
-template <class State>
+template <unsigned vectors, class State>
 struct wi_stretch_shared {
     alignas(16) unsigned char stage[warps][wi_spread(vectors * 512)];
     wi_stretch_cut cut[warps + 1];
@@ -328,11 +324,11 @@ constexpr int resident = sizeof(T) == 1   ? 2
                                           : 4;
 
 /* Blocks have several stretches for each of their warps, a grid apart, `rounds` of them. */
-template <class Reducer, class T>
-__global__ void __launch_bounds__(threads, resident<T>)
+template <unsigned vectors, class Reducer, class T>
+__global__ void __launch_bounds__(threads, vectors > 4 ? 3 : resident<T>)
     walk_stretches(Reducer reducer, wi_group_params<Reducer, T> p, unsigned rounds,
                    unsigned *ticket, wi_path_record<typename Reducer::State> *records) {
-    using Shared = wi_stretch_shared<typename Reducer::State>;
+    using Shared = wi_stretch_shared<vectors, typename Reducer::State>;
     WEFT_SHARED(Shared, shared, );
     const uint64_t count = p.starts.count(), steps = p.starts.n + count * border<T>;
     const unsigned warp = threadIdx.x / 32, all = gridDim.x * rounds;
@@ -346,8 +342,8 @@ __global__ void __launch_bounds__(threads, resident<T>)
         }
         __syncthreads();
         const wi_stretch_cut from = shared.cut[warp], to = shared.cut[warp + 1];
-        wi_stretch_walk<Reducer, T> walk(reducer, p, count, from, to, shared.stage[warp],
-                                         &shared.record[warp]);
+        wi_stretch_walk<vectors, Reducer, T> walk(reducer, p, count, from, to, shared.stage[warp],
+                                                  &shared.record[warp]);
         walk.walk(from.element);
         const auto open = walk.of_lanes();
         if (wi_lane() == 0)
