@@ -190,14 +190,18 @@ struct wi_stretch_walk {
     }
 
     /* Segments from `from` on that end in the staged turn, are short and known to the lanes: how
-     * many follow one another. `end` and `start` are where the segment of this lane's end is. */
+     * many follow one another, or as many of them as there are groups of lanes if nearly half of
+     * twice as many groups would have none. `start` is where the segment of this lane's end begins.
+     */
     __device__ unsigned count_short(unsigned begin, unsigned from, unsigned *start) const {
         const unsigned lane = (unsigned)wi_lane(), before = wi_shuffle_up(known, 1);
         *start = lane > at ? before : from;
         const bool is_short = lane >= at && window + lane < ends && *start >= begin &&
                               known <= begin + turn && known - *start <= most_short;
         const unsigned others = ~(__ballot_sync(wi_all_lanes, is_short) >> at);
-        return others ? (unsigned)__ffs((int)others) - 1 : 32;
+        const unsigned many = others ? (unsigned)__ffs((int)others) - 1 : 32;
+        const unsigned groups = many > 0 ? 1u << (31 - __clz((int)many)) : 0;
+        return 2 * many < 3 * groups ? groups : many;
     }
 
     /* So many short segments, all at once: lanes in equal groups, one for each. */
