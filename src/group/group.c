@@ -3,7 +3,6 @@
 #include "group/group.h"
 
 #include <stdatomic.h>
-#include <stdlib.h> /* TEMPORARY, for getenv */
 
 #include "comm/gpus.h"
 #include "core/gpu.h"
@@ -43,9 +42,6 @@ static double paths_seconds(const weft_context *ctx, const void *args) {
 static double stretches_seconds(const weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const char *const wish = getenv("WEFT_GROUP_STRETCHES"); /* TEMPORARY: 0 never, 1 always */
-    if (wish)
-        return *wish == '1' ? 0 : 1e9;
     const double instructions = 3 * (double)a->n + 2000 * (double)a->segments;
     const double moving = wi_group_bytes(a) / (0.95 * m->bytes_per_s),
                  working = wi_seconds_working(m, instructions / (0.6 * 128), m->units);

@@ -327,38 +327,43 @@ constexpr int resident = sizeof(T) == 1   ? 2
                          : sizeof(T) == 2 ? 3
                                           : 4;
 
-/* Blocks have several stretches for each of their warps, a grid apart, `rounds` of them. */
-template <unsigned vectors, class Reducer, class T>
-__global__ void __launch_bounds__(threads, vectors > 4 ? 3 : resident<T>)
-    walk_stretches(Reducer reducer, wi_group_params<Reducer, T> p, unsigned rounds,
-                   unsigned *ticket, wi_path_record<typename Reducer::State> *records) {
+/* Vectors of a turn for each lane. Eight let more of memory be on its way, and short segments share
+ * a turn; other types than f32 would spill. */
+template <class T>
+constexpr unsigned vectors_of = sizeof(T) == 4 && wi_traits<T>::is_float ? 8 : 4;
+
+/* A stretch for each warp of each block. */
+template <class Reducer, class T>
+__global__ void __launch_bounds__(threads, vectors_of<T> > 4 ? 3 : resident<T>)
+    walk_stretches(Reducer reducer, wi_group_params<Reducer, T> p, unsigned *ticket,
+                   wi_path_record<typename Reducer::State> *records) {
+    constexpr unsigned vectors = vectors_of<T>;
     using Shared = wi_stretch_shared<vectors, typename Reducer::State>;
     WEFT_SHARED(Shared, shared, );
     const uint64_t count = p.starts.count(), steps = p.starts.n + count * border<T>;
-    const unsigned warp = threadIdx.x / 32, all = gridDim.x * rounds;
-    const uint64_t parts = (uint64_t)all * warps, each = steps / parts, rest = steps % parts;
-    for (unsigned c = blockIdx.x; c < all; c += gridDim.x) {
-        for (unsigned w = warp; w <= warps; w += warps) {
-            const uint64_t k = (uint64_t)c * warps + w, step = k * each + (k < rest ? k : rest);
-            const wi_stretch_cut cut = wi_cut_stretch<T>(p.starts, count, step);
-            if (wi_lane() == 0)
-                shared.cut[w] = k < parts ? cut : wi_stretch_cut{p.starts.n, count};
-        }
-        __syncthreads();
-        const wi_stretch_cut from = shared.cut[warp], to = shared.cut[warp + 1];
-        wi_stretch_walk<vectors, Reducer, T> walk(reducer, p, count, from, to, shared.stage[warp],
-                                                  &shared.record[warp]);
-        walk.walk(from.element);
-        const auto open = walk.of_lanes();
+    const unsigned warp = threadIdx.x / 32;
+    const uint64_t parts = (uint64_t)gridDim.x * warps, each = steps / parts, rest = steps % parts;
+    for (unsigned w = warp; w <= warps; w += warps) {
+        const uint64_t k = (uint64_t)blockIdx.x * warps + w,
+                       step = k * each + (k < rest ? k : rest);
+        const wi_stretch_cut cut = wi_cut_stretch<T>(p.starts, count, step);
         if (wi_lane() == 0)
-            shared.record[warp].open = {open, to.end > from.end},
-            shared.record[warp].segment = from.end;
-        __syncthreads();
-        if (threadIdx.x == 0)
-            wi_join_stretches(reducer, shared.record, p.y, &records[c]);
+            shared.cut[w] = k < parts ? cut : wi_stretch_cut{p.starts.n, count};
     }
+    __syncthreads();
+    const wi_stretch_cut from = shared.cut[warp], to = shared.cut[warp + 1];
+    wi_stretch_walk<vectors, Reducer, T> walk(reducer, p, count, from, to, shared.stage[warp],
+                                              &shared.record[warp]);
+    walk.walk(from.element);
+    const auto open = walk.of_lanes();
+    if (wi_lane() == 0)
+        shared.record[warp].open = {open, to.end > from.end},
+        shared.record[warp].segment = from.end;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        wi_join_stretches(reducer, shared.record, p.y, &records[blockIdx.x]);
     if (wi_ends_last(ticket))
-        wi_close_records<threads>(reducer, records, all, p.y, shared.of_warp);
+        wi_close_records<threads>(reducer, records, gridDim.x, p.y, shared.of_warp);
 }
 
 #endif
