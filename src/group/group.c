@@ -31,6 +31,24 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
     return wi_team_seconds(ctx, wi_group_team(ctx, a), cycles, wi_group_bytes(a));
 }
 
+#ifdef WEFT_CUDA
+static double paths_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 2 * m->launch_s + wi_group_bytes(args) / (0.6 * m->bytes_per_s);
+}
+
+/* A multiprocessor starts 128 instructions of threads a cycle, of which six of ten are used if
+ * there are many. */
+static double stretches_seconds(const weft_context *ctx, const void *args) {
+    const wi_group_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double instructions = 3 * (double)a->n + 2000 * (double)a->segments;
+    const double moving = wi_group_bytes(a) / (0.95 * m->bytes_per_s),
+                 working = wi_seconds_working(m, instructions / (0.6 * 128), m->units);
+    return m->launch_s + (moving > working ? moving : working);
+}
+#endif
+
 static const wi_row rows[] = {
     {.name = "serial",
      .what = "the loop you would write",
@@ -61,8 +79,14 @@ static const wi_row rows[] = {
      .what = "equal stretches of the path through elements and ends of segments",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .seconds = wi_no_rival,
+     .seconds = paths_seconds,
      .run = wi_group_paths},
+    {.name = "stretches",
+     .what = "a stretch of that path for each warp, added up from registers",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = stretches_seconds,
+     .run = wi_group_stretches},
 #endif
     {.name = "ranks",
      .what = "segments go to the ranks that have their elements; what crosses ranks is joined",

@@ -11,7 +11,8 @@ const char *const wi_group_y_names[WEFT_COLUMNS] = {"column[0].y", "column[1].y"
 
 static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
 #ifdef WEFT_CUDA
-    return wi_group_paths_prepare(ctx, a);
+    const weft_status status = wi_group_paths_prepare(ctx, a);
+    return status == WEFT_OK ? wi_group_stretches_prepare(ctx, a) : status;
 #else
     (void)ctx, (void)a;
     return WEFT_OK;

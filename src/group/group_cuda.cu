@@ -64,17 +64,8 @@ static weft_status launch_paths(weft_context *ctx, const wi_group_args *args,
                        (wi_group_typed<Reducer, T>(args)), tile, scratch);
 }
 
-/* Calls f(type tag, reducer) for a call. */
-template <class F>
-static weft_status with_call(const wi_group_args *args, F f) {
-    return wi_with_type(args->type, [=](auto tag) {
-        using Element = typename decltype(tag)::type;
-        return wi_with_group_reducer<Element>(args->op, f);
-    });
-}
-
 weft_status wi_group_paths_prepare(weft_context *ctx, const wi_group_args *args) {
-    return with_call(args, [=](auto tag, auto reducer) {
+    return wi_with_group_call(args, [=](auto tag, auto reducer) {
         using T = typename decltype(tag)::type;
         using Reducer = decltype(reducer);
         wi_path_scratch<typename Reducer::State> scratch;
@@ -85,7 +76,7 @@ weft_status wi_group_paths_prepare(weft_context *ctx, const wi_group_args *args)
 
 weft_status wi_group_paths(weft_context *ctx, const void *arguments) {
     const wi_group_args *args = (const wi_group_args *)arguments;
-    return with_call(args, [=](auto tag, auto reducer) {
+    return wi_with_group_call(args, [=](auto tag, auto reducer) {
         using T = typename decltype(tag)::type;
         return launch_paths<decltype(reducer), T>(ctx, args, reducer);
     });

@@ -59,6 +59,15 @@ weft_status wi_with_group_reducer(wi_reduction op, F f) {
     });
 }
 
+/* Calls f(type tag, reducer) for a call. */
+template <class F>
+weft_status wi_with_group_call(const wi_group_args *args, F f) {
+    return wi_with_type(args->type, [=](auto tag) {
+        using Element = typename decltype(tag)::type;
+        return wi_with_group_reducer<Element>(args->op, f);
+    });
+}
+
 /* Calls f with a tag of the keys' type. */
 template <class F>
 __device__ inline void wi_with_key(unsigned width, F f) {

@@ -20,19 +20,11 @@
 #define WI_GROUP_PATHS_CUH
 
 #include "cuda/ticket.cuh"
+#include "group/group_records.cuh"
 #include "group/group_tile.cuh"
 
 constexpr int threads = wi_group_block;
 constexpr int warps = threads / 32;
-
-/* What a block hands on: the state up to its first end, of a segment that may have begun before,
- * and which segment that is; and what it leaves open. */
-template <class State>
-struct wi_path_record {
-    State head;
-    wi_open_segment<State> open;
-    uint64_t segment;
-};
 
 template <class State>
 struct wi_path_scratch {
@@ -342,27 +334,6 @@ struct wi_path_walk {
     }
 };
 
-/* Carries on what blocks leave open, and writes the results of their first ends. */
-template <class Reducer, class T>
-static __device__ void close_blocks(const Reducer &reducer, const wi_group_params<Reducer, T> &p,
-                                    const wi_path_record<typename Reducer::State> *records,
-                                    wi_path_shared<Reducer, T> &shared) {
-    using Open = wi_open_segment<typename Reducer::State>;
-    Open carry = {reducer.identity(), 0};
-    for (unsigned first = 0; first < gridDim.x; first += threads) {
-        const unsigned b = first + threadIdx.x;
-        Open mine = {reducer.identity(), 0}, all;
-        if (b < gridDim.x)
-            mine = records[b].open;
-        const Open before = wi_scan_open<warps>(reducer, mine, shared.of_warp, &all);
-        if (mine.ended) {
-            const Open up_to = wi_follow(reducer, carry, before);
-            p.y[records[b].segment] = reducer.finish(reducer.combine(up_to.state, records[b].head));
-        }
-        carry = wi_follow(reducer, carry, all);
-    }
-}
-
 /* How many blocks on a multiprocessor the registers must allow; shared memory allows five. A root
  * and a state of several words need more registers. */
 template <class Reducer, class T>
@@ -390,7 +361,7 @@ __global__ void __launch_bounds__(threads, (resident<Reducer, T>))
     walk.close();
     __syncthreads();
     if (wi_ends_last(scratch.ticket))
-        close_blocks(reducer, p, scratch.blocks, shared);
+        wi_close_records<threads>(reducer, scratch.blocks, gridDim.x, p.y, shared.of_warp);
 }
 
 #endif

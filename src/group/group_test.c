@@ -181,20 +181,21 @@ static void many_tiles(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
         return;
 #ifdef WEFT_EMU
-    wi_path_blocks = 3;
+    wi_path_blocks = wi_stretch_blocks = 3;
 #endif
     rig r = rig_open(ctx, MOST_N);
-    for (int shape = 0; shape < GROUP_SHAPES; shape++)
-        run_case(&r, (group_case){.row = test_row_named(&wi_group_ladder, "paths"),
-                                  .n = MOST_N - 77,
-                                  .type = WEFT_F32,
-                                  .op = shape % 2 ? WEFT_SUM : WEFT_ARGMAX,
-                                  .shape = (group_shape)shape,
-                                  .offset_type = WEFT_U64,
-                                  .device = 7});
+    for (int k = 0; k < 2 * GROUP_SHAPES; k++)
+        run_case(
+            &r, (group_case){.row = test_row_named(&wi_group_ladder, k % 2 ? "paths" : "stretches"),
+                             .n = MOST_N - 77,
+                             .type = WEFT_F32,
+                             .op = k / 2 % 2 ? WEFT_SUM : WEFT_ARGMAX,
+                             .shape = (group_shape)(k / 2),
+                             .offset_type = WEFT_U64,
+                             .device = 7});
     rig_close(&r);
 #ifdef WEFT_EMU
-    wi_path_blocks = SIZE_MAX;
+    wi_path_blocks = wi_stretch_blocks = SIZE_MAX;
 #endif
 }
 

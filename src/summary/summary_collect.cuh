@@ -44,7 +44,7 @@ struct wi_summary_order {
     }
 };
 
-/* Vectors that a thread takes in one turn, a grid's width apart. */
+/* Vectors that a thread takes in one turn. */
 constexpr int wi_summary_vectors = 4;
 
 /* Integers of 8 and 16 bits are summed as integers. */
@@ -70,6 +70,10 @@ constexpr int wi_summary_ahead = 4;
 constexpr size_t wi_summary_shared_bytes =
     (size_t)wi_summary_block * wi_summary_vectors * wi_summary_ahead * 16;
 
+/* How many elements apart the vectors of a thread's turn are: those of a block's lie together. */
+template <class T>
+constexpr size_t wi_summary_apart = (size_t)wi_summary_block *wi_vector<T>::count;
+
 /* What a kernel needs of the call, with types. */
 template <class T>
 struct wi_summary_task {
@@ -81,7 +85,6 @@ struct wi_summary_task {
     const wi_summary_state *state_in;
     wi_summary_state *state_out;
     weft_statistics *result;
-    bool side_by_side; /* TEMPORARY, to be measured: the vectors of a block's turn lie together */
 };
 
 /* One thread's state. */
@@ -326,8 +329,8 @@ __device__ uint64_t wi_summary_locate(const wi_summary_stages<T> &stages, const 
 template <class T>
 __device__ void wi_summary_collect_rest(const wi_summary_task<T> &p,
                                         const wi_summary_stages<T> &stages,
-                                        wi_summary_collector<T> &c, size_t i, size_t stride) {
-    constexpr size_t wide = wi_vector<T>::count;
+                                        wi_summary_collector<T> &c, size_t i) {
+    constexpr size_t wide = wi_vector<T>::count, stride = wi_summary_apart<T>;
     const size_t whole = p.n / wide * wide;
 #pragma unroll
     for (int k = 0; k < wi_summary_vectors - 1; k++)
@@ -342,26 +345,18 @@ __device__ void wi_summary_collect_rest(const wi_summary_task<T> &p,
             c.take_one(wi_summary_element<T>(*stages.place(0, k), (int)e), i + e);
 }
 
-/* How far apart the vectors of a turn are, and where a thread begins. TEMPORARY: two ways. */
-template <class T>
-__device__ size_t wi_summary_apart(const wi_summary_task<T> &p, size_t stride) {
-    return p.side_by_side ? (size_t)wi_summary_block * wi_vector<T>::count : stride;
-}
-
-/* Takes this thread's share: vectors a whole grid apart, and for the first threads the elements
- * after the last whole vector. Vectors are counted from the first element, wherever it is in
- * memory, so the same numbers give the same bits at any address. */
+/* Takes this thread's share: turns a whole grid apart, each of vectors a block's width apart, and
+ * for the first threads the elements after the last whole vector. Vectors are counted from the
+ * first element, wherever it is in memory, so the same numbers give the same bits at any address.
+ */
 template <class T>
 __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages,
-                                   wi_summary_collector<T> &c, size_t stride) {
-    constexpr size_t wide = wi_vector<T>::count;
-    const size_t whole = p.n / wide * wide,
+                                   wi_summary_collector<T> &c) {
+    constexpr size_t wide = wi_vector<T>::count, apart = wi_summary_apart<T>;
+    constexpr size_t of_block = wi_summary_vectors * apart, reach = of_block - apart;
+    const size_t whole = p.n / wide * wide, turn = gridDim.x * of_block,
                  me = (size_t)blockIdx.x * wi_summary_block + threadIdx.x;
-    const size_t apart = wi_summary_apart(p, stride);
-    const size_t turn = wi_summary_vectors * stride, reach = (wi_summary_vectors - 1) * apart;
-    size_t i = me * wide;
-    if (p.side_by_side)
-        i += (size_t)blockIdx.x * (wi_summary_vectors - 1) * apart;
+    size_t i = blockIdx.x * of_block + threadIdx.x * wide;
 #pragma unroll 1
     for (unsigned t = 0; t < wi_summary_ahead - 1; t++) {
         if (i + t * turn + reach < whole)
@@ -380,7 +375,7 @@ __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary
             v[k] = *stages.place(t, k);
         c.take_turn(v, i, apart);
     }
-    wi_summary_collect_rest(p, stages, c, i, apart);
+    wi_summary_collect_rest(p, stages, c, i);
     if (me < wide && whole + me < p.n)
         c.take_one(p.x[whole + me], whole + me);
     c.close();

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* summary on a GPU in one pass: as many blocks as fit at once read 16-byte vectors; the last block
  * to end merges the blocks' states in a fixed order, so the same input gives the same bits. */
-#include <stdlib.h> /* TEMPORARY, for getenv */
-
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/ticket.cuh"
@@ -140,11 +138,10 @@ template <class T>
 __global__ void __launch_bounds__(wi_summary_block, wi_summary_resident)
     summarise(wi_summary_task<T> p, unsigned *ticket, wi_summary_state *of_block) {
     WEFT_DYNAMIC_SHARED(shared);
-    const size_t stride = (size_t)gridDim.x * wi_summary_block * wi_vector<T>::count;
     const wi_summary_stages<T> stages = {(wi_summary_vector<T> *)shared + threadIdx.x,
                                          wi_is_aligned(p.x)};
     wi_summary_collector<T> c;
-    wi_summary_collect(p, stages, c, stride);
+    wi_summary_collect(p, stages, c);
     wi_summary_state s = state_of_thread(p, c);
     /* First threads are merged, then blocks, by the same code. */
 #pragma unroll 1
@@ -153,8 +150,7 @@ __global__ void __launch_bounds__(wi_summary_block, wi_summary_resident)
             if (!of_threads)
                 return most ? s.most_at : s.least_at;
             return p.first + wi_summary_locate(stages, p.x, most ? c.most : c.least,
-                                               most ? c.most_in : c.least_in,
-                                               wi_summary_apart(p, stride));
+                                               most ? c.most_in : c.least_in, wi_summary_apart<T>);
         });
         if (!of_threads || gridDim.x == 1)
             break;
@@ -184,15 +180,11 @@ static weft_status launch(weft_context *ctx, const wi_summary_args *args) {
                             ticket_bytes + blocks * sizeof(wi_summary_state), &scratch);
     if (status != WEFT_OK)
         return status;
-    const wi_summary_task<T> task = {(const T *)args->x,
-                                     args->n,
-                                     args->first,
-                                     wi_key_map_of<wi_bits<T>>(args->type, false),
-                                     args->type,
-                                     args->state_in,
-                                     args->state_out,
-                                     args->result,
-                                     getenv("WEFT_SUMMARY_TOGETHER") != NULL};
+    const wi_summary_task<T> task = {
+        (const T *)args->x, args->n,
+        args->first,        wi_key_map_of<wi_bits<T>>(args->type, false),
+        args->type,         args->state_in,
+        args->state_out,    args->result};
     return WEFT_LAUNCH(summarise<T>, ctx, (unsigned)blocks, wi_summary_block,
                        wi_summary_shared_bytes, task, (unsigned *)scratch,
                        (wi_summary_state *)((char *)scratch + ticket_bytes));

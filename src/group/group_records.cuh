@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What blocks that have stretches of the path leave to each other, for the rungs that reduce
+ * segments. */
+#ifndef WI_GROUP_RECORDS_CUH
+#define WI_GROUP_RECORDS_CUH
+
+#include "group/group_cuda.cuh"
+
+/* What a stretch hands on: the state up to its first end, of a segment that may have begun before,
+ * and which segment that is; and what it leaves open. */
+template <class State>
+struct wi_path_record {
+    State head;
+    wi_open_segment<State> open;
+    uint64_t segment;
+};
+
+/* Carries on what stretches leave open, and writes the results of their first ends. Called by a
+ * whole block. */
+template <int threads, class Reducer, class State>
+__device__ void wi_close_records(const Reducer &reducer, const wi_path_record<State> *records,
+                                 unsigned count, typename Reducer::Result *y,
+                                 wi_open_segment<State> *of_warp) {
+    using Open = wi_open_segment<State>;
+    Open carry = {reducer.identity(), 0};
+    for (unsigned first = 0; first < count; first += threads) {
+        const unsigned k = first + threadIdx.x;
+        Open mine = {reducer.identity(), 0}, all;
+        if (k < count)
+            mine = records[k].open;
+        const Open before = wi_scan_open<threads / 32>(reducer, mine, of_warp, &all);
+        if (mine.ended) {
+            const Open up_to = wi_follow(reducer, carry, before);
+            y[records[k].segment] = reducer.finish(reducer.combine(up_to.state, records[k].head));
+        }
+        carry = wi_follow(reducer, carry, all);
+    }
+}
+
+#endif
