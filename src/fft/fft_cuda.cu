@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs registers and cached: lines in blocks, by kernels made for a length or by one for any
  * length; for long ones of any length see fft_whole.cu. */
-#include <stdlib.h>
-
-#include "cuda/bulk.cuh"
 #include "fft/fft_cuda.h"
 
 #include "fft/fft_shape.cuh"
@@ -61,43 +58,16 @@ static __global__ void __launch_bounds__(most_threads)
 
 /* ---- kernels for one length ---- */
 
-/* Brings what a block after this one will read to the second-level cache, while this one computes
- * and its multiprocessor would read nothing. */
-template <class T>
-static __device__ __forceinline__ void prefetch(const wi_fft_pass<T> &p) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    if (threadIdx.x > 0 || p.ahead == 0 || blockIdx.x + p.ahead >= gridDim.x)
-        return;
-    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x + p.ahead, p.turning);
-    const uintptr_t from = ((uintptr_t)(p.x + at.in) + 15) / 16 * 16;
-    wi_bulk_prefetch((const void *)from, p.ahead_bytes);
-#endif
-}
-
 template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     one_length(const __grid_constant__ wi_fft_pass<typename Shape::Type> p) {
     WEFT_DYNAMIC_SHARED(shared);
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
     Shape::template run_all<false, false>(p, at, (wi_fft_number<typename Shape::Type> *)shared,
-                                          p.twiddles, [&] {
-                                              if constexpr (Shape::is_crowded)
-                                                  prefetch(p);
-                                          });
+                                          p.twiddles, wi_fft_nothing());
 }
 
 /* ---- launches ---- */
-
-/* TEMPORARY: WEFT_TRY_AHEAD=QUARTERS: how much of a line is brought to L2 early. */
-template <class T>
-static void look_ahead(weft_context *ctx, const wi_fft_lines *l, wi_fft_pass<T> *p) {
-    const char *const s = getenv("WEFT_TRY_AHEAD");
-    if (!s || l->stride_in != 1 || l->half_in || ctx->gpu->capability < 90)
-        return;
-    p->ahead = (unsigned)ctx->gpu->multiprocessors;
-    p->ahead_bytes = (unsigned)(l->n * sizeof(wi_fft_number<T>) * (size_t)atol(s) / 4) / 16 * 16;
-    p->ahead_bytes -= p->ahead_bytes > 16 ? 16 : 0;
-}
 
 /* `queues`: else only tables are made. */
 template <class Shape>
@@ -108,8 +78,6 @@ static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queu
                                               queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
-    if (Shape::lines == 1)
-        look_ahead(ctx, l, &p);
     return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
 }
 
@@ -154,26 +122,7 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues
     case wi_fft_shape<__VA_ARGS__>::n:                                                             \
         return run_shape<wi_fft_shape<__VA_ARGS__>>(ctx, l, queues)
 
-/* Are lines next to each other closer than the numbers of one? */
-static bool is_near(const wi_fft_lines *l) {
-    return l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
-}
-
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    if (is_near(l)) /* several, of which pieces of 32 bytes or more are read */
-        switch (l->n) {
-            SHAPE(float, 16384, 512, 16, 16, 8);
-            SHAPE(float, 16384, 512, 16, 16, 16);
-        default:
-            break;
-        }
-    /* TEMPORARY: WEFT_TRY_SEVENS=49 takes 49 numbers a thread for 7^5. */
-    if (getenv("WEFT_TRY_SEVENS"))
-        switch (l->n) {
-            SHAPE(float, 16807, 352, 49, 49, 7);
-        default:
-            break;
-        }
     switch (l->n) {
         SHAPE(float, 4096, 256, 16, 8);
         SHAPE(float, 4096, 256, 16, 16);
@@ -224,36 +173,29 @@ weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l, size_
     return run_lines(ctx, l, false);
 }
 
-/* Has a block shared memory for so many numbers? With gaps after 16 numbers of f32, or 8 of f64, or
- * none. */
-static bool has_room(const weft_context *ctx, weft_type type, size_t n, bool has_gaps) {
-    const size_t gap = type == WEFT_F64 ? wi_fft_gap<double> : wi_fft_gap<float>;
-    /* numbers: factors of the last stage, and tables of lengths that are known and long */
-    const size_t spare = !has_gaps || (n & (n - 1)) == 0 ? type == WEFT_F64 ? 1024 : 1472 : 64;
-    const size_t numbers = n + (has_gaps ? n / gap : 0) + spare;
-    return numbers * wi_fft_number_bytes(type) <= ctx->gpu->shared_optin;
+/* Lines next to each other should be read in pieces of 64 bytes or more. */
+bool wi_fft_block_cuts(weft_type type, size_t n) {
+    (void)type; /* four lines of f64 are as many bytes as eight of f32 */
+    return n <= (size_t)((n & (n - 1)) == 0 ? 1024 : 512);
 }
 
-/* TEMPORARY: WEFT_TRY_CUT=1024 cuts as before. */
-static size_t most_cut() {
-    const char *const s = getenv("WEFT_TRY_CUT");
-    return s ? (size_t)atol(s) : 4096;
-}
-
-/* Lines next to each other should be read in pieces of 64 bytes or more, but those of 4096 numbers
- * in pieces of 32, whose neighbours are another block's: then 2^24 numbers are two passes. */
-bool wi_fft_block_cuts(const weft_context *ctx, weft_type type, size_t n) {
-    const size_t most = type != WEFT_F64 && has_room(ctx, type, 16384, true) ? most_cut() : 1024;
-    return n <= ((n & (n - 1)) == 0 ? most : 512);
+/* Has a block shared memory for a line? With gaps after 16 numbers of f32, or 8 of f64, or none. */
+static bool has_room(const weft_context *ctx, const wi_fft_lines *l, bool has_gaps) {
+    const size_t gap = l->type == WEFT_F64 ? wi_fft_gap<double> : wi_fft_gap<float>;
+    const size_t spare = 64; /* numbers: factors of the last stage */
+    const size_t numbers = l->n + (has_gaps ? l->n / gap : 0) + spare;
+    return numbers * wi_fft_number_bytes(l->type) <= ctx->gpu->shared_optin;
 }
 
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
     const bool is_wide = l->type == WEFT_F64;
-    if (is_near(l))
-        return wi_fft_block_cuts(ctx, l->type, l->n);
+    const bool is_strided =
+        l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
+    if (is_strided)
+        return wi_fft_block_cuts(l->type, l->n);
     if (!is_wide && wi_fft_is_odd_power(l->n))
-        return has_room(ctx, l->type, l->n, false);
-    return l->n <= (size_t)16384 >> is_wide && has_room(ctx, l->type, l->n, true);
+        return has_room(ctx, l, false);
+    return l->n <= (size_t)16384 >> is_wide && has_room(ctx, l, true);
 }
 
 /* ---- the rungs ---- */

@@ -10,9 +10,6 @@
  * g's first pass are kept in slot g mod `slots`. A tile waits for its group's first pass, or for
  * the last reader of its slot; both have smaller numbers, so the block with the smallest number
  * never waits. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cuda/memory.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
@@ -38,7 +35,7 @@ struct fused_params {
 
 /* A tile, found by one thread. */
 struct tile {
-    bool is_first, is_end, is_ready;
+    bool is_first, is_end;
     unsigned group;
     wi_fft_place at;
 };
@@ -102,17 +99,6 @@ template <class T>
 static __device__ void await_first(const fused_params<T> &p, unsigned group) {
     await(&p.count->done[2 * (size_t)group], p.tiles_a);
 }
-/* Locates a tile, and sees whether it can begin: then it need not wait when its turn comes. Called
- * by one thread, while the loads of the tile before are on their way. */
-template <class T>
-static __device__ void find_tile(const fused_params<T> &p, unsigned number, tile *t) {
-    locate(p, number, t);
-    t->is_ready = t->is_end || t->is_first;
-    if (!t->is_ready && wi_glance(&p.count->done[2 * (size_t)t->group]) >= p.tiles_a) {
-        __threadfence();
-        t->is_ready = true;
-    }
-}
 /* Before a tile of the first pass writes. */
 template <class T>
 static __device__ void await_slot(const fused_params<T> &p, unsigned group) {
@@ -145,41 +131,39 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
     both_passes(const __grid_constant__ fused_params<typename Duo::Type> p) {
     using number = wi_fft_number<typename Duo::Type>;
     WEFT_DYNAMIC_SHARED(shared);
-    WEFT_SHARED(tile, tiles, [2]); /* this one and the next, in turn */
+    WEFT_SHARED(tile, now, );
     number *const numbers = (number *)shared;
     number *const twiddles_a = (number *)(shared + Duo::lines);
     number *const twiddles_b = twiddles_a + Duo::twiddles_a;
     copy_twiddles(twiddles_a, p.a.twiddles, Duo::twiddles_a);
     copy_twiddles(twiddles_b, p.b.twiddles, Duo::twiddles_b);
-    unsigned next = 0;
+    unsigned long long next = 0;
     if (threadIdx.x == 0)
-        find_tile(p, (unsigned)wi_take_number(&p.count->next), &tiles[0]);
-    for (unsigned turn = 0;; turn ^= 1) {
-        if (threadIdx.x == 0 && !tiles[turn].is_ready)
-            await_first(p, tiles[turn].group);
+        next = wi_take_number(&p.count->next);
+    for (;;) {
+        if (threadIdx.x == 0) {
+            locate(p, (unsigned)next, &now);
+            next = now.is_end ? next : wi_take_number(&p.count->next);
+            if (!now.is_end && !now.is_first)
+                await_first(p, now.group);
+        }
         __syncthreads();
-        const tile &now = tiles[turn];
         if (now.is_end)
             break;
         const wi_fft_place at = now.at;
-        if (threadIdx.x == 0)
-            next = (unsigned)wi_take_number(&p.count->next);
-        if (now.is_first)
+        const bool is_first = now.is_first;
+        const unsigned group = now.group;
+        if (is_first)
             Duo::A::template run_all<true, false>(p.a, at, numbers, twiddles_a, [&] {
-                if (threadIdx.x == 0) {
-                    find_tile(p, next, &tiles[turn ^ 1]);
-                    await_slot(p, now.group);
-                }
+                if (threadIdx.x == 0)
+                    await_slot(p, group);
             });
         else
-            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b, [&] {
-                if (threadIdx.x == 0)
-                    find_tile(p, next, &tiles[turn ^ 1]);
-            });
+            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b, wi_fft_nothing());
         __syncthreads();
-        if (threadIdx.x == Duo::threads - 1) { /* while thread 0 goes on */
+        if (threadIdx.x == Duo::threads - 1) { /* while thread 0 finds the next tile */
             __threadfence();
-            atomicAdd(&p.count->done[2 * (size_t)now.group + !now.is_first], 1u);
+            atomicAdd(&p.count->done[2 * (size_t)group + !is_first], 1u);
         }
     }
     if (threadIdx.x == 0)
@@ -237,25 +221,9 @@ using f32 = wi_fft_shape<float, 4096, 256, radices...>;
 template <int... radices>
 using f32_long = wi_fft_shape<float, 8192, 256, radices...>; /* 32 numbers a thread */
 template <int... radices>
-using f32_low = wi_fft_shape<float, 4096, 128, radices...>;
-template <int... radices>
 using f64 = wi_fft_shape<double, 4096, 256, radices...>;
 
-/* TEMPORARY: WEFT_TRY_TILES=4096 takes tiles of 4096 numbers for 2^18 to 2^20. */
-static bool tries_low() {
-    const char *const s = getenv("WEFT_TRY_TILES");
-    return s && strcmp(s, "4096") == 0;
-}
-
 static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queues) {
-    if (tries_low())
-        switch (pair->first.n * pair->second.n) {
-            DUO(f32_low<32, 16>, f32_low<32, 16>);
-            DUO(f32_low<32, 16>, f32_low<32, 32>);
-            DUO(f32_low<32, 32>, f32_low<32, 32>);
-        default:
-            break;
-        }
     switch (pair->first.n * pair->second.n) {
         DUO(f32<8, 8>, f32<8, 4>);
         DUO(f32<8, 8>, f32<8, 8>);
@@ -304,7 +272,7 @@ static size_t pairs(weft_type type, size_t n, size_t lines[2]) {
     if ((size_t)1 << bits != n || bits < 11 || bits > 20)
         return 0;
     const unsigned first = bits / 2 + (bits % 2 && bits < 17);
-    const size_t points = bits > 17 && type != WEFT_F64 && !tries_low() ? 8192 : 4096;
+    const size_t points = bits > 17 && type != WEFT_F64 ? 8192 : 4096;
     lines[0] = points >> first;
     lines[1] = points >> (bits - first);
     return (size_t)1 << first;

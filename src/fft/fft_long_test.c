@@ -31,17 +31,6 @@ static void run_halves(rig *r, const wi_row *row) {
     run_long(r, row, WEFT_F16, 16807, 1, false);
 }
 
-/* Columns of which a block holds several, the last one fewer; and two passes of such lines. */
-static void run_columns(rig *r, const wi_row *row) {
-    const weft_type type = test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16;
-    run_long(r, row, type, 1 << 11, 11, true);
-    run_long(r, row, type, 1 << 12, 6, true);
-#ifndef WEFT_EMU
-    run_long(r, row, WEFT_F32, 1 << 21, 1, false);
-    run_long(r, row, type, 1 << 22, 1, false);
-#endif
-}
-
 /* Lines that a block holds as a whole, with each radix. */
 static void run_whole(rig *r, const wi_row *row) {
     static const size_t of_f32[] = {6561, 13310, 13104, 15625, 14406},
@@ -71,7 +60,7 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
         return;
     }
     run_long(r, row, type, 1 << 15, 2, false);
-    run_long(r, row, type, 1 << 13, 19, true);
+    run_long(r, row, type, 1 << 11, 69, true);
 #else
     for (unsigned bits = 11; bits < 20; bits++)
         run_long(r, row, type, (size_t)1 << bits, ((size_t)3 << 17 >> bits) + (bits > 18),
@@ -89,10 +78,9 @@ static void run_clusters(rig *r, const wi_row *row, weft_type type) {
     }
 #endif
     run_long(r, row, type, least, 2, false);
-    run_long(r, row, type, 2 * least, 2, false); /* emu holds one such cluster at a time */
+    run_long(r, row, type, 2 * least, 1, false);
     run_long(r, row, type, type == WEFT_F64 ? 19683 : 16807, 1, false);
 #ifndef WEFT_EMU
-    run_long(r, row, type, least, 80, false);
     run_long(r, row, type, 4 * least, 1, false);
     run_long(r, row, type, 8 * least, 1, false);
     run_long(r, row, type, 19683, 3, false);
@@ -129,7 +117,6 @@ static void long_lines(weft_context *ctx) {
             continue;
         if (!is_cluster && !is_fused) {
             run_halves(&r, rows[k]);
-            run_columns(&r, rows[k]);
             run_whole(&r, rows[k]);
 #ifdef WEFT_CUDA
             if (ctx->gpu)
