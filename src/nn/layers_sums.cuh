@@ -265,8 +265,8 @@ static unsigned width_of_sums(const channel_params &p) {
     return (p.planes ? p.plane : p.channels) % width == 0 ? width : 1;
 }
 
-/* So many parts of a channel that blocks fill the device, of planes several times; but no more than
- * leave a thread enough to sum. */
+/* So many parts of a channel that blocks fill the device, of planes several times, where two arrays
+ * are read or squares summed; but no more than leave a thread enough to sum. */
 template <class T>
 static void share_sums(const weft_context *ctx, channel_params *p) {
     const size_t each = wi_sums_each, pixels = p->images * p->plane;
@@ -274,7 +274,7 @@ static void share_sums(const weft_context *ctx, channel_params *p) {
     const unsigned width = width_of_sums<T>(*p);
     size_t wanted, most;
     if (p->planes) {
-        wanted = 16 * multiprocessors / p->channels;
+        wanted = (p->layer == WI_LAYER_BIAS_BACK ? 4 : 16) * multiprocessors / p->channels;
         most = pixels / width / (wi_sum_planes_threads * each);
     } else {
         p->share = wi_channel_rows(p->channels / width, wi_sum_pixels_threads);
