@@ -39,6 +39,7 @@ struct wi_fft_pass {
     int turning;                      /* a loop; -1: results are not turned */
     bool lines_in, lines_out; /* are threads next to each other given lines next to each other? */
     bool half_in, half_out;   /* x, y is f16 */
+    unsigned ahead;           /* L2 shall have the lines of so many blocks on, 0: of none */
     T sign_in;                /* -1: conjugates are transformed */
     T scale_re, scale_im;     /* of results that are not turned */
 };
@@ -124,6 +125,7 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
     WI_FFT_BUTTERFLY(16)
     WI_FFT_BUTTERFLY(27)
     WI_FFT_BUTTERFLY(32)
+    WI_FFT_BUTTERFLY(49)
 }
 #undef WI_FFT_BUTTERFLY
 

@@ -35,15 +35,16 @@ struct fused_params {
 
 /* A tile, found by one thread. */
 struct tile {
-    bool is_first, is_end;
+    bool is_first, is_end, is_ready;
     unsigned group;
     wi_fft_place at;
 };
 
 } // namespace
 
-/* Lines of n1 and of n2 numbers. */
-template <class First, class Second>
+/* Lines of n1 and of n2 numbers. If it `finds_early`, a block finds its next tile while the loads
+ * of the one before are on their way, which pays only for some lengths. */
+template <class First, class Second, bool finds_early_ = false>
 struct duo {
     using Type = typename First::Type;
     using A = First;
@@ -51,6 +52,7 @@ struct duo {
     static_assert(A::threads == B::threads, "a block does both");
     static constexpr unsigned threads = A::threads, n1 = A::n, n2 = B::n, n = n1 * n2;
     static constexpr unsigned blocks = A::blocks; /* at a time */
+    static constexpr bool finds_early = finds_early_;
     static constexpr unsigned twiddles_a = A::count_twiddles(), twiddles_b = B::count_twiddles();
     static constexpr size_t lines = A::bytes > B::bytes ? A::bytes : B::bytes;
     static constexpr size_t bytes = lines + (twiddles_a + twiddles_b) * sizeof(wi_fft_number<Type>);
@@ -99,6 +101,19 @@ template <class T>
 static __device__ void await_first(const fused_params<T> &p, unsigned group) {
     await(&p.count->done[2 * (size_t)group], p.tiles_a);
 }
+/* Locates a tile, and sees whether it need not wait: if it is done early, also whether what it
+ * would wait for has happened. */
+template <class Duo>
+static __device__ void find_tile(const fused_params<typename Duo::Type> &p, unsigned number,
+                                 tile *t) {
+    locate(p, number, t);
+    t->is_ready = t->is_end || t->is_first;
+    if (Duo::finds_early && !t->is_ready &&
+        wi_glance(&p.count->done[2 * (size_t)t->group]) >= p.tiles_a) {
+        __threadfence();
+        t->is_ready = true;
+    }
+}
 /* Before a tile of the first pass writes. */
 template <class T>
 static __device__ void await_slot(const fused_params<T> &p, unsigned group) {
@@ -131,7 +146,7 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
     both_passes(const __grid_constant__ fused_params<typename Duo::Type> p) {
     using number = wi_fft_number<typename Duo::Type>;
     WEFT_DYNAMIC_SHARED(shared);
-    WEFT_SHARED(tile, now, );
+    WEFT_SHARED(tile, tiles, [Duo::finds_early ? 2 : 1]); /* this one and the next, in turn */
     number *const numbers = (number *)shared;
     number *const twiddles_a = (number *)(shared + Duo::lines);
     number *const twiddles_b = twiddles_a + Duo::twiddles_a;
@@ -140,11 +155,15 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
     unsigned long long next = 0;
     if (threadIdx.x == 0)
         next = wi_take_number(&p.count->next);
-    for (;;) {
+    if (Duo::finds_early && threadIdx.x == 0)
+        find_tile<Duo>(p, (unsigned)next, &tiles[0]);
+    for (unsigned turn = 0;; turn ^= Duo::finds_early) {
+        tile &now = tiles[turn];
         if (threadIdx.x == 0) {
-            locate(p, (unsigned)next, &now);
+            if (!Duo::finds_early)
+                find_tile<Duo>(p, (unsigned)next, &now);
             next = now.is_end ? next : wi_take_number(&p.count->next);
-            if (!now.is_end && !now.is_first)
+            if (!now.is_ready)
                 await_first(p, now.group);
         }
         __syncthreads();
@@ -153,15 +172,20 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
         const wi_fft_place at = now.at;
         const bool is_first = now.is_first;
         const unsigned group = now.group;
+        const auto find_next = [&] {
+            if (Duo::finds_early && threadIdx.x == 0)
+                find_tile<Duo>(p, (unsigned)next, &tiles[turn ^ 1]);
+        };
         if (is_first)
             Duo::A::template run_all<true, false>(p.a, at, numbers, twiddles_a, [&] {
+                find_next();
                 if (threadIdx.x == 0)
                     await_slot(p, group);
             });
         else
-            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b, wi_fft_nothing());
+            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b, find_next);
         __syncthreads();
-        if (threadIdx.x == Duo::threads - 1) { /* while thread 0 finds the next tile */
+        if (threadIdx.x == Duo::threads - 1) { /* while thread 0 goes on */
             __threadfence();
             atomicAdd(&p.count->done[2 * (size_t)group + !is_first], 1u);
         }
@@ -231,8 +255,8 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queu
         DUO(f32<16, 8>, f32<16, 8>);
         DUO(f32<16, 16>, f32<16, 8>);
         DUO(f32<16, 16>, f32<16, 16>);
-        DUO(f32<16, 16>, f32<8, 8, 8>);
-        DUO(f32_long<32, 16>, f32_long<32, 16>);
+        DUO(f32<16, 16>, f32<8, 8, 8>, true);
+        DUO(f32_long<32, 16>, f32_long<32, 16>, true);
         DUO(f32_long<32, 16>, f32_long<32, 32>);
         DUO(f32_long<32, 32>, f32_long<32, 32>);
     default:

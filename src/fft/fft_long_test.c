@@ -50,6 +50,18 @@ static void run_cut(rig *r, const wi_row *row) {
     run_long(r, row, WEFT_F32, 1 << 14, 1, false);
     gpu->shared_optin = most;
 }
+
+/* More lines than multiprocessors, so that all blocks but the last ones look ahead. Lines of 7^5
+ * numbers begin and end anywhere in pieces of 16 bytes. */
+static void run_ahead(rig *r, const wi_row *row) {
+    struct wi_gpu *const gpu = r->ctx->gpu;
+    const int all = gpu->multiprocessors;
+    gpu->multiprocessors = 2;
+    run_long(r, row, WEFT_F32, 1 << 13, 4, false);
+    run_long(r, row, WEFT_F64, 1 << 12, 3, false);
+    run_long(r, row, test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16, 16807, 3, false);
+    gpu->multiprocessors = all;
+}
 #endif
 
 /* Several groups, the last one smaller; on a GPU by each of the kernels. */
@@ -60,6 +72,7 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
         return;
     }
     run_long(r, row, type, 1 << 15, 2, false);
+    run_long(r, row, type, 1 << 17, 2, false); /* whose tiles are found early */
     run_long(r, row, type, 1 << 11, 69, true);
 #else
     for (unsigned bits = 11; bits < 20; bits++)
@@ -80,8 +93,12 @@ static void run_clusters(rig *r, const wi_row *row, weft_type type) {
     run_long(r, row, type, least, 2, false);
     run_long(r, row, type, 2 * least, 1, false);
     run_long(r, row, type, type == WEFT_F64 ? 19683 : 16807, 1, false);
-#ifndef WEFT_EMU
+#ifdef WEFT_EMU
+    if (type == WEFT_F64)
+        return;
+#endif
     run_long(r, row, type, 4 * least, 1, false);
+#ifndef WEFT_EMU
     run_long(r, row, type, 8 * least, 1, false);
     run_long(r, row, type, 19683, 3, false);
     run_long(r, row, type, 16807, 3, false);
@@ -119,8 +136,10 @@ static void long_lines(weft_context *ctx) {
             run_halves(&r, rows[k]);
             run_whole(&r, rows[k]);
 #ifdef WEFT_CUDA
-            if (ctx->gpu)
+            if (ctx->gpu) {
                 run_cut(&r, rows[k]);
+                run_ahead(&r, rows[k]);
+            }
 #endif
         }
         for (int t = 0; t < 3; t++) {
