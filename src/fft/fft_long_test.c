@@ -59,7 +59,7 @@ static void run_ahead(rig *r, const wi_row *row) {
     gpu->multiprocessors = 2;
     run_long(r, row, WEFT_F32, 1 << 13, 4, false);
     run_long(r, row, WEFT_F64, 1 << 12, 3, false);
-    run_long(r, row, test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16, 16807, 3, false);
+    run_long(r, row, test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16, 16807, 4, false);
     gpu->multiprocessors = all;
 }
 #endif
