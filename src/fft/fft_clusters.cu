@@ -3,8 +3,6 @@
  * cluster's blocks, read and written once. n = n1 n2; each of C blocks transforms n2 / C of the
  * lines of n1 numbers, hands the results to the blocks that want them, and transforms n1 / C of the
  * lines of n2 numbers. */
-#include <stdlib.h>
-
 #include "cuda/cluster.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
@@ -219,28 +217,12 @@ static weft_status run_block(weft_context *ctx, const wi_fft_lines *l, bool queu
     return queues ? wi_fft_queue_lines(ctx, l, NULL) : wi_fft_prepare_lines(ctx, l, &none);
 }
 
-/* TEMPORARY: WEFT_TRY_TEAM=1: the clusters before for 2^17; 2: half as many threads for 2^15 and
- * 2^16 of f32; 2^16 of f64 in half as many blocks, 2^17 with half as many threads. */
-static int try_team() {
-    const char *const s = getenv("WEFT_TRY_TEAM");
-    return s ? atoi(s) : 0;
-}
-static weft_status try_few(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    if (l->n == 1 << 15)
-        return run_team<team<float, 4, 256, 2, CUT(16, 16), CUT(16, 8)>>(ctx, l, queues);
-    return run_team<team<float, 8, 256, 2, CUT(16, 16), CUT(16, 16)>>(ctx, l, queues);
-}
-
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    if (l->n == 1 << 17 && try_team() == 1)
-        return run_team<team<float, 16, 512, 0, CUT(8, 8, 8), CUT(16, 16)>>(ctx, l, queues);
-    if ((l->n == 1 << 15 || l->n == 1 << 16) && try_team() == 2)
-        return try_few(ctx, l, queues);
     switch (l->n) {
         TEAM(float, 8, 320, 4, CUT(9, 9), CUT(9, 9, 3));
         TEAM(float, 8, 352, 4, CUT(7, 7), CUT(7, 7, 7));
-        TEAM(float, 4, 512, 0, CUT(16, 16), CUT(16, 8));
-        TEAM(float, 8, 512, 0, CUT(16, 16), CUT(16, 16));
+        TEAM(float, 4, 256, 2, CUT(16, 16), CUT(16, 8));
+        TEAM(float, 8, 256, 2, CUT(16, 16), CUT(16, 16));
         TEAM(float, 16, 256, 2, CUT(32, 16), CUT(16, 16));
         TEAM(float, 16, 1024, 0, CUT(8, 8, 8), CUT(8, 8, 8));
     default:
@@ -249,17 +231,13 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
 }
 
 static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    if (l->n == 1 << 17 && try_team() == 2)
-        return run_team<team<double, 16, 256, 1, CUT(32, 16), CUT(16, 16)>>(ctx, l, queues);
-    if (l->n == 1 << 16 && try_team() == 2)
-        return run_team<team<double, 8, 512, 1, CUT(16, 16), CUT(16, 16)>>(ctx, l, queues);
     switch (l->n) {
         TEAM(double, 8, 320, 3, CUT(9, 9), CUT(9, 9, 3));
         TEAM(double, 8, 352, 3, CUT(7, 7), CUT(7, 7, 7));
         TEAM(double, 4, 256, 0, CUT(16, 8), CUT(16, 8));
         TEAM(double, 8, 256, 0, CUT(16, 16), CUT(16, 8));
         TEAM(double, 16, 256, 0, CUT(16, 16), CUT(16, 16));
-        TEAM(double, 16, 512, 0, CUT(8, 8, 8), CUT(16, 16));
+        TEAM(double, 16, 256, 1, CUT(32, 16), CUT(16, 16));
     default:
         return run_block(ctx, l, queues);
     }

@@ -43,7 +43,7 @@ struct tile {
 } // namespace
 
 /* Lines of n1 and of n2 numbers. If it `finds_early`, a block finds its next tile while the loads
- * of the one before are on their way, which pays only for some lengths. */
+ * of the one before are on their way, which pays only for 2^18. */
 template <class First, class Second, bool finds_early_ = false>
 struct duo {
     using Type = typename First::Type;
@@ -255,7 +255,7 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queu
         DUO(f32<16, 8>, f32<16, 8>);
         DUO(f32<16, 16>, f32<16, 8>);
         DUO(f32<16, 16>, f32<16, 16>);
-        DUO(f32<16, 16>, f32<8, 8, 8>, true);
+        DUO(f32<16, 16>, f32<8, 8, 8>);
         DUO(f32_long<32, 16>, f32_long<32, 16>, true);
         DUO(f32_long<32, 16>, f32_long<32, 32>);
         DUO(f32_long<32, 32>, f32_long<32, 32>);
