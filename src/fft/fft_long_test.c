@@ -80,7 +80,8 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
         return;
     }
     run_long(r, row, type, 1 << 15, 2, false);
-    run_long(r, row, type, 1 << 18, 2, false); /* whose tiles are found early */
+    run_long(r, row, type, 1 << 18, 2, false); /* whose tiles are found early, */
+    run_long(r, row, type, 1 << 18, 1, false); /* some before they may be read */
     run_long(r, row, type, 1 << 11, 69, true);
 #else
     for (unsigned bits = 11; bits < 20; bits++)
