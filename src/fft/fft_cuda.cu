@@ -58,14 +58,14 @@ static __global__ void __launch_bounds__(most_threads)
 
 /* ---- kernels for one length ---- */
 
-/* Which kernels look ahead: those that win by it, 2 to 8 % (an H200, 2026-11-28). Of their lines a
+/* Which kernels look ahead: those that win by it, 2 to 7 % (an H200, 2026-11-28). Of their lines a
  * multiprocessor has two blocks or more at a time. Where one line fills it, 2^14, 3^9, 7^5 and of
- * f64 2^13, what is fetched pushes out what is being read, or twiddles: 3 to 34 % more time. */
+ * f64 2^13, it costs 3 to 34 %, likely as what comes pushes out what is being read, or twiddles. */
 template <class Shape>
 constexpr bool looks_ahead = sizeof(typename Shape::Type) == 4
                                  ? Shape::n == 512 || Shape::n == 1000 || Shape::n == 8192
                                  : Shape::n == 4096;
-/* Lines with many twiddles do so only when their own loads are on their way: 4 % less time. */
+/* Those with many twiddles do so only when their own loads are on their way: 4 % less time. */
 template <class Shape>
 constexpr bool looks_late = (Shape::is_crowded && looks_ahead<Shape>);
 
