@@ -15,7 +15,7 @@ extern "C" {
 enum {
     WI_FFT_NO_DIMENSION = 1 << WEFT_FFT_DIMENSIONS,
     WI_FFT_LOOPS = 6,       /* around a line: other dimensions, the batch, and two of a cut line */
-    WI_FFT_MOST_CUT = 4096, /* the longest lines that engines cut lines into */
+    WI_FFT_MOST_CUT = 1024, /* the longest lines that engines cut lines into */
     WI_FFT_MOST_PRIME = 13  /* larger prime factors need Bluestein's algorithm */
 };
 
@@ -142,7 +142,7 @@ typedef struct wi_fft_engine {
     /* Can it transform such lines in one go? */
     bool (*takes)(const weft_context *ctx, const wi_fft_lines *l);
     /* May a line be cut into lines of this length, which are then strided? */
-    bool (*cuts)(const weft_context *ctx, weft_type type, size_t n);
+    bool (*cuts)(weft_type type, size_t n);
     size_t kept_bytes; /* intermediate results of so many bytes stay in a cache; 0: any number */
     size_t together;   /* lines next to each other that it should get together, at least */
     /* Makes the tables for such lines, and tells how much room they need besides, or 0. */

@@ -39,9 +39,9 @@ struct wi_fft_pass {
     int turning;                      /* a loop; -1: results are not turned */
     bool lines_in, lines_out; /* are threads next to each other given lines next to each other? */
     bool half_in, half_out;   /* x, y is f16 */
-    unsigned ahead, ahead_bytes; /* TEMPORARY: of the line so many blocks on that L2 shall have */
-    T sign_in;                   /* -1: conjugates are transformed */
-    T scale_re, scale_im;        /* of results that are not turned */
+    unsigned ahead;           /* L2 shall have the lines of so many blocks on, 0: of none */
+    T sign_in;                /* -1: conjugates are transformed */
+    T scale_re, scale_im;     /* of results that are not turned */
 };
 
 /* Shared memory leaves out one number after each `gap`, 0: none. */
@@ -152,39 +152,6 @@ struct wi_fft_some_lines {
     }
 };
 
-/* w^(k rest), of a stage's table. */
-template <class T>
-__device__ __forceinline__ wi_fft_number<T>
-wi_fft_factor(const wi_fft_number<T> *twiddles, unsigned before, unsigned rest, unsigned k) {
-    return twiddles[(k - 1) * before + rest];
-}
-
-/* A stage's table that would not stay in a cache, as products of two, in shared memory: with rest =
- * step a + b, w^(k rest) = w^(k step a) w^(k b). Both have rows for k = 1 ... R - 1. */
-template <class T, unsigned R, unsigned before, unsigned step>
-struct wi_fft_two_tables {
-    static constexpr unsigned steps = before / step, count = (R - 1) * (steps + step);
-    static_assert(before % step == 0, "the outer table has whole steps");
-    wi_fft_number<T> *outer;
-    __device__ __forceinline__ wi_fft_number<T> *inner() const {
-        return outer + (R - 1) * steps;
-    }
-    __device__ void fill(const wi_fft_number<T> *whole) const {
-        for (unsigned i = threadIdx.x; i < (R - 1) * steps; i += blockDim.x)
-            outer[i] = whole[i / steps * before + i % steps * step];
-        for (unsigned i = threadIdx.x; i < (R - 1) * step; i += blockDim.x)
-            inner()[i] = whole[i / step * before + i % step];
-    }
-};
-template <class T, unsigned R, unsigned before, unsigned step>
-__device__ __forceinline__ wi_fft_number<T>
-wi_fft_factor(const wi_fft_two_tables<T, R, before, step> &twiddles, unsigned, unsigned rest,
-              unsigned k) {
-    constexpr unsigned steps = before / step;
-    return wi_fft_product(twiddles.outer[(k - 1) * steps + rest / step],
-                          twiddles.inner()[(k - 1) * step + rest % step]);
-}
-
 /* What is done meanwhile where there is nothing to do. */
 struct wi_fft_nothing {
     __device__ __forceinline__ void operator()() const {}
@@ -194,11 +161,10 @@ struct wi_fft_nothing {
  * Numbers read or written in global memory that only pass through need not stay in a cache. With
  * `halves_in` and `halves_out` x and y may be f16: as f32 is what is between, one kernel is for
  * both, which differ in how a number is loaded and stored. With `loads_ahead` a thread loads all
- * its sets of a first stage before it waits for any; with `starts_shared` the numbers are in shared
- * memory before the first stage. */
+ * its sets of a first stage before it waits for any. */
 template <class T, class Lines, unsigned gap = wi_fft_gap<T>, bool passes_in = false,
           bool passes_out = false, bool halves_in = false, bool halves_out = false,
-          bool loads_ahead = true, bool starts_shared = false>
+          bool loads_ahead = true>
 struct wi_fft_block {
     using number = wi_fft_number<T>;
     const wi_fft_pass<T> &p;
@@ -256,19 +222,20 @@ struct wi_fft_block {
         }
     }
 
-    template <int R, class Before, class Count, class Twiddles>
+    template <int R, class Before, class Count>
     __device__ __forceinline__ void fetch(unsigned line, unsigned j, const Count &m,
-                                          const Before &before, const Twiddles &twiddles, T *re,
+                                          const Before &before, const number *twiddles, T *re,
                                           T *im) const {
         constexpr bool is_apart = Count::fixed > 0 && wi_fft_reads_apart(gap, Count::fixed);
         const unsigned rest = j - before.of(j) * before.by;
         const number *const from = numbers + line * pitch + (is_apart ? wi_fft_spread<gap>(j) : 0);
+        const number *const factors = twiddles + rest;
 #pragma unroll
         for (int k = 0; k < R; k++) {
             const unsigned step = (unsigned)k * m.by;
             number v = from[wi_fft_spread<gap>(is_apart ? step : j + step)];
             if (k > 0 && before.by > 1)
-                v = wi_fft_product(v, wi_fft_factor(twiddles, before.by, rest, (unsigned)k));
+                v = wi_fft_product(v, factors[(unsigned)(k - 1) * before.by]);
             re[k] = v.re;
             im[k] = v.im;
         }
@@ -333,10 +300,9 @@ struct wi_fft_block {
     /* A stage; each thread has at most `most` sets of R numbers, or with `is_even` exactly so many.
      * In the first one `meanwhile` is done while loads are on their way. Lines that a block lacks
      * are zeros inside. */
-    template <int R, int most, bool is_even, class Before, class Count, class Twiddles,
-              class Work = wi_fft_nothing>
+    template <int R, int most, bool is_even, class Before, class Count, class Work = wi_fft_nothing>
     __device__ __forceinline__ void stage(const Before &before, const Count &m, bool is_first,
-                                          bool is_last, const Twiddles &twiddles,
+                                          bool is_last, const number *twiddles,
                                           const Work &meanwhile = Work()) const {
         T re[most][R], im[most][R];
         const unsigned count = m.by * lines.by;
@@ -347,7 +313,7 @@ struct wi_fft_block {
             const unsigned b = threadIdx.x + (unsigned)i * threads;
             find(b, by_lines, m, line, j);
             if ((is_even || b < count) && ((is_even && !is_first) || line < at.lines)) {
-                if (is_first && !starts_shared)
+                if (is_first)
                     load<R>(line, j, m.by, re[i], im[i]);
                 else
                     fetch<R>(line, j, m, before, twiddles, re[i], im[i]);
@@ -365,7 +331,7 @@ struct wi_fft_block {
         for (int i = 0; i < most; i++)
             if (loads_ahead && is_first)
                 transform<R>(re[i], im[i], true);
-        if (!is_first || starts_shared)
+        if (!is_first)
             __syncthreads();
 #pragma unroll
         for (int i = 0; i < most; i++) {

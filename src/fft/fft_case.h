@@ -17,11 +17,7 @@ enum {
     ARRAYS
 };
 
-#ifdef WEFT_EMU
 static const size_t capacity = 1 << 23;
-#else
-static const size_t capacity = 1 << 25;
-#endif
 
 /* A case: the call, and where its arrays are. */
 typedef struct picture {

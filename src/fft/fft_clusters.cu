@@ -3,9 +3,6 @@
  * cluster's blocks, read and written once. n = n1 n2; each of C blocks transforms n2 / C of the
  * lines of n1 numbers, hands the results to the blocks that want them, and transforms n1 / C of the
  * lines of n2 numbers. */
-#include <stdlib.h>
-
-#include "cuda/async.cuh"
 #include "cuda/cluster.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
@@ -23,21 +20,17 @@ constexpr unsigned parts_of(unsigned count, unsigned parts) {
 }
 
 /* A cluster of `blocks` blocks of `threads` threads, of which a multiprocessor shall have
- * `resident` at a time, 0: as many as have 16 registers for each byte of a T. The last block may
- * have fewer lines than the others. */
+ * `resident` at a time, 0: as many as its registers let. The last block may have fewer lines
+ * than the others. */
 template <class T, unsigned blocks_, unsigned threads_, unsigned resident_, class First,
           class Second>
 struct team {
     using Type = T;
     using Cut1 = First;
     using Cut2 = Second;
-    static constexpr unsigned blocks = blocks_, threads = threads_,
-                              resident = resident_ > 0 ? resident_
-                                                       : 65536 / (threads * 16 * sizeof(T));
+    static constexpr unsigned blocks = blocks_, threads = threads_, resident = resident_;
     static constexpr unsigned n1 = First::n, n2 = Second::n, n = n1 * n2;
     static constexpr unsigned lines1 = parts_of(n2, blocks), lines2 = parts_of(n1, blocks);
-    /* A cluster of the others, whose registers are few, has one line. */
-    static constexpr bool goes_on = n % 2 == 0;
     /* Strides of odd lengths meet all banks without gaps. */
     static constexpr unsigned gap = n % 2 ? 0 : wi_fft_gap<T>;
     static constexpr unsigned pitch1 = wi_fft_spread<gap>(n1) | 1,
@@ -46,11 +39,12 @@ struct team {
         lines1 * pitch1 > lines2 *pitch2 ? lines1 *pitch1 : lines2 *pitch2;
     static constexpr size_t bytes = (room + lines1 * First::last) * sizeof(wi_fft_number<T>);
 
-    /* The second factor writes what may be f16. */
-    using Block1 =
-        wi_fft_block<T, wi_fft_fixed<(int)lines1>, gap, false, false, false, false, true, true>;
-    using Block2 =
-        wi_fft_block<T, wi_fft_fixed<(int)lines2>, gap, false, false, false, sizeof(T) == 4>;
+    /* The first factor reads what may be f16, and the second one writes it. */
+    template <unsigned lines, bool reads, bool writes>
+    using Block = wi_fft_block<T, wi_fft_fixed<(int)lines>, gap, false, false,
+                               reads && sizeof(T) == 4, writes && sizeof(T) == 4>;
+    using Block1 = Block<lines1, true, false>;
+    using Block2 = Block<lines2, false, true>;
 
     /* How many of `count` lines a block has, each but the last `most`. */
     static __device__ __forceinline__ unsigned share_of(unsigned count, unsigned most,
@@ -101,13 +95,9 @@ hand_over(const typename Team::Block1 &block, const wi_fft_number<typename Team:
             break;
         block.template fetch<R>(line, j, wi_fft_fixed<before>(), wi_fft_fixed<before>(), twiddles,
                                 re[i], im[i]);
+        wi_fft_butterfly<R>(re[i], im[i]);
     }
-    wi_cluster_arrive(); /* others may write here */
-#pragma unroll
-    for (int i = 0; i < most; i++)
-        if (is_even || threadIdx.x + (unsigned)i * Team::threads < (unsigned)sets)
-            wi_fft_butterfly<R>(re[i], im[i]);
-    wi_cluster_wait();
+    wi_cluster_sync();
 #pragma unroll
     for (int i = 0; i < most; i++) {
         const unsigned b = threadIdx.x + (unsigned)i * Team::threads;
@@ -127,148 +117,62 @@ hand_over(const typename Team::Block1 &block, const wi_fft_number<typename Team:
     wi_cluster_sync();
 }
 
-template <class Team, int before, int R, int... rest>
+template <class Team, int before, int R, int... rest, class Work>
 static __device__ __forceinline__ void run_first(const typename Team::Block1 &block,
                                                  const wi_fft_number<typename Team::Type> *twiddles,
-                                                 cut<R, rest...>) {
+                                                 cut<R, rest...>, const Work &meanwhile) {
     constexpr int m = (int)Team::n1 / R, sets = (int)Team::lines1 * m;
     constexpr int threads = (int)Team::threads, most = (sets + threads - 1) / threads;
     if constexpr (sizeof...(rest) == 0) {
         hand_over<Team, R, before>(block, twiddles);
     } else {
         block.template stage<R, most, sets == most * threads>(
-            wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, false, twiddles);
+            wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, false, twiddles, meanwhile);
         run_first<Team, before * R>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
-                                    cut<rest...>());
+                                    cut<rest...>(), meanwhile);
     }
 }
 
-/* The last stage of the second factor. When a block's numbers are in registers, `next` may have
- * their place. */
-template <class Team, int R, int before, class Next>
-static __device__ __forceinline__ void hand_out(const typename Team::Block2 &block,
-                                                const wi_fft_number<typename Team::Type> *twiddles,
-                                                const Next &next) {
-    using T = typename Team::Type;
-    constexpr int sets = (int)Team::lines2 * before, threads = (int)Team::threads;
-    constexpr int most = (sets + threads - 1) / threads;
-    T re[most][R], im[most][R];
-#pragma unroll
-    for (int i = 0; i < most; i++) {
-        const unsigned b = threadIdx.x + (unsigned)i * Team::threads;
-        if (sets == most * threads || b < (unsigned)sets)
-            block.template fetch<R>(b % Team::lines2, b / Team::lines2, wi_fft_fixed<before>(),
-                                    wi_fft_fixed<before>(), twiddles, re[i], im[i]);
-    }
-    __syncthreads();
-    next();
-#pragma unroll
-    for (int i = 0; i < most; i++) {
-        const unsigned b = threadIdx.x + (unsigned)i * Team::threads, line = b % Team::lines2;
-        if ((sets < most * threads && b >= (unsigned)sets) || line >= block.at.lines)
-            continue;
-        wi_fft_butterfly<R>(re[i], im[i]);
-        block.template store<R>(line, b / Team::lines2, before, re[i], im[i]);
-    }
-}
-
-template <class Team, int before, int R, int... rest, class Next>
+template <class Team, int before, int R, int... rest>
 static __device__ __forceinline__ void
 run_second(const typename Team::Block2 &block, const wi_fft_number<typename Team::Type> *twiddles,
-           cut<R, rest...>, const Next &next) {
+           cut<R, rest...>) {
     constexpr int m = (int)Team::n2 / R, sets = (int)Team::lines2 * m;
     constexpr int threads = (int)Team::threads, most = (sets + threads - 1) / threads;
-    if constexpr (sizeof...(rest) == 0) {
-        hand_out<Team, R, before>(block, twiddles, next);
-    } else {
-        block.template stage<R, most, sets == most * threads>(
-            wi_fft_fixed<before>(), wi_fft_fixed<m>(), false, false, twiddles);
+    block.template stage<R, most, sets == most * threads>(wi_fft_fixed<before>(), wi_fft_fixed<m>(),
+                                                          false, sizeof...(rest) == 0, twiddles);
+    if constexpr (sizeof...(rest) > 0)
         run_second<Team, before * R>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
-                                     cut<rest...>(), next);
-    }
+                                     cut<rest...>());
 }
 
-/* A block's part of a line goes to shared memory: `lines1` lines of n1 numbers. */
-template <class Team, class Copy>
-static __device__ __forceinline__ void each_number(const wi_fft_pass<typename Team::Type> &p,
-                                                   unsigned lines, const Copy &copy) {
-    constexpr unsigned count = Team::lines1 * Team::n1, threads = Team::threads;
-    if constexpr (count % threads == 0 && threads % Team::lines1 == 0) {
-        const unsigned line = threadIdx.x % Team::lines1, first = threadIdx.x / Team::lines1;
-        size_t at = line * p.near_in + first * p.stride_in;
-        const size_t step = threads / Team::lines1 * p.stride_in;
-#pragma unroll 4
-        for (unsigned k = 0; k < count / threads; k++, at += step)
-            copy(line, first + k * (threads / Team::lines1), at);
-    } else {
-#pragma unroll 4
-        for (unsigned b = threadIdx.x; b < count; b += threads) {
-            const unsigned line = b % Team::lines1, i = b / Team::lines1;
-            if (line < lines)
-                copy(line, i, line * p.near_in + i * p.stride_in);
-        }
-    }
-}
-template <class Team>
-static __device__ __forceinline__ void bring(const wi_fft_pass<typename Team::Type> &p, size_t in,
-                                             unsigned lines,
-                                             wi_fft_number<typename Team::Type> *numbers) {
-    using T = typename Team::Type;
-    const auto place = [&](unsigned line, unsigned i) {
-        return numbers + line * Team::pitch1 + wi_fft_spread<Team::gap>(i);
-    };
-    if (sizeof(T) == 4 && p.half_in)
-        each_number<Team>(p, lines, [&](unsigned line, unsigned i, size_t at) {
-            *place(line, i) = wi_fft_number_at<T>(p.x, true, in + at);
-        });
-    else
-        each_number<Team>(p, lines, [&](unsigned line, unsigned i, size_t at) {
-            wi_async_copy<sizeof(wi_fft_number<T>)>(place(line, i), p.x + in + at);
-        });
-    wi_async_commit();
-}
-
-/* Pass `a` has the lines of n1 numbers, pass `b` those of n2. A cluster has every so many-th of
- * `all` lines: the next one is on its way while this one is stored. */
+/* Pass `a` has the lines of n1 numbers, pass `b` those of n2. */
 template <class Team>
 static __global__ void __launch_bounds__(Team::threads, Team::resident)
     in_cluster(const __grid_constant__ wi_fft_pass<typename Team::Type> a,
-               const __grid_constant__ wi_fft_pass<typename Team::Type> b, unsigned all) {
+               const __grid_constant__ wi_fft_pass<typename Team::Type> b) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     using T = typename Team::Type;
     WEFT_DYNAMIC_SHARED(shared);
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    wi_fft_number<T> *const turns = numbers + Team::room;
-    const unsigned rank = wi_cluster_rank(), step = gridDim.x / Team::blocks;
-    const unsigned lines1 = Team::share_of(Team::n2, Team::lines1, rank);
-    const size_t in = rank * Team::lines1 * a.near_in, out = rank * Team::lines2 * b.near_out;
-    unsigned line = blockIdx.x / Team::blocks;
+    const unsigned line = blockIdx.x / Team::blocks, rank = wi_cluster_rank();
     wi_fft_place at = wi_fft_place_of(a.grid, line, -1);
-    bring<Team>(a, at.in + in, lines1, numbers);
-    const wi_fft_place first = {0, 0, rank * Team::lines1, lines1, 0};
-    const typename Team::Block1 one = {a,        first,        numbers,       turns,
+    const wi_fft_place first = {at.in + rank * Team::lines1 * a.near_in, at.out,
+                                rank * Team::lines1, Team::share_of(Team::n2, Team::lines1, rank),
+                                0};
+    at.out += rank * Team::lines2 * b.near_out;
+    at.lines = Team::share_of(Team::n1, Team::lines2, rank);
+    const typename Team::Block1 one = {a,        first,        numbers,       numbers + Team::room,
                                        Team::n1, Team::pitch1, Team::threads, {}};
-    one.fill_turns(Team::Cut1::last);
-    for (;;) {
-        at.out += out;
-        at.lines = Team::share_of(Team::n1, Team::lines2, rank);
-        const wi_fft_place to = at;
-        const typename Team::Block2 two = {b,        to,           numbers,       turns,
-                                           Team::n2, Team::pitch2, Team::threads, {}};
-        const bool is_last = !Team::goes_on || all - line <= step;
-        wi_async_wait<0>();
-        __syncthreads();
-        run_first<Team, 1>(one, a.twiddles, typename Team::Cut1());
-        run_second<Team, 1>(two, b.twiddles, typename Team::Cut2(), [&] {
-            if (is_last)
-                return;
-            at = wi_fft_place_of(a.grid, line + step, -1);
-            bring<Team>(a, at.in + in, lines1, numbers);
-        });
-        if (is_last)
-            break;
-        line += step;
-    }
+    const typename Team::Block2 two = {b,        at,           numbers,       numbers + Team::room,
+                                       Team::n2, Team::pitch2, Team::threads, {}};
+    if (sizeof(T) == 8) /* a call, for which all registers would be saved */
+        one.fill_turns(Team::Cut1::last);
+    run_first<Team, 1>(one, a.twiddles, typename Team::Cut1(), [&] {
+        if (sizeof(T) == 4)
+            one.fill_turns(Team::Cut1::last);
+    });
+    run_second<Team, 1>(two, b.twiddles, typename Team::Cut2());
 #endif
 }
 
@@ -299,15 +203,8 @@ static weft_status run_team(weft_context *ctx, const wi_fft_lines *l, bool queue
     a.near_in = l->stride_in;
     b.near_out = l->stride_out;
     a.lines_in = b.lines_out = true;
-    size_t resident = 0;
-    status = wi_resident_clusters(ctx, "in_cluster", in_cluster<Team>, Team::threads, Team::blocks,
-                                  Team::bytes, &resident);
-    if (status != WEFT_OK)
-        return status;
-    const bool has_one = !Team::goes_on || lines < resident || resident == 0;
-    const unsigned clusters = has_one ? lines : (unsigned)resident;
-    return WEFT_LAUNCH_CLUSTER(in_cluster<Team>, ctx, clusters * Team::blocks, Team::threads,
-                               Team::blocks, Team::bytes, a, b, lines);
+    return WEFT_LAUNCH_CLUSTER(in_cluster<Team>, ctx, lines * Team::blocks, Team::threads,
+                               Team::blocks, Team::bytes, a, b);
 }
 
 #define TEAM(...)                                                                                  \
@@ -320,28 +217,13 @@ static weft_status run_block(weft_context *ctx, const wi_fft_lines *l, bool queu
     return queues ? wi_fft_queue_lines(ctx, l, NULL) : wi_fft_prepare_lines(ctx, l, &none);
 }
 
-/* TEMPORARY: WEFT_TRY_TEAM=1, 2: other clusters for 2^16 and 2^17. */
-static weft_status try_team(weft_context *ctx, const wi_fft_lines *l, bool queues, int which) {
-    switch (l->n) {
-        TEAM(float, 4, 1024, 0, CUT(16, 16), CUT(16, 16));
-    default:
-        break;
-    }
-    if (which == 1)
-        return run_team<team<float, 8, 1024, 0, CUT(8, 8, 8), CUT(16, 16)>>(ctx, l, queues);
-    return run_team<team<float, 16, 256, 2, CUT(32, 16), CUT(16, 16)>>(ctx, l, queues);
-}
-
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    const char *const s = getenv("WEFT_TRY_TEAM");
-    if (s && (l->n == 1 << 17 || (l->n == 1 << 16 && atoi(s) == 1)))
-        return try_team(ctx, l, queues, atoi(s));
     switch (l->n) {
         TEAM(float, 8, 320, 4, CUT(9, 9), CUT(9, 9, 3));
         TEAM(float, 8, 352, 4, CUT(7, 7), CUT(7, 7, 7));
-        TEAM(float, 4, 512, 0, CUT(16, 16), CUT(16, 8));
-        TEAM(float, 8, 512, 0, CUT(16, 16), CUT(16, 16));
-        TEAM(float, 16, 512, 0, CUT(8, 8, 8), CUT(16, 16));
+        TEAM(float, 4, 256, 2, CUT(16, 16), CUT(16, 8));
+        TEAM(float, 8, 256, 2, CUT(16, 16), CUT(16, 16));
+        TEAM(float, 16, 256, 2, CUT(32, 16), CUT(16, 16));
         TEAM(float, 16, 1024, 0, CUT(8, 8, 8), CUT(8, 8, 8));
     default:
         return run_block(ctx, l, queues);
@@ -355,7 +237,7 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         TEAM(double, 4, 256, 0, CUT(16, 8), CUT(16, 8));
         TEAM(double, 8, 256, 0, CUT(16, 16), CUT(16, 8));
         TEAM(double, 16, 256, 0, CUT(16, 16), CUT(16, 16));
-        TEAM(double, 16, 512, 0, CUT(8, 8, 8), CUT(16, 16));
+        TEAM(double, 16, 256, 1, CUT(32, 16), CUT(16, 16));
     default:
         return run_block(ctx, l, queues);
     }

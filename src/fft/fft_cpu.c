@@ -153,10 +153,9 @@ static weft_status fold(weft_context *ctx, const wi_fft_fold *f) {
 
 /* ---- the rung ---- */
 
-static bool cuts(const weft_context *ctx, weft_type type, size_t n) {
-    (void)ctx;
+static bool cuts(weft_type type, size_t n) {
     (void)type;
-    return n <= 1024;
+    return n <= WI_FFT_MOST_CUT;
 }
 
 static bool takes(const weft_context *ctx, const wi_fft_lines *l) {

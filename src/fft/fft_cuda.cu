@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs registers and cached: lines in blocks, by kernels made for a length or by one for any
  * length; for long ones of any length see fft_whole.cu. */
-#include <stdlib.h>
-
 #include "cuda/bulk.cuh"
 #include "fft/fft_cuda.h"
-
 #include "fft/fft_shape.cuh"
 
 /* ---- the kernel for any length ---- */
@@ -61,42 +58,63 @@ static __global__ void __launch_bounds__(most_threads)
 
 /* ---- kernels for one length ---- */
 
-/* Brings what a block after this one will read to the second-level cache, while this one computes
- * and its multiprocessor would read nothing. */
+/* Which kernels look ahead: those that win by it, 2 to 7 % (an H200, 2026-11-28). Of their lines a
+ * multiprocessor has two blocks or more at a time. Where one line fills it, 2^14, 3^9, 7^5 and of
+ * f64 2^13, it costs 3 to 34 %, likely as what comes pushes out what is being read, or twiddles. */
+template <class Shape>
+constexpr bool looks_ahead = sizeof(typename Shape::Type) == 4
+                                 ? Shape::n == 512 || Shape::n == 1000 || Shape::n == 8192
+                                 : Shape::n == 4096;
+/* Those with many twiddles do so only when their own loads are on their way: 4 % less time. */
+template <class Shape>
+constexpr bool looks_late = (Shape::is_crowded && looks_ahead<Shape>);
+
+/* Brings what a block after this one will read to the second-level cache: else memory would rest
+ * while this one computes. */
 template <class T>
-static __device__ __forceinline__ void prefetch(const wi_fft_pass<T> &p) {
+static __device__ __forceinline__ void look_ahead(const wi_fft_pass<T> &p, unsigned n) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    if (threadIdx.x > 0 || p.ahead == 0 || blockIdx.x + p.ahead >= gridDim.x)
+    const unsigned block = blockIdx.x + p.ahead;
+    if (p.ahead == 0 || block >= gridDim.x)
         return;
-    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x + p.ahead, p.turning);
-    const uintptr_t from = ((uintptr_t)(p.x + at.in) + 15) / 16 * 16;
-    wi_bulk_prefetch((const void *)from, p.ahead_bytes);
+    const wi_fft_place at = wi_fft_place_of(p.grid, block, p.turning);
+    const size_t bytes = p.half_in ? 2 * sizeof(uint16_t) : sizeof(wi_fft_number<T>);
+    const uintptr_t from = (uintptr_t)p.x + at.in * bytes, to = from + at.lines * n * bytes;
+    const uintptr_t first = (from + 15) / 16 * 16, end = to / 16 * 16;
+    if (first < end)
+        wi_bulk_prefetch((const void *)first, (uint32_t)(end - first));
 #endif
 }
 
+/* An early look is that of a thread of the last warp, whose own loads would wait for those of the
+ * others. */
 template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     one_length(const __grid_constant__ wi_fft_pass<typename Shape::Type> p) {
     WEFT_DYNAMIC_SHARED(shared);
+    if constexpr (looks_ahead<Shape> && !looks_late<Shape>)
+        if (threadIdx.x == Shape::threads - 1)
+            look_ahead(p, Shape::n);
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
     Shape::template run_all<false, false>(p, at, (wi_fft_number<typename Shape::Type> *)shared,
                                           p.twiddles, [&] {
-                                              if constexpr (Shape::is_crowded)
-                                                  prefetch(p);
+                                              if constexpr (looks_late<Shape>)
+                                                  if (threadIdx.x == 0)
+                                                      look_ahead(p, Shape::n);
                                           });
 }
 
 /* ---- launches ---- */
 
-/* TEMPORARY: WEFT_TRY_AHEAD=QUARTERS: how much of a line is brought to L2 early. */
-template <class T>
-static void look_ahead(weft_context *ctx, const wi_fft_lines *l, wi_fft_pass<T> *p) {
-    const char *const s = getenv("WEFT_TRY_AHEAD");
-    if (!s || l->stride_in != 1 || l->half_in || ctx->gpu->capability < 90)
-        return;
-    p->ahead = (unsigned)ctx->gpu->multiprocessors;
-    p->ahead_bytes = (unsigned)(l->n * sizeof(wi_fft_number<T>) * (size_t)atol(s) / 4) / 16 * 16;
-    p->ahead_bytes -= p->ahead_bytes > 16 ? 16 : 0;
+/* How many blocks on is the one whose lines a block fetches: another multiprocessor's next, or this
+ * one's. Lines that lie one after the other are one piece of memory. */
+template <class Shape>
+static unsigned ahead_of(const weft_context *ctx, const wi_fft_lines *l) {
+    const bool is_one_piece =
+        l->stride_in == 1 && (Shape::lines == 1 || (l->loops.used > 0 && l->loops.in[0] == l->n));
+    return looks_ahead<Shape> && is_one_piece && ctx->gpu->capability >= 90
+               ? (unsigned)ctx->gpu->multiprocessors
+               : 0;
 }
 
 /* `queues`: else only tables are made. */
@@ -108,8 +126,7 @@ static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queu
                                               queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
-    if (Shape::lines == 1)
-        look_ahead(ctx, l, &p);
+    p.ahead = ahead_of<Shape>(ctx, l);
     return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
 }
 
@@ -154,37 +171,18 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues
     case wi_fft_shape<__VA_ARGS__>::n:                                                             \
         return run_shape<wi_fft_shape<__VA_ARGS__>>(ctx, l, queues)
 
-/* Are lines next to each other closer than the numbers of one? */
-static bool is_near(const wi_fft_lines *l) {
-    return l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
-}
-
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    if (is_near(l)) /* several, of which pieces of 32 bytes or more are read */
-        switch (l->n) {
-            SHAPE(float, 16384, 512, 16, 16, 8);
-            SHAPE(float, 16384, 512, 16, 16, 16);
-        default:
-            break;
-        }
-    /* TEMPORARY: WEFT_TRY_SEVENS=49 takes 49 numbers a thread for 7^5. */
-    if (getenv("WEFT_TRY_SEVENS"))
-        switch (l->n) {
-            SHAPE(float, 16807, 352, 49, 49, 7);
-        default:
-            break;
-        }
     switch (l->n) {
         SHAPE(float, 4096, 256, 16, 8);
         SHAPE(float, 4096, 256, 16, 16);
         SHAPE(float, 4096, 128, 32, 16);
-        SHAPE(float, 4000, 200, 10, 10, 10);
+        SHAPE(float, 2000, 200, 10, 10, 10);
         SHAPE(float, 8192, 256, 32, 32);
         SHAPE(float, 4096, 256, 16, 16, 8);
         SHAPE(float, 4096, 256, 16, 16, 16);
         SHAPE(float, 8192, 256, 32, 16, 16);
         SHAPE(float, 16384, 512, 32, 32, 16);
-        SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
+        SHAPE(float, 16807, 352, 49, 49, 7);
         SHAPE(float, 19683, 736, 27, 27, 27);
     default:
         if (l->n > WI_FFT_SHORT_LINE)
@@ -224,36 +222,29 @@ weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l, size_
     return run_lines(ctx, l, false);
 }
 
-/* Has a block shared memory for so many numbers? With gaps after 16 numbers of f32, or 8 of f64, or
- * none. */
-static bool has_room(const weft_context *ctx, weft_type type, size_t n, bool has_gaps) {
-    const size_t gap = type == WEFT_F64 ? wi_fft_gap<double> : wi_fft_gap<float>;
-    /* numbers: factors of the last stage, and tables of lengths that are known and long */
-    const size_t spare = !has_gaps || (n & (n - 1)) == 0 ? type == WEFT_F64 ? 1024 : 1472 : 64;
-    const size_t numbers = n + (has_gaps ? n / gap : 0) + spare;
-    return numbers * wi_fft_number_bytes(type) <= ctx->gpu->shared_optin;
+/* Lines next to each other should be read in pieces of 64 bytes or more. */
+bool wi_fft_block_cuts(weft_type type, size_t n) {
+    (void)type; /* four lines of f64 are as many bytes as eight of f32 */
+    return n <= (size_t)((n & (n - 1)) == 0 ? 1024 : 512);
 }
 
-/* TEMPORARY: WEFT_TRY_CUT=1024 cuts as before. */
-static size_t most_cut() {
-    const char *const s = getenv("WEFT_TRY_CUT");
-    return s ? (size_t)atol(s) : 4096;
-}
-
-/* Lines next to each other should be read in pieces of 64 bytes or more, but those of 4096 numbers
- * in pieces of 32, whose neighbours are another block's: then 2^24 numbers are two passes. */
-bool wi_fft_block_cuts(const weft_context *ctx, weft_type type, size_t n) {
-    const size_t most = type != WEFT_F64 && has_room(ctx, type, 16384, true) ? most_cut() : 1024;
-    return n <= ((n & (n - 1)) == 0 ? most : 512);
+/* Has a block shared memory for a line? With gaps after 16 numbers of f32, or 8 of f64, or none. */
+static bool has_room(const weft_context *ctx, const wi_fft_lines *l, bool has_gaps) {
+    const size_t gap = l->type == WEFT_F64 ? wi_fft_gap<double> : wi_fft_gap<float>;
+    const size_t spare = 64; /* numbers: factors of the last stage */
+    const size_t numbers = l->n + (has_gaps ? l->n / gap : 0) + spare;
+    return numbers * wi_fft_number_bytes(l->type) <= ctx->gpu->shared_optin;
 }
 
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
     const bool is_wide = l->type == WEFT_F64;
-    if (is_near(l))
-        return wi_fft_block_cuts(ctx, l->type, l->n);
+    const bool is_strided =
+        l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
+    if (is_strided)
+        return wi_fft_block_cuts(l->type, l->n);
     if (!is_wide && wi_fft_is_odd_power(l->n))
-        return has_room(ctx, l->type, l->n, false);
-    return l->n <= (size_t)16384 >> is_wide && has_room(ctx, l->type, l->n, true);
+        return has_room(ctx, l, false);
+    return l->n <= (size_t)16384 >> is_wide && has_room(ctx, l, true);
 }
 
 /* ---- the rungs ---- */

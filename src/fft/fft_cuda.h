@@ -8,7 +8,7 @@
 /* Lines in blocks, one launch for a pass; what is between passes is kept in so many bytes. */
 wi_fft_engine wi_fft_block_engine(size_t kept_bytes);
 
-bool wi_fft_block_cuts(const weft_context *ctx, weft_type type, size_t n);
+bool wi_fft_block_cuts(weft_type type, size_t n);
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l);
 weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *room);
 weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,

@@ -256,8 +256,7 @@ static bool takes_all(const weft_context *ctx, const wi_fft_lines *l) {
     return true;
 }
 
-static bool cuts_shared(const weft_context *ctx, weft_type type, size_t n) {
-    (void)ctx;
+static bool cuts_shared(weft_type type, size_t n) {
     (void)type;
     return n <= most_shared;
 }

@@ -10,9 +10,6 @@
  * g's first pass are kept in slot g mod `slots`. A tile waits for its group's first pass, or for
  * the last reader of its slot; both have smaller numbers, so the block with the smallest number
  * never waits. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cuda/memory.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
@@ -45,8 +42,9 @@ struct tile {
 
 } // namespace
 
-/* Lines of n1 and of n2 numbers. */
-template <class First, class Second>
+/* Lines of n1 and of n2 numbers. If it `finds_early`, a block finds its next tile while the loads
+ * of the one before are on their way, which pays only for 2^18. */
+template <class First, class Second, bool finds_early_ = false>
 struct duo {
     using Type = typename First::Type;
     using A = First;
@@ -54,6 +52,7 @@ struct duo {
     static_assert(A::threads == B::threads, "a block does both");
     static constexpr unsigned threads = A::threads, n1 = A::n, n2 = B::n, n = n1 * n2;
     static constexpr unsigned blocks = A::blocks; /* at a time */
+    static constexpr bool finds_early = finds_early_;
     static constexpr unsigned twiddles_a = A::count_twiddles(), twiddles_b = B::count_twiddles();
     static constexpr size_t lines = A::bytes > B::bytes ? A::bytes : B::bytes;
     static constexpr size_t bytes = lines + (twiddles_a + twiddles_b) * sizeof(wi_fft_number<Type>);
@@ -102,13 +101,15 @@ template <class T>
 static __device__ void await_first(const fused_params<T> &p, unsigned group) {
     await(&p.count->done[2 * (size_t)group], p.tiles_a);
 }
-/* Locates a tile, and sees whether it can begin: then it need not wait when its turn comes. Called
- * by one thread, while the loads of the tile before are on their way. */
-template <class T>
-static __device__ void find_tile(const fused_params<T> &p, unsigned number, tile *t) {
+/* Locates a tile, and sees whether it need not wait: if it is done early, also whether what it
+ * would wait for has happened. */
+template <class Duo>
+static __device__ void find_tile(const fused_params<typename Duo::Type> &p, unsigned number,
+                                 tile *t) {
     locate(p, number, t);
     t->is_ready = t->is_end || t->is_first;
-    if (!t->is_ready && wi_glance(&p.count->done[2 * (size_t)t->group]) >= p.tiles_a) {
+    if (Duo::finds_early && !t->is_ready &&
+        wi_glance(&p.count->done[2 * (size_t)t->group]) >= p.tiles_a) {
         __threadfence();
         t->is_ready = true;
     }
@@ -145,41 +146,48 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
     both_passes(const __grid_constant__ fused_params<typename Duo::Type> p) {
     using number = wi_fft_number<typename Duo::Type>;
     WEFT_DYNAMIC_SHARED(shared);
-    WEFT_SHARED(tile, tiles, [2]); /* this one and the next, in turn */
+    WEFT_SHARED(tile, tiles, [Duo::finds_early ? 2 : 1]); /* this one and the next, in turn */
     number *const numbers = (number *)shared;
     number *const twiddles_a = (number *)(shared + Duo::lines);
     number *const twiddles_b = twiddles_a + Duo::twiddles_a;
     copy_twiddles(twiddles_a, p.a.twiddles, Duo::twiddles_a);
     copy_twiddles(twiddles_b, p.b.twiddles, Duo::twiddles_b);
-    unsigned next = 0;
+    unsigned long long next = 0;
     if (threadIdx.x == 0)
-        find_tile(p, (unsigned)wi_take_number(&p.count->next), &tiles[0]);
-    for (unsigned turn = 0;; turn ^= 1) {
-        if (threadIdx.x == 0 && !tiles[turn].is_ready)
-            await_first(p, tiles[turn].group);
+        next = wi_take_number(&p.count->next);
+    if (Duo::finds_early && threadIdx.x == 0)
+        find_tile<Duo>(p, (unsigned)next, &tiles[0]);
+    for (unsigned turn = 0;; turn ^= Duo::finds_early) {
+        tile &now = tiles[turn];
+        if (threadIdx.x == 0) {
+            if (!Duo::finds_early)
+                find_tile<Duo>(p, (unsigned)next, &now);
+            next = now.is_end ? next : wi_take_number(&p.count->next);
+            if (!now.is_ready)
+                await_first(p, now.group);
+        }
         __syncthreads();
-        const tile &now = tiles[turn];
         if (now.is_end)
             break;
         const wi_fft_place at = now.at;
-        if (threadIdx.x == 0)
-            next = (unsigned)wi_take_number(&p.count->next);
-        if (now.is_first)
+        const bool is_first = now.is_first;
+        const unsigned group = now.group;
+        const auto find_next = [&] {
+            if (Duo::finds_early && threadIdx.x == 0)
+                find_tile<Duo>(p, (unsigned)next, &tiles[turn ^ 1]);
+        };
+        if (is_first)
             Duo::A::template run_all<true, false>(p.a, at, numbers, twiddles_a, [&] {
-                if (threadIdx.x == 0) {
-                    find_tile(p, next, &tiles[turn ^ 1]);
-                    await_slot(p, now.group);
-                }
+                find_next();
+                if (threadIdx.x == 0)
+                    await_slot(p, group);
             });
         else
-            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b, [&] {
-                if (threadIdx.x == 0)
-                    find_tile(p, next, &tiles[turn ^ 1]);
-            });
+            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b, find_next);
         __syncthreads();
         if (threadIdx.x == Duo::threads - 1) { /* while thread 0 goes on */
             __threadfence();
-            atomicAdd(&p.count->done[2 * (size_t)now.group + !now.is_first], 1u);
+            atomicAdd(&p.count->done[2 * (size_t)group + !is_first], 1u);
         }
     }
     if (threadIdx.x == 0)
@@ -237,25 +245,9 @@ using f32 = wi_fft_shape<float, 4096, 256, radices...>;
 template <int... radices>
 using f32_long = wi_fft_shape<float, 8192, 256, radices...>; /* 32 numbers a thread */
 template <int... radices>
-using f32_low = wi_fft_shape<float, 4096, 128, radices...>;
-template <int... radices>
 using f64 = wi_fft_shape<double, 4096, 256, radices...>;
 
-/* TEMPORARY: WEFT_TRY_TILES=4096 takes tiles of 4096 numbers for 2^18 to 2^20. */
-static bool tries_low() {
-    const char *const s = getenv("WEFT_TRY_TILES");
-    return s && strcmp(s, "4096") == 0;
-}
-
 static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queues) {
-    if (tries_low())
-        switch (pair->first.n * pair->second.n) {
-            DUO(f32_low<32, 16>, f32_low<32, 16>);
-            DUO(f32_low<32, 16>, f32_low<32, 32>);
-            DUO(f32_low<32, 32>, f32_low<32, 32>);
-        default:
-            break;
-        }
     switch (pair->first.n * pair->second.n) {
         DUO(f32<8, 8>, f32<8, 4>);
         DUO(f32<8, 8>, f32<8, 8>);
@@ -264,7 +256,7 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queu
         DUO(f32<16, 16>, f32<16, 8>);
         DUO(f32<16, 16>, f32<16, 16>);
         DUO(f32<16, 16>, f32<8, 8, 8>);
-        DUO(f32_long<32, 16>, f32_long<32, 16>);
+        DUO(f32_long<32, 16>, f32_long<32, 16>, true);
         DUO(f32_long<32, 16>, f32_long<32, 32>);
         DUO(f32_long<32, 32>, f32_long<32, 32>);
     default:
@@ -304,7 +296,7 @@ static size_t pairs(weft_type type, size_t n, size_t lines[2]) {
     if ((size_t)1 << bits != n || bits < 11 || bits > 20)
         return 0;
     const unsigned first = bits / 2 + (bits % 2 && bits < 17);
-    const size_t points = bits > 17 && type != WEFT_F64 && !tries_low() ? 8192 : 4096;
+    const size_t points = bits > 17 && type != WEFT_F64 ? 8192 : 4096;
     lines[0] = points >> first;
     lines[1] = points >> (bits - first);
     return (size_t)1 << first;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of fft: what they can do, and what they cost. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "core/gpu.h"
 #include "cpu/team.h"
@@ -69,9 +68,7 @@ static double clusters_seconds(const weft_context *ctx, const void *args) {
     const wi_fft_args *const a = args;
     const bool is_wide = a->d.type == WEFT_F64;
     const size_t least = (size_t)1 << (is_wide ? 14 : 15), n = a->d.n[a->d.rank - 1];
-    /* TEMPORARY: WEFT_TRY_HELD=18: also 2^18 of f32 */
-    const int bits = getenv("WEFT_TRY_HELD") && !is_wide ? 18 : 17;
-    const bool is_held = (n >= least && n <= (size_t)1 << bits && (n & (n - 1)) == 0) ||
+    const bool is_held = (n >= least && n <= (size_t)1 << 17 && (n & (n - 1)) == 0) ||
                          (is_wide && wi_fft_is_odd_power(n));
     return is_held ? 0.6 * cached_seconds(ctx, args) : 1.01 * fused_seconds(ctx, args);
 }

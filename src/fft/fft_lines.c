@@ -56,36 +56,34 @@ static const void *numbers_at(const void *p, size_t numbers, size_t number_bytes
 /* ---- cutting a line ---- */
 
 /* Can n be a product of at most `parts` lengths that an engine cuts lines into? */
-static bool can_cut(const wi_fft_job *job, weft_type type, size_t n, int parts) {
-    const wi_fft_engine *const engine = job->engine;
-    if (engine->cuts(job->ctx, type, n))
+static bool can_cut(const wi_fft_lines *l, const wi_fft_engine *engine, size_t n, int parts) {
+    if (n <= WI_FFT_MOST_CUT && engine->cuts(l->type, n))
         return true;
     for (size_t d = parts > 1 ? WI_FFT_MOST_CUT : 1; d > 1; d--)
-        if (n % d == 0 && engine->cuts(job->ctx, type, d) && can_cut(job, type, n / d, parts - 1))
+        if (n % d == 0 && engine->cuts(l->type, d) && can_cut(l, engine, n / d, parts - 1))
             return true;
     return false;
 }
 
 /* The first factor of a line: of as few as there can be, all about equal. Before two passes
  * together it is larger: then more lines of the rest fit a cache next to each other. */
-static size_t cut_of(const wi_fft_job *job, const wi_fft_lines *l) {
-    const wi_fft_engine *const engine = job->engine;
+static size_t cut_of(const wi_fft_lines *l, const wi_fft_engine *engine) {
     enum {
         SHORT_BYTES = 1 << 20
     };
     const size_t short_enough = SHORT_BYTES / wi_fft_number_bytes(l->type);
     int parts = 2;
-    while (!can_cut(job, l->type, l->n, parts))
+    while (!can_cut(l, engine, l->n, parts))
         parts++;
     for (size_t d = 2;; d++) {
         double power = 1;
         for (int k = 0; k < parts; k++)
             power *= (double)d;
-        if (l->n % d != 0 || power < (double)l->n || !engine->cuts(job->ctx, l->type, d) ||
-            !can_cut(job, l->type, l->n / d, parts - 1))
+        if (l->n % d != 0 || power < (double)l->n || !engine->cuts(l->type, d) ||
+            !can_cut(l, engine, l->n / d, parts - 1))
             continue;
         while (engine->pairs && parts == 3 && l->n / d > short_enough && l->n % (2 * d) == 0 &&
-               2 * d <= WI_FFT_MOST_CUT && engine->cuts(job->ctx, l->type, 2 * d))
+               2 * d <= WI_FFT_MOST_CUT && engine->cuts(l->type, 2 * d))
             d *= 2;
         return d;
     }
@@ -152,7 +150,7 @@ static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l) {
     const size_t bytes = bytes_of(l);
     void *const between = wi_fft_take(job, bytes);
     wi_fft_lines first, second;
-    cut_line(l, cut_of(job, l), between, &first, &second);
+    cut_line(l, cut_of(l, job->engine), between, &first, &second);
     weft_status status = run_lines(job, &first);
     if (status == WEFT_OK)
         status = wi_fft_transform(job, &second);

@@ -6,8 +6,9 @@
 #include "fft/fft_case.h"
 #include "limits.h"
 
-static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t batch,
-                     bool across) {
+/* With `gap` numbers after each line. */
+static void run_apart(rig *r, const wi_row *row, weft_type type, size_t n, size_t batch,
+                      bool across, size_t gap) {
     picture p = {.row = row, .device = 3};
     weft_fft_description *const d = &p.d;
     d->type = type;
@@ -17,9 +18,14 @@ static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t
     d->batch = batch;
     d->direction = test_below(&r->random, 2) ? WEFT_FFT_INVERSE : WEFT_FFT_FORWARD;
     d->stride_x[0] = d->stride_y[0] = across ? batch : 1;
-    d->apart_x = d->apart_y = across ? 1 : n;
+    d->apart_x = d->apart_y = across ? 1 : n + gap;
     p.in_place = test_below(&r->random, 2);
     run_case(r, &p);
+}
+
+static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t batch,
+                     bool across) {
+    run_apart(r, row, type, n, batch, across, 0);
 }
 
 /* Of f16: lines and columns, by kernels for a length, for any length and for large primes. */
@@ -29,17 +35,6 @@ static void run_halves(rig *r, const wi_row *row) {
     run_long(r, row, WEFT_F16, 1021, 3, false);
     run_long(r, row, WEFT_F16, 1000, 3, false);
     run_long(r, row, WEFT_F16, 16807, 1, false);
-}
-
-/* Columns of which a block holds several, the last one fewer; and two passes of such lines. */
-static void run_columns(rig *r, const wi_row *row) {
-    const weft_type type = test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16;
-    run_long(r, row, type, 1 << 11, 11, true);
-    run_long(r, row, type, 1 << 12, 6, true);
-#ifndef WEFT_EMU
-    run_long(r, row, WEFT_F32, 1 << 21, 1, false);
-    run_long(r, row, type, 1 << 22, 1, false);
-#endif
 }
 
 /* Lines that a block holds as a whole, with each radix. */
@@ -61,6 +56,20 @@ static void run_cut(rig *r, const wi_row *row) {
     run_long(r, row, WEFT_F32, 1 << 14, 1, false);
     gpu->shared_optin = most;
 }
+
+/* More blocks than multiprocessors, so that all but the last ones look ahead, at whole and at
+ * smaller blocks of short lines. Lines with gaps begin and end anywhere in pieces of 16 bytes. */
+static void run_ahead(rig *r, const wi_row *row) {
+    struct wi_gpu *const gpu = r->ctx->gpu;
+    const int all = gpu->multiprocessors;
+    const weft_type type = test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16;
+    gpu->multiprocessors = 2;
+    run_apart(r, row, type, 1 << 13, 4, false, 1 + test_below(&r->random, 3));
+    run_long(r, row, WEFT_F64, 1 << 12, 3, false);
+    run_long(r, row, type, 512, 29, false);
+    run_long(r, row, type, 1000, 7, false);
+    gpu->multiprocessors = all;
+}
 #endif
 
 /* Several groups, the last one smaller; on a GPU by each of the kernels. */
@@ -71,7 +80,9 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
         return;
     }
     run_long(r, row, type, 1 << 15, 2, false);
-    run_long(r, row, type, 1 << 13, 19, true);
+    run_long(r, row, type, 1 << 18, 2, false); /* whose tiles are found early, */
+    run_long(r, row, type, 1 << 18, 1, false); /* some before they may be read */
+    run_long(r, row, type, 1 << 11, 69, true);
 #else
     for (unsigned bits = 11; bits < 20; bits++)
         run_long(r, row, type, (size_t)1 << bits, ((size_t)3 << 17 >> bits) + (bits > 18),
@@ -79,22 +90,19 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
 #endif
 }
 
-/* Lines in clusters, and groups of them; on emu, which takes long for them, some by each type. */
+/* Lines in clusters, and groups of them; on emu, which takes long for them, one of each. */
 static void run_clusters(rig *r, const wi_row *row, weft_type type) {
     const size_t least = (size_t)1 << (type == WEFT_F64 ? 14 : 15);
-#ifdef WEFT_EMU
-    if (type == WEFT_F16) {
-        run_long(r, row, type, least, 1, false);
-        return;
-    }
-#endif
     run_long(r, row, type, least, 2, false);
-    run_long(r, row, type, 2 * least, 2, false); /* emu holds one such cluster at a time */
-    run_long(r, row, type, type == WEFT_F64 ? 19683 : 16807, 1, false);
-#ifndef WEFT_EMU
-    run_long(r, row, type, least, 80, false);
+    run_long(r, row, type, 2 * least, 1, false);
     run_long(r, row, type, 4 * least, 1, false);
+    run_long(r, row, type, type == WEFT_F64 ? 19683 : 16807, 1, false);
+#ifdef WEFT_EMU
+    if (type != WEFT_F64)
+        return;
+#endif
     run_long(r, row, type, 8 * least, 1, false);
+#ifndef WEFT_EMU
     run_long(r, row, type, 19683, 3, false);
     run_long(r, row, type, 16807, 3, false);
 #endif
@@ -129,11 +137,12 @@ static void long_lines(weft_context *ctx) {
             continue;
         if (!is_cluster && !is_fused) {
             run_halves(&r, rows[k]);
-            run_columns(&r, rows[k]);
             run_whole(&r, rows[k]);
 #ifdef WEFT_CUDA
-            if (ctx->gpu)
+            if (ctx->gpu) {
                 run_cut(&r, rows[k]);
+                run_ahead(&r, rows[k]);
+            }
 #endif
         }
         for (int t = 0; t < 3; t++) {

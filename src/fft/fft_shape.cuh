@@ -41,6 +41,7 @@ struct wi_fft_shape {
     static constexpr unsigned blocks = 65536 / (threads * (wanted < 48 ? 48 : wanted));
     static constexpr unsigned radix[] = {radices...};
     static constexpr unsigned last = radix[stages - 1];
+    static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, pitch, last);
     static_assert((lines & (lines - 1)) == 0, "blocks have a power of 2 of lines");
 
     static constexpr unsigned count_twiddles() {
@@ -51,35 +52,20 @@ struct wi_fft_shape {
         }
         return count;
     }
-    /* Would twiddles leave little of the first-level cache? Then those of the last stage are
-     * products of two; the first of these tables has a step of about the root of its length. */
-    static constexpr unsigned twiddles = count_twiddles(), last_twiddles = (last - 1) * (n / last);
-    static constexpr bool is_crowded = twiddles * sizeof(number) > (48 << 10) ||
-                                       (twiddles + points) * sizeof(number) > (144 << 10);
-    static constexpr unsigned step_of_last() {
-        unsigned step = 1;
-        for (unsigned k = 0; k + 1 < stages && step * step < n / last; k++)
-            step *= radix[k];
-        return step;
-    }
-    using Last = wi_fft_two_tables<T, last, n / last, step_of_last()>;
-    static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, pitch, last) +
-                                    (is_crowded ? Last::count * sizeof(number) : 0);
+    /* Do twiddles leave little of the first-level cache? Such lines are slower by up to 14 % if all
+     * loads of a first stage are waited for at once (an H200, 2026-11-23). */
+    static constexpr bool is_crowded = count_twiddles() * sizeof(number) > (48 << 10);
 
     template <int before, int R, int... rest, class Block, class Work>
-    static __device__ __forceinline__ void run(const Block &block, const number *factors,
-                                               const Last &of_last, const Work &meanwhile) {
+    static __device__ __forceinline__ void run(const Block &block, const number *twiddles,
+                                               const Work &meanwhile) {
         constexpr int m = (int)n / R, sets = (int)lines * m;
         constexpr int most = (sets + (int)threads - 1) / (int)threads;
-        constexpr bool is_even = sets == most * (int)threads, is_last = sizeof...(rest) == 0;
-        if constexpr (is_crowded && is_last)
-            block.template stage<R, most, is_even>(wi_fft_fixed<before>(), wi_fft_fixed<m>(), false,
-                                                   true, of_last, meanwhile);
-        else
-            block.template stage<R, most, is_even>(wi_fft_fixed<before>(), wi_fft_fixed<m>(),
-                                                   before == 1, is_last, factors, meanwhile);
-        if constexpr (!is_last)
-            run<before * R, rest...>(block, factors + (before > 1 ? (R - 1) * before : 0), of_last,
+        block.template stage<R, most, sets == most *(int)threads>(
+            wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, sizeof...(rest) == 0, twiddles,
+            meanwhile);
+        if constexpr (sizeof...(rest) > 0)
+            run<before * R, rest...>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
                                      meanwhile);
     }
 
@@ -87,23 +73,23 @@ struct wi_fft_shape {
      * anything is stored. */
     template <bool passes_in, bool passes_out, class Work>
     static __device__ __forceinline__ void run_all(const wi_fft_pass<T> &p, const wi_fft_place &at,
-                                                   number *shared, const number *factors,
+                                                   number *shared, const number *twiddles,
                                                    const Work &meanwhile) {
         /* What does not pass through lies between two passes, in f32. */
         constexpr bool halves_in = sizeof(T) == 4 && !passes_out;
         constexpr bool halves_out = sizeof(T) == 4 && !passes_in;
-        const wi_fft_block<T, Lines, gap, passes_in, passes_out, halves_in, halves_out> block = {
-            p, at, shared, shared + lines * pitch, n, pitch, threads, {}};
-        const Last of_last = {shared + lines * (pitch + last)};
-        if (sizeof(T) == 8) /* a call, for which all registers would be saved */
+        const wi_fft_block<T, Lines, gap, passes_in, passes_out, halves_in, halves_out, !is_crowded>
+            block = {p, at, shared, shared + lines * pitch, n, pitch, threads, {}};
+        /* of f64 it is a call, for which all registers would be saved */
+        if constexpr (sizeof(T) == 8 || is_crowded) {
             block.fill_turns(last);
-        run<1, radices...>(block, factors, of_last, [&] {
-            if (sizeof(T) == 4)
+            run<1, radices...>(block, twiddles, meanwhile);
+        } else {
+            run<1, radices...>(block, twiddles, [&] {
                 block.fill_turns(last);
-            if constexpr (is_crowded)
-                of_last.fill(p.twiddles + (twiddles - last_twiddles));
-            meanwhile();
-        });
+                meanwhile();
+            });
+        }
     }
 };
 

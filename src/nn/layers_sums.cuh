@@ -4,8 +4,6 @@
 #ifndef WI_LAYERS_SUMS_CUH
 #define WI_LAYERS_SUMS_CUH
 
-#include <stdlib.h>
-
 #include "cuda/memory.cuh"
 #include "nn/layers_cuda.cuh"
 
@@ -267,14 +265,8 @@ static unsigned width_of_sums(const channel_params &p) {
     return (p.planes ? p.plane : p.channels) % width == 0 ? width : 1;
 }
 
-/* TEMPORARY: WEFT_TRY_PLANES, WEFT_TRY_PIXELS: blocks for each multiprocessor. */
-inline size_t blocks_each(const char *name, size_t usual) {
-    const char *const s = getenv(name);
-    return s ? (size_t)atol(s) : usual;
-}
-
-/* So many parts of a channel that blocks fill the device, of planes several times; but no more than
- * leave a thread enough to sum. */
+/* So many parts of a channel that blocks fill the device, of planes several times, where two arrays
+ * are read or squares summed; but no more than leave a thread enough to sum. */
 template <class T>
 static void share_sums(const weft_context *ctx, channel_params *p) {
     const size_t each = wi_sums_each, pixels = p->images * p->plane;
@@ -282,11 +274,11 @@ static void share_sums(const weft_context *ctx, channel_params *p) {
     const unsigned width = width_of_sums<T>(*p);
     size_t wanted, most;
     if (p->planes) {
-        wanted = blocks_each("WEFT_TRY_PLANES", 16) * multiprocessors / p->channels;
+        wanted = (p->layer == WI_LAYER_BIAS_BACK ? 4 : 16) * multiprocessors / p->channels;
         most = pixels / width / (wi_sum_planes_threads * each);
     } else {
         p->share = wi_channel_rows(p->channels / width, wi_sum_pixels_threads);
-        wanted = blocks_each("WEFT_TRY_PIXELS", 2) * multiprocessors / p->share.groups;
+        wanted = 2 * multiprocessors / p->share.groups;
         most = wi_layer_pieces(pixels, p->share.rows * each);
     }
     const size_t parts = wanted < most ? wanted : most;
