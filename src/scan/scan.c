@@ -75,6 +75,7 @@ enum {
 typedef struct course {
     const wi_scan_args *args;
     size_t turn; /* how many strips there were */
+    void *room;  /* on a GPU, for one strip that is widened; or NULL */
 } course;
 
 #ifdef WEFT_CUDA
@@ -131,26 +132,33 @@ static weft_status run_strip(weft_context *ctx, course *c, const wi_scan_args *a
     return status;
 }
 
-/* What is to be widened goes through a room for one strip, which all strips use in turn; so y is
- * written only when the rung has all memory it needs. */
+/* What is to be widened goes through a room for one strip, which all strips of all parts use in
+ * turn; so y is written only when the rung has all memory it needs. */
 static weft_status run_on_gpu(weft_context *ctx, course *c, const wi_part *part,
                               const wi_scan_args *args) {
     const size_t n = args->n, most = args->widen ? wi_scan_strip() : n;
-    const size_t strip = n < most ? n : most;
+    const size_t strip = n < most ? n : most, all = c->args->n < most ? c->args->n : most;
     const void *carry = NULL;
-    void *room = NULL;
     weft_status status = WEFT_OK;
-    if (args->widen)
-        status = wi_gpu_alloc(ctx, &room, strip * weft_type_size(args->type));
+    if (args->widen && !c->room)
+        status = wi_gpu_alloc(ctx, &c->room, all * weft_type_size(args->type));
     for (size_t at = 0; at < n && status == WEFT_OK; at += strip) {
         const size_t own = n - at < strip ? n - at : strip;
         const bool hands_on = !part->last || at + own < n || args->total;
-        status = run_strip(ctx, c, args, at, own, hands_on, room, &carry);
+        status = run_strip(ctx, c, args, at, own, hands_on, c->room, &carry);
     }
     if (status == WEFT_OK && part->last && args->total)
         status = put_total(ctx, args, carry, part->p[TOTAL]);
-    const weft_status freed = room ? wi_gpu_free(ctx, room) : WEFT_OK;
-    return status == WEFT_OK ? freed : status;
+    return status;
+}
+
+static weft_status give_room(weft_context *ctx, course *c) {
+    return c->room ? wi_gpu_free(ctx, c->room) : WEFT_OK;
+}
+#else
+static weft_status give_room(weft_context *ctx, course *c) {
+    (void)ctx, (void)c;
+    return WEFT_OK;
 }
 #endif
 
@@ -197,9 +205,11 @@ static weft_status put_init(weft_context *ctx, const wi_scan_args *args) {
 }
 
 weft_status wi_scan_call_run(weft_context *ctx, wi_call *call, wi_scan_args *args) {
-    if (args->n > 0)
-        return wi_call_run(ctx, call, run, &(course){.args = args});
-    return args->total ? put_init(ctx, args) : WEFT_OK;
+    if (args->n == 0)
+        return args->total ? put_init(ctx, args) : WEFT_OK;
+    course c = {.args = args};
+    const weft_status status = wi_call_run(ctx, call, run, &c), given = give_room(ctx, &c);
+    return status == WEFT_OK ? given : status;
 }
 
 /* ---- the calls ---- */
