@@ -207,14 +207,14 @@ static bool extract(const wi_dissection *d, wi_arena *arena, const wi_dissection
     graph->row = graph->weight + n;
     graph->start[0] = 0;
     extraction x = {.d = d, .p = p, .graph = graph};
-    if (p->n < WI_CREW_VERTICES || !wi_crew_is_idle(arena->crew)) {
+    if (p->n < WI_SHARED_VERTICES || !wi_job_queue_has_idle(arena->queue)) {
         list_vertices(&x, 0, p->n, 0);
         return true;
     }
-    wi_crew_run(arena->crew, EXTRACT_PIECES, count_edges, &x);
+    wi_job_run(arena->queue, EXTRACT_PIECES, count_edges, &x);
     for (int32_t k = 0; k < EXTRACT_PIECES; k++)
         x.at[k + 1] += x.at[k];
-    wi_crew_run(arena->crew, EXTRACT_PIECES, list_piece, &x);
+    wi_job_run(arena->queue, EXTRACT_PIECES, list_piece, &x);
     return true;
 }
 
@@ -267,11 +267,11 @@ static bool split(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p
 }
 
 static void share(wi_dissection *d, const wi_dissection_part *p) {
-    pthread_mutex_lock(&d->crew.lock);
+    pthread_mutex_lock(&d->queue.lock);
     d->shared[d->waiting++] = *p;
     d->open++;
-    pthread_cond_signal(&d->crew.news);
-    pthread_mutex_unlock(&d->crew.lock);
+    pthread_cond_signal(&d->queue.news);
+    pthread_mutex_unlock(&d->queue.lock);
 }
 
 /* Each side is at most 7/8 of its part, so the recursion is not deep. */
@@ -302,15 +302,15 @@ static void dissect(wi_dissection *d, wi_arena *arena, wi_dissection_part p) {
 /* A part is done, or what makes the first one. */
 static void close_part(wi_dissection *d) {
     wi_dissection_beside *const beside = d->beside;
-    pthread_mutex_lock(&d->crew.lock);
+    pthread_mutex_lock(&d->queue.lock);
     const bool all = d->open == 1;
-    pthread_mutex_unlock(&d->crew.lock);
+    pthread_mutex_unlock(&d->queue.lock);
     if (all && beside && d->parted && !atomic_load(&d->failed))
         beside->finished(beside->user);
-    pthread_mutex_lock(&d->crew.lock);
+    pthread_mutex_lock(&d->queue.lock);
     if (--d->open == 0)
-        pthread_cond_broadcast(&d->crew.news);
-    pthread_mutex_unlock(&d->crew.lock);
+        pthread_cond_broadcast(&d->queue.news);
+    pthread_mutex_unlock(&d->queue.lock);
 }
 
 /* Makes the first part, of all vertices. */
@@ -333,25 +333,25 @@ static void take_parts(void *user, int rank, int size) {
     }
     if (rank == size - 1 && d->beside)
         d->beside->work(d->beside->user);
-    pthread_mutex_lock(&d->crew.lock);
+    pthread_mutex_lock(&d->queue.lock);
     while (d->open > 0) {
-        if (d->waiting == 0 && d->crew.jobs) {
-            wi_crew_help(&d->crew);
+        if (d->waiting == 0 && d->queue.jobs) {
+            wi_job_help(&d->queue);
             continue;
         }
         if (d->waiting == 0) {
-            atomic_fetch_add(&d->crew.idle, 1);
-            pthread_cond_wait(&d->crew.news, &d->crew.lock);
-            atomic_fetch_sub(&d->crew.idle, 1);
+            atomic_fetch_add(&d->queue.idle, 1);
+            pthread_cond_wait(&d->queue.news, &d->queue.lock);
+            atomic_fetch_sub(&d->queue.idle, 1);
             continue;
         }
         const wi_dissection_part p = d->shared[--d->waiting];
-        pthread_mutex_unlock(&d->crew.lock);
+        pthread_mutex_unlock(&d->queue.lock);
         dissect(d, &d->arenas[rank], p);
         close_part(d);
-        pthread_mutex_lock(&d->crew.lock);
+        pthread_mutex_lock(&d->queue.lock);
     }
-    pthread_mutex_unlock(&d->crew.lock);
+    pthread_mutex_unlock(&d->queue.lock);
 }
 
 /* Threads that can have a part each; two if something goes on beside. */
@@ -367,14 +367,14 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
     const int64_t n = args->graph->n;
     const int team = team_of(n, threads, beside);
     weft_status status = WEFT_ENOMEM;
-    wi_crew_open(&d.crew);
+    wi_job_queue_open(&d.queue);
     d.alone = team == 1;
     d.arenas = wi_host_alloc((size_t)team * sizeof *d.arenas);
     d.shared = wi_host_alloc(((size_t)n / (SHARED / 8) + 1) * sizeof *d.shared);
     if (!d.arenas || !d.shared)
         goto done;
     for (int k = 0; k < team; k++)
-        d.arenas[k] = (wi_arena){.crew = wi_dissection_crew(&d),
+        d.arenas[k] = (wi_arena){.queue = wi_dissection_queue(&d),
                                  .unwanted = beside ? &beside->unwanted : NULL};
     if (team > 1)
         wi_team_run(ctx, team, take_parts, &d);
@@ -385,7 +385,7 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
     if (!d.failed || (beside && atomic_load(&beside->unwanted)))
         status = WEFT_OK;
 done:
-    wi_crew_close(&d.crew);
+    wi_job_queue_close(&d.queue);
     wi_host_free(d.shared);
     wi_host_free(d.arenas);
     wi_arena_free(&d.base_arena);

@@ -150,10 +150,10 @@ bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     d->place = (_Atomic int32_t *)(d->member + n);
     d->base.row = d->member + 2 * n;
     int32_t *const leader = d->base.weight;
-    wi_crew *const crew = n < WI_CREW_VERTICES ? NULL : wi_dissection_crew(d);
-    preparation p = {d, graph, crew ? PIECES : 1, leader, (uint32_t *)d->member, 0};
-    wi_crew_run(crew, p.pieces, hash_columns, &p);
-    wi_crew_run(crew, p.pieces, find_leaders, &p);
+    wi_job_queue *const queue = n < WI_SHARED_VERTICES ? NULL : wi_dissection_queue(d);
+    preparation p = {d, graph, queue ? PIECES : 1, leader, (uint32_t *)d->member, 0};
+    wi_job_run(queue, p.pieces, hash_columns, &p);
+    wi_job_run(queue, p.pieces, find_leaders, &p);
     int32_t leaders = p.leaders;
     if ((double)leaders > worthwhile * (double)n) {
         leaders = (int32_t)n;
@@ -165,7 +165,7 @@ bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     number_vertices(d, leader, leaders);
     d->base.start[0] = 0;
     if (d->inner == (int32_t)n)
-        wi_crew_run(crew, p.pieces, copy_base, &p);
+        wi_job_run(queue, p.pieces, copy_base, &p);
     else
         fill_base(d);
     return true;

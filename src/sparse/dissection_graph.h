@@ -4,8 +4,8 @@
 #ifndef WI_SPARSE_DISSECTION_GRAPH_H
 #define WI_SPARSE_DISSECTION_GRAPH_H
 
-#include "sparse/crew.h"
 #include "sparse/dissection.h"
+#include "sparse/job_queue.h"
 
 /* The vertices of a part are place[v] = begin ... begin + n - 1 of `member`, in which every part is
  * contiguous. A thread moves only vertices of its own part. Vertices of other parts may move
@@ -27,9 +27,9 @@ typedef struct wi_dissection {
     bool parted;                  /* the first part was made */
     atomic_bool failed;
     struct wi_dissection_part *shared; /* parts that any thread may take, the latest first */
-    int waiting, open; /* parts in that list, and those plus the ones being divided */
-    wi_crew crew;      /* its lock guards these three, its news are of them, too */
-    bool alone;        /* one thread, which nobody can help */
+    int waiting, open;  /* parts in that list, and those plus the ones being divided */
+    wi_job_queue queue; /* its lock guards these three, its news are of them, too */
+    bool alone;         /* one thread, which nobody can help */
 } wi_dissection;
 
 /* A part, and where its columns go in the ordering. */
@@ -51,8 +51,8 @@ static inline uint32_t wi_hash_vertex(int64_t v) {
 }
 
 /* Who may help. */
-static inline wi_crew *wi_dissection_crew(wi_dissection *d) {
-    return d->alone ? NULL : &d->crew;
+static inline wi_job_queue *wi_dissection_queue(wi_dissection *d) {
+    return d->alone ? NULL : &d->queue;
 }
 
 /* Builds the graph of d->args, and sets the members of d that depend on it. False if there is no

@@ -123,7 +123,7 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
     if (graph->n == 0)
         return true;
     const int count = make_levels(arena, levels);
-    const bool together = arena->crew && graph->n >= WI_CREW_VERTICES;
+    const bool together = arena->queue && graph->n >= WI_SHARED_VERTICES;
     if (together && !take_other(arena, graph->n, &other))
         return false;
     if (count == 0 || !wi_parting_take(arena, graph->n, &p) ||
@@ -134,8 +134,8 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
         for (int32_t v = 0; v < fine->graph.n; v++)
             fine->side[v] = small->side[fine->to[v]];
         wi_parting_set(&p, &fine->graph, fine->side);
-        if (together && fine->graph.n >= WI_CREW_VERTICES)
-            wi_parting_refine_together(arena->crew, &p, &other);
+        if (together && fine->graph.n >= WI_SHARED_VERTICES)
+            wi_parting_refine_together(arena->queue, &p, &other);
         else
             wi_parting_refine(&p);
     }

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "core/core.h"
-#include "sparse/crew.h"
+#include "sparse/job_queue.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +23,7 @@ typedef struct wi_arena {
     } block[WI_ROOM_BLOCKS];
     int at;                      /* the current block */
     size_t used;                 /* of it */
-    wi_crew *crew;               /* who may help the thread, or NULL */
+    wi_job_queue *queue;         /* who may help the thread, or NULL */
     const atomic_bool *unwanted; /* once set, no memory is given any more; or NULL */
 } wi_arena;
 
@@ -54,7 +54,7 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
 /* ---- its steps ---- */
 
 enum {
-    WI_CREW_VERTICES = 1 << 14 /* with fewer, help comes too late */
+    WI_SHARED_VERTICES = 1 << 14 /* with fewer, help comes too late */
 };
 
 /* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
@@ -98,7 +98,7 @@ void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_
 void wi_parting_refine(wi_parting *p);
 /* The same where another thread may help. `other` has room for as many vertices, and other->side,
  * too; what it has is not used. */
-void wi_parting_refine_together(wi_crew *crew, wi_parting *p, wi_parting *other);
+void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting *other);
 /* Is this division better than one whose separator and sides weigh `weight`? */
 bool wi_parting_better(const wi_parting *p, const int32_t weight[3]);
 

@@ -114,7 +114,7 @@ static void contract(const wi_graph *g, const int32_t *mate, const int32_t *to, 
     coarse->start[c] = end;
 }
 
-/* ---- the same by a crew ---- */
+/* ---- the same by several threads ---- */
 
 typedef struct contraction {
     const wi_graph *graph;
@@ -177,13 +177,13 @@ static void list_edges(void *user, int32_t piece) {
 }
 
 /* Lists the edges that `contract` lists, in its order. */
-static void contract_together(wi_crew *crew, contraction *c) {
+static void contract_together(wi_job_queue *queue, contraction *c) {
     int32_t *const start = c->coarse->start;
-    wi_crew_run(crew, c->pieces, count_edges, c);
+    wi_job_run(queue, c->pieces, count_edges, c);
     start[0] = 0;
     for (int32_t k = 0; k < c->coarse->n; k++)
         start[k + 1] += start[k];
-    wi_crew_run(crew, c->pieces, list_edges, c);
+    wi_job_run(queue, c->pieces, list_edges, c);
 }
 
 bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
@@ -191,7 +191,7 @@ bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coar
         PIECES = 12
     };
     const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
-    const bool together = g->n >= WI_CREW_VERTICES && wi_crew_is_idle(arena->crew);
+    const bool together = g->n >= WI_SHARED_VERTICES && wi_job_queue_has_idle(arena->queue);
     int32_t *const mate = wi_arena_take(arena, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
     if (!mate)
         return false;
@@ -213,7 +213,7 @@ bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coar
     coarse->row = coarse->start + count + 1;
     coarse->tie = coarse->row + entries;
     if (together)
-        contract_together(arena->crew, &c);
+        contract_together(arena->queue, &c);
     else
         contract(g, mate, to, slot, coarse);
     wi_arena_trim(arena, coarse->tie + coarse->start[coarse->n]);

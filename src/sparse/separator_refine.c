@@ -231,19 +231,19 @@ static void run_pass(void *user, int32_t piece) {
 
 /* A pass that finds nothing leaves the division as it was, so the next one, to the other side, can
  * be under way at the same time; if the first one finds something, it was in vain. */
-void wi_parting_refine_together(wi_crew *crew, wi_parting *p, wi_parting *other) {
+void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting *other) {
     int vain = 0;
     uint8_t to = p->weight[0] > p->weight[1];
     atomic_bool stop;
     other->vain = &stop;
     for (int k = 0; k < PASSES && vain < 2 && p->count > 0; k++) {
         next_pass next = {.parting = other, .to = 1 - to};
-        wi_crew_job job = {.work = run_pass, .user = &next, .pieces = 1};
-        const bool alone = k + 1 == PASSES || vain == 1 || !wi_crew_is_idle(crew);
+        wi_job job = {.work = run_pass, .user = &next, .pieces = 1};
+        const bool alone = k + 1 == PASSES || vain == 1 || !wi_job_queue_has_idle(queue);
         atomic_init(&stop, false);
         if (!alone) {
             copy_division(p, other);
-            wi_crew_post(crew, &job);
+            wi_job_post(queue, &job);
         }
         const bool better = pass(p, to);
         vain = better ? 0 : vain + 1;
@@ -252,10 +252,10 @@ void wi_parting_refine_together(wi_crew *crew, wi_parting *p, wi_parting *other)
             continue;
         if (better) {
             atomic_store_explicit(&stop, true, memory_order_relaxed);
-            wi_crew_cancel(crew, &job);
+            wi_job_cancel(queue, &job);
             continue;
         }
-        wi_crew_finish(crew, &job);
+        wi_job_finish(queue, &job);
         if (next.better)
             copy_division(other, p);
         vain = next.better ? 0 : vain + 1;

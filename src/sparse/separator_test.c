@@ -135,9 +135,9 @@ static void test_two_passes(void **state) {
     static test_graph g;
     test_random r = test_random_at(34);
     wi_arena arena = {.at = 0};
-    wi_crew crew;
-    wi_crew_open(&crew);
-    atomic_store(&crew.idle, 1);
+    wi_job_queue queue;
+    wi_job_queue_open(&queue);
+    atomic_store(&queue.idle, 1);
     for (int k = 0; k < GRAPHS; k++) {
         uint8_t side[TEST_MOST_VERTICES], together[TEST_MOST_VERTICES], spare[TEST_MOST_VERTICES];
         wi_parting p, q, other;
@@ -154,12 +154,12 @@ static void test_two_passes(void **state) {
         wi_parting_set(&p, &weights, side);
         wi_parting_refine(&p);
         wi_parting_set(&q, &weights, together);
-        wi_parting_refine_together(&crew, &q, &other);
+        wi_parting_refine_together(&queue, &q, &other);
         assert_memory_equal(side, together, (size_t)weights.n);
         assert_memory_equal(p.weight, q.weight, sizeof p.weight);
         drop(&weights);
     }
-    wi_crew_close(&crew);
+    wi_job_queue_close(&queue);
     wi_arena_free(&arena);
 }
 
