@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung "one_pass" of reduction by key: keys and elements are read once, together.
  *
- * A block takes a tile of both. Every thread compares keys with those before them; ballots make one
- * bit of each that begins a run, and what comes before a bit says which run of the tile it is.
- * Look-back over the tiles' counts says which of all. Then a thread reduces a short run by itself,
- * and a warp a long one, and results and keys are written side by side.
+ * A block takes a tile of both, and each thread of eight warps neighbours of it. A thread counts
+ * the keys that differ from the one before, which tells which run of the tile each begins; a ninth
+ * warp finds by look-back over the tiles' counts which of all. Meanwhile the threads walk through
+ * their elements, and put down a result where the next run begins. A run that began before a
+ * thread's elements is finished when the warps have left what they have open. Then results and keys
+ * are written side by side.
  *
  * A run that goes on in the next tile is left open. What each tile leaves open, and what it has
  * before its first run, are kept; small kernels carry the former on from tile to tile, and write
@@ -14,17 +16,10 @@
 #include "group/group_tile.cuh"
 #include "select/select_cuda.cuh"
 
-constexpr int threads = wi_group_block;
+constexpr int threads = wi_group_block; /* that have elements */
 constexpr int warps = threads / 32;
-constexpr unsigned most_elements = wi_group_tile_bytes / 4;
+constexpr int block = threads + 32;
 constexpr uint64_t has_runs = (uint64_t)1 << 63; /* beside the number of runs before a tile */
-
-/* The elements of a tile: the wider of keys and elements fill its bytes. */
-template <class T>
-__host__ __device__ constexpr unsigned run_elements(size_t width) {
-    const size_t wide = sizeof(T) > width ? sizeof(T) : width;
-    return wide > 4 ? wi_group_tile_bytes / 8 : most_elements;
-}
 
 template <class Reducer, class T>
 struct wi_run_params {
@@ -33,7 +28,7 @@ struct wi_run_params {
     const void *keys;
     void *keys_out; /* or NULL */
     uint64_t n, *count;
-    unsigned width, tile;
+    unsigned width;
 };
 
 /* What tiles leave to the kernels behind: one of each for every tile, and one for the end. */
@@ -44,92 +39,238 @@ struct wi_run_scratch {
     uint64_t *bases; /* the runs that begin before a tile; with has_runs if any begins in it */
 };
 
+/* A tile in dynamic shared memory: elements, whose place results take; positions; and keys. */
 template <class Reducer, class T>
+struct wi_run_shape {
+    using Result = typename Reducer::Result;
+    static constexpr unsigned wide = sizeof(T) > sizeof(Result) ? sizeof(T) : sizeof(Result);
+    /* Neighbours of a thread: odd, so that lanes that walk side by side are in different banks. */
+    static constexpr unsigned each = wide > 4 ? 9 : 15;
+    static constexpr unsigned tile = threads * each;
+    static constexpr unsigned positions_at = (tile + 4) * wide;
+    static constexpr unsigned keys_at = positions_at + tile * (unsigned)sizeof(uint16_t);
+    static size_t bytes(size_t width) {
+        return keys_at + tile * width + 32;
+    }
+};
+
+/* The first of a thread's runs: its result is not among those put down. */
+constexpr unsigned is_first = 0x8000;
+
+template <class State>
 struct wi_run_shared {
-    using State = typename Reducer::State;
-    alignas(16) unsigned char elements[wi_spread(wi_group_tile_bytes + 32)];
-    alignas(16) unsigned char keys[wi_group_tile_bytes + 32];
-    wi_open_segment<State> of_warp[warps];
+    wi_open_segment<State> of_warp[warps]; /* what each leaves open */
     uint64_t epoch, tile, base;
-    uint32_t word[most_elements / 32], before[most_elements / 32]; /* bits, and those before */
-    uint16_t positions[most_elements];                             /* where runs begin */
-    unsigned runs, long_ones;
-    wi_group_part of_long[wi_group_most_long];
+    uint32_t runs[warps]; /* that begin in a warp's elements */
 };
 
 /* A block at work on a tile. */
 template <class Reducer, class T>
 struct wi_run_tile {
     using State = typename Reducer::State;
-    using Shared = wi_run_shared<Reducer, T>;
+    using Result = typename Reducer::Result;
+    using Open = wi_open_segment<State>;
+    using Shape = wi_run_shape<Reducer, T>;
+    using Shared = wi_run_shared<State>;
+    static constexpr unsigned each = Shape::each;
     const Reducer &reducer;
     const wi_run_params<Reducer, T> &p;
     const wi_run_scratch<State> &scratch;
     Shared &shared;
+    unsigned char *memory;
     uint64_t tile, first;
     unsigned many; /* elements */
 
+    __device__ Result *results() const {
+        return (Result *)memory;
+    }
+    __device__ uint16_t *positions() const {
+        return (uint16_t *)(memory + Shape::positions_at);
+    }
+    __device__ T *elements() const {
+        return (T *)(memory + (uintptr_t)(p.x + first) % 16);
+    }
     template <class Key>
-    __device__ const Key *keys() const {
-        return (const Key *)(shared.keys + (uintptr_t)((const Key *)p.keys + first) % 16);
+    __device__ Key *keys() const {
+        return (Key *)(memory + Shape::keys_at + (uintptr_t)((const Key *)p.keys + first) % 16);
+    }
+
+    template <class Key>
+    __device__ void bring_keys() const {
+        wi_bring<false, Shape::tile * sizeof(Key)>(memory + Shape::keys_at, (const Key *)p.keys,
+                                                   p.n, first, many);
+    }
+
+    /* Behind the array's end threads find zeros. */
+    template <class Key>
+    __device__ void fill() const {
+        for (unsigned i = many + threadIdx.x; i < Shape::tile; i += threads) {
+            keys<Key>()[i] = 0;
+            elements()[i] = T{};
+        }
     }
 
     __device__ void bring() const {
+        wi_with_key(p.width, [&](auto tag) { bring_keys<typename decltype(tag)::type>(); });
+        wi_bring<false, Shape::tile * sizeof(T)>(memory, p.x, p.n, first, many);
+        wi_async_commit();
+        wi_async_wait<0>();
+        if (many < Shape::tile)
+            wi_with_key(p.width, [&](auto tag) { fill<typename decltype(tag)::type>(); });
+    }
+
+    /* A bit for each of the thread's keys that differs from the one before. */
+    template <class Key>
+    __device__ uint32_t mark(unsigned from) const {
+        const Key *const key = keys<Key>();
+        uint32_t begins = 0;
+        bool differs = first == 0 && from == 0;
+        Key before = 0;
+        if (from > 0)
+            before = key[from - 1];
+        else if (first > 0)
+            before = ((const Key *)p.keys)[first - 1];
+#pragma unroll
+        for (unsigned e = 0; e < each; e++) {
+            const Key now = key[from + e];
+            if (differs || now != before)
+                begins |= 1u << e;
+            differs = false;
+            before = now;
+        }
+        return begins;
+    }
+
+    /* The thread's elements, and which of them begin a run; of the last tile some are not there. */
+    struct own {
+        T x[each];
+        unsigned from, there;
+        uint32_t begins;
+    };
+
+    __device__ own load() const {
+        own o;
+        o.from = threadIdx.x * each;
+        o.there = many > o.from ? many - o.from : 0;
+        wi_with_key(p.width,
+                    [&](auto tag) { o.begins = mark<typename decltype(tag)::type>(o.from); });
+        if (o.there < each)
+            o.begins &= (1u << o.there) - 1;
+#pragma unroll
+        for (unsigned e = 0; e < each; e++)
+            o.x[e] = elements()[o.from + e];
+        return o;
+    }
+
+    /* What a thread has after it went through its elements. */
+    struct walked {
+        Open in_warp; /* what the warp's threads before it leave open */
+        State head;   /* what it has before its first run */
+        unsigned r;   /* that run's number in the tile */
+    };
+
+    /* The runs that begin in the elements of warps before this one, and of all in *all. */
+    __device__ uint32_t runs_before(uint32_t *all) const {
+        uint32_t before = 0, sum = 0;
+#pragma unroll
+        for (unsigned w = 0; w < warps; w++) {
+            before += w < threadIdx.x / 32 ? shared.runs[w] : 0;
+            sum += shared.runs[w];
+        }
+        *all = sum;
+        return before;
+    }
+
+    /* Goes through the thread's elements, of which the first run to begin is number r of the tile.
+     * *head gets the state before it. */
+    __device__ Open take(const own &o, unsigned r, State *head) const {
+        State state = reducer.identity();
+#pragma unroll
+        for (unsigned e = 0; e < each; e++) {
+            if (o.begins >> e & 1) {
+                const bool starts = (o.begins & ((1u << e) - 1)) == 0;
+                *head = starts ? state : *head;
+                results()[r] = reducer.finish(state);
+                positions()[r++] = (uint16_t)(o.from + e + (starts ? is_first : 0));
+                state = reducer.identity();
+            }
+            if (e < o.there)
+                state = reducer.take(state, o.x[e], o.x[e], first + o.from + e);
+        }
+        return {state, o.begins != 0};
+    }
+
+    /* Writes what is not open: run r - 1 of the tile ends where run r begins. */
+    __device__ void write(uint32_t runs) const {
+        const Result *const result = results();
+        for (unsigned r = threadIdx.x; r < runs; r += threads)
+            if (!(positions()[r] & is_first))
+                p.y[shared.base + r - 1] = result[r];
+        if (!p.keys_out)
+            return;
         wi_with_key(p.width, [&](auto tag) {
             using Key = typename decltype(tag)::type;
-            wi_bring<false>(shared.keys, (const Key *)p.keys, p.n, first, many);
+            const Key *const key = keys<Key>();
+            Key *const out = (Key *)p.keys_out + shared.base;
+            for (unsigned r = threadIdx.x; r < runs; r += threads)
+                out[r] = key[positions()[r] % is_first];
         });
-        wi_async_commit();
-        wi_bring<true>(shared.elements, p.x, p.n, first, many);
-        wi_async_commit();
     }
 
-    /* Bits of the keys that differ from the one before. */
-    template <class Key>
-    __device__ void mark() const {
-        const Key *const key = keys<Key>();
-        const bool begins =
-            threadIdx.x == 0 && (first == 0 || ((const Key *)p.keys)[first - 1] != key[0]);
-        for (unsigned i = threadIdx.x; i < p.tile; i += threads) {
-            const bool head = i < many && (i > 0 ? key[i] != key[i - 1] : begins);
-            const unsigned bits = __ballot_sync(wi_all_lanes, head);
-            if (wi_lane() == 0)
-                shared.word[i / 32] = bits;
+    /* What the warps before this one leave open, and in *all what all do. */
+    __device__ Open open_before(Open *all) const {
+        Open so_far = {reducer.identity(), 0}, before = so_far;
+#pragma unroll
+        for (unsigned w = 0; w < warps; w++) {
+            if (w == threadIdx.x / 32)
+                before = so_far;
+            so_far = wi_follow(reducer, so_far, shared.of_warp[w]);
         }
+        *all = so_far;
+        return before;
     }
 
-    /* How many bits are before each word, and publishes how many there are. Called by one warp. */
-    __device__ void count_runs(const wi_lookback &l) const {
-        constexpr unsigned each = most_elements / 32 / 32;
-        const unsigned words = p.tile / 32, own = (unsigned)wi_lane() * each;
-        uint32_t sum = 0, of[each];
-#pragma unroll
-        for (unsigned k = 0; k < each; k++) {
-            of[k] = own + k < words ? (uint32_t)__popc(shared.word[own + k]) : 0;
-            sum += of[k];
-        }
-        const uint32_t so_far = wi_warp_sum_scan(sum), all = wi_shuffle(so_far, 31);
-        uint32_t before = so_far - sum;
-#pragma unroll
-        for (unsigned k = 0; k < each; k++) {
-            shared.before[own + k] = before;
-            before += of[k];
-        }
-        if (wi_lane() == 0) {
-            shared.runs = all;
-            wi_publish_total(l, shared.epoch, tile, (uint64_t)all);
-        }
+    /* Finishes the run that ends where the first begins in the thread's elements. */
+    __device__ void close(const own &o, const walked &w) const {
+        Open all;
+        const Open before = wi_follow(reducer, open_before(&all), w.in_warp);
+        if (threadIdx.x == 0)
+            scratch.opens[tile] = all;
+        if (o.begins == 0)
+            return;
+        const State state = reducer.combine(before.state, w.head);
+        if (w.r == 0)
+            scratch.heads[tile] = state;
+        else
+            p.y[shared.base + w.r - 1] = reducer.finish(state);
+    }
+
+    __device__ walked walk(const own &o, unsigned r) const {
+        walked w = {{reducer.identity(), 0}, reducer.identity(), r};
+        const Open mine = take(o, r, &w.head);
+        const Open up_to = wi_warp_scan(
+            mine, [&](const Open &a, const Open &b) { return wi_follow(reducer, a, b); });
+        const Open before = wi_shuffle_up(up_to, 1);
+        if (wi_lane() > 0)
+            w.in_warp = before;
+        if (wi_lane() == 31)
+            shared.of_warp[threadIdx.x / 32] = up_to;
+        return w;
     }
 
     /* Finds how many runs begin before the tile. Called by one warp. */
-    __device__ void find_base(const wi_lookback &l) const {
+    __device__ void find_base(const wi_lookback &l, uint32_t runs) const {
+        if (wi_lane() == 0)
+            wi_publish_total(l, shared.epoch, tile, (uint64_t)runs);
+        if (wi_ends_group(tile))
+            wi_publish_group<wi_add_counts, uint64_t>(l, shared.epoch, tile);
         uint64_t after;
         const uint64_t base = wi_find_carry<wi_add_counts>(l, shared.epoch, tile, (uint64_t)0,
-                                                           (uint64_t)shared.runs, &after);
+                                                           (uint64_t)runs, &after);
         if (wi_lane() > 0)
             return;
         shared.base = base;
-        scratch.bases[tile] = base | (shared.runs > 0 ? has_runs : 0);
+        scratch.bases[tile] = base | (runs > 0 ? has_runs : 0);
         if (tile == l.tiles - 1) {
             *p.count = after;
             scratch.bases[l.tiles] = after | has_runs;
@@ -138,126 +279,55 @@ struct wi_run_tile {
         }
     }
 
-    /* Where each run of the tile begins. */
-    __device__ void place_runs() const {
-        for (unsigned i = threadIdx.x; i < p.tile; i += threads) {
-            const uint32_t bits = shared.word[i / 32], lane = (uint32_t)wi_lane();
-            if (bits >> lane & 1)
-                shared.positions[shared.before[i / 32] + __popc(bits & ((1u << lane) - 1))] =
-                    (uint16_t)i;
-        }
-    }
-
-    __device__ wi_group_members<T> elements() const {
-        return {shared.elements, (unsigned)((uintptr_t)(p.x + first) % 16), first};
-    }
-
-    /* Hands on the state of run r of the tile, of which the last stays open. */
-    __device__ void put(unsigned r, State state) const {
-        if (r + 1 < shared.runs)
-            p.y[shared.base + r] = reducer.finish(state);
-        else
-            scratch.opens[tile] = {state, 1};
-    }
-
-    __device__ void write_keys() const {
-        wi_with_key(p.width, [&](auto tag) {
-            using Key = typename decltype(tag)::type;
-            const Key *const key = keys<Key>();
-            Key *const out = (Key *)p.keys_out + shared.base;
-            for (unsigned r = threadIdx.x; r < shared.runs; r += threads)
-                out[r] = key[shared.positions[r]];
-        });
-    }
-
-    /* Short runs, a thread for each; the others, and what is before the first, go to the list. */
-    __device__ void take_short() const {
-        if (threadIdx.x == 0)
-            shared.of_long[0] = {0, shared.positions[0], 0};
-        for (unsigned r = threadIdx.x; r < shared.runs; r += threads) {
-            const unsigned from = shared.positions[r];
-            const unsigned to = r + 1 < shared.runs ? shared.positions[r + 1] : many;
-            if (to > from + wi_group_serial_most)
-                shared.of_long[atomicAdd(&shared.long_ones, 1u)] = {(uint16_t)from, (uint16_t)to,
-                                                                    (uint16_t)r};
-            else
-                put(r, elements().template reduce<1>(reducer, from, to));
-        }
-    }
-
-    __device__ void take_long() const {
-        wi_reduce_parts(reducer, elements(), shared.of_long, shared.long_ones,
-                        [&](unsigned k, State state) {
-                            if (k == 0)
-                                scratch.heads[tile] = state;
-                            else
-                                put(shared.of_long[k].segment, state);
-                        });
-    }
-
-    /* A tile in which no run begins. */
-    __device__ void take_whole() const {
-        const auto combine = [&](State a, State b) { return reducer.combine(a, b); };
-        const State own = elements().template reduce<threads>(reducer, threadIdx.x, many);
-        const State of_warp = wi_warp_reduce(own, combine);
-        if (wi_lane() == 0)
-            shared.of_warp[threadIdx.x / 32] = {of_warp, 0};
-        __syncthreads();
-        State all = reducer.identity();
-        for (int w = 0; w < warps && threadIdx.x == 0; w++)
-            all = reducer.combine(all, shared.of_warp[w].state);
-        if (threadIdx.x == 0)
-            scratch.opens[tile] = {all, 0};
-    }
-
+    /* The last warp looks back, the others have elements. */
     __device__ void work(const wi_lookback &l) const {
-        const unsigned warp = threadIdx.x / 32;
-        bring();
-        wi_async_wait<1>();
+        const bool looks = threadIdx.x >= threads;
+        own o = {};
+        walked w = {};
+        uint32_t up_to = 0, runs;
+        if (!looks)
+            bring();
         __syncthreads();
-        wi_with_key(p.width, [&](auto tag) { mark<typename decltype(tag)::type>(); });
-        __syncthreads();
-        if (warp == 0)
-            count_runs(l);
-        __syncthreads();
-        if (warp == 0)
-            find_base(l);
-        else if (warp == 1 && wi_ends_group(tile))
-            wi_publish_group<wi_add_counts, uint64_t>(l, shared.epoch, tile);
-        place_runs();
-        wi_async_wait<0>();
-        __syncthreads();
-        if (shared.runs == 0) {
-            take_whole();
-            return;
+        if (!looks) {
+            o = load();
+            up_to = wi_warp_sum_scan((uint32_t)__popc(o.begins));
+            if (wi_lane() == 31)
+                shared.runs[threadIdx.x / 32] = up_to;
         }
-        if (p.keys_out)
-            write_keys();
-        take_short();
         __syncthreads();
-        take_long();
+        const uint32_t before = runs_before(&runs);
+        if (looks)
+            find_base(l, runs);
+        else
+            w = walk(o, before + up_to - (uint32_t)__popc(o.begins));
+        __syncthreads();
+        if (looks)
+            return;
+        close(o, w);
+        write(runs);
     }
 };
 
-/* How many blocks on a multiprocessor the registers must allow; shared memory allows five. */
+/* How many blocks on a multiprocessor the registers must allow. */
 template <class Reducer>
-constexpr int resident = sizeof(typename Reducer::State) > 8 ? 3 : 5;
+constexpr int resident = sizeof(typename Reducer::State) > 8 ? 2 : 4;
 
 template <class Reducer, class T>
-__global__ void __launch_bounds__(threads, resident<Reducer>)
+__global__ void __launch_bounds__(block, resident<Reducer>)
     reduce_runs(Reducer reducer, wi_run_params<Reducer, T> p,
                 wi_run_scratch<typename Reducer::State> scratch, wi_lookback l) {
-    using Shared = wi_run_shared<Reducer, T>;
+    using Shared = wi_run_shared<typename Reducer::State>;
+    constexpr unsigned whole = wi_run_shape<Reducer, T>::tile;
     WEFT_SHARED(Shared, shared, );
+    WEFT_DYNAMIC_SHARED(memory);
     if (threadIdx.x == 0) {
         shared.epoch = wi_lookback_epoch(l);
         shared.tile = wi_lookback_take_tile(l);
-        shared.long_ones = 1;
     }
     __syncthreads();
-    const uint64_t tile = shared.tile, first = tile * p.tile;
-    const unsigned many = (unsigned)(p.n - first < p.tile ? p.n - first : p.tile);
-    wi_run_tile<Reducer, T>{reducer, p, scratch, shared, tile, first, many}.work(l);
+    const uint64_t tile = shared.tile, first = tile * whole;
+    const unsigned many = (unsigned)(p.n - first < whole ? p.n - first : whole);
+    wi_run_tile<Reducer, T>{reducer, p, scratch, shared, memory, tile, first, many}.work(l);
     if (threadIdx.x == 0)
         wi_lookback_leave(l, gridDim.x);
 }
@@ -327,32 +397,32 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
     using Open = wi_open_segment<State>;
     using Closer = decltype(closer_of(reducer));
     const Closer closer = closer_of(reducer);
-    const unsigned tile = run_elements<T>(a->width);
-    const uint64_t tiles = wi_tiles_of(a->n, tile), all = tiles + 1;
-    const uint64_t groups = wi_tiles_of(all, threads);
+    using Shape = wi_run_shape<Reducer, T>;
+    const uint64_t tiles = wi_tiles_of(a->n, Shape::tile), all = tiles + 1;
+    const uint64_t groups = wi_tiles_of(all, threads), even = all + all % 2;
     void *of_lookback, *records;
     weft_status status = wi_gpu_scratch(ctx, &lookback_key, wi_lookback_bytes(tiles), &of_lookback);
     if (status == WEFT_OK)
-        status = wi_gpu_scratch(
-            ctx, &records_key,
-            (all + groups) * sizeof(Open) + all * (sizeof(State) + sizeof(uint64_t)), &records);
+        status = wi_gpu_scratch(ctx, &records_key,
+                                (all + groups) * sizeof(Open) + even * sizeof(uint64_t) +
+                                    all * sizeof(State),
+                                &records);
     if (status != WEFT_OK)
         return status;
     wi_run_scratch<State> s;
     s.opens = (Open *)records;
     s.groups = s.opens + all;
     s.bases = (uint64_t *)(s.groups + groups);
-    s.heads = (State *)(s.bases + all);
+    s.heads = (State *)(s.bases + even);
     const wi_run_params<Reducer, T> p = {(const T *)a->column[0].x,
                                          (typename Reducer::Result *)a->column[0].y,
                                          a->keys,
                                          a->keys_out,
                                          a->n,
                                          a->count,
-                                         (unsigned)a->width,
-                                         tile};
-    status = WEFT_LAUNCH((reduce_runs<Reducer, T>), ctx, (unsigned)tiles, threads, 0, reducer, p, s,
-                         wi_lookback_in(of_lookback, tiles));
+                                         (unsigned)a->width};
+    status = WEFT_LAUNCH((reduce_runs<Reducer, T>), ctx, (unsigned)tiles, block,
+                         Shape::bytes(a->width), reducer, p, s, wi_lookback_in(of_lookback, tiles));
     if (status == WEFT_OK)
         status = wi_carry_opens<threads>(ctx, carrier_of(closer), s.opens, all, threads, s.groups);
     if (status == WEFT_OK)

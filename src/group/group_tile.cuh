@@ -26,20 +26,21 @@ __host__ __device__ constexpr unsigned wi_spread(unsigned byte) {
 }
 
 /* Starts to bring pieces k, k + 1, ... of a thread, 16 bytes each and a block's width apart, of
- * which `left` bytes from the first on are wanted: a copy and a comparison for each piece. */
-template <bool spreads, int k = 0>
+ * which `left` bytes from the first on are wanted, at most `most` of all pieces: a copy and a
+ * comparison for each piece. */
+template <bool spreads, unsigned most, int k = 0>
 __device__ inline void wi_bring_pieces(unsigned char *to, const char *base, int left) {
     constexpr int step = wi_group_block * 16, step_to = spreads ? wi_spread(step) : step;
     wi_async_copy_if<16, k * step_to, k * step>(left > k * step, to, base);
-    if constexpr ((k + 1) * step < (int)wi_path_tile_bytes + 16)
-        wi_bring_pieces<spreads, k + 1>(to, base, left);
+    if constexpr ((k + 1) * step < (int)most + 16)
+        wi_bring_pieces<spreads, most, k + 1>(to, base, left);
 }
 
-/* Starts to bring `count` elements from array[first] on to shared memory, no more than a tile, in
+/* Starts to bring `count` elements from array[first] on to shared memory, `most` bytes or fewer, in
  * whole pieces of 16 bytes: with neighbours of the array's `total`, but nothing that is outside of
  * it. At its ends elements are read one by one, for compute-sanitizer takes a copy of fewer bytes
  * for one of 16. */
-template <bool spreads, class U>
+template <bool spreads, unsigned most = wi_path_tile_bytes, class U>
 __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t total, uint64_t first,
                                 unsigned count) {
     constexpr unsigned step = wi_group_block * 16, step_to = spreads ? wi_spread(step) : step;
@@ -52,7 +53,7 @@ __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t tota
     const char *base = from - past + b;
     to += spreads ? wi_spread(b) : b;
     if (first >= piece && first + count + piece <= total) {
-        wi_bring_pieces<spreads>(to, base, (int)bytes - (int)b);
+        wi_bring_pieces<spreads, most>(to, base, (int)bytes - (int)b);
         return;
     }
 #pragma unroll 1
