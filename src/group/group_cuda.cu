@@ -21,12 +21,11 @@ static uint64_t most_tiles(const wi_group_args *args) {
     return (args->n + args->segments + tile - 1) / tile;
 }
 
-/* Blocks for a call, and scratch memory. Numbers of ends are read up to two tiles behind the last.
- */
+/* Blocks for a call, and scratch memory. */
 template <class Reducer, class T>
 static weft_status take_scratch(weft_context *ctx, uint64_t tiles, size_t *blocks,
                                 wi_path_scratch<typename Reducer::State> *s) {
-    const uint64_t ends = (tiles + 4) / 2 * 2; /* records lie at a multiple of 16 bytes */
+    const uint64_t ends = (tiles + 2) / 2 * 2; /* records lie at a multiple of 16 bytes */
     void *ticket, *records;
     weft_status status = wi_resident_blocks(ctx, walk_paths<Reducer, T>, threads, 0, blocks);
     if (status == WEFT_OK)

@@ -43,7 +43,7 @@ static __device__ inline bool is_before(const wi_group_starts &starts, uint64_t 
     return starts.of(s + 1, count) + s < step;
 }
 
-/* ends[k] = how many ends are among the first k tiles, up to two behind the last. The search begins
+/* ends[k] = how many ends are among the first k tiles, of all at last. The search begins
  * where the end would be if all segments had one length, and doubles its stride until it has passed
  * it: of even lengths it reads little memory that its neighbours do not read. */
 __global__ void __launch_bounds__(threads)
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(threads)
     const uint64_t count = starts.count(), tiles = tiles_of(starts, tile);
     const double ends_a_step = (double)count / (double)(starts.n + count);
     const uint64_t stride = (uint64_t)gridDim.x * threads;
-    for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k < tiles + 3; k += stride) {
+    for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k <= tiles; k += stride) {
         const uint64_t step = k * tile, guess = (uint64_t)((double)step * ends_a_step);
         uint64_t low = 0, high = step < count ? step : count, far = 2;
         uint64_t s = guess < high ? guess : high;
@@ -127,6 +127,7 @@ struct wi_path_shared {
     Open of_warp[warps];
     Open carry[2]; /* what is open before a tile that has ends; of that and of the next one */
     unsigned long_ones[2];
+    wi_path_tile next[2];
     wi_group_part of_long[wi_group_most_long];
 };
 
@@ -302,23 +303,34 @@ struct wi_path_walk {
         now ^= 1;
     }
 
-    /* Tiles first ... last - 1. The number of ends before a tile is loaded two tiles earlier. */
+    /* Tells all threads where tile k is, and starts to bring it. Called by one warp. */
+    __device__ void begin_tile(uint64_t k, unsigned half, uint64_t end, uint64_t next_end) const {
+        const wi_path_tile t = tile_at(p.starts, k * tile, tile, count, end, next_end);
+        if (wi_lane() == 0)
+            shared.next[half] = t;
+        bring_tile(t, half);
+    }
+
+    /* Tiles first ... last - 1. The warps in turn begin the next tile while all take one; when it
+     * has begun one, a warp loads the numbers of ends of its next. */
     __device__ void walk(const uint64_t *ends, uint64_t first, uint64_t last) {
-        uint64_t step = first * tile;
-        wi_path_tile next = tile_at(p.starts, step, tile, count, ends[first], ends[first + 1]);
-        uint64_t end_after = ends[first + 2]; /* ends before the tile behind the next */
-        bring_tile(next, 0);
+        const uint64_t warp = threadIdx.x / 32;
+        uint64_t mine = first + warp;
+        const auto load = [&](uint64_t k) { return ends[k < last ? k : last]; };
+        uint64_t end = load(mine), next_end = load(mine + 1);
+        if (warp == 0)
+            begin_tile(first, 0, end, next_end);
         for (uint64_t k = first; k < last; k++) {
-            const wi_path_tile t = next;
             const unsigned half = (unsigned)(k - first) & 1;
+            if (mine == k) {
+                mine += warps;
+                end = load(mine), next_end = load(mine + 1);
+            }
             wi_async_wait<0>();
             __syncthreads(); /* all have the tile, and have done with the one before it */
-            if (k + 1 < last) {
-                step += tile;
-                next = tile_at(p.starts, step, tile, count, t.end + t.ends, end_after);
-                end_after = ends[k + 3];
-                bring_tile(next, half ^ 1);
-            }
+            const wi_path_tile t = shared.next[half];
+            if (mine == k + 1 && mine < last)
+                begin_tile(mine, half ^ 1, end, next_end);
             take(t, half);
         }
     }

@@ -95,28 +95,26 @@ struct wi_run_tile {
         return (Key *)(memory + Shape::keys_at + (uintptr_t)((const Key *)p.keys + first) % 16);
     }
 
-    template <class Key>
-    __device__ void bring_keys() const {
-        wi_bring<false, Shape::tile * sizeof(Key)>(memory + Shape::keys_at, (const Key *)p.keys,
-                                                   p.n, first, many);
-    }
-
     /* Behind the array's end threads find zeros. */
     template <class Key>
     __device__ void fill() const {
-        for (unsigned i = many + threadIdx.x; i < Shape::tile; i += threads) {
+        for (unsigned i = many + (unsigned)wi_lane(); i < Shape::tile; i += 32) {
             keys<Key>()[i] = 0;
             elements()[i] = T{};
         }
     }
 
+    /* Called by one warp. */
     __device__ void bring() const {
-        wi_with_key(p.width, [&](auto tag) { bring_keys<typename decltype(tag)::type>(); });
-        wi_bring<false, Shape::tile * sizeof(T)>(memory, p.x, p.n, first, many);
+        wi_with_key(p.width, [&](auto tag) {
+            using Key = typename decltype(tag)::type;
+            wi_bring<false>(memory + Shape::keys_at, (const Key *)p.keys, p.n, first, many);
+            if (many < Shape::tile)
+                fill<Key>();
+        });
+        wi_bring<false>(memory, p.x, p.n, first, many);
         wi_async_commit();
         wi_async_wait<0>();
-        if (many < Shape::tile)
-            wi_with_key(p.width, [&](auto tag) { fill<typename decltype(tag)::type>(); });
     }
 
     /* A bit for each of the thread's keys that differs from the one before. */
@@ -279,15 +277,12 @@ struct wi_run_tile {
         }
     }
 
-    /* The last warp looks back, the others have elements. */
+    /* On a tile that has come. The last warp looks back, the others have elements. */
     __device__ void work(const wi_lookback &l) const {
         const bool looks = threadIdx.x >= threads;
         own o = {};
         walked w = {};
         uint32_t up_to = 0, runs;
-        if (!looks)
-            bring();
-        __syncthreads();
         if (!looks) {
             o = load();
             up_to = wi_warp_sum_scan((uint32_t)__popc(o.begins));
@@ -320,14 +315,21 @@ __global__ void __launch_bounds__(block, resident<Reducer>)
     constexpr unsigned whole = wi_run_shape<Reducer, T>::tile;
     WEFT_SHARED(Shared, shared, );
     WEFT_DYNAMIC_SHARED(memory);
-    if (threadIdx.x == 0) {
-        shared.epoch = wi_lookback_epoch(l);
-        shared.tile = wi_lookback_take_tile(l);
+    const auto of = [&](uint64_t tile) {
+        const uint64_t first = tile * whole;
+        const unsigned many = (unsigned)(p.n - first < whole ? p.n - first : whole);
+        return wi_run_tile<Reducer, T>{reducer, p, scratch, shared, memory, tile, first, many};
+    };
+    if (threadIdx.x >= threads) {
+        uint64_t tile = 0;
+        if (wi_lane() == 0) {
+            shared.epoch = wi_lookback_epoch(l);
+            shared.tile = tile = wi_lookback_take_tile(l);
+        }
+        of(wi_shuffle(tile, 0)).bring();
     }
     __syncthreads();
-    const uint64_t tile = shared.tile, first = tile * whole;
-    const unsigned many = (unsigned)(p.n - first < whole ? p.n - first : whole);
-    wi_run_tile<Reducer, T>{reducer, p, scratch, shared, memory, tile, first, many}.work(l);
+    of(shared.tile).work(l);
     if (threadIdx.x == 0)
         wi_lookback_leave(l, gridDim.x);
 }

@@ -25,39 +25,45 @@ __host__ __device__ constexpr unsigned wi_spread(unsigned byte) {
     return byte + byte / 128 * 16;
 }
 
-/* Starts to bring pieces k, k + 1, ... of a thread, 16 bytes each and a block's width apart, of
- * which `left` bytes from the first on are wanted, at most `most` of all pieces: a copy and a
- * comparison for each piece. */
-template <bool spreads, unsigned most, int k = 0>
+/* Starts to bring pieces k, k + 1, ... of a lane, 16 bytes each and a warp's width apart, of which
+ * `left` bytes from the first on are wanted: a copy and a comparison for each piece. */
+constexpr int wi_bring_step = 32 * 16, wi_bring_side_by_side = 8;
+template <bool spreads, int k = 0>
 __device__ inline void wi_bring_pieces(unsigned char *to, const char *base, int left) {
-    constexpr int step = wi_group_block * 16, step_to = spreads ? wi_spread(step) : step;
-    wi_async_copy_if<16, k * step_to, k * step>(left > k * step, to, base);
-    if constexpr ((k + 1) * step < (int)most + 16)
-        wi_bring_pieces<spreads, most, k + 1>(to, base, left);
+    constexpr int step_to = spreads ? wi_spread(wi_bring_step) : wi_bring_step;
+    wi_async_copy_if<16, k * step_to, k * wi_bring_step>(left > k * wi_bring_step, to, base);
+    if constexpr (k + 1 < wi_bring_side_by_side)
+        wi_bring_pieces<spreads, k + 1>(to, base, left);
 }
 
-/* Starts to bring `count` elements from array[first] on to shared memory, `most` bytes or fewer, in
- * whole pieces of 16 bytes: with neighbours of the array's `total`, but nothing that is outside of
- * it. At its ends elements are read one by one, for compute-sanitizer takes a copy of fewer bytes
- * for one of 16. */
-template <bool spreads, unsigned most = wi_path_tile_bytes, class U>
+/* Starts to bring `count` elements from array[first] on to shared memory, in whole pieces of 16
+ * bytes: with neighbours of the array's `total`, but nothing that is outside of it. At its ends
+ * elements are read one by one, for compute-sanitizer takes a copy of fewer bytes for one of 16.
+ * Called by one warp: if all did their share, each would spend as much on where that is. */
+template <bool spreads, class U>
 __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t total, uint64_t first,
                                 unsigned count) {
-    constexpr unsigned step = wi_group_block * 16, step_to = spreads ? wi_spread(step) : step;
+    constexpr unsigned step_to = spreads ? wi_spread(wi_bring_step) : wi_bring_step;
     constexpr uint64_t piece = 16 / sizeof(U);
     const char *const from = (const char *)(array + first), *const end =
                                                                 (const char *)(array + total);
     const unsigned past = (unsigned)((uintptr_t)from % 16);
     const unsigned bytes = count > 0 ? past + count * (unsigned)sizeof(U) : 0;
-    unsigned b = threadIdx.x * 16;
+    unsigned b = (unsigned)wi_lane() * 16;
     const char *base = from - past + b;
     to += spreads ? wi_spread(b) : b;
     if (first >= piece && first + count + piece <= total) {
-        wi_bring_pieces<spreads, most>(to, base, (int)bytes - (int)b);
+#pragma unroll 1
+        for (int left = (int)bytes - (int)b; left > 0;
+             left -= wi_bring_side_by_side * wi_bring_step) {
+            wi_bring_pieces<spreads>(to, base, left);
+            base += wi_bring_side_by_side * wi_bring_step;
+            to += wi_bring_side_by_side * step_to;
+        }
         return;
     }
 #pragma unroll 1
-    for (; b < bytes; b += step, base += step, to += step_to) {
+    for (; b < bytes; b += wi_bring_step, base += wi_bring_step, to += step_to) {
         if (base >= (const char *)array && base + 16 <= end) {
             wi_async_copy<16>(to, base);
             continue;
