@@ -32,10 +32,11 @@ extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which 
 extern unsigned wi_group_scan_group;    /* tiles of a group of scans by segment: 1 ... 256 */
 extern size_t wi_stretch_blocks;        /* blocks that walk stretches, at most */
 extern size_t wi_path_blocks;           /* blocks that walk paths, at most */
-extern size_t wi_conv_fft_bytes;        /* of spectra at a time: one image's at least */
-extern size_t wi_summary_blocks;        /* the same of summary, */
-extern size_t wi_expr_most_blocks;      /* and of expr */
-extern size_t wi_fft_kept_bytes;        /* of intermediate results of a group of lines */
+extern size_t wi_runs_ahead; /* tiles by which runs are counted ahead; SIZE_MAX: by their number */
+extern size_t wi_conv_fft_bytes;      /* of spectra at a time: one image's at least */
+extern size_t wi_summary_blocks;      /* the same of summary, */
+extern size_t wi_expr_most_blocks;    /* and of expr */
+extern size_t wi_fft_kept_bytes;      /* of intermediate results of a group of lines */
 extern size_t wi_lu_resident_bytes;   /* of a host matrix: a larger one is streamed; 0: by memory */
 extern size_t wi_scan_strip_elements; /* widened before they are scanned */
 extern double wi_chol_share_from;     /* the work of a sparse factor that GPUs share */

@@ -2,8 +2,11 @@
 /* Races reductions and scans by segment and by key against CUB, and gather and scatter against
  * Thrust, on the same device arrays in the same process. Values are small whole numbers, so that
  * every order of additions gives the same bits; a result that differs from the peer's ends the
- * program with status 1. */
+ * program with status 1.
+ *
+ *   group_peer [PART]    all, or one of segments, keys, moves */
 #include <cub/cub.cuh>
+#include <string.h>
 #include <thrust/execution_policy.h>
 #include <thrust/gather.h>
 #include <thrust/scatter.h>
@@ -207,7 +210,8 @@ static void race_moves(const track &t, const char *type, size_t n, bool in_order
            "Thrust scatter", peer_s, "copy", t.copy_gbps, same(ours.p, theirs.p, n));
 }
 
-int main() {
+int main(int argc, char **argv) {
+    const auto wanted = [&](const char *part) { return argc < 2 || strcmp(argv[1], part) == 0; };
     track t;
     if (weft_open(&t.ctx, "gpu") != WEFT_OK) {
         fprintf(stderr, "group_peer: no race: %s\n", weft_message(nullptr));
@@ -218,11 +222,15 @@ int main() {
     const size_t large = (size_t)1 << 28, middle = (size_t)1 << 26;
     t.read_gbps = read_roof(t.stream, (size_t)1 << 31);
     t.copy_gbps = copy_roof(t.stream, (size_t)1 << 31);
-    for (const size_t length : {1, 10, 100, 10000, 0})
-        race_segments(t, length == 1 || length == 10 ? middle : large, length);
-    for (const size_t length : {1, 10, 100, 10000, 0})
-        race_keys(t, large, length);
+    for (const size_t length : {1, 10, 100, 10000, 0}) {
+        if (wanted("segments"))
+            race_segments(t, length == 1 || length == 10 ? middle : large, length);
+        if (wanted("keys"))
+            race_keys(t, large, length);
+    }
     for (const bool in_order : {true, false}) {
+        if (!wanted("moves"))
+            break;
         race_moves<uint32_t>(t, "u32", large, in_order);
         race_moves<wide>(t, "16 bytes", middle, in_order);
     }

@@ -218,6 +218,9 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
     const weft_column column = {op, type, home(r, device, X0)->p, home(r, device, Y0)->p};
     test_buffer *const out = home(r, device, in_place ? KEYS : KEYS_OUT);
     test_use(r->ctx, "group_keys", row);
+#ifdef WEFT_EMU
+    wi_runs_ahead = test_below(&r->random, 4);
+#endif
     const weft_status status =
         weft_reduce_by_key(r->ctx, n, width, home(r, device, KEYS)->p, no_keys ? NULL : out->p, 1,
                            &column, (uint64_t *)(void *)home(r, device, COUNT)->p);
@@ -366,10 +369,11 @@ static bool scan_at(void *rig_of_test, size_t n, const wi_row *row, const size_t
 
 /* ---- what to run ---- */
 
-static const size_t some_sizes[] = {1,    2,    31,   33,   255,  256,  257,
-                                    1000, 4095, 4096, 4097, 8193, 16999};
+/* With the edges of tiles of 2304, 3840 and 4096 elements. */
+static const size_t some_sizes[] = {1,    2,    31,   33,   255,  256,  257,  1000, 2304,
+                                    2305, 3839, 3840, 3841, 4096, 4097, 7681, 16999};
 enum {
-    SIZES = 13
+    SIZES = 17
 };
 
 typedef bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]);
@@ -401,6 +405,7 @@ static void reduce_one_column(weft_context *ctx) {
     sweep(ctx, &wi_group_keys_ladder, WEFT_TYPE_COUNT, ONE_OPS, GROUP_SHAPES, 2, 35, reduce_one_at);
 #ifdef WEFT_EMU
     wi_group = 32;
+    wi_runs_ahead = SIZE_MAX;
 #endif
 }
 
@@ -415,7 +420,7 @@ static void scan_segments(weft_context *ctx) {
 #endif
 }
 
-/* The rungs that pass on what is open from tile to tile, over several tiles. */
+/* The rungs that pass on counts or what is open from tile to tile, over several tiles. */
 static void many_tiles(weft_context *ctx) {
     static const weft_type types[] = {WEFT_F32, WEFT_U64, WEFT_I32, WEFT_F64};
     if (ctx->kind != WI_CUDA)
@@ -424,16 +429,19 @@ static void many_tiles(weft_context *ctx) {
     wi_group = 2;
 #endif
     const wi_row *const reduces = test_row_named(&wi_group_keys_ladder, "bulk");
+    const wi_row *const counts = test_row_named(&wi_group_keys_ladder, "one_pass");
     const wi_row *const scans = test_row_named(&wi_group_scan_ladder, "bulk");
     rig r = rig_open(ctx);
     for (size_t shape = 0; shape < GROUP_SHAPES; shape++) {
         const size_t type = types[shape % 4], n = MOST_N - 1 - shape * 300;
         reduce_one_at(&r, n, reduces, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
+        reduce_one_at(&r, n, counts, (size_t[]){type, shape % 9, shape});
         scan_at(&r, n, scans, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
     }
     rig_close(&r);
 #ifdef WEFT_EMU
     wi_group = 32;
+    wi_runs_ahead = SIZE_MAX;
 #endif
 }
 
