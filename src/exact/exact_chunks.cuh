@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the warps of exact sums divide arrays and read them. A chunk is what a warp takes at a time:
+ * neighbouring memory, of which each lane has every 32nd vector. Sums are exact, so it does not
+ * matter who takes what. */
+#ifndef WI_EXACT_CHUNKS_CUH
+#define WI_EXACT_CHUNKS_CUH
+
+#include "exact/exact_cuda.cuh"
+
+/* A lane's part of a chunk. */
+template <class T, int vectors>
+struct wi_exact_chunk {
+    wi_vector<T> at[vectors];
+};
+
+template <class T, int vectors>
+struct wi_exact_array {
+    static constexpr int width = wi_vector<T>::count;
+    static constexpr size_t per_chunk = (size_t)32 * vectors * width;
+    const T *x;
+    size_t n;
+    bool aligned;
+
+    __device__ wi_exact_array(const void *from, size_t count)
+        : x((const T *)from), n(count), aligned(wi_is_aligned(from)) {}
+
+    /* `beyond` stands for what is past the end of the array. */
+    __device__ void load(wi_exact_chunk<T, vectors> *c, size_t k, T beyond) const {
+        const size_t first = k * per_chunk;
+        if (first >= n)
+            return;
+        const T *const from = x + first + wi_lane() * width;
+        if (aligned && n - first >= per_chunk) {
+#pragma unroll
+            for (int v = 0; v < vectors; v++)
+                c->at[v] = *(const wi_vector<T> *)(from + v * 32 * width);
+        } else {
+            const size_t left = n - first;
+            load_carefully(c, from, (int)(left < per_chunk ? left : per_chunk) - wi_lane() * width,
+                           beyond);
+        }
+    }
+
+  private:
+    __device__ static void load_carefully(wi_exact_chunk<T, vectors> *c, const T *from, int left,
+                                          T beyond) {
+#pragma unroll
+        for (int v = 0; v < vectors; v++)
+#pragma unroll
+            for (int e = 0; e < width; e++)
+                c->at[v].at[e] = v * 32 * width + e < left ? from[v * 32 * width + e] : beyond;
+    }
+};
+
+/* How chunks are divided: each warp has so many of them from the beginning, every so many-th of the
+ * array; the others are open to all, who ask for runs of them when they have done theirs, because
+ * not all multiprocessors read equally fast. */
+struct wi_exact_plan {
+    size_t chunks;
+    unsigned rounds; /* chunks that a warp has from the beginning */
+    unsigned run;
+};
+
+/* A lane reads so many bytes for a chunk. Small arrays have nothing open. */
+inline wi_exact_plan wi_exact_plan_of(size_t chunks, size_t warps, size_t lane_bytes) {
+    constexpr size_t open_part = 16, run_bytes = 256; /* of a lane */
+    const size_t rounds = chunks / warps, open = rounds / open_part;
+    return {chunks, (unsigned)(open > 0 ? rounds - open : rounds + 1),
+            (unsigned)(run_bytes / lane_bytes)};
+}
+
+/* The chunks of a warp. */
+struct wi_exact_share {
+    const wi_exact_plan &plan;
+    unsigned *taken;
+    size_t next, step;
+    unsigned left;  /* chunks that are this warp's for certain, `step` apart from `next` on */
+    unsigned asked; /* lane 0: number of the run after them */
+
+    __device__ wi_exact_share(const wi_exact_plan &p, wi_exact_shared_sum *sum)
+        : plan(p), taken(&sum->next),
+          next(blockIdx.x * (size_t)(blockDim.x / 32) + threadIdx.x / 32),
+          step((size_t)gridDim.x * (blockDim.x / 32)), left(p.rounds), asked(0) {
+        ask();
+    }
+    /* The next chunk; none is left if it is not below `chunks`. */
+    __device__ size_t take() {
+        const size_t now = next;
+        next += step;
+        if (--left == 0)
+            renew();
+        return now;
+    }
+
+  private:
+    __device__ size_t first_open() const {
+        return plan.rounds * ((size_t)gridDim.x * (blockDim.x / 32));
+    }
+    /* Additions the compiler combines over lanes, and waits for the result at once: also of
+     * atomicInc, if it can never return to 0. */
+    __device__ void ask() {
+        if (first_open() < plan.chunks && wi_lane() == 0)
+            asked = atomicInc(taken, (unsigned)INT32_MAX);
+    }
+    __device__ void renew() {
+        next = first_open() + (size_t)wi_shuffle(asked, 0) * plan.run;
+        step = 1;
+        left = plan.run;
+        if (next < plan.chunks)
+            ask();
+    }
+};
+
+#endif
