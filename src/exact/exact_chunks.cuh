@@ -55,14 +55,14 @@ struct wi_exact_array {
 /* How chunks are divided: each warp has so many of them from the beginning, every so many-th of the
  * array; the others are open to all, who ask for runs of them when they have done theirs, because
  * not all multiprocessors read equally fast. */
-struct wi_exact_plan {
+struct wi_exact_shares {
     size_t chunks;
     unsigned rounds; /* chunks that a warp has from the beginning */
     unsigned run;
 };
 
 /* A lane reads so many bytes for a chunk. Small arrays have nothing open. */
-inline wi_exact_plan wi_exact_plan_of(size_t chunks, size_t warps, size_t lane_bytes) {
+inline wi_exact_shares wi_exact_shares_of(size_t chunks, size_t warps, size_t lane_bytes) {
     constexpr size_t open_part = 16, run_bytes = 256; /* of a lane */
     const size_t rounds = chunks / warps, open = rounds / open_part;
     return {chunks, (unsigned)(open > 0 ? rounds - open : rounds + 1),
@@ -71,14 +71,14 @@ inline wi_exact_plan wi_exact_plan_of(size_t chunks, size_t warps, size_t lane_b
 
 /* The chunks of a warp. */
 struct wi_exact_share {
-    const wi_exact_plan &plan;
+    const wi_exact_shares &shares;
     unsigned *taken;
     size_t next, step;
     unsigned left;  /* chunks that are this warp's for certain, `step` apart from `next` on */
     unsigned asked; /* lane 0: number of the run after them */
 
-    __device__ wi_exact_share(const wi_exact_plan &p, wi_exact_shared_sum *sum)
-        : plan(p), taken(&sum->next),
+    __device__ wi_exact_share(const wi_exact_shares &p, wi_exact_shared_sum *sum)
+        : shares(p), taken(&sum->next),
           next(blockIdx.x * (size_t)(blockDim.x / 32) + threadIdx.x / 32),
           step((size_t)gridDim.x * (blockDim.x / 32)), left(p.rounds), asked(0) {
         ask();
@@ -94,19 +94,19 @@ struct wi_exact_share {
 
   private:
     __device__ size_t first_open() const {
-        return plan.rounds * ((size_t)gridDim.x * (blockDim.x / 32));
+        return shares.rounds * ((size_t)gridDim.x * (blockDim.x / 32));
     }
     /* Additions the compiler combines over lanes, and waits for the result at once: also of
      * atomicInc, if it can never return to 0. */
     __device__ void ask() {
-        if (first_open() < plan.chunks && wi_lane() == 0)
+        if (first_open() < shares.chunks && wi_lane() == 0)
             asked = atomicInc(taken, (unsigned)INT32_MAX);
     }
     __device__ void renew() {
-        next = first_open() + (size_t)wi_shuffle(asked, 0) * plan.run;
+        next = first_open() + (size_t)wi_shuffle(asked, 0) * shares.run;
         step = 1;
-        left = plan.run;
-        if (next < plan.chunks)
+        left = shares.run;
+        if (next < shares.chunks)
             ask();
     }
 };

@@ -329,7 +329,7 @@ struct exact_worker {
 
 template <class Term>
 __global__ void __launch_bounds__(most_threads, 1)
-    exact_folds(wi_exact_params p, wi_exact_plan plan) {
+    exact_folds(wi_exact_params p, wi_exact_shares shares) {
     using T = typename Term::Element;
     using Array = wi_exact_array<T, Term::vectors>;
     WEFT_DYNAMIC_SHARED(memory);
@@ -342,12 +342,12 @@ __global__ void __launch_bounds__(most_threads, 1)
         if (Term::two)
             y.load(&c->ys, k, (T)0.0f);
     };
-    wi_exact_share share(plan, p.sum);
+    wi_exact_share share(shares, p.sum);
     size_t k = share.take();
     load(&now, k);
     worker.start(p.sum, all + threadIdx.x);
 #pragma unroll 1
-    while (k < plan.chunks) {
+    while (k < shares.chunks) {
         k = share.take();
         load(&next, k);
         worker.add_chunk(now);
@@ -373,15 +373,15 @@ static weft_status launch(weft_context *ctx, const wi_exact_args *args) {
     const size_t useful = (lanes + (size_t)threads - 1) / (size_t)threads;
     const size_t multiprocessors = (size_t)ctx->gpu->multiprocessors;
     const size_t blocks = useful < multiprocessors ? useful ? useful : 1 : multiprocessors;
-    const wi_exact_plan plan = wi_exact_plan_of((lanes + 31) / 32, blocks * (size_t)(threads / 32),
-                                                lane_bytes * (Term::two ? 2 : 1));
+    const wi_exact_shares shares = wi_exact_shares_of(
+        (lanes + 31) / 32, blocks * (size_t)(threads / 32), lane_bytes * (Term::two ? 2 : 1));
     void *scratch;
     const weft_status status =
         wi_gpu_scratch(ctx, &wi_exact_ladder, sizeof(wi_exact_shared_sum), &scratch);
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH((exact_folds<Term>), ctx, (unsigned)blocks, threads, each * (size_t)threads,
-                       wi_exact_params_of(args, scratch), plan);
+                       wi_exact_params_of(args, scratch), shares);
 }
 
 weft_status wi_exact_folds(weft_context *ctx, const void *arguments) {

@@ -257,12 +257,12 @@ struct window_worker {
 
 template <bool magnitudes, class T>
 __global__ void __launch_bounds__(window_threads, window_blocks)
-    exact_windows(wi_exact_params p, wi_exact_plan plan) {
+    exact_windows(wi_exact_params p, wi_exact_shares shares) {
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(emptied, block, );
     const wi_exact_array<T, window_vectors<T>> x(p.x, p.n);
     wi_exact_chunk<T, window_vectors<T>> now, next;
-    wi_exact_share share(plan, p.sum);
+    wi_exact_share share(shares, p.sum);
     size_t k = share.take();
     x.load(&now, k, (T)-0.0f);
     for (int e = (int)threadIdx.x; e < 2 * windows; e += (int)blockDim.x)
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(window_threads, window_blocks)
     window_worker<magnitudes, T> worker(x, p.sum, &block, (double *)memory + threadIdx.x);
     __syncthreads();
 #pragma unroll 1
-    while (k < plan.chunks) {
+    while (k < shares.chunks) {
         const size_t loaded = k;
         k = share.take();
         x.load(&next, k, (T)-0.0f);
@@ -296,15 +296,15 @@ static weft_status launch(weft_context *ctx, const wi_exact_args *args) {
     const size_t useful = (lanes + (size_t)threads - 1) / (size_t)threads;
     const size_t most = window_blocks * (size_t)ctx->gpu->multiprocessors;
     const size_t blocks = useful < most ? useful ? useful : 1 : most;
-    const wi_exact_plan plan =
-        wi_exact_plan_of((lanes + 31) / 32, blocks * (size_t)(threads / 32), per_lane * sizeof(T));
+    const wi_exact_shares shares = wi_exact_shares_of(
+        (lanes + 31) / 32, blocks * (size_t)(threads / 32), per_lane * sizeof(T));
     void *scratch;
     const weft_status status =
         wi_gpu_scratch(ctx, &wi_exact_ladder, sizeof(wi_exact_shared_sum), &scratch);
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH((exact_windows<magnitudes, T>), ctx, (unsigned)blocks, threads,
-                       each * (size_t)threads, wi_exact_params_of(args, scratch), plan);
+                       each * (size_t)threads, wi_exact_params_of(args, scratch), shares);
 }
 
 weft_status wi_exact_windows(weft_context *ctx, const void *arguments) {
