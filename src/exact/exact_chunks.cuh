@@ -5,17 +5,37 @@
 #ifndef WI_EXACT_CHUNKS_CUH
 #define WI_EXACT_CHUNKS_CUH
 
+#include <type_traits>
+
 #include "exact/exact_cuda.cuh"
 
-/* A lane's part of a chunk. */
+/* A lane's part of a chunk. Elements of 16 bits stay words, for the compiler would take vectors of
+ * them apart, and so wait for them, where they are loaded and not where they are used. */
 template <class T, int vectors>
 struct wi_exact_chunk {
-    wi_vector<T> at[vectors];
+    using Vector = wi_vector<T>;
+    using Kept = std::conditional_t<sizeof(T) == 2, wi_vector<uint32_t>, Vector>;
+    static constexpr int width = Vector::count;
+    Kept at[vectors];
+
+    __device__ T element(int e) const {
+        return wi_bit_cast<Vector>(at[e / width]).at[e % width];
+    }
+    __device__ void fill(T value) {
+        Vector all;
+#pragma unroll
+        for (int e = 0; e < width; e++)
+            all.at[e] = value;
+#pragma unroll
+        for (int v = 0; v < vectors; v++)
+            at[v] = wi_bit_cast<Kept>(all);
+    }
 };
 
 template <class T, int vectors>
 struct wi_exact_array {
-    static constexpr int width = wi_vector<T>::count;
+    using Chunk = wi_exact_chunk<T, vectors>;
+    static constexpr int width = Chunk::width;
     static constexpr size_t per_chunk = (size_t)32 * vectors * width;
     const T *x;
     size_t n;
@@ -25,7 +45,7 @@ struct wi_exact_array {
         : x((const T *)from), n(count), aligned(wi_is_aligned(from)) {}
 
     /* `beyond` stands for what is past the end of the array. */
-    __device__ void load(wi_exact_chunk<T, vectors> *c, size_t k, T beyond) const {
+    __device__ void load(Chunk *c, size_t k, T beyond) const {
         const size_t first = k * per_chunk;
         if (first >= n)
             return;
@@ -33,7 +53,7 @@ struct wi_exact_array {
         if (aligned && n - first >= per_chunk) {
 #pragma unroll
             for (int v = 0; v < vectors; v++)
-                c->at[v] = *(const wi_vector<T> *)(from + v * 32 * width);
+                c->at[v] = *(const typename Chunk::Kept *)(from + v * 32 * width);
         } else {
             const size_t left = n - first;
             load_carefully(c, from, (int)(left < per_chunk ? left : per_chunk) - wi_lane() * width,
@@ -42,13 +62,15 @@ struct wi_exact_array {
     }
 
   private:
-    __device__ static void load_carefully(wi_exact_chunk<T, vectors> *c, const T *from, int left,
-                                          T beyond) {
+    __device__ static void load_carefully(Chunk *c, const T *from, int left, T beyond) {
 #pragma unroll
-        for (int v = 0; v < vectors; v++)
+        for (int v = 0; v < vectors; v++) {
+            wi_vector<T> one;
 #pragma unroll
             for (int e = 0; e < width; e++)
-                c->at[v].at[e] = v * 32 * width + e < left ? from[v * 32 * width + e] : beyond;
+                one.at[e] = v * 32 * width + e < left ? from[v * 32 * width + e] : beyond;
+            c->at[v] = wi_bit_cast<typename Chunk::Kept>(one);
+        }
     }
 };
 
@@ -76,12 +98,19 @@ struct wi_exact_share {
     size_t next, step;
     unsigned left;  /* chunks that are this warp's for certain, `step` apart from `next` on */
     unsigned asked; /* lane 0: number of the run after them */
+    bool asks;      /* has it yet to be asked for? */
 
     __device__ wi_exact_share(const wi_exact_shares &p, wi_exact_shared_sum *sum)
         : shares(p), taken(&sum->next),
           next(blockIdx.x * (size_t)(blockDim.x / 32) + threadIdx.x / 32),
-          step((size_t)gridDim.x * (blockDim.x / 32)), left(p.rounds), asked(0) {
-        ask();
+          step((size_t)gridDim.x * (blockDim.x / 32)), left(p.rounds), asked(0),
+          asks(first_open() < p.chunks) {}
+    /* Asks for the run after this one, if there may be one. Additions the compiler combines over
+     * lanes, and waits for the result at once: also of atomicInc, if it can never return to 0. */
+    __device__ void ask() {
+        if (asks && wi_lane() == 0)
+            asked = atomicInc(taken, (unsigned)INT32_MAX);
+        asks = false;
     }
     /* The next chunk; none is left if it is not below `chunks`. */
     __device__ size_t take() {
@@ -96,19 +125,34 @@ struct wi_exact_share {
     __device__ size_t first_open() const {
         return shares.rounds * ((size_t)gridDim.x * (blockDim.x / 32));
     }
-    /* Additions the compiler combines over lanes, and waits for the result at once: also of
-     * atomicInc, if it can never return to 0. */
-    __device__ void ask() {
-        if (first_open() < shares.chunks && wi_lane() == 0)
-            asked = atomicInc(taken, (unsigned)INT32_MAX);
-    }
     __device__ void renew() {
         next = first_open() + (size_t)wi_shuffle(asked, 0) * shares.run;
         step = 1;
         left = shares.run;
-        if (next < shares.chunks)
-            ask();
+        asks = next < shares.chunks;
     }
 };
+
+/* Calls add(chunk) for each chunk of the warp while the next one, load(&chunk, its number), is on
+ * its way; the first while `now` is added, which is all zeros. Were that loaded before the loop,
+ * the compiler would have the loop wait for it, and with it, as loads are waited for together, for
+ * the chunk that is then on its way: nothing would be added meanwhile. */
+template <class Chunk, class Load, class Add>
+__device__ inline void wi_exact_each_chunk(const wi_exact_shares &shares, wi_exact_shared_sum *sum,
+                                           Chunk now, Load load, Add add) {
+    wi_exact_share share(shares, sum);
+    Chunk next;
+    size_t k = share.take();
+    bool more;
+#pragma unroll 1
+    do {
+        more = k < shares.chunks;
+        load(&next, k);
+        share.ask();
+        add(now);
+        k = share.take();
+        now = next;
+    } while (more);
+}
 
 #endif

@@ -59,16 +59,22 @@ struct exact_chunk {
     wi_exact_chunk<T, Term::vectors> xs, ys;
 
     __device__ double x(int e) const {
-        return (double)wi_load(xs.at[e / Term::width].at[e % Term::width]);
+        return (double)wi_load(xs.element(e));
     }
     __device__ double y(int e) const {
         if constexpr (Term::two)
-            return (double)wi_load(ys.at[e / Term::width].at[e % Term::width]);
+            return (double)wi_load(ys.element(e));
         else
             return x(e);
     }
     __device__ double term(int e) const {
         return Term::term(x(e), y(e));
+    }
+    /* Leaves elements that add nothing. */
+    __device__ void clear() {
+        xs.fill((T)-0.0f);
+        if constexpr (Term::two)
+            ys.fill((T)0.0f);
     }
     /* Moves what is behind the front to the front. */
     __device__ void turn() {
@@ -81,6 +87,23 @@ struct exact_chunk {
         }
     }
 };
+
+/* Elements of which some go to the device's number. */
+template <int count>
+struct special_terms {
+    double x[count], y[count];
+};
+
+/* Adds those products whose bits are set. Not inlined: the compiler waits before these additions
+ * for all that is on its way, and would so in front of a loop that is seldom entered. */
+template <int count>
+__device__ __attribute__((noinline)) void
+add_special_terms(wi_exact_shared_sum *sum, const special_terms<count> &terms, unsigned which) {
+#pragma unroll 1
+    for (int k = 0; k < count; k++)
+        if ((which >> k & 1) != 0)
+            wi_exact_to_sum(sum, terms.x[k], terms.y[k]);
+}
 
 /* The sums of a thread between two times that it empties them. */
 struct folds {
@@ -212,17 +235,14 @@ struct exact_worker {
             if constexpr (Term::has_rest)
                 own.add(other_way ? 0 : fma(x[k], y[k], -term));
         }
-#pragma unroll 1
-        for (; special != 0; special >>= 1) {
-            if ((special & 1) != 0)
-                wi_exact_to_sum(sum, Term::product ? x[0] : Term::term(x[0], y[0]),
-                                Term::product ? y[0] : 1);
+        if (special != 0) {
+            special_terms<Term::front> terms;
 #pragma unroll
-            for (int k = 0; k + 1 < Term::front;
-                 k++) { /* no local memory, as an index would need */
-                x[k] = x[k + 1];
-                y[k] = y[k + 1];
+            for (int k = 0; k < Term::front; k++) {
+                terms.x[k] = Term::product ? x[k] : Term::term(x[k], y[k]);
+                terms.y[k] = Term::product ? y[k] : 1;
             }
+            add_special_terms(sum, terms, special);
         }
     }
 
@@ -336,23 +356,17 @@ __global__ void __launch_bounds__(most_threads, 1)
     wi_exact_bin *const all = (wi_exact_bin *)memory;
     const Array x(p.x, p.n), y(p.y, p.n);
     exact_worker<Term> worker;
-    exact_chunk<Term> now, next;
-    const auto load = [&](exact_chunk<Term> *c, size_t k) {
-        x.load(&c->xs, k, (T)-0.0f);
-        if (Term::two)
-            y.load(&c->ys, k, (T)0.0f);
-    };
-    wi_exact_share share(shares, p.sum);
-    size_t k = share.take();
-    load(&now, k);
     worker.start(p.sum, all + threadIdx.x);
-#pragma unroll 1
-    while (k < shares.chunks) {
-        k = share.take();
-        load(&next, k);
-        worker.add_chunk(now);
-        now = next;
-    }
+    exact_chunk<Term> zeros;
+    zeros.clear();
+    wi_exact_each_chunk(
+        shares, p.sum, zeros,
+        [&](exact_chunk<Term> *c, size_t k) {
+            x.load(&c->xs, k, (T)-0.0f);
+            if (Term::two)
+                y.load(&c->ys, k, (T)0.0f);
+        },
+        [&](const exact_chunk<Term> &c) { worker.add_chunk(c); });
     worker.empty();
     if (worker.other)
         wi_exact_note_other(p.sum);

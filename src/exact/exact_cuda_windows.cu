@@ -84,7 +84,7 @@ struct lane_floats {
     static constexpr int width = wi_vector<T>::count, count = window_vectors<T> * width;
     const wi_exact_chunk<T, window_vectors<T>> &c;
     __device__ uint32_t bits(int e) const {
-        return window_bits<magnitudes>(c.at[e / width].at[e % width]);
+        return window_bits<magnitudes>(c.element(e));
     }
     __device__ double value(int e) const {
         return (double)wi_bit_cast<float>(bits(e));
@@ -177,18 +177,16 @@ __device__ inline bool all_finite(const Floats &x) {
     return __all_sync(wi_all_lanes, all);
 }
 
-/* Adds a chunk in which there are infinities or NaN: reads it once more. Not inlined, so that the
- * loop it is called from keeps its registers. */
-template <bool magnitudes, class T>
+/* Adds elements of which some are infinities or NaN. Not inlined, so that the loop it is called
+ * from keeps its registers. */
 __device__ __attribute__((noinline)) void add_specials(thread_windows own, wi_exact_shared_sum *sum,
-                                                       const T *x, size_t n) {
+                                                       const uint32_t *bits, int n) {
 #pragma unroll 1
-    for (size_t i = wi_lane(); i < n; i += 32) {
-        const uint32_t bits = window_bits<magnitudes>(x[i]);
-        if ((bits & 0x7f800000u) != 0x7f800000u)
-            own.add(bits);
+    for (int e = 0; e < n; e++) {
+        if ((bits[e] & 0x7f800000u) != 0x7f800000u)
+            own.add(bits[e]);
         else
-            wi_exact_to_sum(sum, (double)wi_bit_cast<float>(bits), 1);
+            wi_exact_to_sum(sum, (double)wi_bit_cast<float>(bits[e]), 1);
     }
 }
 
@@ -209,9 +207,7 @@ __device__ inline void gather_windows(wi_exact_shared_sum *sum, const emptied *f
 /* A thread's part of what its warp does; its lanes have the same `added`. */
 template <bool magnitudes, class T>
 struct window_worker {
-    using Array = wi_exact_array<T, window_vectors<T>>;
     using Floats = lane_floats<magnitudes, T>;
-    const Array &x;
     wi_exact_shared_sum *sum;
     emptied *block;
     thread_windows own;
@@ -219,9 +215,8 @@ struct window_worker {
     int added;  /* elements of each lane since all was emptied */
     bool other; /* something else than -0.0 was added */
 
-    __device__ window_worker(const Array &array, wi_exact_shared_sum *to, emptied *of_block,
-                             double *mine)
-        : x(array), sum(to), block(of_block), own{mine}, added(0), other(false) {
+    __device__ window_worker(wi_exact_shared_sum *to, emptied *of_block, double *mine)
+        : sum(to), block(of_block), own{mine}, added(0), other(false) {
         own.begin();
         fold.start();
     }
@@ -231,22 +226,23 @@ struct window_worker {
         own.begin();
         added = 0;
     }
-    __device__ void add_by_windows(const Floats &floats, size_t k) const {
+    __device__ void add_by_windows(const Floats &floats) const {
         if (all_finite(floats)) {
 #pragma unroll
             for (int e = 0; e < Floats::count; e++)
                 own.add(floats.bits(e));
         } else {
-            const size_t first = k * Array::per_chunk, left = x.n - first;
-            add_specials<magnitudes>(own, sum, x.x + first,
-                                     left < Array::per_chunk ? left : Array::per_chunk);
+            uint32_t bits[Floats::count];
+#pragma unroll
+            for (int e = 0; e < Floats::count; e++)
+                bits[e] = floats.bits(e);
+            add_specials(own, sum, bits, Floats::count);
         }
     }
-    /* Chunk k, which is loaded. */
-    __device__ void add_chunk(const wi_exact_chunk<T, window_vectors<T>> &c, size_t k) {
+    __device__ void add_chunk(const wi_exact_chunk<T, window_vectors<T>> &c) {
         const Floats floats = {c};
         if (!fold.take(floats, block))
-            add_by_windows(floats, k);
+            add_by_windows(floats);
         if (!other)
             other = !all_minus_zero(floats);
         added += Floats::count;
@@ -261,22 +257,16 @@ __global__ void __launch_bounds__(window_threads, window_blocks)
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(emptied, block, );
     const wi_exact_array<T, window_vectors<T>> x(p.x, p.n);
-    wi_exact_chunk<T, window_vectors<T>> now, next;
-    wi_exact_share share(shares, p.sum);
-    size_t k = share.take();
-    x.load(&now, k, (T)-0.0f);
     for (int e = (int)threadIdx.x; e < 2 * windows; e += (int)blockDim.x)
         block.low[e] = block.high[e] = 0;
-    window_worker<magnitudes, T> worker(x, p.sum, &block, (double *)memory + threadIdx.x);
+    window_worker<magnitudes, T> worker(p.sum, &block, (double *)memory + threadIdx.x);
     __syncthreads();
-#pragma unroll 1
-    while (k < shares.chunks) {
-        const size_t loaded = k;
-        k = share.take();
-        x.load(&next, k, (T)-0.0f);
-        worker.add_chunk(now, loaded);
-        now = next;
-    }
+    wi_exact_chunk<T, window_vectors<T>> zeros;
+    zeros.fill((T)-0.0f);
+    wi_exact_each_chunk(
+        shares, p.sum, zeros,
+        [&](wi_exact_chunk<T, window_vectors<T>> *c, size_t k) { x.load(c, k, (T)-0.0f); },
+        [&](const wi_exact_chunk<T, window_vectors<T>> &c) { worker.add_chunk(c); });
     worker.empty();
     if (worker.other)
         wi_exact_note_other(p.sum);
