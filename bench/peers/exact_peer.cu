@@ -131,6 +131,31 @@ static void time_dot(const track &t, kind_of_data kind) {
            2.0 * (double)t.n * sizeof(T), seconds, "weft_dot_fast", fast, "read", t.read_gbps, ok);
 }
 
+/* NRM1 or NRM2. */
+template <class T>
+static void time_norm(const track &t, weft_op op) {
+    device_array<T> x(t.n);
+    device_array<double> ours(1), theirs(1);
+    make<<<filling_blocks, filling_threads>>>(x.p, t.n, ORDINARY);
+    CUDA(cudaDeviceSynchronize());
+    double seconds, fast, got, right = 0;
+    seconds_in_turns(
+        t.stream, t.n * sizeof(T),
+        [&] {
+            check_weft(t.ctx,
+                       weft_exact_reduce(t.ctx, op, type_of<T>(), t.n, x.p, WEFT_F64, ours.p));
+        },
+        [&] { check_weft(t.ctx, weft_reduce(t.ctx, op, type_of<T>(), t.n, x.p, theirs.p)); },
+        &seconds, &fast);
+    CUDA(cudaMemcpy(&got, ours.p, sizeof got, cudaMemcpyDefault));
+    std::vector<T> a(t.n);
+    CUDA(cudaMemcpy(a.data(), x.p, t.n * sizeof(T), cudaMemcpyDefault));
+    check_weft(t.cpu, weft_exact_reduce(t.cpu, op, type_of<T>(), t.n, a.data(), WEFT_F64, &right));
+    report(op == WEFT_NRM1 ? "exact nrm1, ordinary" : "exact nrm2, ordinary",
+           weft_type_name(type_of<T>()), t.n, weft_used(t.ctx, "exact"), (double)t.n * sizeof(T),
+           seconds, "weft_reduce", fast, "read", t.read_gbps, has_bits_of(t, got, right));
+}
+
 /* Has y the bits that a scan on the cpu gives? */
 template <class T>
 static bool is_scan(const track &t, const T *x, const T *y) {
@@ -199,6 +224,10 @@ static void race_sums(track &t) {
     for (const kind_of_data kind : {ORDINARY, SPREAD, EVERYWHERE}) {
         time_dot<double>(t, kind);
         time_dot<float>(t, kind);
+    }
+    for (const weft_op op : {WEFT_NRM1, WEFT_NRM2}) {
+        time_norm<double>(t, op);
+        time_norm<float>(t, op);
     }
 }
 

@@ -4,19 +4,18 @@
  * folds cannot take goes there directly. Warps choose how many folds they use, and how large the
  * numbers may be, by what they meet. Every way is exact, so the choice does not change the result.
  */
-#include "exact/exact_cuda.cuh"
+#include "exact/exact_bins.cuh"
+#include "exact/exact_chunks.cuh"
 
 constexpr size_t static_room = 4096; /* for the kernels' own shared memory */
-constexpr int most_threads = 384;    /* whose bins are all the shared memory of an H200's block */
+/* Their bins take 182 KB, and an H200's multiprocessor sets aside 196 for them; with 384 threads it
+ * would be 228, and the first-level cache smaller than what these wait for. */
+constexpr int most_threads = 352;
 constexpr int most_folds = 4;
 constexpr int fold_bits = 46; /* 52 less the bits that 64 additions may carry */
 constexpr int first_fold = 7;
 constexpr int top_most = 1015, top_least = -891;
 constexpr int additions = 64; /* to a fold before it is emptied */
-
-constexpr int bins = 33;
-constexpr int bin_unit = -1088;     /* exponent of the unit of bin 0 */
-constexpr unsigned bin_adds = 1900; /* before bins are carried: 2^11 could fill 128 bits */
 
 /* What a warp does with a chunk of elements. */
 enum pace {
@@ -26,47 +25,6 @@ enum pace {
 };
 constexpr int pace_chunks = 64; /* after which it tries to be faster again */
 constexpr int strike = 8, strikes_out = 20;
-
-struct alignas(16) bin {
-    uint64_t low, high; /* two's complement */
-};
-
-__device__ inline bin plus(bin a, bin b) {
-    const uint64_t low = a.low + b.low;
-    return {low, a.high + b.high + (low < a.low)};
-}
-
-/* The bins of a thread; those of the block are interleaved, so that its lanes never meet in a bank.
- */
-struct thread_bins {
-    bin *mine;
-    __device__ bin &at(int b) const {
-        return mine[b * (int)blockDim.x];
-    }
-    /* Adds m 2^exponent. */
-    __device__ void add(int64_t m, int exponent) const {
-        const unsigned at_bit = (unsigned)(exponent - bin_unit), shift = at_bit % 64;
-        bin &to = at((int)(at_bit / 64));
-        to = plus(to, {(uint64_t)m << shift, (uint64_t)((m >> 1) >> (63 - shift))});
-    }
-    __device__ void add(double x) const {
-        const uint64_t bits = wi_bit_cast<uint64_t>(x);
-        uint64_t m;
-        const int exponent = wi_exact_split(bits, &m);
-        add(bits >> 63 ? -(int64_t)m : (int64_t)m, exponent);
-    }
-    /* Leaves 64 bits in each bin but the last. */
-    __device__ void carry() const {
-        bin over = {0, 0};
-#pragma unroll 1
-        for (int b = 0; b < bins; b++) {
-            const bin sum = plus(at(b), over);
-            const bool top = b == bins - 1;
-            over = {sum.high, (uint64_t)((int64_t)sum.high >> 63)};
-            at(b) = {sum.low, top ? sum.high : 0};
-        }
-    }
-};
 
 /* What an element adds. Terms of f64 that are products have a rest: term + rest = x y. */
 template <wi_exact_terms what, class T>
@@ -101,16 +59,22 @@ struct exact_chunk {
     wi_exact_chunk<T, Term::vectors> xs, ys;
 
     __device__ double x(int e) const {
-        return (double)wi_load(xs.at[e / Term::width].at[e % Term::width]);
+        return (double)wi_load(xs.element(e));
     }
     __device__ double y(int e) const {
         if constexpr (Term::two)
-            return (double)wi_load(ys.at[e / Term::width].at[e % Term::width]);
+            return (double)wi_load(ys.element(e));
         else
             return x(e);
     }
     __device__ double term(int e) const {
         return Term::term(x(e), y(e));
+    }
+    /* Leaves elements that add nothing. */
+    __device__ void clear() {
+        xs.fill((T)-0.0f);
+        if constexpr (Term::two)
+            ys.fill((T)0.0f);
     }
     /* Moves what is behind the front to the front. */
     __device__ void turn() {
@@ -124,6 +88,23 @@ struct exact_chunk {
     }
 };
 
+/* Elements of which some go to the device's number. */
+template <int count>
+struct special_terms {
+    double x[count], y[count];
+};
+
+/* Adds those products whose bits are set. Not inlined: the compiler waits before these additions
+ * for all that is on its way, and would so in front of a loop that is seldom entered. */
+template <int count>
+__device__ __attribute__((noinline)) void
+add_special_terms(wi_exact_shared_sum *sum, const special_terms<count> &terms, unsigned which) {
+#pragma unroll 1
+    for (int k = 0; k < count; k++)
+        if ((which >> k & 1) != 0)
+            wi_exact_to_sum(sum, terms.x[k], terms.y[k]);
+}
+
 /* The sums of a thread between two times that it empties them. */
 struct folds {
     double s[most_folds];
@@ -134,8 +115,14 @@ __device__ inline double first_of(int top, int fold) {
     return wi_bit_cast<double>((uint64_t)(power + 1023) << 52 | (uint64_t)1 << 51);
 }
 
+__device__ inline uint32_t upper_word(double x) {
+    return (uint32_t)(wi_bit_cast<uint64_t>(x) >> 32);
+}
+__device__ inline uint32_t lower_word(double x) {
+    return (uint32_t)wi_bit_cast<uint64_t>(x);
+}
 __device__ inline uint32_t upper_magnitude(double x) {
-    return (uint32_t)(wi_bit_cast<uint64_t>(x) >> 32) & 0x7fffffff;
+    return upper_word(x) & 0x7fffffff;
 }
 
 /* A thread's part of what its warp does. Its lanes have the same pace, top, strikes, calm, pending
@@ -144,14 +131,13 @@ template <class Term>
 struct exact_worker {
     using Chunk = exact_chunk<Term>;
     wi_exact_shared_sum *sum;
-    thread_bins own;
+    wi_exact_thread_bins own;
     folds f;
     int pace, top;
     int pending; /* additions to the folds since they were emptied */
     int strikes, calm;
-    unsigned added;   /* to a bin since the last carry, at most */
-    uint32_t largest; /* upper half of the largest magnitude of the chunk */
-    bool other;       /* something else than -0.0 was added */
+    unsigned added; /* to a bin since the last carry, at most */
+    bool other;     /* something else than -0.0 was added */
 
     __device__ void begin() {
 #pragma unroll
@@ -162,7 +148,7 @@ struct exact_worker {
 
     __device__ void count(unsigned adds) {
         added += adds;
-        if (added > bin_adds) {
+        if (added > wi_exact_bin_adds) {
             own.carry();
             added = 0;
         }
@@ -183,10 +169,13 @@ struct exact_worker {
         begin();
     }
 
-    /* Adds a chunk to `now` by folds; false if they cannot take it. */
+    /* Adds a chunk to `now` by folds; false if they cannot take it. Folds add without rounding as
+     * long as the first has the exponent it began with, for what it leaves is small beside the
+     * second, and so on. */
     template <int used>
-    __device__ bool take(const Chunk &c, folds *now) {
-        uint32_t left = 0, most = 0;
+    __device__ bool take(const Chunk &c, folds *now) const {
+        const uint32_t first = upper_word(first_of(top, 0));
+        uint32_t low = 0, high = 0, beside = 0;
         bool lost = false;
 #pragma unroll
         for (int e = 0; e < Term::elements; e++) {
@@ -195,24 +184,23 @@ struct exact_worker {
                 rest = fma(c.x(e), c.y(e), -r);
                 lost |= Term::is_lost(c.x(e), c.y(e), r);
             }
-            const uint32_t upper = upper_magnitude(r);
-            most = upper > most ? upper : most;
 #pragma unroll
             for (int k = 0; k < used; k++) {
                 const double s = now->s[k] + r;
                 r = r - (s - now->s[k]);
                 now->s[k] = s;
+                if (k == 0)
+                    beside |= upper_word(s) ^ first;
                 if (Term::has_rest && k > 0) {
                     const double s_rest = now->s[k] + rest;
                     rest = rest - (s_rest - now->s[k]);
                     now->s[k] = s_rest;
                 }
             }
-            left |= (uint32_t)wi_bit_cast<uint64_t>(r) | upper_magnitude(r);
-            left |= (uint32_t)wi_bit_cast<uint64_t>(rest) | upper_magnitude(rest);
+            low |= lower_word(r) | lower_word(rest);
+            high |= upper_word(r) | upper_word(rest);
         }
-        largest = most;
-        return left == 0 && !lost && most < (uint32_t)(top + 1023) << 20;
+        return (low | (high & 0x7fffffff) | beside >> 20) == 0 && !lost;
     }
 
     /* Adds a chunk by folds in all lanes, or in none. */
@@ -231,16 +219,9 @@ struct exact_worker {
         return (upper_magnitude(term) >> 20) == 2047 || Term::is_lost(x, y, term);
     }
 
-    /* Adds a term that the bins can hold. */
-    __device__ void add_one(double x, double y, double term) {
-        own.add(term);
-        if constexpr (Term::has_rest)
-            own.add(fma(x, y, -term));
-    }
-
-    /* Adds the elements at the front of a chunk: first those that may go to the bins, and then the
-     * others to the device's number. */
-    __device__ void add_front(const Chunk &c, uint32_t *most) {
+    /* Adds the elements at the front of a chunk: to the bins, where those that they cannot take
+     * count as 0, and then these to the device's number. */
+    __device__ void add_front(const Chunk &c) {
         double x[Term::front], y[Term::front];
         unsigned special = 0;
 #pragma unroll
@@ -248,24 +229,20 @@ struct exact_worker {
             x[k] = c.x(k);
             y[k] = c.y(k);
             const double term = Term::term(x[k], y[k]);
-            const uint32_t upper = upper_magnitude(term);
-            *most = upper > *most ? upper : *most;
-            if (is_special(x[k], y[k], term))
-                special |= 1u << k;
-            else
-                add_one(x[k], y[k], term);
+            const bool other_way = is_special(x[k], y[k], term);
+            special |= (unsigned)other_way << k;
+            own.add(other_way ? 0 : term);
+            if constexpr (Term::has_rest)
+                own.add(other_way ? 0 : fma(x[k], y[k], -term));
         }
-#pragma unroll 1
-        for (; special != 0; special >>= 1) {
-            if ((special & 1) != 0)
-                wi_exact_to_sum(sum, Term::product ? x[0] : Term::term(x[0], y[0]),
-                                Term::product ? y[0] : 1);
+        if (special != 0) {
+            special_terms<Term::front> terms;
 #pragma unroll
-            for (int k = 0; k + 1 < Term::front;
-                 k++) { /* no local memory, as an index would need */
-                x[k] = x[k + 1];
-                y[k] = y[k + 1];
+            for (int k = 0; k < Term::front; k++) {
+                terms.x[k] = Term::product ? x[k] : Term::term(x[k], y[k]);
+                terms.y[k] = Term::product ? y[k] : 1;
             }
+            add_special_terms(sum, terms, special);
         }
     }
 
@@ -273,26 +250,30 @@ struct exact_worker {
      * kernel's code, and a copy in local memory does not fit the cache that the bins leave. */
     __device__ void add_one_by_one(const Chunk &c) {
         Chunk turning = c;
-        uint32_t most = 0;
 #pragma unroll 1
         for (int e = 0; e < Term::elements; e += Term::front) {
-            add_front(turning, &most);
+            add_front(turning);
             turning.turn();
         }
-        largest = most;
         count(Term::adds);
     }
 
     /* The least window that holds what the warp's lanes have met. */
-    __device__ int window() const {
+    __device__ int window(const Chunk &c) const {
         const int slack = pace == FEW_FOLDS ? 2 : 4;
+        uint32_t largest = 0;
+#pragma unroll
+        for (int e = 0; e < Term::elements; e++) {
+            const uint32_t upper = upper_magnitude(c.term(e));
+            largest = upper > largest ? upper : largest;
+        }
         const int fit = (int)(wi_warp_max(largest) >> 20) - 1023 + slack;
         return fit < top_least ? top_least : fit;
     }
 
     /* After folds could not take a chunk as they were: may they with another window? */
-    __device__ bool move_window() {
-        const int fit = window();
+    __device__ bool move_window(const Chunk &c) {
+        const int fit = window(c);
         empty();
         if (fit == top || fit > top_most)
             return false;
@@ -310,7 +291,7 @@ struct exact_worker {
                 strikes -= !moved && strikes > 0;
                 return true;
             }
-            if (moved || !move_window())
+            if (moved || !move_window(c))
                 return false;
         }
     }
@@ -335,7 +316,6 @@ struct exact_worker {
     }
 
     __device__ void note_other(const Chunk &c) {
-        other |= largest != 0;
         if (other)
             return;
 #pragma unroll
@@ -352,7 +332,7 @@ struct exact_worker {
         calm_down();
     }
 
-    __device__ void start(wi_exact_shared_sum *to, bin *first) {
+    __device__ void start(wi_exact_shared_sum *to, wi_exact_bin *first) {
         sum = to;
         own.mine = first;
         pace = FEW_FOLDS;
@@ -362,97 +342,60 @@ struct exact_worker {
         other = false;
         begin();
 #pragma unroll 1
-        for (int b = 0; b < bins; b++)
+        for (int b = 0; b < wi_exact_bins; b++)
             own.at(b) = {0, 0};
     }
 };
 
-/* The sum of many numbers of 128 bits, whose halves are added up apart. */
-struct halves {
-    bin low, high;
-};
-
-__device__ inline halves with(halves a, halves b) {
-    return {plus(a.low, b.low), plus(a.high, b.high)};
-}
-
-/* Adds a number of 128 bits in units of 2^(32 first) of the device's number. */
-__device__ inline void add_bin(wi_exact_shared_sum *sum, int first, bin value) {
-    wi_exact_to_word(sum, first, (int64_t)(value.low & UINT32_MAX));
-    wi_exact_to_word(sum, first + 1, (int64_t)(value.low >> 32));
-    wi_exact_to_word(sum, first + 2, (int64_t)value.high);
-}
-
-/* Adds the bins of all threads of the block to the device's number: a warp takes every so many-th
- * bin. */
-__device__ inline void gather_bins(wi_exact_shared_sum *sum, const bin *all) {
-    constexpr int first_word = (bin_unit - WI_EXACT_UNIT) / 32;
-    const int threads = (int)blockDim.x;
-    for (int b = (int)threadIdx.x / 32; b < bins; b += threads / 32) {
-        halves total = {};
-        for (int t = wi_lane(); t < threads; t += 32) {
-            const bin of_thread = all[b * threads + t];
-            const uint64_t sign = (uint64_t)((int64_t)of_thread.high >> 63);
-            total = with(total, {{of_thread.low, 0}, {of_thread.high, sign}});
-        }
-        const bool none = (total.low.low | total.low.high | total.high.low | total.high.high) == 0;
-        if (__all_sync(wi_all_lanes, none))
-            continue;
-        total = wi_warp_reduce(total, with);
-        if (wi_lane() == 0) {
-            add_bin(sum, first_word + 2 * b, total.low);
-            add_bin(sum, first_word + 2 * b + 2, total.high);
-        }
-    }
-}
-
 template <class Term>
-__global__ void __launch_bounds__(most_threads, 1) exact_folds(wi_exact_params p) {
+__global__ void __launch_bounds__(most_threads, 1)
+    exact_folds(wi_exact_params p, wi_exact_shares shares) {
     using T = typename Term::Element;
-    using Tiles = wi_exact_tiles<T, Term::vectors>;
+    using Array = wi_exact_array<T, Term::vectors>;
     WEFT_DYNAMIC_SHARED(memory);
-    bin *const all = (bin *)memory;
-    const Tiles x(p.x, p.n), y(p.y, p.n);
+    wi_exact_bin *const all = (wi_exact_bin *)memory;
+    const Array x(p.x, p.n), y(p.y, p.n);
     exact_worker<Term> worker;
-    exact_chunk<Term> now, next;
-    const auto load = [&](exact_chunk<Term> *c, size_t tile) {
-        x.load(&c->xs, tile, (T)-0.0f);
-        if (Term::two)
-            y.load(&c->ys, tile, (T)0.0f);
-    };
-    load(&now, blockIdx.x);
     worker.start(p.sum, all + threadIdx.x);
-    for (size_t tile = blockIdx.x; tile * Tiles::per_tile() < p.n; tile += gridDim.x) {
-        load(&next, tile + gridDim.x);
-        worker.add_chunk(now);
-        now = next;
-    }
+    exact_chunk<Term> zeros;
+    zeros.clear();
+    wi_exact_each_chunk(
+        shares, p.sum, zeros,
+        [&](exact_chunk<Term> *c, size_t k) {
+            x.load(&c->xs, k, (T)-0.0f);
+            if (Term::two)
+                y.load(&c->ys, k, (T)0.0f);
+        },
+        [&](const exact_chunk<Term> &c) { worker.add_chunk(c); });
     worker.empty();
     if (worker.other)
         wi_exact_note_other(p.sum);
     __syncthreads();
-    gather_bins(p.sum, all);
+    wi_exact_gather_bins(p.sum, all);
     wi_exact_end(p);
 }
 
 /* A block for each multiprocessor: more threads than fit its shared memory would not be faster. */
 template <class Term>
 static weft_status launch(weft_context *ctx, const wi_exact_args *args) {
-    constexpr size_t each = sizeof(bin) * bins;
-    const size_t chunks = (args->n + Term::elements - 1) / Term::elements;
+    constexpr size_t each = sizeof(wi_exact_bin) * wi_exact_bins;
+    constexpr size_t lane_bytes = sizeof(typename Term::Element) * Term::elements;
+    const size_t lanes = (args->n + Term::elements - 1) / Term::elements;
     const size_t room = (ctx->gpu->shared_optin - static_room) / each / 32 * 32;
     const int most = room < (size_t)most_threads ? (int)room : most_threads;
-    const int threads = wi_exact_threads_for(ctx, chunks, most);
-    const size_t useful = (chunks + (size_t)threads - 1) / (size_t)threads;
+    const int threads = wi_exact_threads_for(ctx, lanes, most);
+    const size_t useful = (lanes + (size_t)threads - 1) / (size_t)threads;
     const size_t multiprocessors = (size_t)ctx->gpu->multiprocessors;
     const size_t blocks = useful < multiprocessors ? useful ? useful : 1 : multiprocessors;
+    const wi_exact_shares shares = wi_exact_shares_of(
+        (lanes + 31) / 32, blocks * (size_t)(threads / 32), lane_bytes * (Term::two ? 2 : 1));
     void *scratch;
     const weft_status status =
         wi_gpu_scratch(ctx, &wi_exact_ladder, sizeof(wi_exact_shared_sum), &scratch);
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH((exact_folds<Term>), ctx, (unsigned)blocks, threads, each * (size_t)threads,
-                       wi_exact_params_of(args, scratch));
+                       wi_exact_params_of(args, scratch), shares);
 }
 
 weft_status wi_exact_folds(weft_context *ctx, const void *arguments) {

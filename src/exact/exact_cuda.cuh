@@ -15,7 +15,8 @@
 /* Scratch, which is all zeros between calls. */
 struct wi_exact_shared_sum {
     unsigned ticket; /* counts the blocks that have ended; returns to 0 */
-    unsigned unused[31];
+    unsigned next;   /* counts the runs of chunks that warps have asked for; likewise */
+    unsigned unused[30];
     unsigned long long word[WI_EXACT_WORDS];
 };
 
@@ -95,6 +96,7 @@ __device__ inline void wi_exact_end(const wi_exact_params &p) {
     if (!wi_ends_last(&p.sum->ticket))
         return;
     if (me == 0) {
+        p.sum->next = 0;
         range[0] = WI_EXACT_DIGITS;
         range[1] = -1;
     }
@@ -122,53 +124,6 @@ __device__ inline void wi_exact_end(const wi_exact_params &p) {
         p.sum->word[k] = p.last ? 0 : (unsigned long long)value;
     }
 }
-
-/* Elements are dealt out in tiles: a thread of a block gets vectors a whole block apart. */
-template <class T, int vectors>
-struct wi_exact_chunk {
-    wi_vector<T> at[vectors];
-};
-
-template <class T, int vectors>
-struct wi_exact_tiles {
-    static constexpr int width = wi_vector<T>::count;
-    const T *x;
-    size_t n;
-    bool aligned;
-
-    __device__ wi_exact_tiles(const void *from, size_t count)
-        : x((const T *)from), n(count), aligned(wi_is_aligned(from)) {}
-    __device__ static size_t per_tile() {
-        return (size_t)blockDim.x * vectors * width;
-    }
-    __device__ static wi_vector<T> vector(const T *p, bool is_aligned) {
-        if (is_aligned)
-            return *(const wi_vector<T> *)p;
-        wi_vector<T> v;
-#pragma unroll
-        for (int e = 0; e < width; e++)
-            v.at[e] = p[e];
-        return v;
-    }
-    __device__ wi_vector<T> end(size_t from, T beyond) const {
-        wi_vector<T> v;
-#pragma unroll
-        for (int e = 0; e < width; e++)
-            v.at[e] = from + e < n ? x[from + e] : beyond;
-        return v;
-    }
-    /* The part of this thread; `beyond` stands for what is past the end of the array. */
-    __device__ void load(wi_exact_chunk<T, vectors> *c, size_t tile, T beyond) const {
-        const size_t first = tile * per_tile(), step = (size_t)blockDim.x * width;
-        const size_t from = first + threadIdx.x * (size_t)width;
-        if (first >= n)
-            return;
-        const bool whole = n - first >= per_tile();
-#pragma unroll
-        for (int k = 0; k < vectors; k++)
-            c->at[k] = whole ? vector(x + from + k * step, aligned) : end(from + k * step, beyond);
-    }
-};
 
 /* How many threads of a block are worth it for that many chunks: enough that every multiprocessor
  * has a block. */

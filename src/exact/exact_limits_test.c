@@ -189,19 +189,80 @@ static void products_one_by_one(weft_context *ctx) {
     one_warp_close(&w);
 }
 
-/* Two blocks of a warp each; elements just below the end of a window. */
+/* Two blocks of a warp each; elements just below the end of a window, and small ones among them
+ * that keep them from the fold in registers. */
 static void full_windows_of_a_thread(weft_context *ctx) {
     const size_t n = 2 * 32 * 2500;
     if (ctx->kind != WI_CUDA)
         return;
     one_warp w = one_warp_open(ctx, 13 << 10, n);
     exact_case c = case_of("windows", WEFT_F32, n);
-    fill(&w.r, &c, 0x1.fffffep0, 0x1.fffffep0);
+    fill(&w.r, &c, 0x1.fffffep0, 0x1p-60);
     exact_run_drawn(&w.r, &c);
-    fill(&w.r, &c, -0x1.fffffep16, -0x1.fffffep16);
+    fill(&w.r, &c, -0x1.fffffep16, -0x1p-60);
     exact_run_drawn(&w.r, &c);
     c.pattern = EVERYWHERE;
     exact_run_case(&w.r, &c);
+    one_warp_close(&w);
+}
+
+/* Large elements that cancel, as the fold in registers meets them first, and small ones at the end
+ * of what it can hold beside them: the last bit of one of these is lost if it takes too much. */
+static void fill_span(rig *r, const exact_case *c, int exponent, double small) {
+    const double large = ldexp(0x1.fffffep0, exponent);
+    for (size_t i = 0; i < c->n; i++) {
+        r->x[i] = i % 8 == 0 ? (double)(float)small : i % 8 == 4 ? 0 : i & 2 ? large : -large;
+        test_store(c->type, r->source_x, i, (test_value){.f = r->x[i]});
+    }
+}
+
+/* As full as it can be, of elements just below the first that it holds; then at both ends of what
+ * it holds; and with what is no number beside the largest. */
+static void full_register_fold(weft_context *ctx) {
+    static const int exponents[] = {-126, -110, -109, -108, 0, 1, 126, 127};
+    const size_t n = 2 * 32 * 1100, few = 4096;
+    if (ctx->kind != WI_CUDA)
+        return;
+    one_warp w = one_warp_open(ctx, 13 << 10, n);
+    exact_case c = case_of("windows", WEFT_F32, n);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        fill(&w.r, &c, sign * 0x1.fffffep0, sign * 0x1.fffffep0);
+        exact_run_drawn(&w.r, &c);
+    }
+    c.n = few;
+    for (size_t k = 0; k < sizeof exponents / sizeof *exponents; k++) {
+        for (int below = 15; below < 20; below++) {
+            fill_span(&w.r, &c, exponents[k], ldexp(0x1.000002p0, exponents[k] - below));
+            exact_run_drawn(&w.r, &c);
+        }
+    }
+    fill(&w.r, &c, 0x1.fffffep127, INFINITY);
+    exact_run_drawn(&w.r, &c);
+    one_warp_close(&w);
+}
+
+/* Three warps or six, who have a part of the array and share the rest: whole runs of it and a bit
+ * more or less, twice, as a call begins to count where the last one stopped. */
+static void shares_of_warps(weft_context *ctx) {
+    const size_t chunk = 512, most = chunk * 6 * 40;
+    if (ctx->kind != WI_CUDA)
+        return;
+    one_warp w = one_warp_open(ctx, 21 << 10, most);
+    ctx->gpu->multiprocessors = 3;
+    for (int type = 0; type < 2; type++) {
+        exact_case c = case_of(type == 0 ? "folds" : "windows", type == 0 ? WEFT_F64 : WEFT_F32, 0);
+        ctx->gpu->shared_optin = (type == 0 ? 21 : 13) << 10;
+        c.pattern = NEAR_ONE;
+        for (size_t rounds = 14; rounds <= 40; rounds += rounds < 18 ? 1 : 11) {
+            const size_t warps = type == 0 ? 3 : 6, chunks = rounds * warps;
+            const size_t sizes[] = {chunks * chunk - 1, (chunks - 1) * chunk,
+                                    (chunks - 2) * chunk + 1, chunks * chunk};
+            for (int k = 0; k < 4; k++) {
+                c.n = sizes[k];
+                exact_run_case(&w.r, &c);
+            }
+        }
+    }
     one_warp_close(&w);
 }
 #endif
@@ -244,6 +305,8 @@ int main(void) {
         TEST_ON_EACH_PLACE(full_bins_of_a_thread),
         TEST_ON_EACH_PLACE(products_one_by_one),
         TEST_ON_EACH_PLACE(full_windows_of_a_thread),
+        TEST_ON_EACH_PLACE(full_register_fold),
+        TEST_ON_EACH_PLACE(shares_of_warps),
 #endif
         cmocka_unit_test(test_threads),
     };
