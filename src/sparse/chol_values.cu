@@ -5,18 +5,42 @@
 
 constexpr int threads = wi_side_threads;
 
-/* Facts of the values: a thread for each column. The least is a number of bits, as all are above 0.
- */
+/* What columns tell of their values: bits of numbers that are not negative. */
+struct wi_value_facts {
+    unsigned long long most, diagonal_most, diagonal_least;
+};
+__device__ static wi_value_facts join(wi_value_facts x, wi_value_facts y) {
+    x.most = y.most > x.most ? y.most : x.most;
+    x.diagonal_most = y.diagonal_most > x.diagonal_most ? y.diagonal_most : x.diagonal_most;
+    x.diagonal_least = y.diagonal_least < x.diagonal_least ? y.diagonal_least : x.diagonal_least;
+    return x;
+}
+__device__ static unsigned long long size_bits(double x) {
+    return (unsigned long long)__double_as_longlong(x) & ~(1ull << 63);
+}
+
+/* Facts of the values: a thread for each column. Changes of one word wait for each other, so there
+ * is one for each block. */
 __global__ void __launch_bounds__(threads)
     wi_size_up_values(wi_device_matrix a, const double *value, int n, unsigned long long *fact) {
+    WEFT_SHARED(wi_value_facts, of_warp, [threads / 32]);
     const int j = wi_row_of_thread();
     const int64_t first = j < n ? a.start[j] : 0, end = j < n ? a.start[j + 1] : 0;
     const double d = first < end && a.row[first] == j ? value[first] : 0;
-    for (int64_t k = first; __any_sync(wi_all_lanes, k < end); k++)
-        wi_raise(fact + WI_VALUE_MOST, k < end ? value[k] : 0);
-    wi_raise(fact + WI_VALUE_DIAGONAL_MOST, d > 0 ? d : 0);
-    if (d > 0)
-        atomicMin(fact + WI_VALUE_DIAGONAL_LEAST, (unsigned long long)__double_as_longlong(d));
+    wi_value_facts own = {0, d > 0 ? size_bits(d) : 0, d > 0 ? size_bits(d) : ~0ull};
+    for (int64_t k = first; k < end; k++)
+        own.most = size_bits(value[k]) > own.most ? size_bits(value[k]) : own.most;
+    own = wi_warp_reduce(own, join);
+    if (wi_lane() == 0)
+        of_warp[threadIdx.x / 32] = own;
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    for (int w = 1; w < threads / 32; w++)
+        own = join(own, of_warp[w]);
+    atomicMax(fact + WI_VALUE_MOST, own.most);
+    atomicMax(fact + WI_VALUE_DIAGONAL_MOST, own.diagonal_most);
+    atomicMin(fact + WI_VALUE_DIAGONAL_LEAST, own.diagonal_least);
 }
 
 __global__ void wi_count_factored(wi_chol_told *told) {
