@@ -92,7 +92,8 @@ static void race_rung(problem &p, weft_chol *plan, const char *rung) {
     };
     const double there = median_of(factor_there);
     if (trace_path) {
-        check_weft(p.ctx, weft_trace_begin(p.ctx, (trace_path + ("." + p.name + "." + rung)).c_str()));
+        check_weft(p.ctx,
+                   weft_trace_begin(p.ctx, (trace_path + ("." + p.name + "." + rung)).c_str()));
         factor_there();
         check_weft(p.ctx, weft_chol_factor(p.ctx, plan, p.matrix));
         check_weft(p.ctx, weft_trace_end(p.ctx));

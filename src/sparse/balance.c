@@ -126,11 +126,25 @@ static int32_t *room_of(const weft_context *ctx, const weft_chol *plan) {
                                 : (void *)plan->numbers.solve;
 }
 
-/* Does the matrix have to be scaled? What finds out for L D Lt borrows `room`. */
-static bool is_to_be_scaled(const weft_chol *plan, const weft_sparse *matrix, int32_t *room) {
+/* Does the matrix have to be scaled? What finds out for L D Lt borrows `room`; for L Lt on a GPU,
+ * the values are sent there. */
+static weft_status find_scaling(weft_context *ctx, const weft_chol *plan, const weft_sparse *matrix,
+                                int32_t *room, bool *scaled) {
     const double limit = limit_of(plan);
-    return wi_chol_has_d(plan) ? is_uneven(matrix, limit, room, room + matrix->cols)
-                               : is_extreme(matrix, limit);
+    double facts[WI_VALUE_FIGURES];
+    if (wi_chol_has_d(plan))
+        *scaled = is_uneven(matrix, limit, room, room + matrix->cols);
+    else if (ctx->kind != WI_CUDA || plan->report.nnz_a == 0)
+        *scaled = is_extreme(matrix, limit);
+    else {
+        const weft_status status = wi_chol_device_send(ctx, plan, matrix, facts);
+        if (status != WEFT_OK)
+            return status;
+        *scaled =
+            wi_chol_is_extreme(plan, facts[WI_VALUE_DIAGONAL_LEAST], facts[WI_VALUE_DIAGONAL_MOST]);
+        plan->device->sent = !*scaled;
+    }
+    return WEFT_OK;
 }
 
 /* Values that are only on a device have been looked at there. */
@@ -138,11 +152,15 @@ weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan
                             const weft_sparse *matrix) {
     wi_numbers *const numbers = &plan->numbers;
     int32_t *const room = room_of(ctx, plan);
-    if (!matrix->value || !is_to_be_scaled(plan, matrix, room)) {
+    bool scaled = false;
+    weft_status status = WEFT_OK;
+    if (matrix->value)
+        status = find_scaling(ctx, plan, matrix, room, &scaled);
+    if (status != WEFT_OK || !scaled) {
         numbers->balance.scaled = false;
-        return WEFT_OK;
+        return status;
     }
-    const weft_status status = wi_balance_reserve(ctx, call, plan);
+    status = wi_balance_reserve(ctx, call, plan);
     if (status != WEFT_OK)
         return status;
     wi_numbers_note_peak(plan);

@@ -116,8 +116,9 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
     weft_status status = own->captured ? WEFT_OK : wi_chol_device_forget(ctx, args->plan);
     if (status == WEFT_OK)
         status = begin_pivots(ctx, args->plan);
-    if (status == WEFT_OK && entries > 0)
+    if (status == WEFT_OK && entries > 0 && !own->sent)
         status = wi_chol_device_values(ctx, args->plan, args->matrix);
+    own->sent = false;
     if (status == WEFT_OK && entries > 0 && !args->plan->numbers.balance.scaled)
         own->version = args->matrix->version;
     return status == WEFT_OK && !own->windows ? load_part(ctx, args->plan, 0, 0, own->schedule.l)

@@ -374,3 +374,12 @@ weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
     return bytes > 0 ? wi_gpu_copy(ctx, wi_chol_device_matrix(plan).value, matrix->value, bytes)
                      : WEFT_OK;
 }
+
+weft_status wi_chol_device_send(weft_context *ctx, const weft_chol *plan, const weft_sparse *matrix,
+                                double facts[WI_VALUE_FIGURES]) {
+    weft_status status = wi_chol_device_values(ctx, plan, matrix);
+    if (status == WEFT_OK)
+        status = wi_chol_device_size_up(ctx, plan, wi_chol_device_matrix(plan).value, facts);
+    plan->device->sent = status == WEFT_OK;
+    return status;
+}

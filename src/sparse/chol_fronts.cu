@@ -9,7 +9,8 @@
 constexpr int warps = 4; /* of a block, with a front each */
 
 template <class real>
-__global__ void __launch_bounds__(32 * warps) wi_factor_warps(wi_device_chol d, int first, int end) {
+__global__ void __launch_bounds__(32 * warps)
+    wi_factor_warps(wi_device_chol d, int first, int end) {
     WEFT_SHARED(double, f, [warps][wi_warp_side][wi_warp_stride]);
     const int own = (int)threadIdx.x / 32, number = first + (int)blockIdx.x * warps + own;
     if (number >= end)

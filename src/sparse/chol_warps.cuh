@@ -73,17 +73,20 @@ struct wi_warp_front {
         for (int c = 0; c < width; c++)
             a[c] = c < count ? f[begin + c][row] : 0;
         int done = count;
+        double pivot = wi_shuffle(a[0], begin);
 #pragma unroll
         for (int j = 0; j < width; j++) {
             if (j >= done)
                 break;
-            const double pivot = wi_shuffle(a[j], begin + j);
             if (!wi_cholesky_is_pivot(pivot)) {
                 done = j;
                 break;
             }
-            const double root = sqrt(pivot);
-            a[j] = row == begin + j ? root : wi_divisor<double>(root).of(a[j]);
+            const wi_root found(pivot);
+            const wi_divisor<double> divisor(found.root, found.reciprocal);
+            a[j] = row == begin + j ? found.root : divisor.of(a[j]);
+            if (j + 1 < width) /* all wait for it, and its lane needs only its own row */
+                pivot = wi_shuffle(wi_fma(-a[j], a[j], a[(j + 1) % width]), (begin + j + 1) % 32);
 #pragma unroll
             for (int c = j + 1; c < width; c++)
                 a[c] = wi_fma(-a[j], wi_shuffle(a[j], (begin + c) % 32), a[c]);
