@@ -14,9 +14,10 @@ static size_t whole_words(size_t bytes) {
 
 /* The parts of `index`, in bytes from its beginning: after the schedule, for each entry of A its
  * place in L; the word for a failure; how far a substitution is; two numbers for each row of a
- * front; and D. If pivots are interchanged, windows, and three numbers for each column. */
+ * front; one for each front; and D. If pivots are interchanged, windows, and three numbers for each
+ * column. */
 typedef struct index_parts {
-    size_t place, failed, progress, relative, rows, pivots, window, column, end;
+    size_t place, failed, progress, relative, rows, arrived, pivots, window, column, end;
 } index_parts;
 
 static bool is_interchanged(const weft_chol *plan) {
@@ -31,7 +32,8 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     at.progress = at.failed + sizeof(uint64_t);
     at.relative = at.progress + WI_PROGRESS_BYTES;
     at.rows = at.relative + rows * sizeof(int32_t);
-    at.pivots = whole_words(at.rows + rows * sizeof(int32_t));
+    at.arrived = at.rows + rows * sizeof(int32_t);
+    at.pivots = whole_words(at.arrived + (size_t)schedule->fronts * sizeof(uint32_t));
     at.window = whole_words(at.pivots + wi_pivots_bytes(plan));
     at.column = at.window +
                 (is_interchanged(plan) ? (size_t)schedule->fronts * sizeof(wi_window_state) : 0);
@@ -334,6 +336,7 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
                             .rows = (const int32_t *)(d->index + at.rows),
                             .l = d->l,
                             .updates = d->work,
+                            .arrived = (uint32_t *)(d->index + at.arrived),
                             .failed = (unsigned long long *)(d->index + at.failed),
                             .progress = (uint32_t *)(d->index + at.progress),
                             .pivots = device_pivots(plan)};

@@ -39,6 +39,7 @@ typedef struct wi_device_chol {
     const wi_sweep_item *item;
     const int32_t *child, *list, *relative, *rows;
     void *l, *updates;          /* of floats if the plan is `narrow`, else of doubles */
+    uint32_t *arrived;          /* for each front: blocks that have loaded a panel's square */
     unsigned long long *failed; /* the first column whose pivot is none; all ones: none */
     uint32_t *progress;         /* of a substitution: the next item that a block takes, and,
                                    WI_PROGRESS_APART         words behind it, so that the two do not hold up

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fronts of up to 64 rows, assembled in shared memory: each by one block of threads, or by one warp
  * if it has up to 32 rows. */
-#include <stdlib.h>
-
 #include "sparse/chol_warps.cuh"
 #include "sparse/ldlt_cuda.cuh"
 
@@ -99,26 +97,23 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     });
 }
 
+/* Fronts of L D Lt, or of L Lt if they are not tiny. */
 template <class real, int side>
 static weft_status launch(weft_context *ctx, const wi_device_chol &d, int first, int count) {
-    if (count == 0)
-        return WEFT_OK;
-    void (*const kernel)(wi_device_chol, int) = d.pivots.order ? wi_pivot_small<real, side>
-                                                : d.pivots.d   ? wi_factor_small<real, side, true>
-                                                               : wi_factor_small<real, side, false>;
-    return WEFT_LAUNCH(kernel, ctx, (unsigned)count, wi_front_block<side>::threads, 0, d, first);
+    void (*kernel)(wi_device_chol, int) =
+        d.pivots.order ? wi_pivot_small<real, side> : wi_factor_small<real, side, true>;
+    if constexpr (side > WI_FRONT_TINY)
+        if (!d.pivots.d)
+            kernel = wi_factor_small<real, side, false>;
+    return count == 0 ? WEFT_OK
+                      : WEFT_LAUNCH(kernel, ctx, (unsigned)count, wi_front_block<side>::threads, 0,
+                                    d, first);
 }
 
-/* TEMPORARY */
-static bool has_warps() {
-    const char *const asked = getenv("WEFT_CHOL_WARPS");
-    return !asked || atoi(asked);
-}
-
-/* The fronts of up to WEFT_FRONT_TINY rows. */
+/* Fronts of up to WI_FRONT_TINY rows. */
 template <class real>
 static weft_status launch_tiny(weft_context *ctx, const wi_device_chol &d, int first, int count) {
-    if (count == 0 || d.pivots.d || !has_warps())
+    if (count == 0 || d.pivots.d)
         return launch<real, WI_FRONT_TINY>(ctx, d, first, count);
     return WEFT_LAUNCH(wi_factor_warps<real>, ctx, (unsigned)wi_pieces(count, warps), 32 * warps, 0,
                        d, first, first + count);

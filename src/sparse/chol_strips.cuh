@@ -11,12 +11,12 @@
 /* By 4 * side threads. Every element is one chain: the products of the columns before it are taken
  * from it one by one, in their order. The code of a strip is short, and all strips run through it:
  * a launch runs it once, so fetching instructions would take longer than they do. */
-template <int side>
+template <int side, int stride = side + 1>
 struct wi_strips {
     static constexpr int width = 8, parts = 4, own = width / parts, rows = side / 32;
-    double (&f)[side][side + 1]; /* element (i, j), i >= j, at f[j][i] */
-    double (&corner)[2];         /* for the first column of a strip whose pivot is none */
-    int height;                  /* the rows and columns after it are zeros */
+    double (&f)[side][stride]; /* element (i, j), i >= j, at f[j][i] */
+    double (&corner)[2];       /* for the first column of a strip whose pivot is none */
+    int height;                /* the rows and columns after it are zeros */
 
     /* Takes the products of the first `count` columns from a strip's. */
     __device__ void subtract(int begin, int count) const {
