@@ -5,7 +5,8 @@
  * One JSON object a line.
  *   sparse_gpu_peer [OPTION]... [quick]           quick: without laplace3d 110 and laplace2d 2000
  *   sparse_gpu_peer [OPTION]... FILE.mtx laplace2d=1000 ...
- * Options: ordering=NAME: weft orders by NAME (dissect, ...), and not as it chooses. trace=PATH:
+ * Options: ordering=NAME: weft orders by NAME (dissect, ...), and not as it chooses.
+ * factorizations=COUNT: it chooses for a plan that is factored so often. trace=PATH:
  * weft writes timelines of more factorizations to PATH and the rung's name.
  * cuDSS is loaded when the program runs, from libcudss.so.1 or the path in WEFT_CUDSS; without it
  * only weft is measured. WEFT_CUDSS_THREADS may name its threading layer,
@@ -75,6 +76,7 @@ static size_t device_bytes_used() {
 /* ---- weft ---- */
 
 static const char *trace_path; /* or NULL */
+static double factorizations;  /* that weft is told to expect */
 
 static void race_rung(problem &p, weft_chol *plan, const char *rung) {
     check_weft(p.ctx, weft_use(p.ctx, "sparse", rung));
@@ -139,9 +141,12 @@ static void race_weft(problem &p) {
     weft_chol *plan = nullptr;
     weft_chol_report report = {};
     report.size = sizeof report;
+    weft_chol_options options = {};
+    options.size = sizeof options;
+    options.factorizations = factorizations;
     const size_t before = device_bytes_used();
     const double analysis =
-        seconds_of([&] { check_weft(p.ctx, weft_chol_analyze(p.ctx, p.matrix, nullptr, &plan)); });
+        seconds_of([&] { check_weft(p.ctx, weft_chol_analyze(p.ctx, p.matrix, &options, &plan)); });
     check_weft(p.ctx, weft_chol_get_report(p.ctx, plan, &report));
     const size_t foretold = report.device_bytes_needed;
     const double reserve =
@@ -351,8 +356,11 @@ int main(int argc, char **argv) {
     for (; argc > 1; argc--, argv++) {
         const char *const ordering = option(argv[1], "ordering=");
         const char *const trace = option(argv[1], "trace=");
-        if (!ordering && !trace)
+        const char *const times = option(argv[1], "factorizations=");
+        if (!ordering && !trace && !times)
             break;
+        if (times)
+            factorizations = std::stod(times);
         if (ordering)
             check_weft(ctx, weft_use(ctx, "sparse_order", ordering));
         trace_path = trace ? trace : trace_path;

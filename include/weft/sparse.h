@@ -233,6 +233,10 @@ typedef struct weft_chol_options {
      * memory: that of FULL in place of what L had. AUTO, the default, is FULL; others are
      * WEFT_EUNSUPPORTED. */
     weft_precision precision;
+    /* About how often the plan will be factored; 0: once. The more often, the more may best spend
+     * on an ordering that saves operations: for the plane Laplacian of a million columns it takes
+     * amd for one factorization, and dissect for 16. Negative and NaN are WEFT_EARG. */
+    double factorizations;
 } weft_chol_options;
 
 /* Facts about a factorization. Set `size` to sizeof(weft_chol_report). */
