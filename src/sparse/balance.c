@@ -87,8 +87,14 @@ void wi_equilibrate(const weft_sparse *matrix, int32_t *power, int32_t *most) {
     }
 }
 
+bool wi_chol_is_uneven(const weft_chol *plan, int least, int most) {
+    const int limit = ilogb(limit_of(plan));
+    return most - least > most_apart || least < -limit || most > limit;
+}
+
 /* Do the largest entries of the columns differ much, or is one near the limits? */
-static bool is_uneven(const weft_sparse *matrix, double limit, int32_t *power, int32_t *most) {
+static bool is_uneven(const weft_chol *plan, const weft_sparse *matrix, int32_t *power,
+                      int32_t *most) {
     int32_t low = INT32_MAX, high = INT32_MIN;
     for (size_t j = 0; j < matrix->cols; j++)
         power[j] = 0;
@@ -97,7 +103,7 @@ static bool is_uneven(const weft_sparse *matrix, double limit, int32_t *power, i
         low = most[j] != INT32_MIN && most[j] < low ? most[j] : low;
         high = most[j] > high ? most[j] : high;
     }
-    return low <= high && (high - low > most_apart || low < -ilogb(limit) || high > ilogb(limit));
+    return low <= high && wi_chol_is_uneven(plan, low, high);
 }
 
 /* ---- the plan's matrix ---- */
@@ -133,7 +139,7 @@ static weft_status find_scaling(weft_context *ctx, const weft_chol *plan, const 
     const double limit = limit_of(plan);
     double facts[WI_VALUE_FIGURES];
     if (wi_chol_has_d(plan))
-        *scaled = is_uneven(matrix, limit, room, room + matrix->cols);
+        *scaled = is_uneven(plan, matrix, room, room + matrix->cols);
     else if (ctx->kind != WI_CUDA || plan->report.nnz_a == 0)
         *scaled = is_extreme(matrix, limit);
     else {

@@ -116,7 +116,7 @@ __device__ void wi_store_inverse(double (&f)[side][side + 1], double (&product)[
 
 /* May this be the pivot of a column whose sign is known? */
 __device__ inline bool wi_is_pivot_of_sign(const wi_device_pivots &p, int column, double pivot) {
-    return pivot * p.signs[column] > p.tiny && pivot - pivot == 0;
+    return pivot * p.signs[column] > *p.tiny && pivot - pivot == 0;
 }
 
 /* As wi_cholesky_block of src/cholesky, for L D Lt with known signs: L has 1 on its diagonal. */
@@ -135,7 +135,7 @@ struct wi_signed_block {
         const bool is_finite = pivot - pivot == 0;
         const bool is_good = wi_is_pivot_of_sign(pivots, first + j, pivot);
         const bool is_replaced = !is_good && pivots.perturb && is_finite;
-        const double used = is_replaced ? copysign(pivots.tiny, sign) : pivot;
+        const double used = is_replaced ? copysign(*pivots.tiny, sign) : pivot;
         pivots.d[first + j] = used;
         pivots.mark[first + j] = (int8_t)(is_replaced ? WI_PIVOT_CHANGED : WI_PIVOT_ONE);
         return is_good || is_replaced ? used : 0;

@@ -308,7 +308,7 @@ static wi_device_pivots device_pivots(const weft_chol *plan) {
                                .e = own.e,
                                .mark = own.mark,
                                .signs = own.signs,
-                               .tiny = plan->numbers.pivots.tiny,
+                               .tiny = &wi_chol_device_matrix(plan).all->tiny,
                                .perturb = plan->numbers.pivots.perturb};
     if (is_interchanged(plan)) {
         pivots.order = own.swap;
