@@ -519,6 +519,11 @@ test_analyze() {
         same "$key" "$(grep -o "$key" <<<"$output")" 'analyze a path'
     done
     expect 0 'ordering  rcm' "$weft" analyze "$folder/path.mtx" --ordering rcm
+    "$weft" generate laplace2d 100 >"$folder/square.mtx"
+    for key in '1 amd' '100000 dissect'; do
+        read -r count order <<<"$key"
+        expect 0 "ordering  $order" "$weft" analyze "$folder/square.mtx" --factorizations "$count"
+    done
     expect 0 '7 entries, 1\.0 x A' "$weft" analyze "$folder/path.mtx" --plot "$folder/plan.svg"
     same 1 "$(grep -c '</svg>' "$folder/plan.svg")" 'the picture ends'
     same "$(grep -c '<g ' "$folder/plan.svg")" "$(grep -c '</g>' "$folder/plan.svg")" 'its groups'
@@ -714,6 +719,7 @@ test_solve() {
     done
     test_kinds
     expect 2 'option --repeat: "0" is not a count' "$weft" solve "$folder/two.mtx" --repeat 0
+    expect 2 'option --factorizations: "-1" is not a count' "$weft" solve "$folder/two.mtx" --factorizations -1
     expect 2 'standard input gives the matrix already' "$weft" solve - -b -
     expect 2 'there is no ordering "amdd"; did you mean "amd"' \
         "$weft" solve "$folder/two.mtx" --ordering amdd

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels can do beyond a simple launch, on a GPU and on emu: clusters that share their
  * blocks' memory, launches from kernels, constant memory, tensor cores. */
+#include <algorithm>
+#include <math.h>
 #include <string.h>
 #include <type_traits>
 #include <vector>
@@ -12,6 +14,7 @@ extern "C" {
 #include "cuda/cluster.cuh"
 #include "cuda/device_launch.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/reciprocal.cuh"
 #include "cuda/tensor_f64.cuh"
 
 namespace {
@@ -333,15 +336,55 @@ void test_tensor_cores(weft_context *ctx) {
     }
 }
 
+/* ---- roots ---- */
+
+/* v[k], v[n + k] = the root of v[k], and the reciprocal of that. */
+__global__ void take_roots(double *v, unsigned n) {
+    const unsigned k = blockIdx.x * threads + threadIdx.x;
+    if (k >= n)
+        return;
+    const wi_root found(v[k]);
+    v[k] = found.root;
+    v[n + k] = found.reciprocal;
+}
+
+/* Numbers of every size, and both sides of those where the way changes: no worse than two
+ * roundings. */
+void test_roots(weft_context *ctx) {
+    constexpr unsigned n = 4096;
+    test_random random = test_random_at(7);
+    std::vector<double> x(n), v(2 * n);
+    for (unsigned k = 0; k < n && ctx->gpu; k++)
+        x[k] = ldexp(1 + test_unit(&random) * test_unit(&random), (int)(k % 2096) - 1073);
+    const double sides[] = {1e-60, nextafter(1e-60, 0), 1e60, nextafter(1e60, 1e61), 1, 4};
+    std::copy(std::begin(sides), std::end(sides), x.begin());
+    std::copy(x.begin(), x.end(), v.begin());
+    if (!ctx->gpu)
+        return;
+    void *p = nullptr;
+    ok(ctx, weft_alloc(ctx, &p, v.size() * sizeof(double)));
+    ok(ctx, weft_copy(ctx, p, v.data(), v.size() * sizeof(double)));
+    ok(ctx, WEFT_LAUNCH(take_roots, ctx, (n - 1) / threads + 1, threads, 0, (double *)p, n));
+    ok(ctx, weft_copy(ctx, v.data(), p, v.size() * sizeof(double)));
+    ok(ctx, weft_free(ctx, p));
+    for (unsigned k = 0; k < n; k++) {
+        const long double root = sqrtl(x[k]), most = 0x1p-52L;
+        if (!(fabsl(v[k] / root - 1) <= most && fabsl(v[n + k] * root - 1) <= 1.5L * most))
+            fail_msg("%a: root %a, reciprocal %a", x[k], v[k], v[n + k]);
+    }
+}
+
 const test_body bodies[] = {{test_clusters},   {test_fixed_cluster}, {test_device_launches},
-                            {test_tail_turns}, {test_constants},     {test_tensor_cores}};
+                            {test_tail_turns}, {test_constants},     {test_tensor_cores},
+                            {test_roots}};
 
 } // namespace
 
 int main() {
     constexpr size_t count = sizeof bodies / sizeof *bodies;
     const char *const names[count] = {"clusters",   "fixed cluster", "device launches",
-                                      "tail turns", "constants",     "tensor cores"};
+                                      "tail turns", "constants",     "tensor cores",
+                                      "roots"};
     struct CMUnitTest tests[count];
     for (size_t k = 0; k < count; k++)
         tests[k] = {names[k], test_on_each_place, nullptr, nullptr, (void *)&bodies[k]};

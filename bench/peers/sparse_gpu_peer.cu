@@ -3,9 +3,11 @@
  * mode: analysis, first factor, factor again, and solves with 1 and 64 right-hand sides, on
  * problems that the program generates, or on positive definite matrices from files (Matrix Market).
  * One JSON object a line.
- *   sparse_gpu_peer [ordering=NAME] [quick]       quick: without laplace3d 110 and laplace2d 2000
- *   sparse_gpu_peer [ordering=NAME] FILE.mtx laplace2d=1000 ...
- * weft orders by NAME (dissect, ...), or as it chooses.
+ *   sparse_gpu_peer [OPTION]... [quick]           quick: without laplace3d 110 and laplace2d 2000
+ *   sparse_gpu_peer [OPTION]... FILE.mtx laplace2d=1000 ...
+ * Options: ordering=NAME: weft orders by NAME (dissect, ...), and not as it chooses.
+ * factorizations=COUNT: it chooses for a plan that is factored so often. trace=PATH:
+ * weft writes timelines of more factorizations to PATH and the rung's name.
  * cuDSS is loaded when the program runs, from libcudss.so.1 or the path in WEFT_CUDSS; without it
  * only weft is measured. WEFT_CUDSS_THREADS may name its threading layer,
  * libcudss_mtlayer_gomp.so.1. */
@@ -73,18 +75,37 @@ static size_t device_bytes_used() {
 
 /* ---- weft ---- */
 
+static const char *trace_path; /* or NULL */
+static double factorizations;  /* that weft is told to expect */
+
 static void race_rung(problem &p, weft_chol *plan, const char *rung) {
     check_weft(p.ctx, weft_use(p.ctx, "sparse", rung));
     const double first =
         seconds_of([&] { check_weft(p.ctx, weft_chol_factor(p.ctx, plan, p.matrix)); });
     const double again =
         median_of([&] { check_weft(p.ctx, weft_chol_factor(p.ctx, plan, p.matrix)); });
+    /* values in device memory, where cuDSS has them */
+    const size_t entries = weft_sparse_entries(p.matrix);
+    const device_array<double> value(entries);
+    CUDA(cudaMemcpy(value.p, weft_sparse_values(p.matrix), entries * sizeof(double),
+                    cudaMemcpyDefault));
+    const auto factor_there = [&] {
+        check_weft(p.ctx, weft_chol_factor_values(p.ctx, plan, p.matrix, value.p));
+    };
+    const double there = median_of(factor_there);
+    if (trace_path) {
+        check_weft(p.ctx,
+                   weft_trace_begin(p.ctx, (trace_path + ("." + p.name + "." + rung)).c_str()));
+        factor_there();
+        check_weft(p.ctx, weft_chol_factor(p.ctx, plan, p.matrix));
+        check_weft(p.ctx, weft_trace_end(p.ctx));
+    }
     weft_chol_report report = {};
     report.size = sizeof report;
     check_weft(p.ctx, weft_chol_get_report(p.ctx, plan, &report));
     printf("{\"problem\":\"%s\",\"library\":\"weft\",\"variant\":\"%s\",\"first_factor_s\":%.6f,"
-           "\"refactor_s\":%.6f,\"refactor_gflops\":%.1f}\n",
-           p.name.c_str(), rung, first, again, 1e-9 * report.flops / again);
+           "\"refactor_s\":%.6f,\"refactor_there_s\":%.6f,\"refactor_gflops\":%.1f}\n",
+           p.name.c_str(), rung, first, again, there, 1e-9 * report.flops / there);
     fflush(stdout);
 }
 
@@ -120,9 +141,12 @@ static void race_weft(problem &p) {
     weft_chol *plan = nullptr;
     weft_chol_report report = {};
     report.size = sizeof report;
+    weft_chol_options options = {};
+    options.size = sizeof options;
+    options.factorizations = factorizations;
     const size_t before = device_bytes_used();
     const double analysis =
-        seconds_of([&] { check_weft(p.ctx, weft_chol_analyze(p.ctx, p.matrix, nullptr, &plan)); });
+        seconds_of([&] { check_weft(p.ctx, weft_chol_analyze(p.ctx, p.matrix, &options, &plan)); });
     check_weft(p.ctx, weft_chol_get_report(p.ctx, plan, &report));
     const size_t foretold = report.device_bytes_needed;
     const double reserve =
@@ -317,17 +341,29 @@ static void race_named(weft_context *ctx, const std::string &name) {
     race_both(ctx, kind + " " + n, generate(ctx, kind.c_str(), std::stoul(n)));
 }
 
+/* The rest of an argument that begins so, or NULL. */
+static const char *option(const char *argument, const char *begin) {
+    const size_t length = strlen(begin);
+    return strncmp(argument, begin, length) == 0 ? argument + length : nullptr;
+}
+
 int main(int argc, char **argv) {
-    static const char ordering[] = "ordering=";
     weft_context *ctx = nullptr;
     if (weft_open(&ctx, "gpu") != WEFT_OK) {
         fprintf(stderr, "peer: place gpu does not open\n");
         return 77;
     }
-    if (argc > 1 && strncmp(argv[1], ordering, sizeof ordering - 1) == 0) {
-        check_weft(ctx, weft_use(ctx, "sparse_order", argv[1] + sizeof ordering - 1));
-        argc--;
-        argv++;
+    for (; argc > 1; argc--, argv++) {
+        const char *const ordering = option(argv[1], "ordering=");
+        const char *const trace = option(argv[1], "trace=");
+        const char *const times = option(argv[1], "factorizations=");
+        if (!ordering && !trace && !times)
+            break;
+        if (times)
+            factorizations = std::stod(times);
+        if (ordering)
+            check_weft(ctx, weft_use(ctx, "sparse_order", ordering));
+        trace_path = trace ? trace : trace_path;
     }
     if (!cudss::library())
         fprintf(stderr, "peer: no cuDSS (%s); set WEFT_CUDSS to its path\n", dlerror());

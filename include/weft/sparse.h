@@ -233,6 +233,10 @@ typedef struct weft_chol_options {
      * memory: that of FULL in place of what L had. AUTO, the default, is FULL; others are
      * WEFT_EUNSUPPORTED. */
     weft_precision precision;
+    /* About how often the plan will be factored; 0: once. The more often, the more may best spend
+     * on an ordering that saves operations: for the plane Laplacian of a million columns it takes
+     * amd for one factorization, and dissect for 16. Negative and NaN are WEFT_EARG. */
+    double factorizations;
 } weft_chol_options;
 
 /* Facts about a factorization. Set `size` to sizeof(weft_chol_report). */
@@ -411,23 +415,27 @@ WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
  * precision MIXED; host memory for them is then taken and given back. WEFT_ENONFINITE also for a
  * value that is not finite.
  *
- * A call with values in device memory can be captured into a graph, for kind DEFINITE with L of
- * f64 that lies on one GPU, if the plan has factored there before. Each launch of the graph factors
- * what the values then are. The graph is good for as long as the plan is there and solves no more
- * right-hand sides at once than when it was captured. Nobody waits for a pivot: weft_chol_check
- * says how it went. */
+ * A call with values in device memory can be captured into a graph, with L on one GPU, if the plan
+ * has factored there before. Each launch of the graph factors what the values then are; with signs
+ * of pivots that are those of the diagonal, what that then has. The graph is good for as long as
+ * the plan is there, solves no more right-hand sides at once than when it was captured, and does
+ * not fall back to f64. Nobody waits for a pivot: weft_chol_check says how it went. */
 WEFT_API weft_status weft_chol_factor_values(weft_context *ctx, weft_chol *plan,
                                              const weft_sparse *matrix, const double *value);
 
 /* Waits for the context's stream, and says how the graphs with calls of weft_chol_factor_values and
  * weft_chol_solve on this plan went, since this was asked last or the plan was last factored
- * outside of a graph. The report's backward_error becomes the largest of all their solutions.
+ * outside of a graph. The report's backward_error becomes the largest of all their solutions, and
+ * what it says of pivots is that of the latest factor.
  *
- * WEFT_ENOTSPD: a matrix was not positive definite; the message has the first such column, but
- * there is no weft_chol_direction. WEFT_ENONFINITE: values or right-hand sides were not finite.
- * WEFT_EUNSUPPORTED: a matrix had to be scaled, or numbers of b or x came so near the limits of
- * double that intermediate ones may have overflowed: factor and solve it outside of a graph. After
- * these, solutions since the last check are not to be used. WEFT_OK where nothing was captured. */
+ * WEFT_ENOTSPD: a matrix was not positive definite, or not quasi-definite; the message has the
+ * first such column, but there is no weft_chol_direction. WEFT_ESINGULAR: one of kind INDEFINITE
+ * had no pivot for a column. WEFT_ENONFINITE: values or right-hand sides were not finite.
+ * WEFT_EUNSUPPORTED: a matrix had to be scaled; numbers of b or x came so near the limits of double
+ * that intermediate ones may have overflowed; for kinds with D, a system that takes GMRES; for
+ * precision MIXED, one that takes GMRES or L of f64, of which the condition is found only for the
+ * latest factor: factor and solve it outside of a graph. After these, solutions since the last
+ * check are not to be used. WEFT_OK where nothing was captured. */
 WEFT_API weft_status weft_chol_check(weft_context *ctx, weft_chol *plan);
 
 /* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 within rounding. d is 1 in the column that the
@@ -490,11 +498,11 @@ typedef struct weft_chol_solve_options {
  * found, and backward_error says how good. The parts L and LT are WEFT_EUNSUPPORTED.
  *
  * On a GPU, with L on it, a call can be captured into a graph: B, X and, for part A, the values in
- * device memory (options->value), kind DEFINITE, L of f64, no exact residuals, and no more
- * right-hand sides at once than were solved or reserved before. As nobody looks, `refine` steps are
- * queued, of which those after the last that counts leave X as it is: X has the bits of a call
- * outside of a graph. weft_chol_check says how it went; X is written even if B has a value that is
- * not finite.
+ * device memory (options->value), no exact residuals, and no more right-hand sides at once than
+ * were solved or reserved before. As nobody looks, `refine` steps are queued, or those that kinds
+ * with D and precision MIXED take by themselves; those after the last that counts leave X as it is:
+ * X has the bits of a call outside of a graph. weft_chol_check says how it went; X is written even
+ * if B has a value that is not finite.
  *
  * Precision MIXED: X is refined in up to 10 steps, or `refine` of them if that is more, until it is
  * right to its last bits; if the condition is beyond some 2^16, or corrections do not shrink by

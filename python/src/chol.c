@@ -20,7 +20,7 @@ static PyObject *capsule_of(weft_chol *plan) {
 }
 
 /* chol_analyze(context, matrix, ordering or None, permutation or None, seconds, kind, signs or
- * None, perturbation, precision) */
+ * None, perturbation, precision, factorizations) */
 static PyObject *analyze(PyObject *module, PyObject *args) {
     (void)module;
     wp_context *c;
@@ -28,9 +28,9 @@ static PyObject *analyze(PyObject *module, PyObject *args) {
     int kind, precision;
     weft_chol_options options = {.size = sizeof options};
     wp_array a[2];
-    if (!PyArg_ParseTuple(args, "O&OzOdiOdi:chol_analyze", wp_take_context, &c, &capsule,
+    if (!PyArg_ParseTuple(args, "O&OzOdiOdid:chol_analyze", wp_take_context, &c, &capsule,
                           &options.ordering, &given[0], &options.ordering_seconds, &kind, &given[1],
-                          &options.perturbation, &precision) ||
+                          &options.perturbation, &precision, &options.factorizations) ||
         !wp_take_all(given, "aa", a, c))
         return NULL;
     options.permutation = a[0].p;

@@ -228,6 +228,11 @@ def test_sparse(rng, tmp_path):
     np.testing.assert_allclose(again.solve(b), x, atol=1e-10)
     with pytest.raises(weft.FileError):
         weft.sparse.load(tmp_path / "nothing", a)
+    for factorizations, ordering in ((1, "amd"), (10000, "dissect")):
+        often = weft.sparse.cholesky(laplace(200), factorizations=factorizations)
+        assert often.report["ordering"] == ordering
+    with pytest.raises(ValueError, match="factorizations"):
+        weft.sparse.cholesky(a, factorizations=-1)
     matrix = weft.sparse.Matrix.of(a.tocsr())
     np.testing.assert_allclose(matrix @ b, a @ b, atol=1e-12)
     assert abs(matrix.toscipy() - a).max() == 0

@@ -228,6 +228,7 @@ def cholesky(
     progress=None,
     seconds=0.0,
     precision="full",
+    factorizations=1,
 ):
     """Factors a symmetric positive definite matrix of scipy.sparse; see Factor.
 
@@ -235,10 +236,19 @@ def cholesky(
     "best" (what None means). progress: a function of the fraction done, which may raise an exception
     to stop; or True: a bar of tqdm, where it is installed. precision: "mixed" computes L in float32,
     in half the memory, and refines every solution to float64; where that does not serve, it falls
-    back to float64, and `report["fell_back"]` says so.
+    back to float64, and `report["fell_back"]` says so. factorizations: about how many there will be
+    with this pattern, by Factor.factor; for many "best" takes an order that is slower to find, and
+    saves more.
     """
     return _factored(
-        Matrix.of(a, storage), (0, None, 0.0), progress, ordering, permutation, seconds, precision
+        Matrix.of(a, storage),
+        (0, None, 0.0),
+        progress,
+        ordering,
+        permutation,
+        seconds,
+        precision,
+        factorizations,
     )
 
 
@@ -250,6 +260,7 @@ def _factored(
     permutation=None,
     seconds=0.0,
     precision="full",
+    factorizations=1,
 ):
     if precision not in _PRECISIONS:
         raise ValueError('precision is "full" or "mixed"')
@@ -257,7 +268,14 @@ def _factored(
         permutation = np.ascontiguousarray(permutation, np.int64)
         ordering = ordering or "given"
     plan = _core.chol_analyze(
-        current(), matrix._handle, ordering, permutation, seconds, *pivots, _PRECISIONS[precision]
+        current(),
+        matrix._handle,
+        ordering,
+        permutation,
+        seconds,
+        *pivots,
+        _PRECISIONS[precision],
+        factorizations,
     )
     return Factor(matrix, plan).factor(progress=progress)
 

@@ -55,6 +55,7 @@ def cholesky(
     progress: _Progress = None,
     seconds: float = 0.0,
     precision: str = "full",
+    factorizations: float = 1,
 ) -> Factor: ...
 def ldlt(
     a: Any,

@@ -110,6 +110,8 @@ static wi_exit execute(const wi_arguments *args) {
                                  .ordering = wi_value(args, &wi_ordering_option)};
     wi_exit result = wi_check_ordering(args);
     if (result == WI_EXIT_OK)
+        result = wi_check_factorizations(args, &options.factorizations);
+    if (result == WI_EXIT_OK)
         result = wi_check_kind(args, &options.kind);
     if (wi_given(args, &plot_option) && wi_is_standard(wi_value(args, &plot_option)) &&
         wi_given(args, &wi_json_option))
@@ -133,9 +135,15 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {
-    &wi_kind_option, &wi_ordering_option, &wi_half_option, &wi_symmetry_tolerance_option,
-    &plot_option,    &wi_json_option,     &wi_help_option, NULL};
+static const wi_option *const options[] = {&wi_kind_option,
+                                           &wi_ordering_option,
+                                           &wi_factorizations_option,
+                                           &wi_half_option,
+                                           &wi_symmetry_tolerance_option,
+                                           &plot_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
 
 const wi_command wi_analyze_command = {
     .name = "analyze",
@@ -145,7 +153,8 @@ const wi_command wi_analyze_command = {
         "Orders the columns of a symmetric matrix and analyzes its factor "
         "without computing it: fill, flops, the tree, and the memory it takes. best "
         "orders by minimum degree, and by nested dissection too where that is likely "
-        "to pay. With --kind indefinite, columns with small diagonal entries are kept beside "
+        "to pay, in all of --factorizations. With --kind indefinite, columns with small diagonal "
+        "entries are kept beside "
         "others, which adds fill. Halves of the matrix that differ are treated as weft solve does. "
         "A "
         "file name of - is standard input.",

@@ -43,6 +43,8 @@ const wi_option wi_ordering_option = {.name = "ordering",
                                       .help = "the order: amd, dissect, rcm, ...; default best",
                                       .list = list_orderings,
                                       .heading = "Orderings"};
+const wi_option wi_factorizations_option = {
+    .name = "factorizations", .value = "COUNT", .help = "how often it will be factored; default 1"};
 const wi_option wi_half_option = {.name = "half",
                                   .value = "HALF",
                                   .help = "lower or upper: use it and ignore the other",
@@ -51,6 +53,16 @@ const wi_option wi_symmetry_tolerance_option = {.name = "symmetry-tolerance",
                                                 .value = "NUMBER",
                                                 .help =
                                                     "how far halves may differ; default 1.4e-14"};
+
+wi_exit wi_check_factorizations(const wi_arguments *args, double *factorizations) {
+    const char *const given = wi_value(args, &wi_factorizations_option);
+    size_t count = 1;
+    if (given && (!wi_read_count(given, &count) || count == 0))
+        return wi_usage(args->command,
+                        "option --factorizations: \"%s\" is not a count from 1; write 100", given);
+    *factorizations = (double)count;
+    return WI_EXIT_OK;
+}
 
 wi_exit wi_check_ordering(const wi_arguments *args) {
     const char *const ordering = wi_value(args, &wi_ordering_option);

@@ -10,11 +10,14 @@ enum {
     WI_BEHIND_LABEL = 10 /* column at which the values in a report on a matrix begin */
 };
 
-extern const wi_option wi_kind_option, wi_ordering_option, wi_half_option,
+extern const wi_option wi_kind_option, wi_ordering_option, wi_factorizations_option, wi_half_option,
     wi_symmetry_tolerance_option;
 
 /* Prints an error if --ordering names no ordering. */
 wi_exit wi_check_ordering(const wi_arguments *args);
+
+/* What --factorizations says; prints an error if it is no count. */
+wi_exit wi_check_factorizations(const wi_arguments *args, double *factorizations);
 
 /* What --kind says; prints an error if it names no kind. And the name of a kind. */
 wi_exit wi_check_kind(const wi_arguments *args, weft_chol_kind *kind);

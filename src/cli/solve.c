@@ -36,6 +36,7 @@ typedef struct solving {
     weft_chol *plan;
     weft_chol_kind kind;
     weft_precision precision;
+    double factorizations; /* that there will be */
     wi_rhs b, x;
     wi_rhs rounding; /* for b = A 1: first the rounding error of b, then A \ that error */
     size_t repeats;
@@ -92,6 +93,8 @@ static wi_exit check_options(solving *s) {
         result = wi_check_kind(args, &s->kind);
     if (result == WI_EXIT_OK)
         result = wi_check_precision(args, &s->precision);
+    if (result == WI_EXIT_OK)
+        result = wi_check_factorizations(args, &s->factorizations);
     return result == WI_EXIT_OK ? wi_check_ordering(args) : result;
 }
 
@@ -99,7 +102,8 @@ static wi_exit prepare(solving *s) {
     const weft_chol_options options = {.size = sizeof options,
                                        .ordering = wi_value(s->args, &wi_ordering_option),
                                        .kind = s->kind,
-                                       .precision = s->precision};
+                                       .precision = s->precision,
+                                       .factorizations = s->factorizations};
     const size_t n = weft_sparse_rows(s->matrix);
     weft_chol_report report = {.size = sizeof report};
     wi_exit result = wi_given(s->args, &wi_rhs_option)
@@ -345,9 +349,13 @@ static wi_exit run(solving *s) {
 
 /* Refuses options that are about matrices of the other kind. */
 static wi_exit check_storage(const wi_arguments *args, bool dense) {
-    static const wi_option *const of_sparse[] = {&wi_kind_option, &wi_ordering_option,
-                                                 &wi_half_option, &wi_symmetry_tolerance_option,
-                                                 &repeat_option,  NULL};
+    static const wi_option *const of_sparse[] = {&wi_kind_option,
+                                                 &wi_ordering_option,
+                                                 &wi_half_option,
+                                                 &wi_symmetry_tolerance_option,
+                                                 &wi_factorizations_option,
+                                                 &repeat_option,
+                                                 NULL};
     static const wi_option *const of_dense[] = {&wi_spd_option, NULL};
     for (const wi_option *const *at = dense ? of_sparse : of_dense; *at; at++)
         if (wi_given(args, *at))
@@ -392,14 +400,23 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_rhs_option,       &wi_output_option,
-                                           &wi_kind_option,      &wi_ordering_option,
-                                           &wi_half_option,      &wi_symmetry_tolerance_option,
-                                           &wi_variant_option,   &refine_option,
-                                           &repeat_option,       &wi_spd_option,
-                                           &wi_precision_option, &wi_exact_solution_option,
-                                           &wi_place_option,     &wi_json_option,
-                                           &wi_help_option,      NULL};
+static const wi_option *const options[] = {&wi_rhs_option,
+                                           &wi_output_option,
+                                           &wi_kind_option,
+                                           &wi_ordering_option,
+                                           &wi_factorizations_option,
+                                           &wi_half_option,
+                                           &wi_symmetry_tolerance_option,
+                                           &wi_variant_option,
+                                           &refine_option,
+                                           &repeat_option,
+                                           &wi_spd_option,
+                                           &wi_precision_option,
+                                           &wi_exact_solution_option,
+                                           &wi_place_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
 
 const wi_command wi_solve_command = {
     .name = "solve",

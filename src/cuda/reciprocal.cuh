@@ -25,6 +25,26 @@ __device__ inline float wi_reciprocal(float x) {
 }
 #endif
 
+/* The root of a number above 0, and the reciprocal of that: if x is neither tiny nor huge, both
+ * from one estimate, which takes half as long as one after the other. To the last bit or the one
+ * before it. */
+struct wi_root {
+    double root, reciprocal;
+
+    __device__ explicit wi_root(double x) {
+#ifndef WEFT_EMU
+        if (x >= 1e-60 && x <= 1e60) {
+            reciprocal = rsqrt(x);
+            const double near = x * reciprocal;
+            root = wi_fma(wi_fma(-near, near, x), 0.5 * reciprocal, near);
+            return;
+        }
+#endif
+        root = sqrt(x);
+        reciprocal = wi_reciprocal(root);
+    }
+};
+
 /* Divides what is not larger than x by x: if x is neither tiny nor huge, without the branches of a
  * division. */
 template <class T>

@@ -108,6 +108,7 @@ static weft_status order(weft_context *ctx, const weft_chol_options *options,
                                 .perm = perm,
                                 .given = options->permutation,
                                 .seconds_budget = seconds > 0 ? seconds : default_seconds,
+                                .factorizations = options->factorizations,
                                 .flops = flops,
                                 .chosen = chosen};
     if (options->ordering)
@@ -263,6 +264,11 @@ static weft_status analyze_here(weft_context *ctx, const weft_sparse *matrix,
         return wi_fail(ctx, WEFT_EARG,
                        "%s: options.ordering_seconds is %g; give seconds, or 0 for the default",
                        name, whole.ordering_seconds);
+    if (!(whole.factorizations >= 0))
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: options.factorizations is %g; give how many there will be, or 0 for one", name,
+            whole.factorizations);
     weft_chol *made;
     status = check_kind(ctx, matrix, &whole);
     if (status == WEFT_OK)

@@ -87,8 +87,14 @@ void wi_equilibrate(const weft_sparse *matrix, int32_t *power, int32_t *most) {
     }
 }
 
+bool wi_chol_is_uneven(const weft_chol *plan, int least, int most) {
+    const int limit = ilogb(limit_of(plan));
+    return most - least > most_apart || least < -limit || most > limit;
+}
+
 /* Do the largest entries of the columns differ much, or is one near the limits? */
-static bool is_uneven(const weft_sparse *matrix, double limit, int32_t *power, int32_t *most) {
+static bool is_uneven(const weft_chol *plan, const weft_sparse *matrix, int32_t *power,
+                      int32_t *most) {
     int32_t low = INT32_MAX, high = INT32_MIN;
     for (size_t j = 0; j < matrix->cols; j++)
         power[j] = 0;
@@ -97,7 +103,7 @@ static bool is_uneven(const weft_sparse *matrix, double limit, int32_t *power, i
         low = most[j] != INT32_MIN && most[j] < low ? most[j] : low;
         high = most[j] > high ? most[j] : high;
     }
-    return low <= high && (high - low > most_apart || low < -ilogb(limit) || high > ilogb(limit));
+    return low <= high && wi_chol_is_uneven(plan, low, high);
 }
 
 /* ---- the plan's matrix ---- */
@@ -126,11 +132,25 @@ static int32_t *room_of(const weft_context *ctx, const weft_chol *plan) {
                                 : (void *)plan->numbers.solve;
 }
 
-/* Does the matrix have to be scaled? What finds out for L D Lt borrows `room`. */
-static bool is_to_be_scaled(const weft_chol *plan, const weft_sparse *matrix, int32_t *room) {
+/* Does the matrix have to be scaled? What finds out for L D Lt borrows `room`; for L Lt on a GPU,
+ * the values are sent there. */
+static weft_status find_scaling(weft_context *ctx, const weft_chol *plan, const weft_sparse *matrix,
+                                int32_t *room, bool *scaled) {
     const double limit = limit_of(plan);
-    return wi_chol_has_d(plan) ? is_uneven(matrix, limit, room, room + matrix->cols)
-                               : is_extreme(matrix, limit);
+    double facts[WI_VALUE_FIGURES];
+    if (wi_chol_has_d(plan))
+        *scaled = is_uneven(plan, matrix, room, room + matrix->cols);
+    else if (ctx->kind != WI_CUDA || plan->report.nnz_a == 0)
+        *scaled = is_extreme(matrix, limit);
+    else {
+        const weft_status status = wi_chol_device_send(ctx, plan, matrix, facts);
+        if (status != WEFT_OK)
+            return status;
+        *scaled =
+            wi_chol_is_extreme(plan, facts[WI_VALUE_DIAGONAL_LEAST], facts[WI_VALUE_DIAGONAL_MOST]);
+        plan->device->sent = !*scaled;
+    }
+    return WEFT_OK;
 }
 
 /* Values that are only on a device have been looked at there. */
@@ -138,11 +158,15 @@ weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan
                             const weft_sparse *matrix) {
     wi_numbers *const numbers = &plan->numbers;
     int32_t *const room = room_of(ctx, plan);
-    if (!matrix->value || !is_to_be_scaled(plan, matrix, room)) {
+    bool scaled = false;
+    weft_status status = WEFT_OK;
+    if (matrix->value)
+        status = find_scaling(ctx, plan, matrix, room, &scaled);
+    if (status != WEFT_OK || !scaled) {
         numbers->balance.scaled = false;
-        return WEFT_OK;
+        return status;
     }
-    const weft_status status = wi_balance_reserve(ctx, call, plan);
+    status = wi_balance_reserve(ctx, call, plan);
     if (status != WEFT_OK)
         return status;
     wi_numbers_note_peak(plan);

@@ -95,7 +95,7 @@ typedef struct wi_pivots {
                       next, and so on; counted in the supernode. Of a factor on a GPU: place k has
                       column swap[k] of the analysis */
     int8_t *signs; /* that the pivots should have; NULL for INDEFINITE */
-    double tiny;
+    double tiny, share; /* what is tiny, and of the largest entry */
     bool perturb;
 } wi_pivots;
 
@@ -356,6 +356,8 @@ void wi_chol_give_back(const weft_sparse *view, weft_sparse *own);
 
 /* Is a diagonal between these numbers one that makes scaling necessary? */
 bool wi_chol_is_extreme(const weft_chol *plan, double least, double most);
+/* The same for kinds with D, if these are exponents of the largest entries of columns. */
+bool wi_chol_is_uneven(const weft_chol *plan, int least, int most);
 
 /* ---- the ladder "sparse" ---- */
 
@@ -414,8 +416,9 @@ weft_status wi_chol_substitute(weft_context *ctx, const weft_chol *plan, int64_t
  * failed. Fails only on a GPU. */
 weft_status wi_chol_direction(weft_context *ctx, const weft_chol *plan, int64_t s, int64_t k);
 
-/* plan->condition, an estimate, from the matrix as factored. */
+/* plan->condition, an estimate, from the matrix as factored; or from its norm alone. */
 weft_status wi_chol_size_up(weft_context *ctx, weft_chol *plan, const weft_sparse *held);
+weft_status wi_chol_size_up_by(weft_context *ctx, weft_chol *plan, double norm);
 
 /* log(det A); of a factor on a GPU its diagonal must be on the host. */
 double wi_chol_logdet(const weft_chol *plan);

@@ -44,11 +44,32 @@ weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
     return gather(ctx, plan, 0, plan->device->schedule.fronts, (double *)plan->device->work);
 }
 
-/* No pivot yet, and every column in its place. */
-__global__ void __launch_bounds__(threads) wi_begin_pivots(wi_device_pivots p, int n) {
+/* What the host does not know in a graph: the values, and the largest of them. */
+struct wi_unseen_values {
+    wi_device_matrix a;
+    const unsigned long long *facts; /* NULL: it does */
+    bool has_signs;                  /* the diagonal has those of pivots */
+};
+
+__device__ static int8_t sign_of_diagonal(const wi_device_matrix &a, int k) {
+    const int j = a.perm[k];
+    const int64_t first = a.start[j];
+    return first < a.start[j + 1] && a.row[first] == j && a.value[first] > 0 ? 1 : -1;
+}
+
+/* No pivot yet, and every column in its place. A pivot is tiny below `share` of the largest value.
+ */
+__global__ void __launch_bounds__(threads)
+    wi_begin_pivots(wi_device_pivots p, int n, double tiny, double share, wi_unseen_values v) {
     const int k = (int)(blockIdx.x * threads + threadIdx.x);
     if (k >= n)
         return;
+    if (k == 0) {
+        const double most = v.facts ? __longlong_as_double((long long)v.facts[WI_VALUE_MOST]) : 0;
+        *p.tiny = v.facts ? (most > 0 ? most : 1) * share : tiny;
+    }
+    if (v.facts && v.has_signs)
+        p.signs[k] = sign_of_diagonal(v.a, k);
     p.d[k] = p.e[k] = 0;
     p.mark[k] = WI_PIVOT_ONE;
     if (p.order)
@@ -66,14 +87,21 @@ __global__ void __launch_bounds__(threads)
 
 static weft_status begin_pivots(weft_context *ctx, const weft_chol *plan) {
     const wi_device_pivots p = wi_chol_device_view(plan).pivots;
+    const wi_pivots *const own = &plan->numbers.pivots;
+    wi_chol_device *const d = plan->device;
     const size_t n = plan->report.n;
+    wi_unseen_values unseen = {wi_chol_device_matrix(plan), NULL, p.signs && !plan->negative};
     weft_status status = WEFT_OK;
     if (n == 0 || !wi_chol_has_d(plan))
         return WEFT_OK;
-    if (p.signs)
-        status = wi_gpu_copy(ctx, (int8_t *)p.signs, plan->numbers.pivots.signs, n);
+    if (d->captured)
+        status = wi_chol_device_find_facts(ctx, plan, unseen.a.value, &unseen.facts);
+    else if (p.signs)
+        status = wi_gpu_copy(ctx, p.signs, own->signs, n);
+    if (!d->captured)
+        d->has_signs = status == WEFT_OK;
     return status == WEFT_OK ? WEFT_LAUNCH(wi_begin_pivots, ctx, (unsigned)((n - 1) / threads + 1),
-                                           threads, 0, p, (int)n)
+                                           threads, 0, p, (int)n, own->tiny, own->share, unseen)
                              : status;
 }
 
@@ -114,10 +142,11 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
     own->has_diagonal = false;
     own->captured = wi_gpu_capturing(ctx);
     weft_status status = own->captured ? WEFT_OK : wi_chol_device_forget(ctx, args->plan);
+    if (status == WEFT_OK && entries > 0 && !own->sent)
+        status = wi_chol_device_values(ctx, args->plan, args->matrix);
     if (status == WEFT_OK)
         status = begin_pivots(ctx, args->plan);
-    if (status == WEFT_OK && entries > 0)
-        status = wi_chol_device_values(ctx, args->plan, args->matrix);
+    own->sent = false;
     if (status == WEFT_OK && entries > 0 && !args->plan->numbers.balance.scaled)
         own->version = args->matrix->version;
     return status == WEFT_OK && !own->windows ? load_part(ctx, args->plan, 0, 0, own->schedule.l)
@@ -158,11 +187,11 @@ static weft_status fetch_failed(weft_context *ctx, weft_chol *plan, void *user) 
 
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
     unsigned long long failed = ~0ull;
-    if (args->plan->device->captured)
+    weft_status status = settle_pivots(ctx, args->plan);
+    if (status == WEFT_OK && args->plan->device->captured)
         return args->plan->report.n > 0
                    ? wi_chol_device_tell_factored(ctx, args->plan, args->matrix->there)
                    : WEFT_OK;
-    weft_status status = settle_pivots(ctx, args->plan);
     if (status == WEFT_OK)
         status = wi_chol_share_places(ctx, args->plan);
     if (status == WEFT_OK)
@@ -173,7 +202,9 @@ weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
         status = wi_chol_device_diagonal(ctx, args->plan);
     if (status != WEFT_OK || failed == ~0ull)
         return status;
-    status = wi_chol_device_diagonal(ctx, args->plan);
+    status = wi_chol_device_forget(ctx, args->plan); /* graphs say what happens to them */
+    if (status == WEFT_OK)
+        status = wi_chol_device_diagonal(ctx, args->plan);
     return status == WEFT_OK ? wi_chol_fail(ctx, args->call, args->plan, (int64_t)failed) : status;
 }
 

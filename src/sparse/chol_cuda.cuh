@@ -60,17 +60,17 @@ __device__ inline void wi_chol_tell_failed(const wi_device_chol &d, int64_t colu
 }
 
 /* The inverse of a lower triangle of order `side`, in its place, by `threads` threads: L(i, j) is
- * l[j][i]. `product` has room for side^2 / 4. */
+ * l[j][i]. From row `done` on it is that of the unit matrix. `product` has room for side^2 / 4. */
 template <int side>
 struct wi_inversion {
     double (&l)[side][side + 1];
     double (&product)[side * side / 4];
-    int threads;
+    int threads, done;
 
     /* Of [P 0; R Q], in which P and Q are inverted already, the inverse has -Q R P in the place of
-     * R. All such pairs of blocks of `size` at once. */
+     * R. All such pairs of blocks of `size` at once whose R is not 0. */
     __device__ void join(int size) const {
-        const int elements = side / 2 * size;
+        const int elements = wi_pieces(done - size, 2 * size) * size * size;
         for (int e = (int)threadIdx.x; e < elements; e += threads) {
             const int i = e % size, j = e / size % size, from = e / (size * size) * 2 * size;
             double sum = 0;
@@ -94,7 +94,7 @@ struct wi_inversion {
         if ((int)threadIdx.x < side)
             l[threadIdx.x][threadIdx.x] = wi_reciprocal(l[threadIdx.x][threadIdx.x]);
         __syncthreads();
-        for (int size = 1; size < side; size *= 2)
+        for (int size = 1; size < done; size *= 2)
             join(size);
     }
 };
@@ -105,7 +105,7 @@ struct wi_inversion {
 template <int threads, int side, class Store>
 __device__ void wi_store_inverse(double (&f)[side][side + 1], double (&product)[side * side / 4],
                                  int done, Store store) {
-    const wi_inversion<side> inversion = {f, product, threads};
+    const wi_inversion<side> inversion = {f, product, threads, done};
     inversion.run();
     for (int e = (int)threadIdx.x; e < side * side; e += threads) {
         const int j = e % side, i = e / side; /* neighbours are written to one column */
@@ -116,7 +116,7 @@ __device__ void wi_store_inverse(double (&f)[side][side + 1], double (&product)[
 
 /* May this be the pivot of a column whose sign is known? */
 __device__ inline bool wi_is_pivot_of_sign(const wi_device_pivots &p, int column, double pivot) {
-    return pivot * p.signs[column] > p.tiny && pivot - pivot == 0;
+    return pivot * p.signs[column] > *p.tiny && pivot - pivot == 0;
 }
 
 /* As wi_cholesky_block of src/cholesky, for L D Lt with known signs: L has 1 on its diagonal. */
@@ -135,7 +135,7 @@ struct wi_signed_block {
         const bool is_finite = pivot - pivot == 0;
         const bool is_good = wi_is_pivot_of_sign(pivots, first + j, pivot);
         const bool is_replaced = !is_good && pivots.perturb && is_finite;
-        const double used = is_replaced ? copysign(pivots.tiny, sign) : pivot;
+        const double used = is_replaced ? copysign(*pivots.tiny, sign) : pivot;
         pivots.d[first + j] = used;
         pivots.mark[first + j] = (int8_t)(is_replaced ? WI_PIVOT_CHANGED : WI_PIVOT_ONE);
         return is_good || is_replaced ? used : 0;

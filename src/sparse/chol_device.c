@@ -14,9 +14,10 @@ static size_t whole_words(size_t bytes) {
 
 /* The parts of `index`, in bytes from its beginning: after the schedule, for each entry of A its
  * place in L; the word for a failure; how far a substitution is; two numbers for each row of a
- * front; and D. If pivots are interchanged, windows, and three numbers for each column. */
+ * front; one for each front; and D. If pivots are interchanged, windows, and three numbers for each
+ * column. */
 typedef struct index_parts {
-    size_t place, failed, progress, relative, rows, pivots, window, column, end;
+    size_t place, failed, progress, relative, rows, arrived, pivots, window, column, end;
 } index_parts;
 
 static bool is_interchanged(const weft_chol *plan) {
@@ -31,7 +32,8 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     at.progress = at.failed + sizeof(uint64_t);
     at.relative = at.progress + WI_PROGRESS_BYTES;
     at.rows = at.relative + rows * sizeof(int32_t);
-    at.pivots = whole_words(at.rows + rows * sizeof(int32_t));
+    at.arrived = at.rows + rows * sizeof(int32_t);
+    at.pivots = whole_words(at.arrived + (size_t)schedule->fronts * sizeof(uint32_t));
     at.window = whole_words(at.pivots + wi_pivots_bytes(plan));
     at.column = at.window +
                 (is_interchanged(plan) ? (size_t)schedule->fronts * sizeof(wi_window_state) : 0);
@@ -306,7 +308,7 @@ static wi_device_pivots device_pivots(const weft_chol *plan) {
                                .e = own.e,
                                .mark = own.mark,
                                .signs = own.signs,
-                               .tiny = plan->numbers.pivots.tiny,
+                               .tiny = &wi_chol_device_matrix(plan).all->tiny,
                                .perturb = plan->numbers.pivots.perturb};
     if (is_interchanged(plan)) {
         pivots.order = own.swap;
@@ -334,6 +336,7 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
                             .rows = (const int32_t *)(d->index + at.rows),
                             .l = d->l,
                             .updates = d->work,
+                            .arrived = (uint32_t *)(d->index + at.arrived),
                             .failed = (unsigned long long *)(d->index + at.failed),
                             .progress = (uint32_t *)(d->index + at.progress),
                             .pivots = device_pivots(plan)};
@@ -373,4 +376,13 @@ weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
         return wi_gpu_copy_within(ctx, wi_chol_device_matrix(plan).value, there, bytes);
     return bytes > 0 ? wi_gpu_copy(ctx, wi_chol_device_matrix(plan).value, matrix->value, bytes)
                      : WEFT_OK;
+}
+
+weft_status wi_chol_device_send(weft_context *ctx, const weft_chol *plan, const weft_sparse *matrix,
+                                double facts[WI_VALUE_FIGURES]) {
+    weft_status status = wi_chol_device_values(ctx, plan, matrix);
+    if (status == WEFT_OK)
+        status = wi_chol_device_size_up(ctx, plan, wi_chol_device_matrix(plan).value, facts);
+    plan->device->sent = status == WEFT_OK;
+    return status;
 }

@@ -22,14 +22,14 @@ typedef struct wi_window_state {
 typedef struct wi_device_pivots {
     double *d, *e;
     int8_t *mark;
-    const int8_t *signs;
+    int8_t *signs;
     int32_t *order, *place; /* place k of a factor has column order[k] of the analysis, and place[]
                                is the inverse */
     int32_t *moved; /* of the latest window: what column of it, counted in it, came to its place k;
                        for each front from its first column on */
     const int32_t *perm;     /* as in the analysis */
     wi_window_state *window; /* for each front */
-    double tiny;
+    double *tiny;
     bool perturb;
 } wi_device_pivots;
 
@@ -39,6 +39,7 @@ typedef struct wi_device_chol {
     const wi_sweep_item *item;
     const int32_t *child, *list, *relative, *rows;
     void *l, *updates;          /* of floats if the plan is `narrow`, else of doubles */
+    uint32_t *arrived;          /* for each front: blocks that have loaded a panel's square */
     unsigned long long *failed; /* the first column whose pivot is none; all ones: none */
     uint32_t *progress;         /* of a substitution: the next item that a block takes, and,
                                    WI_PROGRESS_APART         words behind it, so that the two do not hold up
@@ -70,22 +71,23 @@ enum {
     WI_SOLVE_FIGURES
 };
 
-/* Facts of the values of a matrix: the largest |value|, and the largest and the least number above
- * 0 on the diagonal. */
+/* Facts of the values of a matrix: the largest |value|; the largest and the least number above 0 on
+ * the diagonal; and for kinds with D, of the largest |value| of each column the least above 0. */
 enum {
     WI_VALUE_MOST = 0,
     WI_VALUE_DIAGONAL_MOST,
     WI_VALUE_DIAGONAL_LEAST,
+    WI_VALUE_COLUMN_LEAST,
     WI_VALUE_FIGURES
 };
 
-/* What the calls in graphs tell weft_chol_check: how many there were; facts of values, as above;
- * and of all right-hand sides the largest |b|, x and backward error, and the least |b| of the
- * columns' largest. */
+/* What the calls in graphs tell weft_chol_check: how many there were, and how many right-hand sides
+ * are not refined to the end; facts of values, as above; of all right-hand sides the largest |b|, x
+ * and backward error, and the least |b| of the columns' largest; and the norm of A. */
 typedef struct wi_chol_told {
-    unsigned long long factored, solved;
+    unsigned long long factored, solved, stuck;
     unsigned long long value[WI_VALUE_FIGURES];
-    unsigned long long b_least, b_most, x_most, error;
+    unsigned long long b_least, b_most, x_most, error, norm;
 } wi_chol_told;
 
 /* What decides about corrections where the host cannot look. */
@@ -93,6 +95,7 @@ typedef struct wi_judged {
     wi_refining column[WI_CHOL_RHS];
     double largest[WI_CHOL_RHS]; /* |x| */
     unsigned taken;              /* a bit for each column whose correction is added */
+    unsigned stuck;              /* and for each that one was not good enough for */
 } wi_judged;
 
 /* All that lies behind a matrix on the device. */
@@ -100,6 +103,7 @@ typedef struct wi_device_figures {
     unsigned long long solve[WI_SOLVE_FIGURES], value[WI_VALUE_FIGURES];
     wi_chol_told told;
     wi_judged judged;
+    double tiny; /* of wi_device_pivots */
 } wi_device_figures;
 
 /* A symmetric matrix on the device: entries of its lower half by rows and by columns, the diagonal
@@ -132,8 +136,10 @@ typedef struct wi_chol_device {
     uint64_t version;  /* of the values of A that are there; 0: unknown */
     int64_t rhs;       /* that there is room for */
     bool mapped;       /* the maps are there */
+    bool sent;         /* the values that are about to be factored are there */
     bool has_diagonal; /* the host has the diagonal of the latest factor */
     bool captured;     /* a factorization was captured into a graph */
+    bool has_signs;    /* the signs that the caller gave are there */
     void *home;        /* pinned host memory with L, if the device has no room for it; or NULL */
     struct wi_chol_windows *windows; /* then what is in the device's two windows: chol_stream.cu */
     wi_spread spread;                /* of the first: who has what */
@@ -269,6 +275,10 @@ double *wi_chol_device_host_sides(const weft_chol *plan);
 wi_device_matrix wi_chol_device_matrix(const weft_chol *plan);
 weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
                                   const weft_sparse *matrix);
+/* Sends values from the host ahead of a factorization, and finds facts of them, which takes the
+ * device a hundredth of the host's time. */
+weft_status wi_chol_device_send(weft_context *ctx, const weft_chol *plan, const weft_sparse *matrix,
+                                double facts[WI_VALUE_FIGURES]);
 
 /* Memory for y and x of a solve on the host. */
 wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs);
@@ -297,12 +307,16 @@ weft_status wi_chol_overlapped(weft_context *ctx, const void *args);
 /* Finds the facts of values in device memory; waits for them. */
 weft_status wi_chol_device_size_up(weft_context *ctx, const weft_chol *plan, const double *value,
                                    double facts[WI_VALUE_FIGURES]);
+/* The same, without waiting, in the device's memory. */
+weft_status wi_chol_device_find_facts(weft_context *ctx, const weft_chol *plan, const double *value,
+                                      const unsigned long long **facts);
 /* The same for weft_chol_check, of the factorization that is being captured. */
 weft_status wi_chol_device_tell_factored(weft_context *ctx, const weft_chol *plan,
                                          const double *value);
 /* Nothing has been told, and no pivot has failed. */
 weft_status wi_chol_device_forget(weft_context *ctx, const weft_chol *plan);
-/* Waits for what was told, and for the first column that failed, -1 for none; and forgets it. */
+/* Waits for what was told, and for the first column that failed, -1 for none; and forgets it. If
+ * something was factored, fetches D and its signs. */
 weft_status wi_chol_device_ask(weft_context *ctx, const weft_chol *plan, wi_chol_told *told,
                                int64_t *failed);
 

@@ -1,7 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fronts of up to 64 rows, each by one block of threads: assembled in shared memory, eliminated in
- * registers. */
+/* Fronts of up to 64 rows, assembled in shared memory: each by one block of threads, or by one warp
+ * if it has up to 32 rows. */
+#include "sparse/chol_warps.cuh"
 #include "sparse/ldlt_cuda.cuh"
+
+constexpr int warps = 4; /* of a block, with a front each */
+
+template <class real>
+__global__ void __launch_bounds__(32 * warps)
+    wi_factor_warps(wi_device_chol d, int first, int end) {
+    WEFT_SHARED(double, f, [warps][wi_warp_side][wi_warp_stride]);
+    const int own = (int)threadIdx.x / 32, number = first + (int)blockIdx.x * warps + own;
+    if (number >= end)
+        return;
+    const wi_front_record r = d.front[number];
+    const wi_warp_front<real> front = {d, r, f[own]};
+    front.assemble();
+    const int done = front.eliminate();
+    front.invert(done);
+    front.store(done);
+    if (done < r.columns && wi_lane() == 0)
+        wi_chol_tell_failed(d, r.first + done);
+}
 
 /* f = the columns of the front, in which the entries of A are, and zeros; then the children's
  * updates, one child after the other. */
@@ -77,14 +97,26 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     });
 }
 
+/* Fronts of L D Lt, or of L Lt if they are not tiny. */
 template <class real, int side>
 static weft_status launch(weft_context *ctx, const wi_device_chol &d, int first, int count) {
-    if (count == 0)
-        return WEFT_OK;
-    void (*const kernel)(wi_device_chol, int) = d.pivots.order ? wi_pivot_small<real, side>
-                                                : d.pivots.d   ? wi_factor_small<real, side, true>
-                                                               : wi_factor_small<real, side, false>;
-    return WEFT_LAUNCH(kernel, ctx, (unsigned)count, wi_front_block<side>::threads, 0, d, first);
+    void (*kernel)(wi_device_chol, int) =
+        d.pivots.order ? wi_pivot_small<real, side> : wi_factor_small<real, side, true>;
+    if constexpr (side > WI_FRONT_TINY)
+        if (!d.pivots.d)
+            kernel = wi_factor_small<real, side, false>;
+    return count == 0 ? WEFT_OK
+                      : WEFT_LAUNCH(kernel, ctx, (unsigned)count, wi_front_block<side>::threads, 0,
+                                    d, first);
+}
+
+/* Fronts of up to WI_FRONT_TINY rows. */
+template <class real>
+static weft_status launch_tiny(weft_context *ctx, const wi_device_chol &d, int first, int count) {
+    if (count == 0 || d.pivots.d)
+        return launch<real, WI_FRONT_TINY>(ctx, d, first, count);
+    return WEFT_LAUNCH(wi_factor_warps<real>, ctx, (unsigned)wi_pieces(count, warps), 32 * warps, 0,
+                       d, first, first + count);
 }
 
 template <class real>
@@ -92,7 +124,7 @@ static weft_status small_fronts(weft_context *ctx, const weft_chol *plan,
                                 const wi_chol_level *level) {
     const wi_device_chol d = wi_chol_device_view(plan);
     const int second = level->first + level->small[0];
-    const weft_status status = launch<real, WI_FRONT_TINY>(ctx, d, level->first, level->small[0]);
+    const weft_status status = launch_tiny<real>(ctx, d, level->first, level->small[0]);
     return status == WEFT_OK ? launch<real, WI_FRONT_SMALL>(ctx, d, second, level->small[1])
                              : status;
 }

@@ -201,6 +201,8 @@ static weft_status map(weft_context *ctx, const char *call, const weft_chol *pla
     const wi_map_room room = room_of(plan);
     weft_status status = clear(ctx, d.failed, 0xff, sizeof *d.failed);
     if (status == WEFT_OK)
+        status = clear(ctx, d.arrived, 0, (size_t)fronts * sizeof *d.arrived);
+    if (status == WEFT_OK)
         status = send_narrow(ctx, &room, (int32_t *)d.rows, symbolic->rows, rows);
     if (status == WEFT_OK && fronts > 0)
         status = WEFT_LAUNCH(wi_map_children, ctx, (unsigned)fronts, threads, 0, d,

@@ -1,13 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Large fronts of a level, all together, 64 columns at a time: L Lt, and L D Lt with known signs.
  */
-#include "sparse/chol_panels.cuh"
+#include "sparse/chol_columns.cuh"
 
 constexpr int side = WI_PANEL;
 
-/* ---- a panel: its square, the rows below, what is right of it ---- */
+/* ---- a panel of L Lt ---- */
 
-template <class real, bool is_signed>
+/* Have all blocks of a front loaded its square, now that this one has? Then nobody minds if it is
+ * overwritten. The count begins anew. */
+__device__ static bool arrives_last(uint32_t *arrived, unsigned blocks) {
+    if (blocks == 1)
+        return true;
+    __threadfence();
+    const bool is_last = atomicInc(arrived, blocks - 1) == blocks - 1;
+    __threadfence();
+    return is_last;
+}
+
+template <class real>
+__global__ void __launch_bounds__(wi_panel_rows<real>::threads)
+    wi_factor_panels(wi_device_chol d, wi_front_batch b) {
+    using panel_rows = wi_panel_rows<real>;
+    WEFT_DYNAMIC_SHARED(memory);
+    WEFT_SHARED(double, corner, [2]);
+    WEFT_SHARED(bool, is_last, );
+    typename panel_rows::shared &f = *(typename panel_rows::shared *)memory;
+    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
+    const int number = b.first + share.front;
+    const wi_front_record r = d.front[number];
+    const int begin = b.panel * side, width = wi_panel_width(r, b.panel);
+    real *const l = wi_front_panel<real>(d, r) + (int64_t)begin * (r.ld + 1);
+    const panel_rows rows = {
+        f, corner, l, r.ld, width, r.height - begin, share.block * WI_FRONT_ROWS};
+    rows.load();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        is_last = arrives_last(d.arrived + number, (unsigned)wi_panel_blocks(r.height, b.panel));
+    const int done = rows.run();
+    if (!is_last)
+        return;
+    rows.store_square();
+    if (done < width && threadIdx.x == 0)
+        wi_chol_tell_failed(d, r.first + begin + done);
+}
+
+template <class real>
+static weft_status panels(weft_context *ctx, const wi_device_chol &d, const wi_front_batch &b,
+                          unsigned blocks) {
+    return WEFT_LAUNCH(wi_factor_panels<real>, ctx, blocks, wi_panel_rows<real>::threads,
+                       sizeof(typename wi_panel_rows<real>::shared), d, b);
+}
+
+/* ---- a panel of L D Lt: its square, then the rows below and the inverse ---- */
+
+template <class real>
 __global__ void __launch_bounds__(wi_front_block<side>::threads)
     wi_factor_squares(wi_device_chol d, wi_front_batch b) {
     WEFT_SHARED(double, f, [side][side + 1]);
@@ -25,7 +72,7 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
     const wi_front_block<side> block = {f, line, corner, width, width};
     const int first = r.first + b.panel * side;
     const auto store = [&](int i, int j, double x) { l[i + (int64_t)j * r.ld] = (real)x; };
-    const int done = is_signed ? block.run_signed(d.pivots, first, store) : block.run(store);
+    const int done = block.run_signed(d.pivots, first, store);
     if (done < width && threadIdx.x == 0)
         wi_chol_tell_failed(d, first + done);
 }
@@ -49,17 +96,13 @@ struct wi_front_panel_place {
 };
 
 /* How many columns of a panel are right, of which all columns before are. */
-template <bool is_signed>
-__device__ static int count_right(const wi_device_chol &d, wi_front_panel_place at,
-                                  const double (&f)[side][side + 1]) {
+__device__ static int count_right(const wi_device_chol &d, wi_front_panel_place at) {
     WEFT_SHARED(int, right, [below_threads / 32]); /* of 32 columns */
     const int me = (int)threadIdx.x, column = at.r.first + at.begin + me;
     bool is_right = me >= at.width;
-    if (!is_right && is_signed)
+    if (!is_right)
         is_right = d.pivots.mark[column] == WI_PIVOT_CHANGED ||
                    wi_is_pivot_of_sign(d.pivots, column, d.pivots.d[column]);
-    if (!is_right && !is_signed)
-        is_right = wi_cholesky_is_pivot(f[me][me]);
     const unsigned wrong = __ballot_sync(wi_all_lanes, !is_right);
     if (me % 32 == 0)
         right[me / 32] = wrong ? __ffs((int)wrong) - 1 : 32;
@@ -72,7 +115,7 @@ __device__ static int count_right(const wi_device_chol &d, wi_front_panel_place 
 
 /* The inverse of a panel's square, above its diagonal: of the columns before the first that
  * failed. */
-template <class real, bool is_signed>
+template <class real>
 __device__ static void invert_square(const wi_device_chol &d, wi_front_panel_place at,
                                      wi_square_room &room) {
     double(&f)[side][side + 1] = room.inverse.f;
@@ -84,7 +127,7 @@ __device__ static void invert_square(const wi_device_chol &d, wi_front_panel_pla
         f[j][i] = i >= j && i < at.width ? l[i + (int64_t)j * ld] : 0;
     }
     __syncthreads();
-    const int done = count_right<is_signed>(d, at, f);
+    const int done = count_right(d, at);
     for (int e = (int)threadIdx.x; e < side * side; e += below_threads) {
         const int i = e % side, j = e / side;
         if (i >= done)
@@ -97,15 +140,17 @@ __device__ static void invert_square(const wi_device_chol &d, wi_front_panel_pla
 }
 
 /* L(rows below, panel) = A(rows below, panel) / L(panel, panel)' / D, a row for each thread. */
-template <class real, bool is_signed>
+template <class real>
 __device__ static void solve_rows(const wi_device_chol &d, wi_front_panel_place at, int block,
                                   double (&l)[side][side]) {
     WEFT_SHARED(double, reciprocal, [side]);
-    WEFT_SHARED(double, pivot, [side]); /* the diagonal of L, or D */
+    WEFT_SHARED(double, pivot, [side]);
     const wi_front_record &r = at.r;
     const int width = at.width, begin = at.begin;
     const int row = begin + width + block * WI_FRONT_ROWS + (int)threadIdx.x;
     real *const panel = wi_front_panel<real>(d, r) + (int64_t)begin * r.ld;
+    if (row - (int)threadIdx.x >= r.height)
+        return;
 #pragma unroll 8
     for (int e = (int)threadIdx.x; e < side * side; e += below_threads) {
         const int i = e % side, j = e / side;
@@ -114,7 +159,7 @@ __device__ static void solve_rows(const wi_device_chol &d, wi_front_panel_place 
     __syncthreads();
     if ((int)threadIdx.x < width) {
         const int me = (int)threadIdx.x;
-        pivot[me] = is_signed ? d.pivots.d[r.first + begin + me] : l[me][me];
+        pivot[me] = d.pivots.d[r.first + begin + me];
         reciprocal[me] = wi_reciprocal(pivot[me]);
     }
     __syncthreads();
@@ -128,10 +173,7 @@ __device__ static void solve_rows(const wi_device_chol &d, wi_front_panel_place 
     for (int j = 0; j < side; j++) {
         if (j >= width)
             break;
-        if (!is_signed)
-            x[j] *= reciprocal[j];
-        panel[row + (int64_t)j * r.ld] =
-            (real)(is_signed ? wi_divisor<double>(pivot[j], reciprocal[j]).of(x[j]) : x[j]);
+        panel[row + (int64_t)j * r.ld] = (real)wi_divisor<double>(pivot[j], reciprocal[j]).of(x[j]);
 #pragma unroll
         for (int k = j + 1; k < side; k++)
             x[k] = wi_fma(-x[j], l[j][k], x[k]);
@@ -140,7 +182,7 @@ __device__ static void solve_rows(const wi_device_chol &d, wi_front_panel_place 
 
 /* The rows below a panel, and the inverses of squares, for which nothing waits: the first block of
  * each front has that, and those of all fronts come before the blocks of rows. */
-template <class real, bool is_signed>
+template <class real>
 __global__ void __launch_bounds__(below_threads)
     wi_solve_below(wi_device_chol d, wi_front_batch b) {
     WEFT_SHARED(wi_square_room, room, );
@@ -151,9 +193,19 @@ __global__ void __launch_bounds__(below_threads)
     const wi_front_record r = d.front[b.first + share.front];
     const wi_front_panel_place at = {r, b.panel * side, wi_panel_width(r, b.panel)};
     if (inverts)
-        invert_square<real, is_signed>(d, at, room);
+        invert_square<real>(d, at, room);
     else
-        solve_rows<real, is_signed>(d, at, share.block, room.l);
+        solve_rows<real>(d, at, share.block, room.l);
+}
+
+template <class real>
+static weft_status signed_panels(weft_context *ctx, const wi_device_chol &d,
+                                 const wi_front_batch &b, unsigned blocks) {
+    const weft_status status = WEFT_LAUNCH(wi_factor_squares<real>, ctx, (unsigned)b.fronts,
+                                           wi_front_block<side>::threads, 0, d, b);
+    return status == WEFT_OK ? WEFT_LAUNCH(wi_solve_below<real>, ctx, (unsigned)b.fronts + blocks,
+                                           below_threads, 0, d, b)
+                             : status;
 }
 
 /* ---- all panels of a level ---- */
@@ -164,19 +216,13 @@ static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
     const wi_device_chol d = wi_chol_device_view(plan);
     const wi_schedule *const schedule = &plan->device->schedule;
     const int32_t *const list = schedule->list;
-    const bool is_signed = wi_chol_has_d(plan);
     weft_status status = wi_chol_assemble_large(ctx, plan, level);
     for (int p = 0; p < level->steps && status == WEFT_OK; p++) {
         const wi_chol_step *const step = &schedule->step[level->step + p];
         wi_front_batch b = {wi_first_large(level), step->active, d.list + step->rows_at, p};
-        status = WEFT_LAUNCH(
-            (is_signed ? wi_factor_squares<real, true> : wi_factor_squares<real, false>), ctx,
-            (unsigned)step->active, wi_front_block<side>::threads, 0, d, b);
-        if (status == WEFT_OK)
-            status =
-                WEFT_LAUNCH((is_signed ? wi_solve_below<real, true> : wi_solve_below<real, false>),
-                            ctx, (unsigned)(step->active + list[step->rows_at + step->active]),
-                            below_threads, 0, d, b);
+        const unsigned blocks = (unsigned)list[step->rows_at + step->active];
+        status = wi_chol_has_d(plan) ? signed_panels<real>(ctx, d, b, blocks)
+                                     : panels<real>(ctx, d, b, blocks);
         b.sums = d.list + step->tiles_at;
         if (status == WEFT_OK)
             status =

@@ -11,12 +11,12 @@
 /* By 4 * side threads. Every element is one chain: the products of the columns before it are taken
  * from it one by one, in their order. The code of a strip is short, and all strips run through it:
  * a launch runs it once, so fetching instructions would take longer than they do. */
-template <int side>
+template <int side, int stride = side + 1>
 struct wi_strips {
     static constexpr int width = 8, parts = 4, own = width / parts, rows = side / 32;
-    double (&f)[side][side + 1]; /* element (i, j), i >= j, at f[j][i] */
-    double (&corner)[2];         /* for the first column of a strip whose pivot is none */
-    int height;                  /* the rows and columns after it are zeros */
+    double (&f)[side][stride]; /* element (i, j), i >= j, at f[j][i] */
+    double (&corner)[2];       /* for the first column of a strip whose pivot is none */
+    int height;                /* the rows and columns after it are zeros */
 
     /* Takes the products of the first `count` columns from a strip's. */
     __device__ void subtract(int begin, int count) const {
@@ -56,25 +56,30 @@ struct wi_strips {
                 a[r][c] = 0;
         each([](double &own_, double &shared) { own_ = shared; });
         int done = width;
+        double pivot = wi_shuffle(a[0][0], 0);
 #pragma unroll
         for (int j = 0; j < width; j++) {
-            const double pivot = wi_shuffle(a[0][j], j);
             if (done == width && (j >= count || !wi_cholesky_is_pivot(pivot)))
                 done = j;
             if (done < width)
                 continue;
-            scale(a, j, pivot);
+            pivot = scale(a, j, pivot);
         }
         each([](double &own_, double &shared) { shared = own_; });
         return done < count ? done : count;
     }
-    /* Divides column j of the lanes' rows, and takes it from the columns after it. */
-    __device__ static void scale(double (&a)[rows][width], int j, double pivot) {
-        const double root = sqrt(pivot);
-        const wi_divisor<double> divisor(root);
+    /* Divides column j of the lanes' rows, and takes it from the columns after it. Returns the next
+     * pivot, which is found first, as all wait for it: the lane that has it needs only its own row.
+     */
+    __device__ static double scale(double (&a)[rows][width], int j, double pivot) {
+        const wi_root found(pivot);
+        const wi_divisor<double> divisor(found.root, found.reciprocal);
+        double next = 0;
 #pragma unroll
         for (int r = 0; r < rows; r++)
-            a[r][j] = r == 0 && wi_lane() == j ? root : divisor.of(a[r][j]);
+            a[r][j] = r == 0 && wi_lane() == j ? found.root : divisor.of(a[r][j]);
+        if (j + 1 < width)
+            next = wi_shuffle(wi_fma(-a[0][j], a[0][j], a[0][(j + 1) % width]), j + 1);
 #pragma unroll
         for (int c = j + 1; c < width; c++) {
             const double factor = wi_shuffle(a[0][j], c);
@@ -82,6 +87,7 @@ struct wi_strips {
             for (int r = 0; r < rows; r++)
                 a[r][c] = wi_fma(-a[r][j], factor, a[r][c]);
         }
+        return next;
     }
     /* Columns 0 ... order - 1 are made those of L, and taken from the others. Returns how many
      * columns are right. */

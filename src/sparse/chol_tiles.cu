@@ -7,18 +7,63 @@
 
 /* ---- assembly ---- */
 
-/* Adds column `column` of the parent's front from a child's update, if it has it. */
+/* As wi_count_up_to, for each eight lanes together: they pass the same list, count and x. */
+constexpr int group = 8;
+__device__ static int count_by_groups(const int32_t *list, int count, int32_t x) {
+    int low = 0, left = count;
+    while (__ballot_sync(wi_all_lanes, left > 0)) {
+        const int step = (left + group - 1) / group, probe = (wi_lane() % group + 1) * step - 1;
+        const bool small = left > 0 && probe < left && list[low + probe] <= x;
+        const unsigned found = __ballot_sync(wi_all_lanes, small) >> wi_lane() / group * group;
+        const int whole = __popc(found & ((1u << group) - 1)) * step;
+        low += whole;
+        left = step - 1 < left - whole ? step - 1 : left - whole;
+    }
+    return low;
+}
+
+/* The part of a child's update that goes to a column: from row j of it on. */
+struct wi_child_column {
+    int64_t update, relative; /* of row 0 */
+    int j, rows;              /* none: j is not below rows */
+};
+
+/* What the lane's child, of those from `from` on that four groups of lanes look at, has for column
+ * `column`. */
+__device__ static wi_child_column find_column(const wi_device_chol &d, const wi_front_record &r,
+                                              int from, int column) {
+    const int k = from + wi_lane() / group;
+    wi_child_column found = {};
+    int32_t ld = 0;
+    if (k < r.children) {
+        const wi_front_record &c = d.front[d.child[r.child + k]];
+        found = {c.update, c.relative, 0, c.height - c.columns};
+        ld = c.ld_update;
+    }
+    const int32_t *const relative = d.relative + found.relative;
+    found.j = count_by_groups(relative, found.rows, column) - 1;
+    if (found.j < 0 || relative[found.j] != column)
+        found.j = found.rows;
+    found.update += (int64_t)found.j * ld;
+    return found;
+}
+
+/* Adds column `column` of the parent's front from its children's updates, one after the other. */
 template <class real>
-__device__ static void add_column(const wi_device_chol &d, const wi_front_record &c, int column,
-                                  real *to) {
-    const int rows = c.height - c.columns;
-    const int32_t *const relative = d.relative + c.relative;
-    const int j = wi_count_up_to(relative, rows, column) - 1;
-    if (j < 0 || relative[j] != column)
-        return;
-    const real *const update = wi_front_update<real>(d, c) + (int64_t)j * c.ld_update;
-    for (int i = j + wi_lane(); i < rows; i += 32)
-        to[relative[i]] += update[i];
+__device__ static void add_children(const wi_device_chol &d, const wi_front_record &r, int column,
+                                    real *to) {
+    constexpr int groups = 32 / group;
+    for (int from = 0; from < r.children; from += groups) {
+        const wi_child_column mine = find_column(d, r, from, column);
+        for (int g = 0; g < groups && from + g < r.children; g++) {
+            const wi_child_column c = wi_shuffle(mine, g * group);
+            const int32_t *const relative = d.relative + c.relative;
+            const real *const update = (const real *)d.updates + c.update;
+            __syncwarp();
+            for (int i = c.j + wi_lane(); i < c.rows; i += 32)
+                to[relative[i]] += update[i];
+        }
+    }
 }
 
 /* A warp does a column: what is in L already, or zeros, and the columns of its children in turn. */
@@ -34,10 +79,7 @@ __global__ void __launch_bounds__(wi_front_threads)
     if (column >= r.columns)
         for (int i = column + wi_lane(); i < r.height; i += 32)
             to[i] = 0;
-    for (int k = 0; k < r.children; k++) {
-        __syncwarp();
-        add_column(d, d.front[d.child[r.child + k]], column, to);
-    }
+    add_children(d, r, column, to);
 }
 
 weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,

@@ -8,6 +8,7 @@
 #include "core/gpu.h"
 #include "sparse/chol_device.h"
 #include "sparse/ranks.h"
+#include "sparse/solve.h"
 
 static const char name[] = "weft_chol_factor_values";
 
@@ -101,11 +102,6 @@ static weft_status factor_there(weft_context *ctx, weft_chol *plan, const weft_s
 weft_status wi_chol_check_capture(weft_context *ctx, const char *call, const weft_chol *plan,
                                   int64_t rhs) {
     const wi_chol_device *const d = plan->device;
-    if (wi_chol_has_d(plan) || plan->narrow)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: a plan of another kind than WEFT_CHOL_DEFINITE, or with L of f32, "
-                       "cannot be captured: the host looks at it; call it before the capture",
-                       call);
     if (wi_chol_gpus(plan) > 1)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: %d GPUs share the factor, which cannot be captured; call it before the "
@@ -116,7 +112,8 @@ weft_status wi_chol_check_capture(weft_context *ctx, const char *call, const wef
                        "%s: L lies in host memory, for the GPU has no room for it, and cannot take "
                        "part in a stream capture; call it before the capture",
                        call);
-    if (!d || !d->work || !d->mapped || d->rhs < rhs)
+    const bool wants_signs = plan->kind == WEFT_CHOL_QUASIDEFINITE && plan->negative;
+    if (!d || !d->work || !d->mapped || d->rhs < rhs || (wants_signs && !d->has_signs))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: the plan has to take memory, which it cannot during a stream capture; "
                        "before it, weft_chol_reserve for %lld right-hand sides and factor once",
@@ -176,40 +173,100 @@ static double number_of(unsigned long long bits) {
 /* If numbers of b and x are beyond these, something may have overflowed: see solve_range.c. */
 static const double least_b = 0x1p-300, most_b = 0x1p300, most_x = 0x1p600;
 
-static weft_status judge_solves(weft_context *ctx, const char *call, const wi_chol_told *told) {
+/* Would a solve outside of a graph have gone on by GMRES, or with another L? */
+static bool is_unsolved(const weft_chol *plan, const wi_chol_told *told) {
+    return (wi_chol_has_d(plan) || plan->narrow) &&
+           ((plan->narrow && told->stuck > 0) || !(number_of(told->error) <= wi_solve_large_error));
+}
+
+static weft_status judge_solves(weft_context *ctx, const char *call, const weft_chol *plan,
+                                const wi_chol_told *told) {
     const double most = number_of(told->b_most), least = number_of(told->b_least);
-    if (told->solved > 0 && !isfinite(most))
+    if (told->solved == 0)
+        return WEFT_OK;
+    if (!isfinite(most))
         return wi_fail(ctx, WEFT_ENONFINITE,
                        "%s: a graph solved for right-hand sides that are not finite; mend b", call);
-    if (told->solved > 0 &&
-        (most > most_b || least < least_b || !(number_of(told->x_most) <= most_x)))
+    if (most > most_b || least < least_b || !(number_of(told->x_most) <= most_x))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: a graph solved with numbers near the limits of double, or beyond "
                        "them; solve such systems outside of a graph",
                        call);
+    if (is_unsolved(plan, told))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: a graph solved a system that refinement alone does not, with a "
+                       "backward error of %g; solve it outside of a graph",
+                       call, number_of(told->error));
     return WEFT_OK;
 }
 
-static weft_status judge_factors(weft_context *ctx, const char *call, const weft_chol *plan,
+/* How well L of floats fits the latest matrix; the largest row sum of |A| is known from solves. */
+static weft_status judge_condition(weft_context *ctx, const char *call, weft_chol *plan,
+                                   const wi_chol_told *told) {
+    if (!plan->narrow || told->solved == 0)
+        return WEFT_OK;
+    const weft_status status =
+        plan->condition > 0 ? WEFT_OK : wi_chol_size_up_by(ctx, plan, number_of(told->norm));
+    return status == WEFT_OK && plan->condition > wi_solve_most_certain
+               ? wi_fail(ctx, WEFT_EUNSUPPORTED,
+                         "%s: a graph solved with an L of f32, and the matrix has a condition of "
+                         "some %g; factor and solve it outside of a graph",
+                         call, plan->condition)
+               : status;
+}
+
+static bool has_to_be_scaled(const weft_chol *plan, const wi_chol_told *told) {
+    const double most = number_of(told->value[WI_VALUE_MOST]);
+    const double column = number_of(told->value[WI_VALUE_COLUMN_LEAST]);
+    return wi_chol_has_d(plan)
+               ? most > 0 && wi_chol_is_uneven(plan, ilogb(column), ilogb(most))
+               : wi_chol_is_extreme(plan, number_of(told->value[WI_VALUE_DIAGONAL_LEAST]),
+                                    number_of(told->value[WI_VALUE_DIAGONAL_MOST]));
+}
+
+/* A column had no pivot. */
+static weft_status tell_failed(weft_context *ctx, const char *call, weft_chol *plan,
+                               int64_t failed) {
+    const long long column = (long long)plan->symbolic.perm[failed];
+    if (plan->narrow)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: a graph found no pivot for column %lld (counted from 0) in f32; factor "
+                       "outside of a graph, where f64 follows",
+                       call, column);
+    if (!wi_chol_has_d(plan))
+        return wi_fail(ctx, WEFT_ENOTSPD,
+                       "%s: a matrix that a graph factored is not positive definite: column %lld "
+                       "(counted from 0) had no pivot; weft_chol_factor_values outside of a graph "
+                       "has the proof",
+                       call, column);
+    const weft_status status = wi_chol_fail(ctx, call, plan, failed);
+    plan->state = WI_CHOL_EMPTY;
+    return status;
+}
+
+static weft_status judge_factors(weft_context *ctx, const char *call, weft_chol *plan,
                                  const wi_chol_told *told, int64_t failed) {
     if (told->factored == 0)
         return WEFT_OK;
     if (!isfinite(number_of(told->value[WI_VALUE_MOST])))
         return wi_fail(ctx, WEFT_ENONFINITE,
                        "%s: a graph factored values that are not finite; mend them", call);
-    if (wi_chol_is_extreme(plan, number_of(told->value[WI_VALUE_DIAGONAL_LEAST]),
-                           number_of(told->value[WI_VALUE_DIAGONAL_MOST])))
+    if (has_to_be_scaled(plan, told))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: a graph factored a matrix that has to be scaled; factor it outside of "
                        "a graph",
                        call);
-    if (failed >= 0)
-        return wi_fail(ctx, WEFT_ENOTSPD,
-                       "%s: a matrix that a graph factored is not positive definite: column %lld "
-                       "(counted from 0) had no pivot; weft_chol_factor_values outside of a graph "
-                       "has the proof",
-                       call, (long long)plan->symbolic.perm[failed]);
-    return WEFT_OK;
+    return failed >= 0 ? tell_failed(ctx, call, plan, failed) : WEFT_OK;
+}
+
+static void note_factored(weft_chol *plan, int64_t failed) {
+    plan->device->has_diagonal = false;
+    plan->state = failed >= 0 ? WI_CHOL_EMPTY : WI_CHOL_FACTORED;
+    plan->on_device = true;
+    plan->numbers.balance.scaled = false;
+    plan->condition = 0;
+    if (failed < 0)
+        wi_pivots_count(plan);
 }
 
 weft_status weft_chol_check(weft_context *ctx, weft_chol *plan) {
@@ -228,15 +285,13 @@ weft_status weft_chol_check(weft_context *ctx, weft_chol *plan) {
     status = wi_chol_device_ask(ctx, plan, &told, &failed);
     if (status != WEFT_OK || told.factored + told.solved == 0)
         return status;
-    if (told.factored > 0) {
-        plan->device->has_diagonal = false;
-        plan->state = failed >= 0 ? WI_CHOL_EMPTY : WI_CHOL_FACTORED;
-        plan->on_device = true;
-        plan->numbers.balance.scaled = false;
-    }
+    if (told.factored > 0)
+        note_factored(plan, failed);
     status = judge_factors(ctx, call, plan, &told, failed);
     if (status == WEFT_OK)
-        status = judge_solves(ctx, call, &told);
+        status = judge_solves(ctx, call, plan, &told);
+    if (status == WEFT_OK)
+        status = judge_condition(ctx, call, plan, &told);
     if (status == WEFT_OK && told.solved > 0)
         plan->report.backward_error = number_of(told.error);
     return status;

@@ -5,18 +5,53 @@
 
 constexpr int threads = wi_side_threads;
 
-/* Facts of the values: a thread for each column. The least is a number of bits, as all are above 0.
- */
+/* What columns tell of their values: bits of numbers that are not negative. */
+struct wi_value_facts {
+    unsigned long long most, diagonal_most, diagonal_least, column_least;
+};
+__device__ static wi_value_facts join(wi_value_facts x, wi_value_facts y) {
+    x.most = y.most > x.most ? y.most : x.most;
+    x.diagonal_most = y.diagonal_most > x.diagonal_most ? y.diagonal_most : x.diagonal_most;
+    x.diagonal_least = y.diagonal_least < x.diagonal_least ? y.diagonal_least : x.diagonal_least;
+    x.column_least = y.column_least < x.column_least ? y.column_least : x.column_least;
+    return x;
+}
+__device__ static unsigned long long size_bits(double x) {
+    return (unsigned long long)__double_as_longlong(x) & ~(1ull << 63);
+}
+
+/* Facts of the values: a thread for each column, whose upper half is looked at only if `whole`.
+ * Changes of one word wait for each other, so there is one for each block. */
 __global__ void __launch_bounds__(threads)
-    wi_size_up_values(wi_device_matrix a, const double *value, int n, unsigned long long *fact) {
+    wi_size_up_values(wi_device_matrix a, const double *value, int n, bool whole,
+                      unsigned long long *fact) {
+    WEFT_SHARED(wi_value_facts, of_warp, [threads / 32]);
     const int j = wi_row_of_thread();
     const int64_t first = j < n ? a.start[j] : 0, end = j < n ? a.start[j + 1] : 0;
     const double d = first < end && a.row[first] == j ? value[first] : 0;
-    for (int64_t k = first; __any_sync(wi_all_lanes, k < end); k++)
-        wi_raise(fact + WI_VALUE_MOST, k < end ? value[k] : 0);
-    wi_raise(fact + WI_VALUE_DIAGONAL_MOST, d > 0 ? d : 0);
-    if (d > 0)
-        atomicMin(fact + WI_VALUE_DIAGONAL_LEAST, (unsigned long long)__double_as_longlong(d));
+    wi_value_facts own = {0, d > 0 ? size_bits(d) : 0, d > 0 ? size_bits(d) : ~0ull, ~0ull};
+    for (int64_t k = first; k < end; k++)
+        own.most = size_bits(value[k]) > own.most ? size_bits(value[k]) : own.most;
+    for (int64_t k = whole && j < n ? a.row_start[j] : 0; whole && j < n && k < a.row_start[j + 1];
+         k++) {
+        const unsigned long long size = size_bits(value[a.at[k]]);
+        own.most = size > own.most ? size : own.most;
+    }
+    if (whole && own.most > 0)
+        own.column_least = own.most;
+    own = wi_warp_reduce(own, join);
+    if (wi_lane() == 0)
+        of_warp[threadIdx.x / 32] = own;
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    for (int w = 1; w < threads / 32; w++)
+        own = join(own, of_warp[w]);
+    atomicMax(fact + WI_VALUE_MOST, own.most);
+    atomicMax(fact + WI_VALUE_DIAGONAL_MOST, own.diagonal_most);
+    atomicMin(fact + WI_VALUE_DIAGONAL_LEAST, own.diagonal_least);
+    if (whole)
+        atomicMin(fact + WI_VALUE_COLUMN_LEAST, own.column_least);
 }
 
 __global__ void wi_count_factored(wi_chol_told *told) {
@@ -27,7 +62,7 @@ static weft_status size_up(weft_context *ctx, const weft_chol *plan, const doubl
                            unsigned long long *fact) {
     const size_t n = plan->report.n;
     return WEFT_LAUNCH(wi_size_up_values, ctx, (unsigned)((n - 1) / threads + 1), threads, 0,
-                       wi_chol_device_matrix(plan), value, (int)n, fact);
+                       wi_chol_device_matrix(plan), value, (int)n, wi_chol_has_d(plan), fact);
 }
 
 /* Words from `p` on to the value of all their bytes. */
@@ -38,7 +73,9 @@ static weft_status fill(weft_context *ctx, unsigned long long *p, int value, siz
 
 static weft_status forget_values(weft_context *ctx, unsigned long long *fact) {
     const weft_status status = fill(ctx, fact, 0, WI_VALUE_FIGURES);
-    return status == WEFT_OK ? fill(ctx, fact + WI_VALUE_DIAGONAL_LEAST, 0xff, 1) : status;
+    return status == WEFT_OK ? fill(ctx, fact + WI_VALUE_DIAGONAL_LEAST, 0xff,
+                                    WI_VALUE_FIGURES - WI_VALUE_DIAGONAL_LEAST)
+                             : status;
 }
 
 weft_status wi_chol_device_size_up(weft_context *ctx, const weft_chol *plan, const double *value,
@@ -55,6 +92,14 @@ weft_status wi_chol_device_size_up(weft_context *ctx, const weft_chol *plan, con
         status = wi_gpu_copy(ctx, facts, found, WI_VALUE_FIGURES * sizeof *facts);
     wi_gpu_leave(ctx, before);
     return status;
+}
+
+weft_status wi_chol_device_find_facts(weft_context *ctx, const weft_chol *plan, const double *value,
+                                      const unsigned long long **facts) {
+    unsigned long long *const found = wi_chol_device_matrix(plan).all->value;
+    const weft_status status = forget_values(ctx, found);
+    *facts = found;
+    return status == WEFT_OK ? size_up(ctx, plan, value, found) : status;
 }
 
 weft_status wi_chol_device_tell_factored(weft_context *ctx, const weft_chol *plan,
@@ -85,6 +130,11 @@ weft_status wi_chol_device_ask(weft_context *ctx, const weft_chol *plan, wi_chol
         status = wi_gpu_copy(ctx, failed, wi_chol_device_view(plan).failed, sizeof *failed);
     if (status == WEFT_OK && told->factored + told->solved > 0)
         status = wi_chol_device_forget(ctx, plan);
+    if (status == WEFT_OK && told->factored > 0 && wi_chol_has_d(plan))
+        status = wi_chol_device_pivots(ctx, plan);
+    if (status == WEFT_OK && told->factored > 0 && plan->kind == WEFT_CHOL_QUASIDEFINITE)
+        status = wi_gpu_copy(ctx, plan->numbers.pivots.signs,
+                             wi_chol_device_view(plan).pivots.signs, plan->report.n);
     wi_gpu_leave(ctx, before);
     return status;
 }
@@ -96,6 +146,8 @@ __global__ void __launch_bounds__(WI_CHOL_RHS) wi_begin_judging(wi_group_view v)
     const int q = (int)threadIdx.x;
     if (q < v.s.rhs)
         v.a.all->judged.column[q] = wi_progress_of(v.a.figures[WI_FIGURE_R + q] != 0);
+    if (q == 0)
+        v.a.all->judged.stuck = 0;
 }
 
 /* Before each: how large x is. */
@@ -106,7 +158,7 @@ __global__ void __launch_bounds__(WI_CHOL_RHS) wi_keep_largest(wi_group_view v) 
 }
 
 /* After it: is it added, and does another one follow? As judge_all of refine.c. */
-__global__ void wi_judge_correction(wi_group_view v) {
+__global__ void wi_judge_correction(wi_group_view v, bool narrow) {
     wi_judged *const judged = &v.a.all->judged;
     unsigned taken = 0;
     for (int q = 0; q < v.s.rhs; q++) {
@@ -115,16 +167,20 @@ __global__ void wi_judge_correction(wi_group_view v) {
         const bool asked = p->active;
         p->taken = false;
         if (asked)
-            wi_judge(p, size / judged->largest[q], 0x1p-53, false);
+            wi_judge(p, size / judged->largest[q], 0x1p-53, narrow);
         taken |= (unsigned)p->taken << q;
+        judged->stuck |= (unsigned)(asked && !p->taken) << q;
     }
     judged->taken = taken;
 }
 
-__global__ void wi_tell_solved(wi_group_view v) {
+__global__ void wi_tell_solved(wi_group_view v, bool refined) {
     wi_chol_told *const told = &v.a.all->told;
+    const wi_judged *const judged = &v.a.all->judged;
     told->solved++;
+    told->norm = v.a.figures[WI_FIGURE_NORM];
     for (int q = 0; q < v.s.rhs; q++) {
+        told->stuck += refined && (judged->column[q].active || judged->stuck >> q & 1);
         const unsigned long long b = v.a.figures[WI_FIGURE_B + q];
         const unsigned long long x = v.a.figures[WI_FIGURE_X + q];
         const unsigned long long error = v.a.figures[WI_FIGURE_ERROR + q];
@@ -141,7 +197,7 @@ static weft_status queue_step(const wi_solve_group *g, wi_group_view v, bool kee
     if (status == WEFT_OK)
         status = wi_queue_correction(g, v);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(wi_judge_correction, g->ctx, 1, 1, 0, v);
+        status = WEFT_LAUNCH(wi_judge_correction, g->ctx, 1, 1, 0, v, g->plan->narrow);
     v.taken = &v.a.all->judged.taken;
     if (status == WEFT_OK)
         status = wi_queue_sum(g, v, 0);
@@ -161,7 +217,7 @@ static weft_status queue_all(const wi_solve_group *g, int refine) {
         status = queue_step(g, v, step + 1 < refine);
     if (status == WEFT_OK)
         status = wi_queue_out(g, v);
-    return status == WEFT_OK ? WEFT_LAUNCH(wi_tell_solved, g->ctx, 1, 1, 0, v) : status;
+    return status == WEFT_OK ? WEFT_LAUNCH(wi_tell_solved, g->ctx, 1, 1, 0, v, refine > 0) : status;
 }
 
 weft_status wi_solve_captured(wi_solve_group *g, int refine) {

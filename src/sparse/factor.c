@@ -47,12 +47,12 @@ static const wi_row rows[] = {
      .what = "small fronts in shared memory; large ones of a level together, tile by tile",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .seconds = wi_no_rival,
      .run = wi_chol_batched},
     {.name = "overlapped",
      .what = "small fronts of a level beside the large ones",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
      .run = wi_chol_overlapped},
 #endif
     {.name = "ranks",

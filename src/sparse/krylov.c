@@ -17,8 +17,8 @@ enum {
     NARROW_CYCLES = 4 /* then a factor of doubles is cheaper */
 };
 
-/* A backward error above this is worth GMRES, and one as small as that ends it. */
-static const double large = 0x1p-44, small = 0x1p-50;
+/* A backward error as small as this ends GMRES. */
+static const double small = 0x1p-50;
 
 /* A restart that does not reduce the error by this factor is the last. */
 static const double gain = 0.5;
@@ -188,18 +188,18 @@ bool wi_solve_is_unsolved(const wi_solve_group *g) {
 bool wi_solve_wants_krylov(const wi_solve_group *g) {
     bool wanted = false;
     for (size_t c = 0; c < g->rhs; c++)
-        wanted |= !(g->misfit.error[c] <= large);
+        wanted |= !(g->misfit.error[c] <= wi_solve_large_error);
     return wanted;
 }
 
 weft_status wi_solve_krylov(wi_solve_group *g) {
     weft_status status = WEFT_OK;
     for (size_t c = 0; c < g->rhs && status == WEFT_OK; c++) {
-        if (g->misfit.error[c] <= large)
+        if (g->misfit.error[c] <= wi_solve_large_error)
             continue;
         status = solve_column(g, c);
         g->stalled -= g->stuck[c];
-        g->stalled += !(g->misfit.error[c] <= large);
+        g->stalled += !(g->misfit.error[c] <= wi_solve_large_error);
     }
     return status;
 }

@@ -82,7 +82,7 @@ struct wi_pivot_square {
         largest beside = largest_beside(k, k);
         const double own = wi_size_of(at(k, k));
         c.finite = wi_is_finite(beside.size) && wi_is_finite(own);
-        c.tiny = beside.size <= pivots.tiny && own <= pivots.tiny;
+        c.tiny = beside.size <= *pivots.tiny && own <= *pivots.tiny;
         while (c.finite && !c.tiny) {
             if (wi_size_of(at(c.p, c.p)) >= enough * beside.size)
                 return c;
@@ -143,7 +143,7 @@ struct wi_pivot_square {
         const double pivot = at(k, k);
         if (!pivots.perturb || !wi_is_finite(pivot))
             return fail(k, pivot);
-        const double replaced = copysign(pivots.tiny, pivot);
+        const double replaced = copysign(*pivots.tiny, pivot);
         note(k, replaced, 0, WI_PIVOT_CHANGED);
         return {1, replaced};
     }

@@ -25,13 +25,15 @@ typedef struct contest {
     wi_dissection_beside beside;
 } contest;
 
-/* If dissect saves such a share of amd's flops, it should save more than it costs. */
+/* If dissect saves such a share of amd's flops, of all factorizations together, it should save more
+ * than it costs. */
 static double least_flops(const wi_order_args *order) {
     static const double share = 0.4;
+    const double times = order->factorizations > 0 ? order->factorizations : 1;
     const int64_t n = order->graph->n;
     const double cost = (double)n * vertex_seconds + (double)order->graph->start[n] * entry_seconds;
     return wi_order_fits_i32(order->graph) && cost < order->seconds_budget
-               ? cost / (share * flop_seconds)
+               ? cost / (share * flop_seconds * times)
                : INFINITY;
 }
 

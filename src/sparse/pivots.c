@@ -75,19 +75,21 @@ void wi_pivots_begin(weft_chol *plan, const weft_sparse *matrix) {
     wi_pivots *const pivots = &plan->numbers.pivots;
     if (!wi_chol_has_d(plan))
         return;
-    const double largest = wi_largest((size_t)matrix->start[matrix->cols], matrix->value);
-    const double size = largest > 0 ? largest : 1, asked = plan->perturbation;
+    const double asked = plan->perturbation;
+    pivots->perturb = asked > 0;
+    pivots->share = asked > 0 ? asked : 0;
     if (plan->kind == WEFT_CHOL_INDEFINITE) {
         const double least = plan->narrow ? narrow_rounding : rounding;
         const double usual = plan->narrow ? narrow_perturbation : default_perturbation;
         const double wanted = plan->narrow && asked < least ? least : asked;
         pivots->perturb = asked >= 0;
-        pivots->tiny = size * (asked > 0 ? wanted : asked < 0 ? least : usual);
-        return;
+        pivots->share = asked > 0 ? wanted : asked < 0 ? least : usual;
     }
-    pivots->perturb = asked > 0;
-    pivots->tiny = asked > 0 ? size * asked : 0;
-    for (int64_t k = 0; k < plan->symbolic.n; k++)
+    if (!matrix->value)
+        return; /* the device finds the rest */
+    const double largest = wi_largest((size_t)matrix->start[matrix->cols], matrix->value);
+    pivots->tiny = (largest > 0 ? largest : 1) * pivots->share;
+    for (int64_t k = 0; k < plan->symbolic.n && pivots->signs; k++)
         pivots->signs[k] = is_negative(plan, matrix, plan->symbolic.perm[k]) ? -1 : 1;
 }
 

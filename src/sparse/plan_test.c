@@ -204,6 +204,10 @@ static void test_refusals(void **state) {
         {{.size = sizeof(weft_chol_options), .ordering_seconds = (double)NAN},
          WEFT_EARG,
          "ordering_seconds"},
+        {{.size = sizeof(weft_chol_options), .factorizations = -1}, WEFT_EARG, "factorizations"},
+        {{.size = sizeof(weft_chol_options), .factorizations = (double)NAN},
+         WEFT_EARG,
+         "factorizations"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         plan = nowhere;

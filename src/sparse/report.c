@@ -188,12 +188,15 @@ static weft_status find_condition(weft_context *ctx, const weft_chol *plan,
     return status;
 }
 
-weft_status wi_chol_size_up(weft_context *ctx, weft_chol *plan, const weft_sparse *held) {
+weft_status wi_chol_size_up_by(weft_context *ctx, weft_chol *plan, double own) {
     double inverse;
-    const double own = norm(held, 0, wi_solve_room_of(plan, 1).x);
     const weft_status status = inverse_norm(ctx, plan, NULL, 2, &inverse);
     plan->condition = isfinite(own * inverse) ? fmax(own * inverse, 1) : (double)INFINITY;
     return status;
+}
+
+weft_status wi_chol_size_up(weft_context *ctx, weft_chol *plan, const weft_sparse *held) {
+    return wi_chol_size_up_by(ctx, plan, norm(held, 0, wi_solve_room_of(plan, 1).x));
 }
 
 weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,

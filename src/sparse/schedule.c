@@ -246,7 +246,7 @@ static int32_t blocks_of_columns(const wi_front_record *r, int32_t p) {
 }
 
 static int32_t blocks_of_rows(const wi_front_record *r, int32_t p) {
-    return wi_panel_blocks(r->height, r->columns, p);
+    return wi_panel_blocks(r->height, p);
 }
 
 static int32_t blocks_of_tiles(const wi_front_record *r, int32_t p) {

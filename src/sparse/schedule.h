@@ -199,11 +199,10 @@ WI_COUNTED int32_t wi_panel_tiles(int32_t height, wi_panel_scope scope) {
     return across * down - across * (across - 1) / 2;
 }
 
-/* Blocks for the rows below panel p: at least one. */
-WI_COUNTED int32_t wi_panel_blocks(int32_t height, int32_t columns, int32_t p) {
-    const int32_t next = (p + 1) * WI_PANEL, end = next < columns ? next : columns;
-    const int32_t blocks = wi_pieces(height - end, WI_FRONT_ROWS);
-    return blocks > 0 ? blocks : 1;
+/* Blocks for the rows from panel p's first on: those below it, and as many more as it has columns,
+ * from which the inverse of its square comes. */
+WI_COUNTED int32_t wi_panel_blocks(int32_t height, int32_t p) {
+    return wi_pieces(height - p * WI_PANEL, WI_FRONT_ROWS);
 }
 
 /* If pivots are interchanged (INDEFINITE), windows of columns take the place of panels. (They are

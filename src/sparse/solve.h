@@ -78,6 +78,13 @@ double wi_solve_largest(const wi_solve_group *g, size_t c);
 /* Improves x in at most `most` steps, after wi_solve_measure(g, true), and computes its misfit. */
 weft_status wi_solve_refine(wi_solve_group *g, int most);
 
+/* A backward error above this is worth GMRES. */
+static const double wi_solve_large_error = 0x1p-44;
+
+/* Up to this condition L of floats is so close to A, in all directions, that corrections shrink at
+ * least fourfold, or plainly do not. */
+static const double wi_solve_most_certain = 0x1p16;
+
 /* With exact residuals, x + low is refined until corrections are this small beside x: then the many
  * smaller elements are right to their last bits, too. */
 static const double wi_solve_finest = 0x1p-93;

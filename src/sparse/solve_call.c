@@ -151,10 +151,6 @@ static void sum_up(wi_solve_group *all, const wi_solve_group *g) {
     all->krylov_steps += g->krylov_steps;
 }
 
-/* Up to this condition L of floats is so close to A, in all directions, that corrections shrink at
- * least fourfold, or plainly do not. */
-static const double most_certain = 0x1p16;
-
 /* All right-hand sides of a call. */
 typedef struct solving {
     weft_context *ctx;
@@ -185,7 +181,8 @@ static wi_solve_group group_at(const solving *s, size_t j) {
                             .plan = s->plan,
                             .given = s->matrix,
                             .matrix = s->held,
-                            .doubtful = s->plan->narrow && s->plan->condition > most_certain,
+                            .doubtful =
+                                s->plan->narrow && s->plan->condition > wi_solve_most_certain,
                             .part = s->part,
                             .exact = s->exact,
                             .n = s->rows,
@@ -243,7 +240,7 @@ static weft_status solve_all(solving *s, wi_solve_group *all) {
     }
     if (s->part == WEFT_CHOL_A)
         s->held = wi_chol_balanced(s->plan, s->matrix, &s->scaled);
-    if (status == WEFT_OK && s->plan->narrow && s->plan->condition == 0)
+    if (status == WEFT_OK && s->plan->narrow && s->plan->condition == 0 && !s->captured)
         status = wi_chol_size_up(s->ctx, s->plan, s->held);
     for (size_t j = 0; j < s->n && status == WEFT_OK; j += most) {
         g = group_at(s, j);
@@ -279,7 +276,7 @@ static weft_status check_capture(const solving *s) {
 /* Do the host's parts of a solve need the values of A? */
 static bool wants_values(const solving *s) {
     const weft_chol *const plan = s->plan;
-    return wi_chol_has_d(plan) || plan->narrow || plan->numbers.balance.scaled;
+    return !s->captured && (wi_chol_has_d(plan) || plan->narrow || plan->numbers.balance.scaled);
 }
 
 /* Solves for all right-hand sides; `held` gets values that the host needs. */

@@ -83,6 +83,7 @@ typedef struct wi_order_args {
     int64_t *perm;
     const int64_t *given;  /* the caller's own ordering, or NULL */
     double seconds_budget; /* for `best` */
+    double factorizations; /* for `best`: how often the plan will be factored; 0: once */
     int64_t halo;  /* for `amd`: the last `halo` vertices count as neighbours but are not ordered,
                       because they come after all of perm */
     double *flops; /* here `amd` stores an upper bound on the flops of L, and `best` too if it takes
