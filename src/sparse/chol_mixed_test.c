@@ -47,8 +47,8 @@ static void make_quasi(test_system *s) {
     }
 }
 
-/* Where a GPU has a block for each front, emu takes millions of steps for a right-hand side in every
- * step of GMRES. */
+/* Where a GPU has a block for each front, emu takes millions of steps for a right-hand side in
+ * every step of GMRES. */
 static bool costs_most(const weft_context *ctx, size_t n, int cut) {
     return ctx->kind != WI_CPU && n > TEST_MIXED_LARGEST / 2 && test_mixed_cuts[cut] == 0;
 }
