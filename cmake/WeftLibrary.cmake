@@ -27,7 +27,6 @@ function(weft_objects name)
     set(WEFT_OBJECTS ${WEFT_OBJECTS} $<TARGET_OBJECTS:${name}> PARENT_SCOPE)
 endfunction()
 
-weft_objects(weft_c ${WEFT_C})
 if(WEFT_KERNELS)
     weft_objects(weft_kernels ${WEFT_KERNELS})
     target_compile_options(weft_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
@@ -73,6 +72,8 @@ if(WEFT_SIMD_C)
         endif()
     endforeach()
 endif()
+
+weft_objects(weft_c ${WEFT_C}) # behind what takes longer, so that nobody waits for that at the end
 
 set(version_script ${PROJECT_SOURCE_DIR}/src/core/weft.map)
 add_library(weft_shared SHARED ${WEFT_OBJECTS})

@@ -167,6 +167,14 @@ struct Fence {
     uint64_t thread, warp, block, cluster;
 };
 
+/* A word that others may change, and what the thread found there. */
+struct Look {
+    const void *p;
+    size_t bytes;
+    unsigned char found[16];
+};
+constexpr unsigned most_looks = 16;
+
 struct Fibre {
     Context context;
     emu_index index;
@@ -182,8 +190,12 @@ struct Fibre {
     int op = 0, source = 0;
     uint64_t value = 0, result = 0;
     unsigned gathers = 0; /* gatherings that it took part in */
-    uint64_t time = 0;    /* of its accesses */
-    Seen seen = {};       /* of other threads' work */
+    /* Such words that it read since it spun last; most_looks + 1: more than are kept. */
+    unsigned looks = 0;
+    Look look[most_looks] = {};
+    bool was_called = false; /* from spinning to a meeting, since it last met others */
+    uint64_t time = 0;       /* of its accesses */
+    Seen seen = {};          /* of other threads' work */
     Fence fence = {};
     Seen unfenced = {};                       /* what its next fence will make visible to it */
     std::vector<uint64_t> engine_fences = {}; /* when it showed its writes to the copy engine */
@@ -245,6 +257,15 @@ void make_ready(Fibre *f);
 void wait_for(const void *object, const emu_site &at);
 /* The same in a waiting loop; if no thread makes progress, this ends in a report. */
 void spin(Where where, const char *what);
+/* The same, but the thread is not ready: it is added to `aside`. */
+void rest(Where where, const char *what, std::vector<Fibre *> *aside);
+
+/* ---- threads that spin (spins.cpp) ---- */
+
+/* Notes that the running thread reads a word that others may change. */
+void note_look(const void *p, size_t bytes);
+/* Makes those ready that have something new to see. Called in every turn; idle if nobody is. */
+void wake_spinning(bool is_idle);
 
 /* ---- limits and planted faults (limits.cpp) ---- */
 

@@ -82,6 +82,7 @@ static Fibre *choose() {
 static void run_next(Context *from) {
     steps++;
     Fibre *const before = self;
+    wake_spinning(ready.empty() && !ended);
     if (ready.empty() && !ended)
         report_waits("deadlock");
     self = ended ? nullptr : choose();
@@ -89,9 +90,13 @@ static void run_next(Context *from) {
         switch_to(from, self ? &self->context : &host);
 }
 
-void emu::give_way() {
+static void let_streams_begin() {
     if (random_below(turns_at_a_time) == 0)
         begin_others();
+}
+
+void emu::give_way() {
+    let_streams_begin();
     make_ready(self);
     run_next(&self->context);
 }
@@ -103,15 +108,22 @@ static void note_place(Where where, const char *what, unsigned mask = 0) {
     self->mask = mask;
 }
 
-void emu::spin(Where where, const char *what) {
+static void note_spin(Where where, const char *what) {
     note_place(where, what);
     if (++idle_spins > most_idle_spins)
         report_waits("livelock: threads spin, and none has written anything for long");
+}
+
+void emu::spin(Where where, const char *what) {
+    note_spin(where, what);
     give_way();
 }
 
-void emu_spin(emu_site at) {
-    spin(at, at.what);
+void emu::rest(Where where, const char *what, std::vector<Fibre *> *aside) {
+    note_spin(where, what);
+    let_streams_begin();
+    aside->push_back(self);
+    run_next(&self->context);
 }
 
 /* Waits until another thread makes this one ready. */
@@ -187,6 +199,7 @@ uint64_t emu_meet(emu_op op, emu_site at, unsigned mask, uint64_t value, int sou
                self->index.lane);
     self->op = op;
     self->source = source;
+    self->was_called = false;
     wait_in(self->groups[op < EMU_BLOCK ? 0 : op == EMU_BLOCK ? 1 : 2], at, mask, value);
     self->group->waiting++;
     settle(self);

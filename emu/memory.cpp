@@ -246,6 +246,8 @@ static void ordered(const void *p, size_t bytes, int kind, bool together, Where 
     spin(where, what);
     check_access(p, bytes, kind, together, where, what);
     pass_clock(p, kind);
+    if (kind & EMU_READ)
+        note_look(p, bytes);
 }
 
 void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at) {

@@ -301,22 +301,34 @@ static bool seen_before(const Cell &c) {
     return c.time() <= f.time || (f.parts && seen_part(*seen, keys, c));
 }
 
-/* Was that access, if there was one, ordered before what the running thread does now? */
-static bool before(const Cell &c) {
+/* The same of one that `is_known` does not know. */
+__attribute__((noinline)) static bool is_seen(const Cell &c) {
     const Block *const own = self->block;
-    if (c.time() == 0)
-        return true;
-    if (of_own_block(c)) {
-        if (c.thread() == self->thread || c.time() <= own->time ||
-            (c.thread() / 32 == self->thread / 32 && c.time() <= self->groups[0]->time))
-            return true;
-    }
     if (c.time() <= own->cluster->time) {
         const Block *const other = blocks[c.slot()];
         if (other && other->cluster == own->cluster && c.time() > other->start)
             return true;
     }
     return seen_before(c);
+}
+
+/* What the running thread knows of its own block, which answers most questions. */
+struct Own {
+    uint64_t who, start, met, warp_met; /* as in a cell, but for the time; and when */
+    Own()
+        : who((uint64_t)self->block->slot << 10 | self->thread), start(self->block->start),
+          met(self->block->time), warp_met(self->groups[0]->time) {}
+    bool knows(const Cell &c) const {
+        const uint64_t apart = c.who ^ who, time = c.time();
+        if (apart << 40 >> 50 != 0 || time <= start)
+            return time == 0;
+        return time <= met || apart << 54 == 0 || (apart << 54 >> 59 == 0 && time <= warp_met);
+    }
+};
+
+/* Was that access, if there was one, ordered before what the running thread does now? */
+static inline bool before(const Cell &c, const Own &own = Own()) {
+    return own.knows(c) || is_seen(c);
 }
 
 /* Did its thread tell the copy engine of that access before what the running thread does now? */
@@ -329,11 +341,8 @@ static bool engine_sees(const Cell &c) {
     return next != fences.end() && before(Cell::of(c.thread(), c.slot(), *next, 0, false, false));
 }
 
-/* Ends in a report if what the running thread does now is not ordered after c. */
-static void check_order(const Cell &c, const char *did, const Cell &now, const char *does,
-                        bool shared) {
-    if (!(c.bytes() & now.bytes()) || (c.ordered() && now.ordered()) || before(c))
-        return;
+[[noreturn]] static void report_race(const Cell &c, const char *did, const Cell &now,
+                                     const char *does, bool shared) {
     report(now.where(),
            "data race on %s memory: %s what thread %u%s %s, and nothing orders the two (%s), at\n"
            "      %s",
@@ -345,6 +354,12 @@ static void check_order(const Cell &c, const char *did, const Cell &now, const c
            source_of(c.where()).c_str());
 }
 
+/* Is what the running thread does now not ordered after c? */
+static inline bool races(const Cell &c, const Cell &now, const Own &own) {
+    return !own.knows(c) && (c.bytes() & now.bytes()) && !(c.ordered() && now.ordered()) &&
+           !is_seen(c);
+}
+
 static void check_engine(const Cell &c, const char *did, const Cell &now) {
     if ((c.bytes() & now.bytes()) && !engine_sees(c))
         report(now.where(),
@@ -354,34 +369,42 @@ static void check_engine(const Cell &c, const char *did, const Cell &now) {
 }
 
 /* Two reads are kept: the last, and one that is not ordered before the later ones. */
-static void note_read(Word &word, const Cell &now) {
-    Cell &c = before(word.reads[0]) ? word.reads[0] : word.reads[1];
+static inline void note_read(Word &word, const Cell &now, const Own &own) {
+    Cell &c = before(word.reads[0], own) ? word.reads[0] : word.reads[1];
     c = c.who == now.who ? now.with_bytes(c.bytes()) : now;
+}
+
+/* What the copy engine does to shared memory must come after what threads told it of. */
+static void check_engines(const Word &word, const Cell &now, int kind) {
+    check_engine(word.write, "wrote", now);
+    if (kind & EMU_WRITE)
+        for (const Cell &read : word.reads)
+            check_engine(read, "read", now);
 }
 
 void emu::check_race(size_t offset, size_t bytes, int kind, bool ordered, Where where) {
     if (!settings.races)
         return;
-    const bool shared = offset < shared_bytes;
+    const bool shared = offset < shared_bytes, writes = kind & EMU_WRITE;
     const size_t end = offset + bytes;
+    const Own own;
     const Cell access = Cell::of(self->thread, self->block->slot, self->time, where.bits, ordered,
                                  kind & by_engine);
     for (size_t at = offset & ~(size_t)3; at < end; at += 4) {
         Word &word = words[at / 4];
         const Cell now = access.with_bytes((at < offset ? 15u << (offset - at) & 15 : 15) &
                                            (at + 4 > end ? 15u >> (at + 4 - end) : 15));
-        check_order(word.write, "wrote", now, kind & EMU_WRITE ? "writes" : "reads", shared);
+        if (races(word.write, now, own))
+            report_race(word.write, "wrote", now, writes ? "writes" : "reads", shared);
         if (now.engine() && shared)
-            check_engine(word.write, "wrote", now);
-        if (now.engine() && shared && kind & EMU_WRITE)
+            check_engines(word, now, kind);
+        if (writes) {
             for (const Cell &read : word.reads)
-                check_engine(read, "read", now);
-        if (kind & EMU_WRITE) {
-            check_order(word.reads[0], "read", now, "writes", shared);
-            check_order(word.reads[1], "read", now, "writes", shared);
+                if (races(read, now, own))
+                    report_race(read, "read", now, "writes", shared);
             word.write = now;
         } else {
-            note_read(word, now);
+            note_read(word, now, own);
         }
     }
 }

@@ -4,6 +4,7 @@
  * reported. */
 #include "emu_bugs_clusters.cuh"
 #include "emu_bugs_fences.cuh"
+#include "emu_bugs_spins.cuh"
 
 #include <cudaTypedefs.h>
 #include <vector>
@@ -636,8 +637,9 @@ void test_resources(void **) {
 } // namespace
 
 int main() {
-    std::vector<struct CMUnitTest> tests;
-    tests.push_back(cmocka_unit_test(test_resources));
+    std::vector<struct CMUnitTest> tests = {
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_patient),
+        cmocka_unit_test(test_together), cmocka_unit_test(test_counted)};
     for (const Bug &bug : bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     for (const Bug &bug : fence_bugs)
