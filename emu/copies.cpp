@@ -209,6 +209,27 @@ void emu_box_load(void *shared, const CUtensorMap *map, int x, int y, int z, uin
                [=](auto f) { each_chunk(from, at.data(), f); });
 }
 
+void emu_box_store(const CUtensorMap *map, int x, int y, int z, const void *shared) {
+    const Where caller = __builtin_return_address(0);
+    const CUtensorMap to = *map;
+    const std::array<int64_t, 3> at = {x, y, z};
+    if ((uintptr_t)shared % box_align != 0)
+        report(caller, "box at %p in shared memory: it must be a multiple of %zu", shared,
+               box_align);
+    check_access(shared, to.box[1] * line_bytes, EMU_READ | by_engine, false, caller, "box");
+    each_chunk(to, at.data(), [&](size_t, const char *global, size_t valid) {
+        if (valid > 0)
+            check_access(global, valid, EMU_WRITE | by_engine, false, caller, "box");
+    });
+    self->block->copies.push_back(
+        {self, [=] {
+             each_chunk(to, at.data(), [=](size_t from, const char *global, size_t valid) {
+                 move_bytes((char *)global, (const char *)shared + from, valid);
+             });
+         }});
+    give_way();
+}
+
 /* ---- walks through images ---- */
 
 static bool fits_frame(int at) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels can do beyond a simple launch, on a GPU and on emu: clusters that share their
- * blocks' memory, launches from kernels, constant memory, tensor cores. */
+ * blocks' memory, launches from kernels, constant memory, tensor cores, boxes of matrices. */
 #include <algorithm>
 #include <math.h>
 #include <string.h>
@@ -11,6 +11,7 @@ extern "C" {
 #include "testing.h"
 }
 
+#include "cuda/boxes.cuh"
 #include "cuda/cluster.cuh"
 #include "cuda/device_launch.cuh"
 #include "cuda/launch.cuh"
@@ -374,17 +375,90 @@ void test_roots(weft_context *ctx) {
     }
 }
 
+/* ---- boxes of a matrix ---- */
+
+constexpr int box_lines = 16, box_length = wi_box_line / (int)sizeof(int);
+
+/* Brings a box to shared memory, adds 1000 to its elements, and stores it in another matrix. */
+__global__ void move_box(const __grid_constant__ wi_boxes from, const __grid_constant__ wi_boxes to,
+                         int x, int y, int z) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    WEFT_DYNAMIC_SHARED(memory);
+    WEFT_SHARED(wi_barrier, loaded, );
+    const uintptr_t past = (uintptr_t)memory % wi_box_align;
+    int *const box = (int *)(memory + (past ? wi_box_align - past : 0));
+    if (threadIdx.x == 0) {
+        wi_barrier_init(&loaded, 1);
+        wi_barrier_publish();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        wi_barrier_arrive_expect(&loaded, box_lines * wi_box_line);
+        wi_box_load(box, &from, x, y, z, &loaded);
+    }
+    wi_barrier_wait(&loaded, 0);
+    for (int k = (int)threadIdx.x; k < box_lines * box_length; k += (int)blockDim.x)
+        box[wi_box_place((uint32_t)k * 4) / 4] += 1000 * (k / box_length + 1);
+    wi_bulk_fence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        wi_box_store(&to, x, y, z, box);
+        wi_bulk_commit();
+        wi_bulk_wait_read<0>();
+    }
+#endif
+}
+
+/* Two matrices, and a box at (x, y) of matrix z, which may end beyond it. */
+void check_box(weft_context *ctx, int x, int y, int z) {
+    constexpr int length = 40, lines = 37, pitch = 44, count = 2;
+    constexpr size_t n = (size_t)count * lines * pitch;
+    std::vector<int> in(n), expected(n);
+    for (size_t i = 0; i < n; i++)
+        in[i] = (int)i + 1;
+    for (int l = y; l < y + box_lines && l < lines; l++)
+        for (int e = x; e < x + box_length && e < length; e++) {
+            const size_t at = ((size_t)z * lines + (size_t)l) * pitch + (size_t)e;
+            expected[at] = in[at] + 1000 * (l - y + 1);
+        }
+    int *const p = zeros(ctx, n), *const q = zeros(ctx, n);
+    ok(ctx, weft_copy(ctx, p, in.data(), n * sizeof(int)));
+    /* The engine moves bits: only the size of a type counts. */
+    wi_box_source source = {WEFT_F32, p, length, lines, pitch * sizeof(int), count, 0};
+    source.apart = lines * source.pitch;
+    wi_boxes from, to;
+    ok(ctx, wi_gpu_describe_boxes(ctx, &source, box_lines, &from));
+    source.base = q;
+    ok(ctx, wi_gpu_describe_boxes(ctx, &source, box_lines, &to));
+    ok(ctx, WEFT_LAUNCH(move_box, ctx, 1u, threads, wi_box_align + box_lines * wi_box_line, from,
+                        to, x, y, z));
+    const std::vector<int> got = taken(ctx, q, n);
+    ok(ctx, weft_free(ctx, p));
+    for (size_t i = 0; i < n; i++)
+        if (got[i] != expected[i])
+            fail_msg("box at (%d, %d) of %d: element %zu is %d, not %d", x, y, z, i, got[i],
+                     expected[i]);
+}
+
+void test_boxes(weft_context *ctx) {
+    if (!has_clusters(ctx)) /* nor the copy engine */
+        return;
+    check_box(ctx, 0, 0, 0);
+    check_box(ctx, 4, 3, 1);
+    check_box(ctx, 12, 30, 0);
+    check_box(ctx, 36, 36, 1);
+}
+
 const test_body bodies[] = {{test_clusters},   {test_fixed_cluster}, {test_device_launches},
                             {test_tail_turns}, {test_constants},     {test_tensor_cores},
-                            {test_roots}};
+                            {test_roots},      {test_boxes}};
 
 } // namespace
 
 int main() {
     constexpr size_t count = sizeof bodies / sizeof *bodies;
-    const char *const names[count] = {"clusters",   "fixed cluster", "device launches",
-                                      "tail turns", "constants",     "tensor cores",
-                                      "roots"};
+    const char *const names[count] = {"clusters",  "fixed cluster", "device launches", "tail turns",
+                                      "constants", "tensor cores",  "roots",           "boxes"};
     struct CMUnitTest tests[count];
     for (size_t k = 0; k < count; k++)
         tests[k] = {names[k], test_on_each_place, nullptr, nullptr, (void *)&bodies[k]};

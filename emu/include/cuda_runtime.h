@@ -242,6 +242,7 @@ void emu_bulk_wait();
 void emu_bulk_fence();
 void emu_box_load(void *shared, const struct CUtensorMap *from, int x, int y, int z,
                   uint64_t *barrier);
+void emu_box_store(const struct CUtensorMap *to, int x, int y, int z, const void *shared);
 void emu_async_copy(void *shared, const void *global, size_t bytes, size_t valid);
 void emu_async_commit();
 void emu_async_wait(unsigned pending);

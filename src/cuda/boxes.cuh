@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes of a matrix that the copy engine brings to shared memory (compute capability 9.0). A box is
- * as many lines as the matrix was described with, of 128 bytes each, one after the other. The eight
- * chunks of 16 bytes of a line are shuffled, so that the same chunk of neighbouring lines is in
- * different banks: chunk c of line l is where chunk c ^ (l % 8) would be. The box begins at a
- * multiple of 1024 bytes. What a box has beyond the matrix is 0. */
+/* Boxes of a matrix that the copy engine brings to shared memory, or back (compute capability 9.0).
+ * A box is as many lines as the matrix was described with, of 128 bytes each, one after the other.
+ * The eight chunks of 16 bytes of a line are shuffled, so that the same chunk of neighbouring lines
+ * is in different banks: chunk c of line l is where chunk c ^ (l % 8) would be. The box begins at a
+ * multiple of 1024 bytes. What a box has beyond the matrix is 0, and does not go back. */
 #ifndef WI_BOXES_CUH
 #define WI_BOXES_CUH
 
@@ -37,6 +37,9 @@ struct wi_box_turn {
 inline void wi_box_load(void *shared, const wi_boxes *from, int x, int y, int z, wi_barrier *b) {
     emu_box_load(shared, from, x, y, z, b);
 }
+inline void wi_box_store(const wi_boxes *to, int x, int y, int z, const void *shared) {
+    emu_box_store(to, x, y, z, shared);
+}
 inline void wi_walk_load(void *shared, const wi_boxes *from, const int (&at)[4], int column,
                          int row, wi_barrier *b) {
     emu_walk_load(shared, from, at, column, row, b);
@@ -50,7 +53,16 @@ __device__ inline void wi_box_load(void *shared, const wi_boxes *from, int x, in
                  : "memory");
 }
 
-/* The same of images, gpu_boxes.h: the walk begins at channel, column, row and image `at`, where
+/* Copies a box from shared memory to where its first element is (x, y) of matrix z, as part of the
+ * calling thread's current group of stores (bulk.cuh). */
+__device__ inline void wi_box_store(const wi_boxes *to, int x, int y, int z, const void *shared) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "
+                 "[%0, {%1, %2, %3}], [%4];" ::"l"(to),
+                 "r"(x), "r"(y), "r"(z), "r"(wi_shared_address(shared))
+                 : "memory");
+}
+
+/* wi_box_load of images, gpu_boxes.h: the walk begins at channel, column, row and image `at`, where
  * column and row are of the frame; what comes is as many columns and rows further, 0 to 255. */
 __device__ inline void wi_walk_load(void *shared, const wi_boxes *from, const int (&at)[4],
                                     int column, int row, wi_barrier *b) {

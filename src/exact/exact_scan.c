@@ -46,7 +46,7 @@ static double bulk_seconds(const weft_context *ctx, const void *args) {
 
 static double lanes_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return 6 * m->launch_s + bytes_of(args) / (0.5 * m->bytes_per_s);
+    return 6 * m->launch_s + bytes_of(args) / (0.65 * m->bytes_per_s);
 }
 
 static double wide_seconds(const weft_context *ctx, const void *args) {

@@ -3,18 +3,24 @@
  * part needs one scan over the warp, not one for each row, and that scan is made before the tile's
  * carry is known:
  *
- *   preparers   put a part's vectors, in its slot, where lanes read their neighbours without bank
- *               conflicts, measure it, and add it up: the sum before each lane
+ *   copier      has the copy engine put a tile's vectors where lanes read their neighbours
+ *               without bank conflicts
+ *   preparers   measure a part and add it up: the sum before each lane
  *   totallers   make spans of the parts' sums
  *   lookers     find the tile's carry, and make folds of what comes before each part
  *   finishers   go through the lanes' elements from there, the outputs taking their place in the
- *               slot; and write these, row by row
+ *               slot, from where the copy engine takes them
  *
  * Elements of f32 that are multiples of one number, and so near each other that any sum of those
  * of a part is an f64, go by one fold; others by two. Loops are short: the code of all roles
  * together is meant to stay in the instruction cache. */
+#include "cuda/boxes.cuh"
 #include "cuda/ring.cuh"
 #include "exact/exact_scan_lanes.cuh"
+
+/* Lines of boxes in a tile and in a part: a lane has one. */
+constexpr int exact_lanes_lines = wi_tile_bytes / wi_box_line,
+              exact_part_lines = wi_part_bytes / wi_box_line;
 
 struct exact_lanes_shape {
     static constexpr int slots = 6, preparers = 1, preparer_warps = wi_tile_warps, totallers = 2,
@@ -47,7 +53,37 @@ struct exact_lanes_sum : wi_exact_span_sum {
 template <>
 inline constexpr bool wi_in_any_order<exact_lanes_sum> = true;
 
-/* A span in the window that a part below 2^above needs; by one lane. */
+/* 64 bits of floor(span / 2^at), in units of the span. */
+__device__ inline uint64_t lanes_bits_from(const wi_exact_span &span, uint32_t sign, int at) {
+    constexpr int count = wi_exact_span::count;
+    const int first = at >> 5;
+    uint32_t digit[3];
+#pragma unroll
+    for (int j = 0; j < 3; j++) {
+        digit[j] = first + j < 0 ? 0 : sign;
+#pragma unroll
+        for (int k = 0; k < count; k++)
+            digit[j] = first + j == k ? span.digit[k] : digit[j];
+    }
+    const uint64_t low = digit[0] | (uint64_t)digit[1] << 32;
+    const uint64_t high = digit[1] | (uint64_t)digit[2] << 32;
+    return (uint32_t)(low >> (at & 31)) | high >> (at & 31) << 32;
+}
+
+/* Has a span bits below 2^at, in units of it? */
+__device__ inline bool lanes_has_below(const wi_exact_span &span, int at) {
+    uint32_t below = 0;
+#pragma unroll
+    for (int k = 0; k < wi_exact_span::count; k++) {
+        const int bits = at - 32 * k;
+        const uint32_t mask = bits >= 32 ? UINT32_MAX : bits > 0 ? ((uint32_t)1 << bits) - 1 : 0;
+        below |= span.digit[k] & mask;
+    }
+    return below != 0;
+}
+
+/* A span in the window that a part below 2^above needs, as wi_line_split has it; by one lane, in
+ * registers. */
 __device__ inline wi_exact_in_folds<2> lanes_folds_of(const wi_exact_span &span, int unit,
                                                       int above) {
     constexpr int count = wi_exact_span::count;
@@ -62,14 +98,22 @@ __device__ inline wi_exact_in_folds<2> lanes_folds_of(const wi_exact_span &span,
     }
     wi_exact_in_folds<2> f;
     f.top = wi_window_top(2, unit + 32 * last + 32 - __clz((int)top_digit), above);
-    f.more = f.top <= WI_TOP_MOST && wi_line_split(span.digit, count, unit, f.top, 2, f.fold);
+    const int unit_0 = wi_fold_unit(f.top, 0), unit_1 = wi_fold_unit(f.top, 1);
+    const uint64_t low = lanes_bits_from(span, sign, unit_1 - unit);
+    f.more = lanes_has_below(span, unit_1 - unit);
+    f.fold[0] =
+        (double)(int64_t)lanes_bits_from(span, sign, unit_0 - unit) * wi_exact_power(unit_0);
+    f.fold[1] =
+        (double)(int64_t)(low & (((uint64_t)1 << WI_FOLD_GAP) - 1)) * wi_exact_power(unit_1);
+    f.fold[1] += f.more ? wi_exact_power(unit_1 - 1) : 0;
     return f;
 }
 
 /* What is known of the parts of a tile: from preparers, and from the looker on. */
 struct exact_lanes_note {
     wi_part_range range[wi_tile_warps];
-    wi_part_sum sum[wi_tile_warps];
+    double fold[2][wi_tile_warps]; /* to be added to: */
+    wi_exact_span span[wi_tile_warps];
     int way[wi_tile_warps];
     bool fits;
     wi_exact_in_folds<2> start[wi_tile_warps];
@@ -82,10 +126,12 @@ template <class T>
 struct exact_lanes_block {
     using ring_block = wi_ring_block<exact_lanes_shape, exact_lanes_sum, wi_exact_span>;
     static constexpr int slots = exact_lanes_shape::slots;
-    static constexpr size_t shared_bytes = slots * (wi_tile_bytes + sizeof(exact_lanes_before));
+    static constexpr size_t shared_bytes =
+        wi_box_align + slots * (wi_tile_bytes + sizeof(exact_lanes_before));
 
     const ring_block &ring;
     const wi_exact_pass<T> &b;
+    const wi_boxes *x, *y; /* a tile of the input, a part of the output */
     unsigned char *memory; /* `slots` tiles, and as many exact_lanes_before */
     exact_lanes_note *notes;
     int unit;
@@ -103,32 +149,23 @@ struct exact_lanes_block {
         return (tile + 1) * wi_tile_elements<T> <= b.a.n;
     }
 
-    /* For the copier: the last tile, if incomplete, is left for its preparers to load. */
+    /* For the copier: the last tile, if incomplete, is left for its preparers to read. */
     __device__ void load(int k, uint64_t tile, wi_barrier *loaded) const {
-        wi_ring_load(slot(k), b.a.x + tile * wi_tile_elements<T>, wi_tile_bytes, is_whole(tile),
-                     loaded);
+        if (is_whole(tile)) {
+            wi_barrier_arrive_expect(loaded, wi_tile_bytes);
+            wi_box_load(slot(k), x, 0, (int)(tile * exact_lanes_lines), 0, loaded);
+        } else {
+            wi_barrier_arrive(loaded);
+        }
     }
 
-    /* Measures a part that lies as it is in the array, and puts its vectors in their places. */
-    __device__ wi_part_range arrange(int k, uint64_t tile, int part) const {
+    /* Puts a part of an incomplete tile where a box would have it. */
+    __device__ void read(int k, uint64_t tile, int part) const {
         const wi_lanes_part<T> p = part_of(k, part);
-        wi_exact_part<T> x;
-        if (!is_whole(tile)) {
 #pragma unroll 1
-            for (int row = 0; row < wi_part_rows; row++)
-                wi_exact_read_row(&p.memory[row * 32 + wi_lane()], b.a.x, b.a.n,
-                                  wi_place_in<T>(tile, part, row), true);
-        }
-#pragma unroll
         for (int row = 0; row < wi_part_rows; row++)
-            x.row[row] = p.memory[row * 32 + wi_lane()];
-        const wi_part_range range = wi_exact_measure(x);
-        __syncwarp(); /* all have read: a vector moves among eight lanes' */
-#pragma unroll
-        for (int row = 0; row < wi_part_rows; row++)
-            p.of_row(row) = x.row[row];
+            wi_exact_read_row(&p.of_row(row), b.a.x, b.a.n, wi_place_in<T>(tile, part, row), true);
         __syncwarp();
-        return range;
     }
 
     /* The sum of the lanes' sums; what comes before each is kept. */
@@ -139,47 +176,69 @@ struct exact_lanes_block {
     }
 
     /* The sum of a part, and of what comes before each lane. */
-    __device__ wi_part_sum add_up(int k, int part, const wi_part_range &range, int way) const {
-        const wi_lanes_part<T> p = part_of(k, part);
+    __device__ wi_part_sum add_up(int k, int part, const wi_exact_part<T> &own,
+                                  const wi_part_range &range, int way) const {
         wi_part_sum sum = {{0, 0}, wi_exact_span_of(0)};
         if (way == WI_LANES_ONE) {
-            sum.fold[0] = add_lanes(k, part, 0, wi_lane_sum(p));
+            sum.fold[0] = add_lanes(k, part, 0, wi_lane_sum(own));
         } else {
-            wi_lane_sum(p, wi_window_top(2, WI_NO_EXPONENT, range.above), sum.fold);
+            wi_lane_sum(own, part_of(k, part), wi_window_top(2, WI_NO_EXPONENT, range.above),
+                        sum.fold);
 #pragma unroll
             for (int f = 0; f < 2; f++)
                 sum.fold[f] = add_lanes(k, part, f, sum.fold[f]);
         }
-        if (range.above == WI_NO_EXPONENT && wi_lanes_add_nothing(p))
+        if (range.above == WI_NO_EXPONENT && wi_lanes_add_nothing(part_of(k, part)))
             sum.span = wi_exact_span_of(wi_span_nothing);
         return sum;
     }
 
     /* For the preparer. */
     __device__ void prepare(int k, uint64_t tile, int part) const {
-        const wi_part_range range = arrange(k, tile, part);
+        if (!is_whole(tile))
+            read(k, tile, part);
+        wi_exact_part<T> own;
+#pragma unroll
+        for (int v = 0; v < wi_part_rows; v++)
+            own.row[v] = part_of(k, part).own(v);
+        const wi_part_range range = wi_exact_measure(own);
         const int way = wi_lanes_way<T>(range);
         wi_part_sum sum = {{0, 0}, wi_exact_span_of(wi_span_misfit)};
         if (wi_part_is_in_span(range, unit) && way != WI_LANES_HARD)
-            sum = add_up(k, part, range, way);
+            sum = add_up(k, part, own, range, way);
         else if (wi_part_is_in_span(range, unit))
             sum.span = wi_lanes_by_four(part_of(k, part), range, unit);
         if (wi_lane() == 0) {
             exact_lanes_note &note = notes[k % slots];
             note.range[part] = range;
-            note.sum[part] = sum;
+            note.fold[0][part] = sum.fold[0];
+            note.fold[1][part] = sum.fold[1];
+            note.span[part] = sum.span;
             note.way[part] = way;
         }
-        wi_bulk_fence(); /* the slot was written to */
+        wi_bulk_fence(); /* the slot may have been written to, and was read */
     }
 
-    /* For the totaller: each lane has a part. */
+    /* One fold of a part's sum, or the part's span with one. */
+    __device__ wi_exact_span total_of(const exact_lanes_note &note, int part, int fold) const {
+        wi_exact_span span = note.span[part];
+        if (wi_exact_is_nothing(span) || wi_exact_is_misfit(span))
+            return span;
+        if (fold > 0)
+            span = wi_exact_span_of(0);
+        return wi_add_to_span(&span, unit, note.fold[fold][part])
+                   ? span
+                   : wi_exact_span_of(wi_span_misfit);
+    }
+
+    /* For the totaller: each lane has a fold of a part. */
     __device__ wi_exact_span total(int k) const {
         constexpr int parts = exact_lanes_shape::parts;
         exact_lanes_note &note = notes[k % slots];
         wi_exact_span span = exact_lanes_sum::identity<wi_exact_span>();
-        if (wi_lane() < parts)
-            span = wi_span_of_part(note.sum[wi_lane()], unit);
+        if (wi_lane() < 2 * parts)
+            span = total_of(note, wi_lane() % parts, wi_lane() / parts);
+        span = exact_lanes_sum::combine(span, wi_shuffle_xor(span, parts));
         const bool fits = __all_sync(wi_all_lanes, !wi_exact_is_misfit(span));
         if (wi_lane() == 0)
             note.fits = fits;
@@ -210,8 +269,10 @@ struct exact_lanes_block {
     __device__ void begin_parts(int k, const wi_exact_span *carries) const {
         exact_lanes_note &note = notes[k % slots];
         const int part = wi_lane();
-        if (part < exact_lanes_shape::parts)
-            note.way[part] = find_way(note, part, carries[part], &note.start[part]);
+        if (part < exact_lanes_shape::parts) {
+            const wi_exact_span carry = carries[part];
+            note.way[part] = find_way(note, part, carry, &note.start[part]);
+        }
     }
 
     /* The outputs of a part, in its slot; false, in all lanes, if they may be wrong. */
@@ -240,13 +301,25 @@ struct exact_lanes_block {
     /* Writes a part's outputs from its slot, which is free then. */
     __device__ void write(int k, uint64_t tile, int part) const {
         const wi_lanes_part<T> p = part_of(k, part);
-        wi_exact_part<T> y;
+        if (is_whole(tile)) {
+            wi_bulk_fence(); /* the slot was written to */
+            __syncwarp();
+            if (wi_lane() == 0) {
+                wi_box_store(y, 0, (int)(tile * exact_lanes_lines) + part * exact_part_lines, 0,
+                             p.memory);
+                wi_bulk_commit();
+                wi_bulk_wait_read<0>();
+            }
+            ring.release(k);
+            return;
+        }
+        wi_exact_part<T> out;
         __syncwarp();
 #pragma unroll
         for (int r = 0; r < wi_part_rows; r++)
-            y.row[r] = p.of_row(r);
+            out.row[r] = p.of_row(r);
         ring.release(k);
-        wi_exact_write_part(y, b.a.y, b.a.n, tile, part, true);
+        wi_exact_write_part(out, b.a.y, b.a.n, tile, part, true);
     }
 
     /* Nothing more is written from this tile on. */
@@ -282,14 +355,17 @@ struct exact_lanes_block {
 
 template <class T>
 __global__ void __launch_bounds__(exact_lanes_block<T>::ring_block::threads)
-    exact_lanes_pass(wi_exact_pass<T> b, wi_lookback l) {
+    exact_lanes_pass(wi_exact_pass<T> b, wi_lookback l, const __grid_constant__ wi_boxes x,
+                     const __grid_constant__ wi_boxes y) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     using ring_memory = wi_ring<exact_lanes_shape, wi_exact_span>;
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(ring_memory, r, );
     WEFT_SHARED(exact_lanes_note, notes, [exact_lanes_shape::slots]);
+    const uintptr_t past = (uintptr_t)memory % wi_box_align;
     const typename exact_lanes_block<T>::ring_block ring = {l, r, wi_lookback_epoch(l)};
-    const exact_lanes_block<T> block = {ring, b, memory, notes, b.plan->unit};
+    const exact_lanes_block<T> block = {
+        ring, b, &x, &y, memory + (past ? wi_box_align - past : 0), notes, b.plan->unit};
     ring.work(
         b.plan->start,
         [&](int k, uint64_t tile, wi_barrier *loaded) { block.load(k, tile, loaded); },
@@ -301,13 +377,34 @@ __global__ void __launch_bounds__(exact_lanes_block<T>::ring_block::threads)
 #endif
 }
 
+/* An array's whole tiles as the copy engine sees them. */
+template <class T>
+static weft_status lines_of(weft_context *ctx, const void *array, size_t n, unsigned box_lines,
+                            wi_boxes *boxes) {
+    const uint64_t whole = n / wi_tile_elements<T>;
+    const wi_box_source from = {wi_type_of_float<T>,
+                                array,
+                                wi_box_line / sizeof(T),
+                                (size_t)(whole > 0 ? whole * exact_lanes_lines : 1),
+                                wi_box_line,
+                                1,
+                                0};
+    return wi_gpu_describe_boxes(ctx, &from, box_lines, boxes);
+}
+
 template <class T>
 static weft_status run_lanes(weft_context *ctx, const wi_exact_scan_args *args) {
     using Block = exact_lanes_block<T>;
+    wi_boxes x, y;
+    weft_status status = lines_of<T>(ctx, args->x, args->n, exact_lanes_lines, &x);
+    if (status == WEFT_OK)
+        status = lines_of<T>(ctx, args->y, args->n, exact_part_lines, &y);
+    if (status != WEFT_OK)
+        return status;
     return wi_exact_scan_in_one<T>(
         ctx, args, [=](const wi_exact_pass<T> &b, wi_lookback l, unsigned blocks) {
             return WEFT_LAUNCH(exact_lanes_pass<T>, ctx, blocks, Block::ring_block::threads,
-                               Block::shared_bytes, b, l);
+                               Block::shared_bytes, b, l, x, y);
         });
 }
 

@@ -6,8 +6,9 @@
 
 #include "exact/exact_scan_span.cuh"
 
-/* A part in its slot. Vector v of lane l is number 8 l + v of the part, and lies at 8 l + (v ^ l):
- * then neither those who read rows nor those who read their neighbours meet in a bank. */
+/* A part in its slot. Vector v of lane l is number 8 l + v of the part, and lies at 8 l + (v ^ l),
+ * as in a box (boxes.cuh): then neither those who read rows nor those who read their neighbours
+ * meet in a bank. */
 template <class T>
 struct wi_lanes_part {
     static constexpr int count = wi_part_rows; /* vectors of a lane, and rows */
@@ -38,6 +39,31 @@ struct wi_lanes_part {
 template <class T>
 constexpr int wi_lanes_width = wi_rows_at_once<T> *wi_vector<T>::count;
 
+/* The lane's own vectors one after another, some at a time: the next are on their way from shared
+ * memory while those at hand are worked on. */
+template <class T>
+struct wi_lanes_walk {
+    static constexpr int rows = wi_rows_at_once<T>, width = wi_vector<T>::count;
+    const wi_lanes_part<T> &part;
+    wi_vector<T> ahead[rows];
+
+    __device__ explicit wi_lanes_walk(const wi_lanes_part<T> &part) : part(part) {
+        fetch(0);
+    }
+    __device__ void fetch(int v) {
+#pragma unroll
+        for (int k = 0; k < rows; k++)
+            ahead[k] = part.own((v + k) % wi_part_rows);
+    }
+    /* Those from v on as numbers. */
+    __device__ void take(int v, double (&x)[rows * width]) {
+#pragma unroll
+        for (int e = 0; e < rows * width; e++)
+            x[e] = (double)wi_load(ahead[e / width].at[e % width]);
+        fetch(v + rows);
+    }
+};
+
 /* How a part is scanned. */
 enum {
     WI_LANES_STOP, /* not at all: it is left to `wide`, with all that follows */
@@ -57,33 +83,58 @@ __device__ inline int wi_lanes_way(const wi_part_range &range) {
     return wi_window_fits(2, top, range.least) ? WI_LANES_TWO : WI_LANES_HARD;
 }
 
+/* Some elements of the lane's own vectors, which are in registers. */
+template <class T, int elements>
+__device__ inline void wi_take_own(const wi_exact_part<T> &own, int v, double (&x)[elements]) {
+    constexpr int width = wi_vector<T>::count;
+#pragma unroll
+    for (int e = 0; e < elements; e++)
+        x[e] = own.at(v + e / width, e % width);
+}
+
 /* The lane's own elements added up, if every sum of them is an f64. */
 template <class T>
-__device__ inline double wi_lane_sum(const wi_lanes_part<T> &part) {
-    constexpr int width = wi_lanes_width<T>;
+__device__ inline double wi_lane_sum(const wi_exact_part<T> &own) {
     double sum = 0;
-#pragma unroll 1
+#pragma unroll
     for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<T>) {
-        double element[width];
-        part.take(v, element);
+        double element[wi_lanes_width<T>];
+        wi_take_own(own, v, element);
         sum += wi_exact_tree(element);
     }
     return sum;
 }
 
-/* The sum of the lane's own elements by two folds. */
+/* Adds some elements by two folds. */
+template <int count>
+__device__ inline void wi_add_folds(const wi_exact_anchors<2> &anchors, double (&element)[count],
+                                    double (&sum)[2]) {
+    double fold[2][count];
+    anchors.split(element, fold);
+    sum[0] += wi_exact_tree(fold[0]);
+    sum[1] += wi_exact_tree(fold[1]);
+}
+
+/* The sum of the lane's own elements by two folds. Of f32, which seldom need them, it is a short
+ * loop that reads them again. */
 template <class T>
-__device__ inline void wi_lane_sum(const wi_lanes_part<T> &part, int top, double (&sum)[2]) {
-    constexpr int width = wi_lanes_width<T>;
+__device__ inline void wi_lane_sum(const wi_exact_part<T> &own, const wi_lanes_part<T> &part,
+                                   int top, double (&sum)[2]) {
     const wi_exact_anchors<2> anchors(top);
+    double element[wi_lanes_width<T>];
     sum[0] = sum[1] = 0;
+    if constexpr (sizeof(T) == 8) {
+#pragma unroll
+        for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<T>) {
+            wi_take_own(own, v, element);
+            wi_add_folds(anchors, element, sum);
+        }
+    } else {
 #pragma unroll 1
-    for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<T>) {
-        double element[width], fold[2][width];
-        part.take(v, element);
-        anchors.split(element, fold);
-        sum[0] += wi_exact_tree(fold[0]);
-        sum[1] += wi_exact_tree(fold[1]);
+        for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<T>) {
+            part.take(v, element);
+            wi_add_folds(anchors, element, sum);
+        }
     }
 }
 
@@ -189,11 +240,12 @@ __device__ inline uint32_t wi_scan_by_two(const wi_lanes_part<T> &part, int top,
     constexpr int width = wi_lanes_width<T>;
     const wi_exact_anchors<2> anchors(top);
     uint32_t least = UINT32_MAX;
+    wi_lanes_walk<T> walk(part);
 #pragma unroll 1
     for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<T>) {
         double element[width], fold[2][width];
         T out[width];
-        part.take(v, element);
+        walk.take(v, element);
         anchors.split(element, fold);
         wi_run_along<exclusive>(fold[0], &sum[0]);
         wi_run_along<exclusive>(fold[1], &sum[1]);
@@ -223,13 +275,14 @@ __device__ inline uint32_t wi_scan_by_one(const wi_lanes_part<float> &part,
     const uint32_t of_base = wi_upper_word(base) > sixteenth ? wi_upper_word(base) - sixteenth : 0;
     const uint32_t small = of_base > wi_upper_word(0x1p-125) ? of_base : wi_upper_word(0x1p-125);
     uint32_t least = UINT32_MAX;
+    wi_lanes_walk<float> walk(part);
 #pragma unroll 1
     for (int v = 0; v < wi_part_rows; v += wi_rows_at_once<float>) {
         double element[width], prefix[width];
         float out[width];
         uint32_t here = UINT32_MAX;
         bool again = false;
-        part.take(v, element);
+        walk.take(v, element);
         wi_run_along<exclusive>(element, &sum);
 #pragma unroll
         for (int e = 0; e < width; e++) {

@@ -12,21 +12,23 @@ constexpr int wi_span_bits = 32 * wi_exact_span::count;
 constexpr int wi_more_than_seen = 8, wi_room_above = wi_more_than_seen + 31 + 2;
 
 struct wi_exact_span_sum {
+    /* Of nothing the digits but for the last are 0; a misfit's last stays what it is. */
     static __device__ inline wi_exact_span combine(const wi_exact_span &a, const wi_exact_span &b) {
-        if (wi_exact_is_nothing(a))
-            return b;
-        if (wi_exact_is_nothing(b))
-            return a;
-        if (wi_exact_is_misfit(a) || wi_exact_is_misfit(b))
-            return wi_exact_span_of(wi_span_misfit);
+        constexpr int last = wi_exact_span::count - 1;
+        const bool no_a = wi_exact_is_nothing(a), no_b = wi_exact_is_nothing(b);
         wi_exact_span sum;
         uint64_t carry = 0;
 #pragma unroll
-        for (int k = 0; k < wi_exact_span::count; k++) {
+        for (int k = 0; k < last; k++) {
             carry += (uint64_t)a.digit[k] + b.digit[k];
             sum.digit[k] = (uint32_t)carry;
             carry >>= 32;
         }
+        sum.digit[last] = (no_a ? 0 : a.digit[last]) + (no_b ? 0 : b.digit[last]) + (uint32_t)carry;
+        if (no_a && no_b)
+            sum.digit[last] = wi_span_nothing;
+        if (wi_exact_is_misfit(a) || wi_exact_is_misfit(b))
+            sum.digit[last] = wi_span_misfit;
         return sum;
     }
     template <class C>
@@ -48,15 +50,16 @@ __device__ inline bool wi_add_to_span(wi_exact_span *span, int unit, double x) {
     }
     if (m != 0 && at + 53 >= wi_span_bits - 2)
         return false;
+    const int first = at / 32, shift = at % 32;
+    const uint64_t low = m << shift, high = (m >> 32) << shift;
     const uint32_t flip = bits >> 63 ? UINT32_MAX : 0;
     uint64_t carry = bits >> 63;
 #pragma unroll
     for (int k = 0; k < wi_exact_span::count; k++) {
-        const int up = at - 32 * k; /* by how much m is shifted into digit k */
-        const uint32_t part = up >= 32   ? 0
-                              : up >= 0  ? (uint32_t)(m << up)
-                              : up > -64 ? (uint32_t)(m >> -up)
-                                         : 0;
+        const uint32_t part = k == first       ? (uint32_t)low
+                              : k == first + 1 ? (uint32_t)(low >> 32)
+                              : k == first + 2 ? (uint32_t)(high >> 32)
+                                               : 0;
         carry += (uint64_t)span->digit[k] + (part ^ flip);
         span->digit[k] = (uint32_t)carry;
         carry >>= 32;
