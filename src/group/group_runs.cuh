@@ -35,7 +35,7 @@ struct wi_run_scratch {
 /* A tile in dynamic shared memory: elements, whose place results take; positions; and keys, with
  * the one before them. */
 template <class Reducer, class T>
-struct wi_run_shape {
+struct wi_run_layout {
     using Result = typename Reducer::Result;
     static constexpr unsigned wide = sizeof(T) > sizeof(Result) ? sizeof(T) : sizeof(Result);
     /* Neighbours of a thread: odd, so that lanes that walk side by side are in different banks. */
@@ -65,7 +65,7 @@ struct wi_run_tile {
     using State = typename Reducer::State;
     using Result = typename Reducer::Result;
     using Open = wi_open_segment<State>;
-    using Shape = wi_run_shape<Reducer, T>;
+    using Shape = wi_run_layout<Reducer, T>;
     using Shared = wi_run_shared<State>;
     static constexpr unsigned each = Shape::each;
     const Reducer &reducer;

@@ -111,7 +111,7 @@ static weft_status
 reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &reducer,
              const wi_run_scratch<typename Reducer::State> &scratch, const wi_lookback &l) {
     const auto kernel = reduce_runs<Reducer, T>;
-    const size_t bytes = wi_run_shape<Reducer, T>::bytes(a->width);
+    const size_t bytes = wi_run_layout<Reducer, T>::bytes(a->width);
     size_t blocks;
     weft_status status = wi_grant_shared(ctx, "reduce_runs", kernel, bytes);
     if (status == WEFT_OK)
@@ -137,7 +137,7 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
                                const Reducer &reducer) {
     using Closer = decltype(closer_of(reducer));
     const Closer closer = closer_of(reducer);
-    const uint64_t tiles = wi_tiles_of(a->n, wi_run_shape<Reducer, T>::tile), all = tiles + 1;
+    const uint64_t tiles = wi_tiles_of(a->n, wi_run_layout<Reducer, T>::tile), all = tiles + 1;
     const uint64_t groups = wi_tiles_of(all, threads);
     typename Reducer::Result *const y = (typename Reducer::Result *)a->column[0].y;
     wi_run_scratch<typename Reducer::State> s;
