@@ -37,6 +37,17 @@ static inline void test_system_fill(test_random *r, bool definite, test_system *
     }
 }
 
+/* Makes it [H Bt; B -C], diagonally dominant in either half: quasi-definite. */
+static inline void test_system_make_quasi(test_system *s) {
+    const int64_t n = s->graph.n, border = n - n / 3;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < i; j++)
+            if ((i < border) == (j < border))
+                s->a[i][j] = s->a[j][i] = s->a[i][j] / 64;
+        s->a[i][i] = i < border ? 2 + fabsl(s->a[i][i]) : -2 - fabsl(s->a[i][i]);
+    }
+}
+
 /* As a sparse matrix; diagonal entries that are 0 are left out if `holes`. */
 static inline weft_sparse *test_system_matrix(weft_context *ctx, const test_system *s, bool holes) {
     enum {

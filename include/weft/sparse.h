@@ -416,10 +416,11 @@ WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
  * value that is not finite.
  *
  * A call with values in device memory can be captured into a graph, with L on one GPU, if the plan
- * has factored there before. Each launch of the graph factors what the values then are; with signs
- * of pivots that are those of the diagonal, what that then has. The graph is good for as long as
- * the plan is there, solves no more right-hand sides at once than when it was captured, and does
- * not fall back to f64. Nobody waits for a pivot: weft_chol_check says how it went. */
+ * has factored there before. Each launch of the graph factors the values that are there then; if
+ * pivots have the signs of the diagonal, these are taken from those values, too. The graph is good
+ * for as long as the plan is there, solves no more right-hand sides at once than when it was
+ * captured, and does not fall back to f64. Nobody waits for a pivot: weft_chol_check says how it
+ * went. */
 WEFT_API weft_status weft_chol_factor_values(weft_context *ctx, weft_chol *plan,
                                              const weft_sparse *matrix, const double *value);
 

@@ -43,12 +43,14 @@ struct wi_run_layout {
     static constexpr unsigned tile = threads * each;
     static constexpr unsigned positions_at = (tile + 4) * wide;
     static constexpr unsigned keys_at = positions_at + tile * (unsigned)sizeof(uint16_t);
+    static_assert(tile <= 0x8000 && keys_at % 16 == 0, "positions and copies need it");
     static size_t bytes(size_t width) {
         return keys_at + tile * width + 48;
     }
 };
 
-/* The first of a thread's runs: its result is not among those put down. */
+/* Beside a position: of the first run that begins in a thread's elements. The run that ends there
+ * is finished by `close`. */
 constexpr unsigned is_first = 0x8000;
 
 template <class State>
@@ -119,6 +121,7 @@ struct wi_run_tile {
         wi_async_wait<0>();
     }
 
+    /* Publishes how many runs begin in the tile, as its warps have counted. */
     __device__ void publish(const wi_lookback &l) const {
         uint32_t runs = 0;
 #pragma unroll
@@ -172,6 +175,7 @@ struct wi_run_tile {
         return wi_warp_sum(runs);
     }
 
+    /* The warp's part of the count, for `publish`. */
     __device__ void count_ahead() const {
         uint32_t runs = 0;
         wi_with_key(p.width, [&](auto tag) { runs = count<typename decltype(tag)::type>(); });
@@ -255,6 +259,7 @@ struct wi_run_tile {
         return {state, o.begins != 0};
     }
 
+    /* The same, and what the warp's threads leave open. */
     __device__ walked walk(const own &o, unsigned r) const {
         walked w = {{reducer.identity(), 0}, reducer.identity(), r};
         const Open mine = take(o, r, &w.head);
@@ -318,6 +323,10 @@ struct wi_run_tile {
 template <class Reducer>
 constexpr int resident = sizeof(typename Reducer::State) > 8 ? 2 : 4;
 
+/* Persistent blocks. With each ticket a block counts tile `ticket`, and reduces the tile that is
+ * `ahead` places before it: first both come from memory; then the count is published, and the runs
+ * of what is reduced are marked; then elements are walked through while the last warp looks back;
+ * then results are written. */
 template <class Reducer, class T>
 __global__ void __launch_bounds__(block, resident<Reducer>)
     reduce_runs(Reducer reducer, wi_run_params<Reducer, T> p,

@@ -96,7 +96,7 @@ static weft_status take_scratch(weft_context *ctx, uint64_t tiles, wi_run_scratc
     return WEFT_OK;
 }
 
-/* By how many tiles counting is ahead, where a test says so. */
+/* By how many tiles counting is ahead; SIZE_MAX: as tiles_ahead says. Tests set it. */
 WI_LIMIT(size_t, wi_runs_ahead, SIZE_MAX)
 
 /* Half as many as blocks work at: what is counted is then known in time, and still in the cache. */

@@ -8,23 +8,12 @@ enum {
     LAUNCHES = 3
 };
 
-/* [H Bt; B -C], which both halves dominate. */
-static void make_quasi(test_system *s) {
-    const int64_t n = s->graph.n, border = n - n / 3;
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < i; j++)
-            if ((i < border) == (j < border))
-                s->a[i][j] = s->a[j][i] = s->a[i][j] / 64;
-        s->a[i][i] = i < border ? 2 + fabsl(s->a[i][i]) : -2 - fabsl(s->a[i][i]);
-    }
-}
-
 /* Another matrix of the same graph: of its kind, as a rule, and pivots are chosen. */
 static weft_sparse *draw_kind(weft_context *ctx, test_random *r, test_system *s,
                               weft_chol_kind kind) {
     test_system_fill(r, kind == WEFT_CHOL_DEFINITE, s);
     if (kind == WEFT_CHOL_QUASIDEFINITE && test_below(r, 4) > 0)
-        make_quasi(s);
+        test_system_make_quasi(s);
     for (int64_t i = 0; i < s->graph.n && kind == WEFT_CHOL_INDEFINITE; i++)
         s->a[i][i] = (double)(test_unit(r) - 0.5L) * (test_below(r, 3) > 0);
     return test_system_matrix(ctx, s, false);

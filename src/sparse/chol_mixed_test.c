@@ -36,17 +36,6 @@ static void check_narrow_factor(const weft_chol *plan, const test_system *s) {
     }
 }
 
-/* [H Bt; B -C], diagonally dominant in either half. */
-static void make_quasi(test_system *s) {
-    const int64_t n = s->graph.n, border = n - n / 3;
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = 0; j < i; j++)
-            if ((i < border) == (j < border))
-                s->a[i][j] = s->a[j][i] = s->a[i][j] / 64;
-        s->a[i][i] = i < border ? 2 + fabsl(s->a[i][i]) : -2 - fabsl(s->a[i][i]);
-    }
-}
-
 /* Where a GPU has a block for each front, emu takes millions of steps for a right-hand side in
  * every step of GMRES. */
 static bool costs_most(const weft_context *ctx, size_t n, int cut) {
@@ -68,7 +57,7 @@ static void small_systems(weft_context *ctx) {
         test_graph_random(&r, TEST_MIXED_LARGEST, &s.graph);
         test_system_fill(&r, kind == WEFT_CHOL_DEFINITE, &s);
         if (kind != WEFT_CHOL_DEFINITE)
-            make_quasi(&s);
+            test_system_make_quasi(&s);
         const size_t n = (size_t)s.graph.n, drawn = test_below(&r, MOST_RHS);
         const int cut = (int)test_below(&r, 4);
         const size_t sides = 1 + (costs_most(ctx, n, cut) ? drawn % 3 : drawn);
