@@ -95,7 +95,8 @@ __global__ void __launch_bounds__(solvers) solve_rows(wi_cholesky_panel_params<T
 }
 
 template <class T>
-static weft_status run(weft_context *ctx, const wi_cholesky_args *g, size_t first, size_t columns) {
+static weft_status run_panel(weft_context *ctx, const wi_cholesky_args *g, size_t first,
+                             size_t columns) {
     const wi_cholesky_panel_params<T> p = {(T *)wi_cholesky_at(g, first, first),
                                            g->upper ? g->lda : 1,
                                            g->upper ? 1 : g->lda,
@@ -112,6 +113,6 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, size_t firs
 
 weft_status wi_cholesky_panel(weft_context *ctx, const wi_cholesky_args *args, size_t first,
                               size_t columns) {
-    return args->type == WEFT_F64 ? run<double>(ctx, args, first, columns)
-                                  : run<float>(ctx, args, first, columns);
+    return args->type == WEFT_F64 ? run_panel<double>(ctx, args, first, columns)
+                                  : run_panel<float>(ctx, args, first, columns);
 }

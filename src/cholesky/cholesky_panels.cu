@@ -5,7 +5,7 @@
 #include "cholesky/cholesky_products.cuh"
 #include "cuda/limit.cuh"
 
-WI_LIMIT(size_t, wi_cholesky_block, 256) /* columns: panels of 64 */
+WI_LIMIT(size_t, wi_cholesky_most_columns, 256) /* columns: panels of 64 */
 
 namespace {
 
@@ -30,9 +30,10 @@ struct panels : wi_cholesky_products {
         weft_status status = WEFT_OK;
         if (args->columns > 0)
             return factor(0, args->columns);
-        for (size_t first = 0; first < n && status == WEFT_OK; first += wi_cholesky_block) {
+        for (size_t first = 0; first < n && status == WEFT_OK; first += wi_cholesky_most_columns) {
             const size_t rest = n - first;
-            const size_t columns = rest < wi_cholesky_block ? rest : wi_cholesky_block;
+            const size_t columns =
+                rest < wi_cholesky_most_columns ? rest : wi_cholesky_most_columns;
             status = factor(first, columns);
             if (status == WEFT_OK && columns < rest)
                 status = take_from_triangle(first, columns, first + columns, rest - columns);

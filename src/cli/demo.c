@@ -40,9 +40,9 @@ static const wi_column all_columns[COLUMNS] = {
 /* A serial loop that takes longer than this runs once, not many times for a median. */
 static const double slow_seconds = 0.1;
 
-/* One that would take longer than this on a cpu runs on a quarter of the elements, and so does the
- * rung: a quarter of a second shows as much. */
-static const double longest_seconds = 1;
+/* One that would take longer than this on a cpu runs on a quarter of the elements or, if need be, a
+ * quarter of these, and so does the rung: it shows as much. */
+static const double longest_seconds = 0.3;
 
 /* An operation that the demo shows. */
 typedef struct shown {
@@ -178,8 +178,8 @@ static weft_status show(wi_pool *pool, const wi_meter *meter, size_t n, shown *s
 }
 
 /* How many elements are shown. On a cpu the serial loops take most of the time, and a quarter of
- * what climbs use, 64 MiB of f32, shows the same; a quarter of that where the loop is slow, as its
- * time on a part of that tells. */
+ * what climbs use, 64 MiB of f32, shows the same; fewer where the loop is slow, as its time on a
+ * part of that tells. */
 static weft_status usual_n(wi_pool *pool, const wi_meter *meter, size_t *n) {
     const wi_climb *const climb = pool->climb;
     void *problem;
@@ -193,7 +193,7 @@ static weft_status usual_n(wi_pool *pool, const wi_meter *meter, size_t *n) {
         return status;
     const wi_timed timed = {.run = climb->serial, .user = problem};
     status = wi_meter_once(meter, &timed, &seconds);
-    if (seconds * TRIAL_PART > longest_seconds)
+    for (seconds *= TRIAL_PART; seconds > longest_seconds; seconds /= FEWER)
         *n /= FEWER;
     return status;
 }

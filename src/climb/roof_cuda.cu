@@ -132,7 +132,7 @@ static weft_status copy_roof(const wi_meter *meter, double *rate) {
     return status;
 }
 
-static weft_status measure(const wi_meter *meter, wi_roof roof, double *value) {
+static weft_status measure_roof(const wi_meter *meter, wi_roof roof, double *value) {
     switch (roof) {
     case WI_ROOF_READ:
         return read_roof(meter, value);
@@ -166,7 +166,7 @@ weft_status wi_gpu_roof(const wi_meter *meter, wi_roof roof, double *value) {
     weft_status status = wi_gpu_enter(meter->ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = measure(meter, roof, value);
+    status = measure_roof(meter, roof, value);
     wi_gpu_leave(meter->ctx, before);
     return status;
 }

@@ -4,11 +4,11 @@
  * a tile in shared memory. */
 #include "convolve/convolve_cuda.cuh"
 
-constexpr int tile_width = 32, tile_height = 8;
+constexpr int step_tile_width = 32, step_tile_height = 8;
 
 namespace {
 
-struct params {
+struct step_params {
     wi_convolve_images m;
     size_t across, down; /* tiles of a plane */
     int filter_width, filter_height, left, above;
@@ -27,14 +27,14 @@ struct pixel {
 
 } // namespace
 
-static __device__ pixel pixel_of(const params &p) {
+static __device__ pixel pixel_at(const step_params &p) {
     const wi_convolve_tile_at at = wi_convolve_tile_of(blockIdx.x, p.across, p.down);
     return {at.plane / p.m.channels, at.plane % p.m.channels,
-            (int)at.down * tile_height + (int)threadIdx.y,
-            (int)at.across * tile_width + (int)threadIdx.x};
+            (int)at.down * step_tile_height + (int)threadIdx.y,
+            (int)at.across * step_tile_width + (int)threadIdx.x};
 }
 
-static __device__ void put(const params &p, const pixel &at, float sum) {
+static __device__ void put_pixel(const step_params &p, const pixel &at, float sum) {
     if (at.row < p.m.out_height && at.column < p.m.out_width)
         wi_convolve_store(p.m,
                           at.image * p.m.apart_y + (size_t)at.row * p.m.ldy +
@@ -44,7 +44,7 @@ static __device__ void put(const params &p, const pixel &at, float sum) {
 
 /* Pixel (row, column) of x, or what stands for it. */
 template <class T>
-static __device__ float load(const params &p, const pixel &at, int row, int column) {
+static __device__ float load(const step_params &p, const pixel &at, int row, int column) {
     const int r = wi_convolve_pixel(p.m.border, row, p.m.height);
     const int c = wi_convolve_pixel(p.m.border, column, p.m.width);
     if (r < 0 || c < 0)
@@ -54,7 +54,7 @@ static __device__ float load(const params &p, const pixel &at, int row, int colu
 }
 
 template <class T, class Filter>
-static __device__ float sum_up(const params &p, const Filter &filter, const pixel &at) {
+static __device__ float sum_up(const step_params &p, const Filter &filter, const pixel &at) {
     float sum = 0;
     for (int j = 0; j < p.filter_height; j++)
         for (int i = 0; i < p.filter_width; i++)
@@ -64,31 +64,32 @@ static __device__ float sum_up(const params &p, const Filter &filter, const pixe
 }
 
 template <class T>
-static __global__ void direct(params p, const float *filter) {
-    const pixel at = pixel_of(p);
+static __global__ void direct(step_params p, const float *filter) {
+    const pixel at = pixel_at(p);
     if (at.row < p.m.out_height && at.column < p.m.out_width)
-        put(p, at, sum_up<T>(p, filter, at));
+        put_pixel(p, at, sum_up<T>(p, filter, at));
 }
 
 template <class T>
-static __global__ void constant(const __grid_constant__ params p,
+static __global__ void constant(const __grid_constant__ step_params p,
                                 const __grid_constant__ constant_filter filter) {
-    const pixel at = pixel_of(p);
+    const pixel at = pixel_at(p);
     if (at.row < p.m.out_height && at.column < p.m.out_width)
-        put(p, at, sum_up<T>(p, filter.at, at));
+        put_pixel(p, at, sum_up<T>(p, filter.at, at));
 }
 
 /* A block brings the pixels of its tile, and those that its filter reaches around them. */
 template <class T>
-static __global__ void tile(const __grid_constant__ params p,
+static __global__ void tile(const __grid_constant__ step_params p,
                             const __grid_constant__ constant_filter filter) {
     WEFT_DYNAMIC_SHARED(shared);
     float *const pixels = (float *)shared;
-    const pixel at = pixel_of(p);
-    const int width = tile_width + p.filter_width - 1, height = tile_height + p.filter_height - 1;
+    const pixel at = pixel_at(p);
+    const int width = step_tile_width + p.filter_width - 1,
+              height = step_tile_height + p.filter_height - 1;
     const int row = at.row - (int)threadIdx.y, column = at.column - (int)threadIdx.x;
-    for (int r = (int)threadIdx.y; r < height; r += tile_height)
-        for (int c = (int)threadIdx.x; c < width; c += tile_width)
+    for (int r = (int)threadIdx.y; r < height; r += step_tile_height)
+        for (int c = (int)threadIdx.x; c < width; c += step_tile_width)
             pixels[r * width + c] = load<T>(p, at, row - p.above + r, column - p.left + c);
     __syncthreads();
     float sum = 0;
@@ -96,20 +97,20 @@ static __global__ void tile(const __grid_constant__ params p,
         for (int i = 0; i < p.filter_width; i++)
             sum = fmaf(filter.at[j * p.filter_width + i],
                        pixels[((int)threadIdx.y + j) * width + (int)threadIdx.x + i], sum);
-    put(p, at, sum);
+    put_pixel(p, at, sum);
 }
 
-static params params_of(const wi_convolve_args *args) {
+static step_params params_of(const wi_convolve_args *args) {
     return {wi_convolve_images_of(args),
-            wi_convolve_pieces(args->out_width, tile_width),
-            wi_convolve_pieces(args->out_height, tile_height),
+            wi_convolve_pieces(args->out_width, step_tile_width),
+            wi_convolve_pieces(args->out_height, step_tile_height),
             (int)args->filter_width,
             (int)args->filter_height,
             (int)args->left,
             (int)args->above};
 }
 
-static size_t blocks_of(const wi_convolve_args *args, const params &p) {
+static size_t blocks_of(const wi_convolve_args *args, const step_params &p) {
     return p.across * p.down * args->images * args->channels;
 }
 
@@ -122,9 +123,9 @@ static constant_filter filter_of(const wi_convolve_args *args) {
 
 weft_status wi_convolve_direct(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
-    const params p = params_of(args);
+    const step_params p = params_of(args);
     const size_t blocks = blocks_of(args, p);
-    const dim3 threads(tile_width, tile_height);
+    const dim3 threads(step_tile_width, step_tile_height);
     void *filter = NULL;
     weft_status status = wi_convolve_check_grid(ctx, blocks);
     if (status == WEFT_OK)
@@ -139,9 +140,9 @@ weft_status wi_convolve_direct(weft_context *ctx, const void *arguments) {
 
 weft_status wi_convolve_constant(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
-    const params p = params_of(args);
+    const step_params p = params_of(args);
     const size_t blocks = blocks_of(args, p);
-    const dim3 threads(tile_width, tile_height);
+    const dim3 threads(step_tile_width, step_tile_height);
     const weft_status status = wi_convolve_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
@@ -153,11 +154,11 @@ weft_status wi_convolve_constant(weft_context *ctx, const void *arguments) {
 
 weft_status wi_convolve_tile(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
-    const params p = params_of(args);
+    const step_params p = params_of(args);
     const size_t blocks = blocks_of(args, p);
-    const dim3 threads(tile_width, tile_height);
-    const size_t bytes = (tile_width + args->filter_width - 1) *
-                         (tile_height + args->filter_height - 1) * sizeof(float);
+    const dim3 threads(step_tile_width, step_tile_height);
+    const size_t bytes = (step_tile_width + args->filter_width - 1) *
+                         (step_tile_height + args->filter_height - 1) * sizeof(float);
     const weft_status status = wi_convolve_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;

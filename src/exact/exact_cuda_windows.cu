@@ -12,7 +12,7 @@
  * 2^(p - 52) or more. */
 #include "exact/exact_chunks.cuh"
 
-constexpr size_t static_room = 4096; /* for the kernels' own shared memory */
+constexpr size_t windows_room = 4096; /* for the kernels' own shared memory */
 constexpr int window_threads = 384;
 constexpr int window_blocks = 2; /* of a multiprocessor */
 constexpr int windows = 16;
@@ -276,11 +276,11 @@ __global__ void __launch_bounds__(window_threads, window_blocks)
 }
 
 template <bool magnitudes, class T>
-static weft_status launch(weft_context *ctx, const wi_exact_args *args) {
+static weft_status launch_windows(weft_context *ctx, const wi_exact_args *args) {
     constexpr size_t each = windows * sizeof(double);
     constexpr size_t per_lane = window_vectors<T> * wi_vector<T>::count;
     const size_t lanes = (args->n + per_lane - 1) / per_lane;
-    const size_t room = (ctx->gpu->shared_optin - static_room) / window_blocks / each / 32 * 32;
+    const size_t room = (ctx->gpu->shared_optin - windows_room) / window_blocks / each / 32 * 32;
     const int most_threads = room < (size_t)window_threads ? (int)room : window_threads;
     const int threads = wi_exact_threads_for(ctx, lanes, most_threads);
     const size_t useful = (lanes + (size_t)threads - 1) / (size_t)threads;
@@ -302,11 +302,13 @@ weft_status wi_exact_windows(weft_context *ctx, const void *arguments) {
     const bool magnitudes = args->terms == WI_EXACT_NRM1;
     switch (args->type) {
     case WEFT_F16:
-        return magnitudes ? launch<true, __half>(ctx, args) : launch<false, __half>(ctx, args);
+        return magnitudes ? launch_windows<true, __half>(ctx, args)
+                          : launch_windows<false, __half>(ctx, args);
     case WEFT_BF16:
-        return magnitudes ? launch<true, __nv_bfloat16>(ctx, args)
-                          : launch<false, __nv_bfloat16>(ctx, args);
+        return magnitudes ? launch_windows<true, __nv_bfloat16>(ctx, args)
+                          : launch_windows<false, __nv_bfloat16>(ctx, args);
     default:
-        return magnitudes ? launch<true, float>(ctx, args) : launch<false, float>(ctx, args);
+        return magnitudes ? launch_windows<true, float>(ctx, args)
+                          : launch_windows<false, float>(ctx, args);
     }
 }

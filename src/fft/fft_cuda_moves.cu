@@ -64,7 +64,8 @@ struct fold_params {
 } // namespace
 
 /* Where a row begins, and which piece of it this block has. */
-static __device__ size_t locate(const wi_fft_grid &g, unsigned pieces, size_t *in, size_t *out) {
+static __device__ size_t locate_line(const wi_fft_grid &g, unsigned pieces, size_t *in,
+                                     size_t *out) {
     size_t rest = blockIdx.x / pieces;
     *in = *out = 0;
     for (int k = 0; k < g.used; k++) {
@@ -98,7 +99,7 @@ static __device__ wi_fft_number<T> moved(const wi_fft_move &m, size_t in, size_t
 template <class T>
 static __global__ void move(const __grid_constant__ move_params p) {
     size_t in, out;
-    const size_t k = locate(p.grid, p.pieces, &in, &out);
+    const size_t k = locate_line(p.grid, p.pieces, &in, &out);
     if (k >= p.m.n_out)
         return;
     const wi_fft_number<T> v = moved<T>(p.m, in, k);
@@ -117,7 +118,7 @@ static __global__ void fold(const __grid_constant__ fold_params p) {
     const wi_fft_fold &f = p.f;
     const size_t half = f.n / 2;
     size_t in, out;
-    const size_t k = locate(p.grid, p.pieces, &in, &out), back = half - k;
+    const size_t k = locate_line(p.grid, p.pieces, &in, &out), back = half - k;
     if (2 * k > half)
         return;
     const T scale = f.is_inverse ? (T)1 : (T)0.5;

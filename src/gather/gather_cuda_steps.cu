@@ -3,11 +3,11 @@
  * threads write `width` bytes apart, and read wherever their indices lead. */
 #include "gather/gather_cuda.cuh"
 
-constexpr unsigned threads = 256;
+constexpr unsigned step_threads = 256;
 
 __global__ void gather_each_element(wi_gather_moves g, size_t width) {
-    const uint64_t stride = (uint64_t)gridDim.x * threads;
-    for (uint64_t i = (uint64_t)blockIdx.x * threads + threadIdx.x; i < g.n; i += stride) {
+    const uint64_t stride = (uint64_t)gridDim.x * step_threads;
+    for (uint64_t i = (uint64_t)blockIdx.x * step_threads + threadIdx.x; i < g.n; i += stride) {
         const uint64_t at = g.index(i);
         if (at >= g.m && g.bad)
             atomicMin((unsigned long long *)g.bad, (unsigned long long)i);
@@ -18,8 +18,8 @@ __global__ void gather_each_element(wi_gather_moves g, size_t width) {
 
 weft_status wi_gather_each(weft_context *ctx, const void *args) {
     const wi_gather_args *const a = (const wi_gather_args *)args;
-    const size_t needed = (a->n - 1) / threads + 1;
+    const size_t needed = (a->n - 1) / step_threads + 1;
     const size_t fill = (size_t)ctx->gpu->multiprocessors * wi_gather_blocks;
-    return WEFT_LAUNCH(gather_each_element, ctx, (unsigned)(needed < fill ? needed : fill), threads,
-                       0, wi_gather_moves_of(a), a->width);
+    return WEFT_LAUNCH(gather_each_element, ctx, (unsigned)(needed < fill ? needed : fill),
+                       step_threads, 0, wi_gather_moves_of(a), a->width);
 }

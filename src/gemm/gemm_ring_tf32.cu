@@ -5,15 +5,15 @@
 #include "gemm/gemm_groups.cuh"
 #include "gemm/gemm_groups_across.cuh"
 
-using large = wi_gemm_groups_shape<float, float, float, 256, 4, 550>;
-using small = wi_gemm_groups_shape<float, float, float, 128, 6, 500>;
+using large_tf32 = wi_gemm_groups_shape<float, float, float, 256, 4, 550>;
+using small_tf32 = wi_gemm_groups_shape<float, float, float, 128, 6, 500>;
 using large_across = wi_gemm_across_shape<256, 4, 550>;
 using small_across = wi_gemm_across_shape<128, 6, 500>;
 
 static wi_gemm_choice choose_along(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
-    wi_gemm_consider<large>(ctx, g, wi_gemm_launch_boxed<large, true, true>, &best);
-    wi_gemm_consider<small>(ctx, g, wi_gemm_launch_boxed<small, true, true>, &best);
+    wi_gemm_consider<large_tf32>(ctx, g, wi_gemm_launch_boxed<large_tf32, true, true>, &best);
+    wi_gemm_consider<small_tf32>(ctx, g, wi_gemm_launch_boxed<small_tf32, true, true>, &best);
     return best;
 }
 

@@ -97,15 +97,15 @@ __global__ void __launch_bounds__(group_scan_block<Op, T>::Ring::ring_block::thr
 
 /* Others take more room than they are worth: `tiles` does them. MAX is MIN of flipped bits. */
 template <class Op>
-constexpr bool is_compiled = false;
+constexpr bool is_scan_compiled = false;
 template <>
-constexpr bool is_compiled<wi_scan_op<WEFT_SUM>> = true;
+constexpr bool is_scan_compiled<wi_scan_op<WEFT_SUM>> = true;
 template <>
-constexpr bool is_compiled<wi_scan_op<WEFT_MIN>> = true;
+constexpr bool is_scan_compiled<wi_scan_op<WEFT_MIN>> = true;
 
 } // namespace
 
-static const char lookback_key = 0;
+static const char scan_lookback_key = 0;
 
 template <class Op, class T>
 static weft_status launch_scan(weft_context *ctx, const wi_scan_params<T> &p,
@@ -116,7 +116,7 @@ static weft_status launch_scan(weft_context *ctx, const wi_scan_params<T> &p,
     const uint64_t tiles = wi_tiles_of(p.n, Slot::elements);
     void *scratch;
     const weft_status status =
-        wi_gpu_scratch(ctx, &lookback_key, wi_lookback_bytes(tiles, words), &scratch);
+        wi_gpu_scratch(ctx, &scan_lookback_key, wi_lookback_bytes(tiles, words), &scratch);
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH((scan_runs<Op, T>), ctx, wi_run_blocks(ctx, tiles),
@@ -131,7 +131,7 @@ weft_status wi_group_scan_bulk(weft_context *ctx, const void *arguments) {
     return wi_group_with_scan(args, [=](auto p, auto op) -> weft_status {
         using Op = decltype(op);
         using T = typename decltype(p)::T;
-        if constexpr (is_compiled<Op> && sizeof(T) >= 4)
+        if constexpr (is_scan_compiled<Op> && sizeof(T) >= 4)
             return launch_scan<Op, T>(ctx, p, heads);
         else
             return WEFT_EUNSUPPORTED; /* the ladder lets none through */

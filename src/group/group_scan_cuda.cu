@@ -5,19 +5,19 @@
 #include "cuda/limit.cuh"
 #include "group/group_scan_cuda.cuh"
 
-constexpr int threads = 256;
-constexpr int warps = threads / 32;
+constexpr int scan_threads = 256;
+constexpr int warps = scan_threads / 32;
 constexpr int steps = 16; /* elements that a thread takes, side by side */
-constexpr size_t tile_elements = (size_t)threads * steps;
+constexpr size_t tile_elements = (size_t)scan_threads * steps;
 
 /* Tiles of a group: one for each thread of a block; tests set it lower. */
-WI_LIMIT(unsigned, wi_group_scan_group, threads)
+WI_LIMIT(unsigned, wi_group_scan_group, scan_threads)
 
 /* What one thread's elements need: they lie in shared memory, with a gap behind each thread's. */
 template <class T>
 struct wi_group_tile {
     static constexpr size_t gap = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
-    T at[(size_t)threads * (steps + gap)];
+    T at[(size_t)scan_threads * (steps + gap)];
 
     __device__ T &of(unsigned i) {
         return at[i + i / steps * gap];
@@ -31,12 +31,12 @@ static __device__ inline unsigned load_tile(const wi_scan_params<T> &p, const ui
     T x[steps];
 #pragma unroll
     for (unsigned k = 0; k < steps; k++) {
-        const size_t i = first + threadIdx.x + k * threads;
+        const size_t i = first + threadIdx.x + k * scan_threads;
         x[k] = i < p.n ? p.x[i] : T();
     }
 #pragma unroll
     for (unsigned k = 0; k < steps; k++)
-        tile.of(threadIdx.x + k * threads) = wi_flipped<Op>(p, x[k]);
+        tile.of(threadIdx.x + k * scan_threads) = wi_flipped<Op>(p, x[k]);
     const size_t own = first + (size_t)threadIdx.x * steps;
     unsigned bits = 0;
     if (own + steps <= p.n) {
@@ -71,7 +71,7 @@ static __device__ inline auto take_own(const Combiner &combiner, unsigned bits, 
 }
 
 template <class Op, class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(scan_threads)
     group_scan_totals(Op, wi_scan_params<T> p, const uint8_t *heads,
                       wi_open_segment<wi_scan_carry<T>> *totals) {
     using Carry = wi_scan_carry<T>;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class Op, class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(scan_threads)
     group_scan_outputs(Op, wi_scan_params<T> p, const uint8_t *heads,
                        const wi_open_segment<wi_scan_carry<T>> *tiles, unsigned each,
                        const wi_open_segment<wi_scan_carry<T>> *groups) {
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
 #pragma unroll
     for (unsigned k = 0; k < steps; k++) {
-        const unsigned i = threadIdx.x + k * threads;
+        const unsigned i = threadIdx.x + k * scan_threads;
         if (i < left)
             p.y[first + i] = wi_flipped<Op>(p, tile.of(i));
     }
@@ -139,14 +139,14 @@ static weft_status launch_scan(weft_context *ctx, const wi_scan_params<T> &p, co
         wi_gpu_scratch(ctx, &totals_key, (tiles + groups) * sizeof(Open), &scratch);
     Open *const of_tiles = (Open *)scratch, *const of_groups = of_tiles + tiles;
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((group_scan_totals<Op, T>), ctx, (unsigned)tiles, threads, 0, op, p,
-                             heads, of_tiles);
+        status = WEFT_LAUNCH((group_scan_totals<Op, T>), ctx, (unsigned)tiles, scan_threads, 0, op,
+                             p, heads, of_tiles);
     if (status == WEFT_OK)
-        status = wi_carry_opens<threads>(ctx, wi_group_combiner<Op, wi_scan_carry<T>>{}, of_tiles,
-                                         tiles, each, of_groups);
+        status = wi_carry_opens<scan_threads>(ctx, wi_group_combiner<Op, wi_scan_carry<T>>{},
+                                              of_tiles, tiles, each, of_groups);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((group_scan_outputs<Op, T>), ctx, (unsigned)tiles, threads, 0, op, p,
-                             heads, of_tiles, each, of_groups);
+        status = WEFT_LAUNCH((group_scan_outputs<Op, T>), ctx, (unsigned)tiles, scan_threads, 0, op,
+                             p, heads, of_tiles, each, of_groups);
     return status;
 }
 

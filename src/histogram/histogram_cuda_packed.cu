@@ -11,8 +11,8 @@
 #include "cuda/warp.cuh"
 #include "histogram/histogram_cuda.cuh"
 
-constexpr int threads = 1024;
-constexpr int vectors_at_once = 2;
+constexpr int packed_threads = 1024;
+constexpr int packed_vectors_at_once = 2;
 constexpr uint32_t half_full = 1u << 15;
 constexpr int crowd = 6; /* if at least so many lanes agree, adding for all at once pays */
 
@@ -30,7 +30,7 @@ struct packed_counters {
     uint32_t first, size;
 
     __device__ void clear() const {
-        for (uint32_t i = threadIdx.x; i < (size + 1) / 2; i += threads)
+        for (uint32_t i = threadIdx.x; i < (size + 1) / 2; i += packed_threads)
             words[i] = 0;
     }
 
@@ -101,7 +101,7 @@ struct packed_counters {
     }
 
     __device__ void hand_over() const {
-        for (uint32_t at = threadIdx.x; at < size; at += threads) {
+        for (uint32_t at = threadIdx.x; at < size; at += packed_threads) {
             const uint32_t times = words[at / 2] >> at % 2 * 16 & 0xffff;
             if (times)
                 target->count_in_row(first + at, times);
@@ -116,9 +116,10 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
                             uint32_t ranges, Slot slot_of) {
     using Vector = wi_vector<T>;
     constexpr int width = Vector::count;
-    constexpr int unroll = vectors_at_once;
+    constexpr int unroll = packed_vectors_at_once;
     [[maybe_unused]] constexpr int steps = Slot::cheap ? width : 1;
-    static_assert((uint32_t)threads * unroll * width < half_full, "a counter would overflow");
+    static_assert((uint32_t)packed_threads * unroll * width < half_full,
+                  "a counter would overflow");
     const wi_cut<T> cut(p.x, p.n);
     const Vector *const body = (const Vector *)(p.x + cut.head);
     const uint32_t slots = p.target.bins.count + WI_OUTSIDE, channels = p.target.channels;
@@ -133,7 +134,7 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
                 counters.add(at, 1);
         });
     __syncthreads();
-    const size_t stride = (size_t)groups * threads;
+    const size_t stride = (size_t)groups * packed_threads;
     Vector next[unroll];
     const auto fetch = [&](size_t from) {
 #pragma unroll
@@ -142,8 +143,9 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
             next[k] = v < cut.vectors ? body[v] : Vector{};
         }
     };
-    fetch((size_t)group * threads);
-    for (size_t from = (size_t)group * threads; from < cut.vectors; from += unroll * stride) {
+    fetch((size_t)group * packed_threads);
+    for (size_t from = (size_t)group * packed_threads; from < cut.vectors;
+         from += unroll * stride) {
         Vector a[unroll];
 #pragma unroll
         for (int k = 0; k < unroll; k++)
@@ -166,7 +168,7 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads, 1)
+__global__ void __launch_bounds__(packed_threads, 1)
     packed(wi_histogram_params<T> p, uint32_t places, uint32_t of_range, uint32_t ranges) {
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(wi_histogram_target, target, );
@@ -191,7 +193,7 @@ size_t wi_histogram_packed_room(const weft_context *ctx) {
 }
 
 template <class T>
-static weft_status launch(weft_context *ctx, const wi_histogram_args *args) {
+static weft_status launch_packed(weft_context *ctx, const wi_histogram_args *args) {
     const size_t places = (size_t)args->channels * wi_slots_of(&args->bins);
     const size_t room = wi_histogram_packed_room(ctx), ranges = (places - 1) / room + 1;
     const size_t of_range = (places - 1) / ranges + 1, shared = (of_range + 1) / 2 * 4;
@@ -201,13 +203,14 @@ static weft_status launch(weft_context *ctx, const wi_histogram_args *args) {
     if (status == WEFT_OK)
         status = wi_grant_shared(ctx, "packed<T>", packed<T>, shared);
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, packed<T>, threads, shared, &resident);
+        status = wi_resident_blocks(ctx, packed<T>, packed_threads, shared, &resident);
     if (status != WEFT_OK)
         return status;
     const size_t groups = resident / ranges ? resident / ranges : 1;
-    const size_t least = (size_t)threads * vectors_at_once * wi_vector<T>::count;
+    const size_t least = (size_t)packed_threads * packed_vectors_at_once * wi_vector<T>::count;
     return WEFT_LAUNCH(packed<T>, ctx, wi_useful_blocks(args->n, least, groups) * (unsigned)ranges,
-                       threads, shared, p, (uint32_t)places, (uint32_t)of_range, (uint32_t)ranges);
+                       packed_threads, shared, p, (uint32_t)places, (uint32_t)of_range,
+                       (uint32_t)ranges);
 }
 
 weft_status wi_histogram_packed(weft_context *ctx, const void *arguments) {
@@ -217,7 +220,7 @@ weft_status wi_histogram_packed(weft_context *ctx, const void *arguments) {
         if constexpr (sizeof(T) == 1)
             return WEFT_EUNSUPPORTED;
         else
-            return launch<T>(ctx, args);
+            return launch_packed<T>(ctx, args);
     });
 }
 

@@ -10,10 +10,10 @@
 #include "cuda/warp.cuh"
 #include "histogram/histogram_cache.cuh"
 
-constexpr int threads = 1024;
+constexpr int partition_threads = 1024;
 constexpr uint32_t of_thread = 16; /* elements */
-constexpr uint32_t of_tile = threads * of_thread;
-constexpr uint32_t most_ranges = threads;
+constexpr uint32_t of_tile = partition_threads * of_thread;
+constexpr uint32_t most_ranges = partition_threads;
 constexpr uint32_t most_range_log2 = 15;
 constexpr uint16_t nobody = 0xffff; /* not an offset: ranges are shorter */
 constexpr uint32_t run_lanes = 8;   /* threads that read one run together */
@@ -66,16 +66,16 @@ __device__ inline void find_places(const wi_histogram_params<T> &p, Slot slot_of
     const wi_cut<T> cut(p.x, p.n);
     const Vector *const body = (const Vector *)(p.x + cut.head);
     const uint32_t slots = p.target.bins.count + WI_OUTSIDE, channels = p.target.channels;
-    const size_t first = (size_t)tile * threads * vectors + threadIdx.x;
+    const size_t first = (size_t)tile * partition_threads * vectors + threadIdx.x;
     Vector a[vectors];
 #pragma unroll
     for (uint32_t k = 0; k < vectors; k++) {
-        const size_t v = first + k * threads;
+        const size_t v = first + k * partition_threads;
         a[k] = v < cut.vectors ? body[v] : Vector{};
     }
 #pragma unroll
     for (uint32_t k = 0; k < vectors; k++) {
-        const size_t v = first + k * threads;
+        const size_t v = first + k * partition_threads;
         uint32_t channel = p.channel_of(cut.head + v * width);
 #pragma unroll steps
         for (uint32_t e = 0; e < width; e++) {
@@ -153,12 +153,12 @@ __device__ inline void deal_tile(const wi_histogram_params<T> &p, const dealt &d
                 (uint16_t)(place[i] & ((1u << d.range_log2) - 1));
     __syncthreads();
     offsets *const to = d.values + (size_t)tile * d.pitch;
-    for (uint32_t v = threadIdx.x; v < vectors; v += threads)
+    for (uint32_t v = threadIdx.x; v < vectors; v += partition_threads)
         to[v] = ((const offsets *)values)[v];
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads, 1)
+__global__ void __launch_bounds__(partition_threads, 1)
     deal(wi_histogram_params<T> p, dealt d, wi_histogram_gate gate) {
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(uint32_t, met, [most_ranges]);
@@ -189,7 +189,7 @@ __device__ inline void find_share(const dealt &d, uint32_t blocks, uint32_t *sum
 }
 
 __device__ inline void count_runs(const dealt &d, const share &mine, uint32_t *counters) {
-    constexpr uint32_t groups = threads / run_lanes;
+    constexpr uint32_t groups = partition_threads / run_lanes;
     const uint32_t group = threadIdx.x / run_lanes, lane = threadIdx.x % run_lanes;
     const uint32_t *const runs = d.runs + (size_t)mine.range * d.tiles;
     for (uint32_t t = mine.part * groups + group; t < d.tiles; t += mine.parts * groups) {
@@ -205,7 +205,7 @@ __device__ inline void count_runs(const dealt &d, const share &mine, uint32_t *c
     }
 }
 
-__global__ void __launch_bounds__(threads, 1)
+__global__ void __launch_bounds__(partition_threads, 1)
     count_dealt(wi_histogram_target target, dealt d, uint32_t blocks, wi_histogram_gate gate) {
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(uint32_t, sums, [32]);
@@ -216,12 +216,12 @@ __global__ void __launch_bounds__(threads, 1)
     find_share(d, blocks, sums, &mine);
     if (mine.parts == 0)
         return;
-    for (uint32_t i = threadIdx.x; i < 1u << d.range_log2; i += threads)
+    for (uint32_t i = threadIdx.x; i < 1u << d.range_log2; i += partition_threads)
         counters[i] = 0;
     __syncthreads();
     count_runs(d, mine, counters);
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < 1u << d.range_log2; i += threads)
+    for (uint32_t i = threadIdx.x; i < 1u << d.range_log2; i += partition_threads)
         if (counters[i])
             target.count_in_row((mine.range << d.range_log2) + i, counters[i]);
 }
@@ -231,17 +231,18 @@ __global__ void __launch_bounds__(threads, 1)
 /* Elements of a thread's sample, and how many in its second half must be found in a cache as large
  * as that of "cached", for "cached" to be the faster rung. */
 constexpr uint32_t sample = 4;
-constexpr uint32_t enough_met = threads * (sample / 2) * 5 / 8;
+constexpr uint32_t enough_met = partition_threads * (sample / 2) * 5 / 8;
 
 /* One block: takes a random element from each of threads * sample equal parts of the array. */
 template <class T>
-__global__ void __launch_bounds__(threads, 1) look(wi_histogram_params<T> p, uint32_t *crowded) {
+__global__ void __launch_bounds__(partition_threads, 1)
+    look(wi_histogram_params<T> p, uint32_t *crowded) {
     WEFT_SHARED(uint32_t, owner, [wi_cache_entries]);
     WEFT_SHARED(uint32_t, times, [wi_cache_entries]);
     WEFT_SHARED(uint32_t, met, );
-    const wi_counter_cache<threads> cache = {owner, times};
+    const wi_counter_cache<partition_threads> cache = {owner, times};
     const uint32_t slots = p.target.bins.count + WI_OUTSIDE;
-    const size_t part = p.n / (threads * sample);
+    const size_t part = p.n / (partition_threads * sample);
     size_t at[sample];
     T x[sample];
 #pragma unroll
@@ -301,18 +302,18 @@ static weft_status run_slice(weft_context *ctx, const wi_histogram_params<T> &p,
     if (status == WEFT_OK)
         status = wi_grant_shared(ctx, "deal<T>", deal<T>, tile_bytes);
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, deal<T>, threads, tile_bytes, &dealers);
+        status = wi_resident_blocks(ctx, deal<T>, partition_threads, tile_bytes, &dealers);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(deal<T>, ctx, (unsigned)(d.tiles < dealers ? d.tiles : dealers),
-                             threads, tile_bytes, p, d, gate);
+                             partition_threads, tile_bytes, p, d, gate);
     if (status == WEFT_OK)
         status = wi_grant_shared(ctx, "count_dealt", count_dealt, counter_bytes);
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, count_dealt, threads, counter_bytes, &blocks);
+        status = wi_resident_blocks(ctx, count_dealt, partition_threads, counter_bytes, &blocks);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH(count_dealt, ctx, (unsigned)(blocks + d.ranges), threads, counter_bytes,
-                       p.target, d, (uint32_t)blocks, gate);
+    return WEFT_LAUNCH(count_dealt, ctx, (unsigned)(blocks + d.ranges), partition_threads,
+                       counter_bytes, p.target, d, (uint32_t)blocks, gate);
 }
 
 /* Allocates memory for as many elements as are distributed at a time; free it by d->values. */
@@ -351,14 +352,15 @@ template <class T>
 static weft_status run_sampled(weft_context *ctx, const wi_histogram_args *args,
                                const wi_histogram_target &target, const dealt &d) {
     const wi_histogram_params<T> p = {(const T *)args->x, args->n, args->channel, target};
-    weft_status status = WEFT_LAUNCH(look<T>, ctx, 1, threads, 0, p, d.crowded);
+    weft_status status = WEFT_LAUNCH(look<T>, ctx, 1, partition_threads, 0, p, d.crowded);
     if (status == WEFT_OK)
         status = wi_histogram_queue_cached(ctx, args, &target, {d.crowded, true});
     return status == WEFT_OK ? run_slices<T>(ctx, args, target, d, {d.crowded, false}) : status;
 }
 
 template <class T>
-static weft_status launch(weft_context *ctx, const wi_histogram_args *args, bool sampled) {
+static weft_status launch_partition(weft_context *ctx, const wi_histogram_args *args,
+                                    bool sampled) {
     wi_histogram_target target;
     dealt d = {};
     weft_status status = make_room(ctx, args, &d); /* before counts are cleared */
@@ -378,7 +380,7 @@ static weft_status run(weft_context *ctx, const wi_histogram_args *args, bool sa
         if constexpr (sizeof(T) == 1)
             return WEFT_EUNSUPPORTED;
         else
-            return launch<T>(ctx, args, sampled);
+            return launch_partition<T>(ctx, args, sampled);
     });
 }
 

@@ -189,8 +189,8 @@ __global__ void __launch_bounds__(threads, 1) substitute(substitute_params<T> p)
 }
 
 template <class T, int wide>
-static weft_status launch(weft_context *ctx, const wi_lu_args *args, wi_lu_columns triangle,
-                          wi_lu_columns columns) {
+static weft_status launch_substitution(weft_context *ctx, const wi_lu_args *args,
+                                       wi_lu_columns triangle, wi_lu_columns columns) {
     const size_t count = wi_lu_count(columns);
     const substitute_params<T> p = {(const T *)wi_lu_at(args, triangle.first, triangle.first),
                                     (T *)wi_lu_at(args, triangle.first, columns.first), args->lda,
@@ -208,8 +208,8 @@ static weft_status spread(weft_context *ctx, const wi_lu_args *args, wi_lu_colum
     if (count == 0)
         return WEFT_OK;
     return count <= few * (size_t)ctx->gpu->multiprocessors
-               ? launch<T, few>(ctx, args, triangle, columns)
-               : launch<T, many>(ctx, args, triangle, columns);
+               ? launch_substitution<T, few>(ctx, args, triangle, columns)
+               : launch_substitution<T, many>(ctx, args, triangle, columns);
 }
 
 weft_status wi_lu_substitute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns triangle,

@@ -24,7 +24,7 @@ struct move {
     int from, to;
 };
 
-__device__ static move trace(const exchanges &e, const int *pivot, int thread) {
+__device__ static move trace_interchanges(const exchanges &e, const int *pivot, int thread) {
     const int k = thread % most, end = e.first + e.count;
     const bool is_partner = thread >= most;
     if (k >= e.count || (is_partner && pivot[k] < end))
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(tracers) trace_rows(exchanges all, int pieces,
         pivot[k] = (int)e.pivot[k];
     __syncthreads();
     const int thread = (int)(blockIdx.x % tracing) * tracers + (int)threadIdx.x;
-    moves[(size_t)blockIdx.x * tracers + threadIdx.x] = trace(e, pivot, thread);
+    moves[(size_t)blockIdx.x * tracers + threadIdx.x] = trace_interchanges(e, pivot, thread);
 }
 
 /* The moves of one piece, in `there` columns from x on. */

@@ -9,8 +9,8 @@
 #include "lu/lu_cuda.cuh"
 
 constexpr int most_k = 32;
-constexpr int side = 64;     /* of a block's tile of C */
-constexpr int threads = 256; /* eight warps */
+constexpr int update_side = 64;     /* of a block's tile of C */
+constexpr int update_threads = 256; /* eight warps */
 
 template <class T>
 struct update_params {
@@ -25,13 +25,14 @@ struct update_params {
 template <class T>
 struct update_factors {
     static constexpr int gap = 4;
-    T l[most_k][side + gap], u[side][most_k + gap];
+    T l[most_k][update_side + gap], u[update_side][most_k + gap];
 };
 
 /* A block's tile of C; a lane has 16 elements. */
 template <class T>
 struct tile_by_lanes {
-    static constexpr int across = 16, each = side / across; /* 16 x 16 threads, each x each */
+    static constexpr int across = 16,
+                         each = update_side / across; /* 16 x 16 threads, each x each */
     T c[each][each];
     int i, j; /* the first row and column of this thread in the tile */
 
@@ -71,7 +72,7 @@ struct tile_by_tensor {
     int g, t, row, column;
 
     __device__ tile_by_tensor() : c(), g(wi_lane() / 4), t(wi_lane() % 4) {
-        const int warp = (int)threadIdx.x / 32, high = side / 16;
+        const int warp = (int)threadIdx.x / 32, high = update_side / 16;
         row = warp % high * 16;
         column = warp / high * 8 * wide;
     }
@@ -112,9 +113,10 @@ template <class T>
 constexpr int resident = sizeof(T) == 8 ? 3 : 2;
 
 template <class T>
-__global__ void __launch_bounds__(threads, resident<T>) update(update_params<T> p) {
+__global__ void __launch_bounds__(update_threads, resident<T>) update(update_params<T> p) {
     WEFT_SHARED(update_factors<T>, s, );
-    const size_t row = blockIdx.x % p.tiles_m * side, column = blockIdx.x / p.tiles_m * side;
+    const size_t row = blockIdx.x % p.tiles_m * update_side,
+                 column = blockIdx.x / p.tiles_m * update_side;
     const auto in_matrix = [&](int i, int j) { return row + i < p.m && column + j < p.n; };
     tile_of<T> tile;
     tile.for_each([&](T &c, int i, int j) {
@@ -122,8 +124,8 @@ __global__ void __launch_bounds__(threads, resident<T>) update(update_params<T> 
             c = p.c[row + i + (column + j) * p.ld];
     });
 #pragma unroll
-    for (int e = (int)threadIdx.x; e < most_k * side; e += threads) {
-        const int i = e % side, k = e / side, ku = e % most_k, j = e / most_k;
+    for (int e = (int)threadIdx.x; e < most_k * update_side; e += update_threads) {
+        const int i = e % update_side, k = e / update_side, ku = e % most_k, j = e / most_k;
         s.l[k][i] = k < p.k && row + i < p.m ? p.l[row + i + k * p.ld] : (T)0;
         s.u[j][ku] = ku < p.k && column + j < p.n ? p.u[ku + (column + j) * p.ld] : (T)0;
     }
@@ -136,10 +138,12 @@ __global__ void __launch_bounds__(threads, resident<T>) update(update_params<T> 
 }
 
 template <class T>
-static weft_status launch(weft_context *ctx, const wi_lu_panel *panel, wi_lu_columns columns) {
+static weft_status launch_update(weft_context *ctx, const wi_lu_panel *panel,
+                                 wi_lu_columns columns) {
     const wi_lu_args *const args = panel->args;
     const size_t below = panel->first + panel->width, m = args->m - below, n = wi_lu_count(columns);
-    const size_t tiles_m = (m + side - 1) / side, tiles_n = (n + side - 1) / side;
+    const size_t tiles_m = (m + update_side - 1) / update_side,
+                 tiles_n = (n + update_side - 1) / update_side;
     const update_params<T> p = {(const T *)wi_lu_at(args, below, panel->first),
                                 (const T *)wi_lu_at(args, panel->first, columns.first),
                                 (T *)wi_lu_at(args, below, columns.first),
@@ -150,10 +154,10 @@ static weft_status launch(weft_context *ctx, const wi_lu_panel *panel, wi_lu_col
                                 (int)panel->width};
     if (m == 0 || n == 0)
         return WEFT_OK;
-    return WEFT_LAUNCH(update<T>, ctx, (unsigned)(tiles_m * tiles_n), threads, 0, p);
+    return WEFT_LAUNCH(update<T>, ctx, (unsigned)(tiles_m * tiles_n), update_threads, 0, p);
 }
 
 weft_status wi_lu_update(weft_context *ctx, const wi_lu_panel *panel, wi_lu_columns columns) {
-    return panel->args->type == WEFT_F64 ? launch<double>(ctx, panel, columns)
-                                         : launch<float>(ctx, panel, columns);
+    return panel->args->type == WEFT_F64 ? launch_update<double>(ctx, panel, columns)
+                                         : launch_update<float>(ctx, panel, columns);
 }

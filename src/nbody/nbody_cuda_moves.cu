@@ -3,14 +3,14 @@
  * their accelerations. */
 #include "nbody/nbody_cuda.cuh"
 
-constexpr int threads = 256;
+constexpr int move_threads = 256;
 
 /* ---- moving ---- */
 
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(move_threads)
     load_bodies(wi_nbody_bodies<T> from, const T *velocities, T *bodies, T *to) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * move_threads + threadIdx.x;
     if (i >= from.n)
         return;
     for (size_t k = 0; k < 3; k++) {
@@ -22,10 +22,10 @@ static __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(move_threads)
     store_bodies(const T *bodies, const T *velocities, size_t n, T *positions, size_t pitch,
                  T *to) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * move_threads + threadIdx.x;
     if (i >= n)
         return;
     for (size_t k = 0; k < 3; k++) {
@@ -36,23 +36,23 @@ static __global__ void __launch_bounds__(threads)
 
 /* Row i of x, `pitch` elements apart, becomes x + y time. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(move_threads)
     advance(T *x, size_t pitch, const T *y, size_t n, T time) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * move_threads + threadIdx.x;
     if (i >= n)
         return;
     for (size_t k = 0; k < 3; k++)
         x[i * pitch + k] = wi_fma(y[3 * i + k], time, x[i * pitch + k]);
 }
 
-static unsigned blocks_of(size_t n) {
-    return (unsigned)((n + threads - 1) / threads);
+static unsigned move_blocks(size_t n) {
+    return (unsigned)((n + move_threads - 1) / move_threads);
 }
 
 template <class T>
 static weft_status load_all(weft_context *ctx, const wi_nbody_args *from, const void *velocities,
                             const wi_nbody_state *s) {
-    return WEFT_LAUNCH(load_bodies<T>, ctx, blocks_of(s->n), threads, 0,
+    return WEFT_LAUNCH(load_bodies<T>, ctx, move_blocks(s->n), move_threads, 0,
                        wi_nbody_bodies_of<T>(from), (const T *)velocities, (T *)s->bodies,
                        (T *)s->velocities);
 }
@@ -66,8 +66,9 @@ static weft_status load(weft_context *ctx, const wi_nbody_args *from, const void
 template <class T>
 static weft_status store_all(weft_context *ctx, const wi_nbody_state *s, void *positions,
                              size_t pitch, void *velocities) {
-    return WEFT_LAUNCH(store_bodies<T>, ctx, blocks_of(s->n), threads, 0, (const T *)s->bodies,
-                       (const T *)s->velocities, s->n, (T *)positions, pitch, (T *)velocities);
+    return WEFT_LAUNCH(store_bodies<T>, ctx, move_blocks(s->n), move_threads, 0,
+                       (const T *)s->bodies, (const T *)s->velocities, s->n, (T *)positions, pitch,
+                       (T *)velocities);
 }
 
 static weft_status store(weft_context *ctx, const wi_nbody_state *s, void *positions, size_t pitch,
@@ -79,8 +80,8 @@ static weft_status store(weft_context *ctx, const wi_nbody_state *s, void *posit
 template <class T>
 static weft_status advance_all(weft_context *ctx, size_t n, void *x, size_t pitch, const void *y,
                                double time) {
-    return WEFT_LAUNCH(advance<T>, ctx, blocks_of(n), threads, 0, (T *)x, pitch, (const T *)y, n,
-                       (T)time);
+    return WEFT_LAUNCH(advance<T>, ctx, move_blocks(n), move_threads, 0, (T *)x, pitch,
+                       (const T *)y, n, (T)time);
 }
 
 static weft_status kick(weft_context *ctx, const wi_nbody_state *s, double time) {
@@ -97,10 +98,10 @@ static weft_status drift(weft_context *ctx, const wi_nbody_state *s, double dt) 
 /* ---- energies ---- */
 
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(move_threads)
     put_energies(wi_nbody_bodies<T> bodies, const T *velocities, const T *potentials,
                  double *kinetic, double *potential) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * move_threads + threadIdx.x;
     if (i >= bodies.n)
         return;
     const double half = 0.5 * (double)bodies.masses[i * bodies.mass_pitch];
@@ -116,8 +117,9 @@ static __global__ void __launch_bounds__(threads)
 template <class T>
 static weft_status put_all_energies(weft_context *ctx, const wi_nbody_args *a,
                                     const void *velocities, double *kinetic, double *potential) {
-    return WEFT_LAUNCH(put_energies<T>, ctx, blocks_of(a->n), threads, 0, wi_nbody_bodies_of<T>(a),
-                       (const T *)velocities, (const T *)a->potentials, kinetic, potential);
+    return WEFT_LAUNCH(put_energies<T>, ctx, move_blocks(a->n), move_threads, 0,
+                       wi_nbody_bodies_of<T>(a), (const T *)velocities, (const T *)a->potentials,
+                       kinetic, potential);
 }
 
 static weft_status energies(weft_context *ctx, const wi_nbody_args *a, const void *velocities,
@@ -133,7 +135,7 @@ static weft_status energies(weft_context *ctx, const wi_nbody_args *a, const voi
 static __device__ inline double block_sum(double x, double *room) {
     __syncthreads();
     room[threadIdx.x] = x;
-    for (int step = threads / 2; step > 0; step /= 2) {
+    for (int step = move_threads / 2; step > 0; step /= 2) {
         __syncthreads();
         if ((int)threadIdx.x < step)
             room[threadIdx.x] += room[threadIdx.x + step];
@@ -143,13 +145,13 @@ static __device__ inline double block_sum(double x, double *room) {
 
 /* The acceleration of one body of the sample for each block. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(move_threads)
     sum_exactly(wi_nbody_bodies<T> bodies, double gravity, double eps2, double *exact) {
-    WEFT_SHARED(double, room, [threads]);
+    WEFT_SHARED(double, room, [move_threads]);
     const size_t i = blockIdx.x * bodies.n / gridDim.x;
     const wi_nbody_body<T> own = bodies.at(i);
     wi_nbody_sums<double> sum = {};
-    for (size_t j = threadIdx.x; j < bodies.n; j += threads) {
+    for (size_t j = threadIdx.x; j < bodies.n; j += move_threads) {
         const wi_nbody_body<T> other = bodies.at(j);
         const wi_nbody_body<double> exactly = {(double)other.x, (double)other.y, (double)other.z,
                                                gravity *
@@ -164,7 +166,7 @@ static __global__ void __launch_bounds__(threads)
 
 /* |a - b|^2 / |b|^2 of one body of the sample for each thread. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(move_threads)
     compare_sample(const T *accelerations, size_t n, int count, const double *exact,
                    double *errors) {
     const int s = (int)threadIdx.x;
@@ -189,7 +191,7 @@ static __global__ void put_root_of_mean(const double *errors, int count, double 
 
 template <class T>
 static weft_status sample_of(weft_context *ctx, const wi_nbody_args *a, double *exact) {
-    return WEFT_LAUNCH(sum_exactly<T>, ctx, (unsigned)wi_nbody_sampled(a), threads, 0,
+    return WEFT_LAUNCH(sum_exactly<T>, ctx, (unsigned)wi_nbody_sampled(a), move_threads, 0,
                        wi_nbody_bodies_of<T>(a), a->gravity, a->softening * a->softening, exact);
 }
 
@@ -200,9 +202,9 @@ static weft_status sample(weft_context *ctx, const wi_nbody_args *a, double *exa
 template <class T>
 static weft_status compare_all(weft_context *ctx, const wi_nbody_args *a, const double *exact,
                                double *errors) {
-    static_assert(WI_NBODY_SAMPLE <= threads, "one block compares them");
-    return WEFT_LAUNCH(compare_sample<T>, ctx, 1, threads, 0, (const T *)a->accelerations, a->n,
-                       (int)wi_nbody_sampled(a), exact, errors);
+    static_assert(WI_NBODY_SAMPLE <= move_threads, "one block compares them");
+    return WEFT_LAUNCH(compare_sample<T>, ctx, 1, move_threads, 0, (const T *)a->accelerations,
+                       a->n, (int)wi_nbody_sampled(a), exact, errors);
 }
 
 static weft_status measure(weft_context *ctx, const wi_nbody_args *a, const double *exact,

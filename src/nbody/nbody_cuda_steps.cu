@@ -2,7 +2,7 @@
 /* The teaching rungs of nbody: one thread for one body. */
 #include "nbody/nbody_cuda.cuh"
 
-constexpr int threads = WI_NBODY_SUMMED;
+constexpr int step_threads = WI_NBODY_SUMMED;
 
 /* Adds sums in T to those in f64. */
 template <class T>
@@ -15,9 +15,9 @@ static __device__ inline void collect(wi_nbody_sums<double> &total, const wi_nbo
 
 /* Every thread reads every body. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(step_threads)
     global(wi_nbody_bodies<T> bodies, T eps2, wi_nbody_results<T> results) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     if (i >= bodies.own)
         return;
     const wi_nbody_body<T> own = bodies.at(bodies.first + i);
@@ -34,14 +34,14 @@ static __global__ void __launch_bounds__(threads)
 
 /* A block reads a tile of bodies together; then every thread takes all of it. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(step_threads)
     tile(wi_nbody_bodies<T> bodies, T eps2, wi_nbody_results<T> results) {
-    WEFT_SHARED(wi_nbody_body<T>, others, [threads]);
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    WEFT_SHARED(wi_nbody_body<T>, others, [step_threads]);
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     const wi_nbody_body<T> own = bodies.at(bodies.first + (i < bodies.own ? i : bodies.own - 1));
     wi_nbody_sums<double> total = {};
-    for (size_t first = 0; first < bodies.n; first += threads) {
-        const int count = bodies.n - first < threads ? (int)(bodies.n - first) : threads;
+    for (size_t first = 0; first < bodies.n; first += step_threads) {
+        const int count = bodies.n - first < step_threads ? (int)(bodies.n - first) : step_threads;
         __syncthreads();
         if ((int)threadIdx.x < count)
             others[threadIdx.x] = bodies.at(first + threadIdx.x);
@@ -55,19 +55,19 @@ static __global__ void __launch_bounds__(threads)
         results.put(i, total.x, total.y, total.z, total.phi);
 }
 
-static unsigned blocks_of(const wi_nbody_args *a) {
-    return (unsigned)((a->own + threads - 1) / threads);
+static unsigned step_blocks(const wi_nbody_args *a) {
+    return (unsigned)((a->own + step_threads - 1) / step_threads);
 }
 
 template <class T>
 static weft_status run_global(weft_context *ctx, const wi_nbody_args *a) {
-    return WEFT_LAUNCH(global<T>, ctx, blocks_of(a), threads, 0, wi_nbody_bodies_of<T>(a),
+    return WEFT_LAUNCH(global<T>, ctx, step_blocks(a), step_threads, 0, wi_nbody_bodies_of<T>(a),
                        (T)(a->softening * a->softening), wi_nbody_results_of<T>(a));
 }
 
 template <class T>
 static weft_status run_tile(weft_context *ctx, const wi_nbody_args *a) {
-    return WEFT_LAUNCH(tile<T>, ctx, blocks_of(a), threads, 0, wi_nbody_bodies_of<T>(a),
+    return WEFT_LAUNCH(tile<T>, ctx, step_blocks(a), step_threads, 0, wi_nbody_bodies_of<T>(a),
                        (T)(a->softening * a->softening), wi_nbody_results_of<T>(a));
 }
 

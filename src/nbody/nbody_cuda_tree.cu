@@ -6,7 +6,7 @@
 #include "weft/scan.h"
 #include "weft/sort.h"
 
-constexpr int threads = 256;
+constexpr int tree_threads = 256;
 constexpr int walkers = 128; /* threads of a block that walks */
 constexpr int extreme_blocks = 256;
 
@@ -61,7 +61,7 @@ static __device__ inline void join_extremes(double (&low)[3], double (&high)[3],
     __syncthreads();
     if (threadIdx.x != 0)
         return;
-    for (int w = 1; w < threads / 32; w++) {
+    for (int w = 1; w < tree_threads / 32; w++) {
         const double *const o = room + w * 6;
         widen(low, high, {o[0], o[1], o[2]}, {o[3], o[4], o[5]});
     }
@@ -72,14 +72,14 @@ static __device__ inline void join_extremes(double (&low)[3], double (&high)[3],
 }
 
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(tree_threads)
     find_extremes(wi_nbody_bodies<T> bodies, double *extremes) {
-    WEFT_SHARED(double, room, [threads / 32 * 6]);
-    const size_t stride = (size_t)gridDim.x * threads;
+    WEFT_SHARED(double, room, [tree_threads / 32 * 6]);
+    const size_t stride = (size_t)gridDim.x * tree_threads;
     const wi_nbody_body<T> any = bodies.at(0);
     double low[3] = {(double)any.x, (double)any.y, (double)any.z};
     double high[3] = {low[0], low[1], low[2]};
-    for (size_t i = (size_t)blockIdx.x * threads + threadIdx.x; i < bodies.n; i += stride) {
+    for (size_t i = (size_t)blockIdx.x * tree_threads + threadIdx.x; i < bodies.n; i += stride) {
         const wi_nbody_body<T> b = bodies.at(i);
         const double x[3] = {(double)b.x, (double)b.y, (double)b.z};
         widen(low, high, x, x);
@@ -87,9 +87,9 @@ static __global__ void __launch_bounds__(threads)
     join_extremes(low, high, room, extremes + (size_t)blockIdx.x * 6);
 }
 
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(tree_threads)
     find_cube(const double *extremes, int blocks, wi_nbody_cube *cube) {
-    WEFT_SHARED(double, room, [threads / 32 * 6]);
+    WEFT_SHARED(double, room, [tree_threads / 32 * 6]);
     const double *const o = extremes + ((int)threadIdx.x < blocks ? threadIdx.x : 0) * 6;
     double low[3] = {o[0], o[1], o[2]}, high[3] = {o[3], o[4], o[5]}, both[6];
     join_extremes(low, high, room, both);
@@ -104,9 +104,9 @@ static __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(tree_threads)
     find_keys(wi_nbody_bodies<T> bodies, body_tree<T> t) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * tree_threads + threadIdx.x;
     if (i >= t.n)
         return;
     const wi_nbody_body<T> b = bodies.at(i);
@@ -118,9 +118,9 @@ static __global__ void __launch_bounds__(threads)
 
 /* Puts bodies in order, and counts the nodes that begin with each. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(tree_threads)
     put_bodies(wi_nbody_bodies<T> bodies, body_tree<T> t) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * tree_threads + threadIdx.x;
     if (i > t.n)
         return;
     t.before[i] = i < t.n ? wi_nbody_nodes_at(t.keys, t.n, i) : 0;
@@ -177,8 +177,8 @@ static __device__ inline void put_leaf(const body_tree<T> &t, size_t k, size_t f
 
 /* Makes the nodes that begin with each body; of leaves, also their moments. */
 template <class T>
-static __global__ void __launch_bounds__(threads) put_nodes(body_tree<T> t) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+static __global__ void __launch_bounds__(tree_threads) put_nodes(body_tree<T> t) {
+    const size_t i = (size_t)blockIdx.x * tree_threads + threadIdx.x;
     wi_nbody_nodes at;
     if (i >= t.n)
         return;
@@ -200,9 +200,9 @@ static __global__ void __launch_bounds__(threads) put_nodes(body_tree<T> t) {
 
 /* Moments of the nodes of several nodes at one level; those below are done. */
 template <class T>
-static __global__ void __launch_bounds__(threads) join_nodes(body_tree<T> t, int level) {
-    const size_t count = t.before[t.n], stride = (size_t)gridDim.x * threads;
-    for (size_t k = (size_t)blockIdx.x * threads + threadIdx.x; k < count; k += stride) {
+static __global__ void __launch_bounds__(tree_threads) join_nodes(body_tree<T> t, int level) {
+    const size_t count = t.before[t.n], stride = (size_t)gridDim.x * tree_threads;
+    for (size_t k = (size_t)blockIdx.x * tree_threads + threadIdx.x; k < count; k += stride) {
         const size_t end = t.levels[k] == level ? t.nodes[k].next : 0;
         wi_nbody_moments sum = {};
         if (end <= k + 1) /* of another level, or a leaf */
@@ -298,21 +298,22 @@ static size_t lay_out(body_tree<T> *t, char *block) {
     return used;
 }
 
-static unsigned blocks_of(size_t n, int size) {
+static unsigned tree_blocks(size_t n, int size) {
     return (unsigned)((n + (size_t)size - 1) / (size_t)size);
 }
 
 template <class T>
 static weft_status put_in_order(weft_context *ctx, const wi_nbody_bodies<T> &bodies,
                                 const body_tree<T> &t) {
-    const unsigned blocks = blocks_of(t.n, threads);
+    const unsigned blocks = tree_blocks(t.n, tree_threads);
     const unsigned few = blocks < (unsigned)extreme_blocks ? blocks : (unsigned)extreme_blocks;
-    weft_status status = WEFT_LAUNCH(find_extremes<T>, ctx, few, threads, 0, bodies, t.extremes);
+    weft_status status =
+        WEFT_LAUNCH(find_extremes<T>, ctx, few, tree_threads, 0, bodies, t.extremes);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(find_cube, ctx, 1, threads, 0, (const double *)t.extremes, (int)few,
-                             t.cube);
+        status = WEFT_LAUNCH(find_cube, ctx, 1, tree_threads, 0, (const double *)t.extremes,
+                             (int)few, t.cube);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(find_keys<T>, ctx, blocks, threads, 0, bodies, t);
+        status = WEFT_LAUNCH(find_keys<T>, ctx, blocks, tree_threads, 0, bodies, t);
     if (status == WEFT_OK)
         status = weft_sort_pairs(ctx, WEFT_ASCENDING, WEFT_U64, t.n, t.keys, t.keys,
                                  sizeof *t.order, t.order, t.order);
@@ -323,17 +324,17 @@ template <class T>
 static weft_status build(weft_context *ctx, const wi_nbody_bodies<T> &bodies,
                          const body_tree<T> &t) {
     const size_t most = 4 * (size_t)ctx->gpu->multiprocessors;
-    const size_t wanted = blocks_of(2 * t.n, threads);
-    weft_status status =
-        WEFT_LAUNCH(put_bodies<T>, ctx, blocks_of(t.n + 1, threads), threads, 0, bodies, t);
+    const size_t wanted = tree_blocks(2 * t.n, tree_threads);
+    weft_status status = WEFT_LAUNCH(put_bodies<T>, ctx, tree_blocks(t.n + 1, tree_threads),
+                                     tree_threads, 0, bodies, t);
     if (status == WEFT_OK)
         status = weft_scan(ctx, WEFT_EXCLUSIVE, WEFT_SUM, WEFT_U32, t.n + 1, t.before, t.before,
                            nullptr);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(put_nodes<T>, ctx, blocks_of(t.n, threads), threads, 0, t);
+        status = WEFT_LAUNCH(put_nodes<T>, ctx, tree_blocks(t.n, tree_threads), tree_threads, 0, t);
     for (int level = WI_NBODY_LEVELS - 1; level >= 0 && status == WEFT_OK; level--)
-        status = WEFT_LAUNCH(join_nodes<T>, ctx, (unsigned)(wanted < most ? wanted : most), threads,
-                             0, t, level);
+        status = WEFT_LAUNCH(join_nodes<T>, ctx, (unsigned)(wanted < most ? wanted : most),
+                             tree_threads, 0, t, level);
     return status;
 }
 
@@ -342,14 +343,14 @@ static weft_status walk_all(weft_context *ctx, const wi_nbody_args *a, const bod
     const T eps2 = (T)(a->softening * a->softening);
     const wi_nbody_results<T> results = wi_nbody_results_of<T>(a);
     if (a->shares == 0)
-        return WEFT_LAUNCH((walk<T, false>), ctx, blocks_of(t.n, walkers), walkers, 0, t, eps2,
+        return WEFT_LAUNCH((walk<T, false>), ctx, tree_blocks(t.n, walkers), walkers, 0, t, eps2,
                            results, (size_t)0, t.n);
     const size_t first = wi_nbody_share_begin(a->n, a->share, a->shares);
     const size_t end = wi_nbody_share_begin(a->n, a->share + 1, a->shares);
     if (first < end) {
         const weft_status status =
-            WEFT_LAUNCH((walk<T, true>), ctx, blocks_of(end - first, walkers), walkers, 0, t, eps2,
-                        results, first, end);
+            WEFT_LAUNCH((walk<T, true>), ctx, tree_blocks(end - first, walkers), walkers, 0, t,
+                        eps2, results, first, end);
         if (status != WEFT_OK)
             return status;
     }

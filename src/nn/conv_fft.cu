@@ -11,8 +11,8 @@
 #include "nn/conv_cuda.cuh"
 #include "nn/conv_fft.h"
 
-constexpr int threads = 256;
-constexpr int side = 4; /* results of a thread: side x side, at one frequency */
+constexpr int fft_threads = 256;
+constexpr int fft_side = 4; /* results of a thread: side x side, at one frequency */
 /* Of the spectra of images and results that are in memory at a time, besides one image's. */
 WI_LIMIT(size_t, wi_conv_fft_bytes, (size_t)1 << 30)
 
@@ -49,9 +49,9 @@ struct alignas(2 * sizeof(T)) complex_number {
 
 /* A thread makes one number of the transforms' memory. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(fft_threads)
     spread_planes(const __grid_constant__ conv_planes p, size_t n, const T *from, T *to) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * fft_threads + threadIdx.x;
     if (i >= n)
         return;
     const unsigned one = (unsigned)(p.height * p.pitch);
@@ -71,9 +71,9 @@ static __global__ void __launch_bounds__(threads)
 
 /* A thread fetches one number of the array. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(fft_threads)
     fetch_planes(const __grid_constant__ conv_planes p, size_t n, const T *from, T *to) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * fft_threads + threadIdx.x;
     if (i >= n)
         return;
     const unsigned one = (unsigned)(p.rows * p.columns);
@@ -99,46 +99,46 @@ static __device__ void add_product(complex_number<T> *sum, const complex_number<
 /* Neighbouring threads have neighbouring frequencies. Rows and columns beyond the last are read as
  * the last, and not written. */
 template <class T, bool Conj>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(fft_threads)
     multiply_spectra(const __grid_constant__ spectra_product p, const complex_number<T> *a,
                      const complex_number<T> *b, complex_number<T> *to) {
-    const unsigned pieces = (p.numbers + threads - 1) / threads;
-    const unsigned down = (unsigned)((p.rows + side - 1) / side);
-    const unsigned across = (unsigned)((p.columns + side - 1) / side);
-    const unsigned at = blockIdx.x % pieces * threads + threadIdx.x;
+    const unsigned pieces = (p.numbers + fft_threads - 1) / fft_threads;
+    const unsigned down = (unsigned)((p.rows + fft_side - 1) / fft_side);
+    const unsigned across = (unsigned)((p.columns + fft_side - 1) / fft_side);
+    const unsigned at = blockIdx.x % pieces * fft_threads + threadIdx.x;
     unsigned rest = blockIdx.x / pieces;
-    const int row = (int)(rest % down) * side;
+    const int row = (int)(rest % down) * fft_side;
     rest /= down;
-    const int column = (int)(rest % across) * side;
+    const int column = (int)(rest % across) * fft_side;
     const size_t group = rest / across;
     if (at >= p.numbers)
         return;
-    complex_number<T> sum[side][side] = {};
-    const complex_number<T> *of_a[side], *of_b[side];
+    complex_number<T> sum[fft_side][fft_side] = {};
+    const complex_number<T> *of_a[fft_side], *of_b[fft_side];
 #pragma unroll
-    for (int k = 0; k < side; k++) {
+    for (int k = 0; k < fft_side; k++) {
         const int i = row + k < p.rows ? row + k : p.rows - 1;
         const int j = column + k < p.columns ? column + k : p.columns - 1;
         of_a[k] = a + (group * p.a.group + (size_t)i * p.a.row) * p.numbers + at;
         of_b[k] = b + (group * p.b.group + (size_t)j * p.b.row) * p.numbers + at;
     }
     for (int t = 0; t < p.terms; t++) {
-        complex_number<T> x[side], y[side];
+        complex_number<T> x[fft_side], y[fft_side];
 #pragma unroll
-        for (int k = 0; k < side; k++) {
+        for (int k = 0; k < fft_side; k++) {
             x[k] = of_a[k][(size_t)t * p.a.term * p.numbers];
             y[k] = of_b[k][(size_t)t * p.b.term * p.numbers];
         }
 #pragma unroll
-        for (int i = 0; i < side; i++)
+        for (int i = 0; i < fft_side; i++)
 #pragma unroll
-            for (int j = 0; j < side; j++)
+            for (int j = 0; j < fft_side; j++)
                 add_product<Conj>(&sum[i][j], x[i], y[j]);
     }
 #pragma unroll
-    for (int i = 0; i < side; i++)
+    for (int i = 0; i < fft_side; i++)
 #pragma unroll
-        for (int j = 0; j < side; j++) {
+        for (int j = 0; j < fft_side; j++) {
             if (row + i >= p.rows || column + j >= p.columns)
                 continue;
             complex_number<T> *const own = to +
@@ -234,10 +234,10 @@ template <class T>
 static weft_status enter(const fft_pass &p, const conv_planes &of, size_t planes, const void *from,
                          void *to) {
     const size_t n = planes * (size_t)of.height * (size_t)of.pitch;
-    const size_t blocks = wi_conv_pieces(n, threads);
+    const size_t blocks = wi_conv_pieces(n, fft_threads);
     weft_status status = wi_conv_check_grid(p.ctx, blocks);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(spread_planes<T>, p.ctx, (unsigned)blocks, threads, 0, of, n,
+        status = WEFT_LAUNCH(spread_planes<T>, p.ctx, (unsigned)blocks, fft_threads, 0, of, n,
                              (const T *)from, (T *)to);
     return status == WEFT_OK ? run_fft(p, transforms_of(p, planes, false, to)) : status;
 }
@@ -247,13 +247,13 @@ template <class T>
 static weft_status leave(const fft_pass &p, const conv_planes &of, size_t planes, void *from,
                          void *to) {
     const size_t n = planes * (size_t)of.rows * (size_t)of.columns;
-    const size_t blocks = wi_conv_pieces(n, threads);
+    const size_t blocks = wi_conv_pieces(n, fft_threads);
     weft_status status = run_fft(p, transforms_of(p, planes, true, from));
     if (status == WEFT_OK)
         status = wi_conv_check_grid(p.ctx, blocks);
     return status != WEFT_OK ? status
-                             : WEFT_LAUNCH(fetch_planes<T>, p.ctx, (unsigned)blocks, threads, 0, of,
-                                           n, (const T *)from, (T *)to);
+                             : WEFT_LAUNCH(fetch_planes<T>, p.ctx, (unsigned)blocks, fft_threads, 0,
+                                           of, n, (const T *)from, (T *)to);
 }
 
 static spectra_product product_of(const fft_pass &p) {
@@ -287,24 +287,24 @@ static spectra_product product_of(const fft_pass &p) {
 }
 
 template <class T>
-static weft_status multiply(const fft_pass &p) {
+static weft_status launch_multiply(const fft_pass &p) {
     using number = complex_number<T>;
     const spectra_product m = product_of(p);
     const wi_conv_pass pass = p.a->pass;
     const number *const a = (const number *)(pass == WI_CONV_DATA ? p.y : p.x);
     const number *const b = (const number *)(pass == WI_CONV_WEIGHTS ? p.y : p.f);
     number *const to = (number *)(pass == WI_CONV_FORWARD ? p.y : pass == WI_CONV_DATA ? p.x : p.f);
-    const size_t blocks = wi_conv_pieces(m.numbers, threads) *
-                          wi_conv_pieces((size_t)m.rows, side) *
-                          wi_conv_pieces((size_t)m.columns, side) * (size_t)m.groups;
+    const size_t blocks = wi_conv_pieces(m.numbers, fft_threads) *
+                          wi_conv_pieces((size_t)m.rows, fft_side) *
+                          wi_conv_pieces((size_t)m.columns, fft_side) * (size_t)m.groups;
     const weft_status status = wi_conv_check_grid(p.ctx, blocks);
     if (status != WEFT_OK)
         return status;
     if (pass == WI_CONV_DATA)
-        return WEFT_LAUNCH((multiply_spectra<T, false>), p.ctx, (unsigned)blocks, threads, 0, m, a,
-                           b, to);
-    return WEFT_LAUNCH((multiply_spectra<T, true>), p.ctx, (unsigned)blocks, threads, 0, m, a, b,
-                       to);
+        return WEFT_LAUNCH((multiply_spectra<T, false>), p.ctx, (unsigned)blocks, fft_threads, 0, m,
+                           a, b, to);
+    return WEFT_LAUNCH((multiply_spectra<T, true>), p.ctx, (unsigned)blocks, fft_threads, 0, m, a,
+                       b, to);
 }
 
 /* Some images. */
@@ -320,7 +320,7 @@ static weft_status run_images(const fft_pass &p) {
     if (status == WEFT_OK && a->pass != WI_CONV_FORWARD)
         status = enter<T>(p, planes_of_y(p), of_y, y, p.y);
     if (status == WEFT_OK)
-        status = multiply<T>(p);
+        status = launch_multiply<T>(p);
     if (status == WEFT_OK && a->pass == WI_CONV_FORWARD)
         status = leave<T>(p, planes_of_y(p), of_y, p.y, y);
     if (status == WEFT_OK && a->pass == WI_CONV_DATA)

@@ -5,7 +5,7 @@
 
 #include "nn/divisor.cuh"
 
-constexpr int threads = 256;
+constexpr int narrow_threads = 256;
 constexpr int line_length = 64, chunk = 8; /* elements of 16 bits */
 
 /* ---- rows of windows in lines ---- */
@@ -25,10 +25,10 @@ struct alignas(16) chunk_of_line {
 
 } // namespace
 
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(narrow_threads)
     lay_out_rows(const __grid_constant__ rows_task t, size_t chunks, const uint16_t *x,
                  chunk_of_line *to) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * narrow_threads + threadIdx.x;
     if (i >= chunks)
         return;
     const unsigned pixel = (unsigned)(i / (line_length / chunk));
@@ -57,10 +57,10 @@ static __global__ void __launch_bounds__(threads)
 
 /* Weights [filter][length], as lines of `line` of them and zeros; or back. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(narrow_threads)
     lay_out_filters(size_t filters, unsigned length, unsigned line, unsigned lines, const T *from,
                     T *to) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * narrow_threads + threadIdx.x;
     const unsigned in_filter = lines * line_length;
     if (i >= filters * in_filter)
         return;
@@ -70,10 +70,10 @@ static __global__ void __launch_bounds__(threads)
     to[i] = e < line && at < length ? from[filter * length + at] : (T)0;
 }
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(narrow_threads)
     take_filters(size_t filters, unsigned length, unsigned line, unsigned lines, const T *from,
                  T *to) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * narrow_threads + threadIdx.x;
     if (i >= filters * length)
         return;
     const size_t filter = i / length;
@@ -116,10 +116,10 @@ static blocks_task blocks_of(const wi_conv_args *a) {
 }
 
 /* Weights [channel of a block][row][column][filter]. */
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(narrow_threads)
     weights_of_blocks(const __grid_constant__ blocks_task t, size_t count, const uint16_t *f,
                       uint16_t *to) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * narrow_threads + threadIdx.x;
     if (i >= count)
         return;
     unsigned rest = (unsigned)i;
@@ -141,10 +141,10 @@ static __global__ void __launch_bounds__(threads)
 }
 
 /* Pixels of x from their blocks. */
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(narrow_threads)
     take_blocks(const __grid_constant__ blocks_task t, unsigned height, unsigned width,
                 size_t elements, const uint16_t *from, uint16_t *x) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * narrow_threads + threadIdx.x;
     if (i >= elements)
         return;
     const size_t pixel = i / (unsigned)t.channels, above = pixel / width;
@@ -209,7 +209,7 @@ bool wi_conv_widen_lines(const wi_conv_args *a, wi_conv_args *wide) {
 }
 
 static unsigned blocks_for(size_t count) {
-    return (unsigned)wi_conv_pieces(count, threads);
+    return (unsigned)wi_conv_pieces(count, narrow_threads);
 }
 
 template <class T>
@@ -219,10 +219,10 @@ static weft_status move_filters(weft_context *ctx, const wi_conv_args *a, const 
     const unsigned lines = (unsigned)wide->kernel_h;
     const size_t count = a->out.c * (back ? length : wi_conv_weights(wide));
     if (back)
-        return WEFT_LAUNCH(take_filters<T>, ctx, blocks_for(count), threads, 0, a->out.c, length,
-                           line, lines, (const T *)from, (T *)to);
-    return WEFT_LAUNCH(lay_out_filters<T>, ctx, blocks_for(count), threads, 0, a->out.c, length,
-                       line, lines, (const T *)from, (T *)to);
+        return WEFT_LAUNCH(take_filters<T>, ctx, blocks_for(count), narrow_threads, 0, a->out.c,
+                           length, line, lines, (const T *)from, (T *)to);
+    return WEFT_LAUNCH(lay_out_filters<T>, ctx, blocks_for(count), narrow_threads, 0, a->out.c,
+                       length, line, lines, (const T *)from, (T *)to);
 }
 
 static weft_status by_rows(weft_context *ctx, const wi_conv_args *a, wi_conv_args *wide,
@@ -241,8 +241,8 @@ static weft_status by_rows(weft_context *ctx, const wi_conv_args *a, wi_conv_arg
     const size_t chunks = wi_image_elements(&wide->in) / chunk;
     const bool forward = a->pass == WI_CONV_FORWARD;
     wide->y = a->y;
-    weft_status status = WEFT_LAUNCH(lay_out_rows, ctx, blocks_for(chunks), threads, 0, t, chunks,
-                                     (const uint16_t *)a->x, (chunk_of_line *)wide->x);
+    weft_status status = WEFT_LAUNCH(lay_out_rows, ctx, blocks_for(chunks), narrow_threads, 0, t,
+                                     chunks, (const uint16_t *)a->x, (chunk_of_line *)wide->x);
     if (status == WEFT_OK && forward)
         status = move_filters<uint16_t>(ctx, a, wide, false, a->f, wide->f);
     if (status == WEFT_OK)
@@ -260,14 +260,15 @@ static weft_status by_blocks(weft_context *ctx, const wi_conv_args *a, wi_conv_a
     const size_t weights = wide->out.c * wi_conv_weights(wide);
     const size_t elements = wi_image_elements(&a->in);
     wide->x = a->y;
-    weft_status status = WEFT_LAUNCH(weights_of_blocks, ctx, blocks_for(weights), threads, 0, t,
-                                     weights, (const uint16_t *)a->f, (uint16_t *)wide->f);
+    weft_status status = WEFT_LAUNCH(weights_of_blocks, ctx, blocks_for(weights), narrow_threads, 0,
+                                     t, weights, (const uint16_t *)a->f, (uint16_t *)wide->f);
     if (status == WEFT_OK)
         status = run(ctx, wide);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH(take_blocks, ctx, blocks_for(elements), threads, 0, t, (unsigned)a->in.h,
-                       (unsigned)a->in.w, elements, (const uint16_t *)wide->y, (uint16_t *)a->x);
+    return WEFT_LAUNCH(take_blocks, ctx, blocks_for(elements), narrow_threads, 0, t,
+                       (unsigned)a->in.h, (unsigned)a->in.w, elements, (const uint16_t *)wide->y,
+                       (uint16_t *)a->x);
 }
 
 weft_status wi_conv_narrow(weft_context *ctx, const wi_conv_args *a, wi_conv_args wide,

@@ -7,7 +7,7 @@
 #include "nn/conv_cuda.cuh"
 #include "nn/divisor.cuh"
 
-constexpr int threads = 256, each = 4; /* elements of a thread, a block's threads apart */
+constexpr int unrolled_threads = 256, each = 4; /* elements of a thread, a block's threads apart */
 constexpr size_t most_bytes = (size_t)256 << 20;
 
 namespace {
@@ -50,13 +50,13 @@ static __device__ place place_of(const unrolling &u, size_t i) {
 /* An element is one of the images', or several channels side by side, of all of which every step
  * is a multiple. */
 template <class T>
-static __global__ void __launch_bounds__(threads, 4)
+static __global__ void __launch_bounds__(unrolled_threads, 4)
     unfold(const __grid_constant__ unrolling u, const T *x, T *columns) {
     const wi_conv_sizes &z = u.z;
-    const size_t first = (size_t)blockIdx.x * threads * each + threadIdx.x;
+    const size_t first = (size_t)blockIdx.x * unrolled_threads * each + threadIdx.x;
 #pragma unroll
     for (int k = 0; k < each; k++) {
-        const size_t i = first + (size_t)(k * threads);
+        const size_t i = first + (size_t)(k * unrolled_threads);
         if (i >= u.elements)
             return;
         const place at = place_of(u, i);
@@ -76,7 +76,7 @@ static __global__ void __launch_bounds__(threads, 4)
 template <class T>
 static __global__ void fold(const __grid_constant__ unrolling u, size_t n, const T *columns, T *x) {
     const wi_conv_sizes &z = u.z;
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * unrolled_threads + threadIdx.x;
     if (i >= n)
         return;
     const unsigned plane = (unsigned)(z.height * z.width), channels = (unsigned)z.channels;
@@ -163,24 +163,24 @@ static weft_status launch_unfold(weft_context *ctx, unrolling u, const T *x, T *
     if (joined)
         join_channels(&u, count);
     find_divisors(&u);
-    const size_t blocks = wi_conv_pieces(u.elements, threads * each);
+    const size_t blocks = wi_conv_pieces(u.elements, unrolled_threads * each);
     const weft_status status = wi_conv_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
     if (joined)
-        return WEFT_LAUNCH(unfold<vector>, ctx, (unsigned)blocks, threads, 0, u, (const vector *)x,
-                           (vector *)columns);
-    return WEFT_LAUNCH(unfold<T>, ctx, (unsigned)blocks, threads, 0, u, x, columns);
+        return WEFT_LAUNCH(unfold<vector>, ctx, (unsigned)blocks, unrolled_threads, 0, u,
+                           (const vector *)x, (vector *)columns);
+    return WEFT_LAUNCH(unfold<T>, ctx, (unsigned)blocks, unrolled_threads, 0, u, x, columns);
 }
 
 template <class T>
 static weft_status launch_fold(weft_context *ctx, const unrolling &u, size_t n, const T *columns,
                                T *x) {
-    const size_t blocks = wi_conv_pieces(n, threads);
+    const size_t blocks = wi_conv_pieces(n, unrolled_threads);
     const weft_status status = wi_conv_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH(fold<T>, ctx, (unsigned)blocks, threads, 0, u, n, columns, x);
+    return WEFT_LAUNCH(fold<T>, ctx, (unsigned)blocks, unrolled_threads, 0, u, n, columns, x);
 }
 
 static weft_status move_pixels(weft_context *ctx, const wi_conv_args *a, size_t image,

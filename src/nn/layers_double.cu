@@ -4,7 +4,7 @@
  * layers_resample.cu. */
 #include "nn/layers_walk.cuh"
 
-constexpr int rows = 8; /* of x, or dx, that a thread walks down */
+constexpr int double_rows = 8; /* of x, or dx, that a thread walks down */
 
 namespace {
 
@@ -16,7 +16,7 @@ struct doubling {
 
 /* Neighbouring elements of a row of x that a thread has. */
 template <class T>
-constexpr int own = 8 / (int)sizeof(T);
+constexpr int own_squares = 8 / (int)sizeof(T);
 
 /* How far a row of y, of an even number or an odd one, is from the first row of x that it lies
  * between to the second, but for the first row and the last. */
@@ -76,10 +76,11 @@ static __device__ C between(C a, C b, C part) {
 
 /* A row of x, between its columns. */
 template <class T>
-static __device__ wi_wide_pack<T, 2 * own<T>> across_row(const stretch<T, own<T>> &s, bool is_first,
-                                                         const parts_between<wi_compute<T>> &part) {
+static __device__ wi_wide_pack<T, 2 * own_squares<T>>
+across_row(const stretch<T, own_squares<T>> &s, bool is_first,
+           const parts_between<wi_compute<T>> &part) {
     using C = wi_compute<T>;
-    constexpr int n = own<T>;
+    constexpr int n = own_squares<T>;
     wi_wide_pack<T, 2 * n> made;
 #pragma unroll
     for (int k = 0; k < n; k++) {
@@ -96,26 +97,28 @@ static __device__ wi_wide_pack<T, 2 * own<T>> across_row(const stretch<T, own<T>
 
 /* Row p of y, between rows a and b of x. */
 template <class T>
-static __device__ void write_between(T *to, const wi_wide_pack<T, 2 * own<T>> &a,
-                                     const wi_wide_pack<T, 2 * own<T>> &b, wi_compute<T> part) {
-    wi_wide_pack<T, 2 * own<T>> made;
+static __device__ void write_between(T *to, const wi_wide_pack<T, 2 * own_squares<T>> &a,
+                                     const wi_wide_pack<T, 2 * own_squares<T>> &b,
+                                     wi_compute<T> part) {
+    wi_wide_pack<T, 2 * own_squares<T>> made;
 #pragma unroll
-    for (int v = 0; v < 2 * own<T>; v++)
+    for (int v = 0; v < 2 * own_squares<T>; v++)
         made.at[v] = between(a.at[v], b.at[v], part);
-    wi_pack_store<T, 2 * own<T>>(to, made);
+    wi_pack_store<T, 2 * own_squares<T>>(to, made);
 }
 
 template <class T>
 static __global__ void __launch_bounds__(wi_layer_threads)
     double_bilinear(const __grid_constant__ doubling m, const T *x, T *y) {
     using C = wi_compute<T>;
-    constexpr int n = own<T>, together = 4;
+    constexpr int n = own_squares<T>, together = 4;
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= m.walk.threads)
         return;
     const wi_layer_walk::place at = m.walk.of(i);
     const size_t line_x = (size_t)m.width, line_y = 2 * line_x;
-    const int from = at.group * rows, end = from + rows < m.height ? from + rows : m.height;
+    const int from = at.group * double_rows,
+              end = from + double_rows < m.height ? from + double_rows : m.height;
     const bool is_first = at.column == 0, is_last = (at.column + 1) * n == m.width;
     const parts_between<C> down(m.height, m.part_h), across(m.width, m.part_w);
     x += at.image * m.walk.of_x + (unsigned)at.column * n;
@@ -148,13 +151,14 @@ static __global__ void __launch_bounds__(wi_layer_threads)
 template <class T>
 static __global__ void __launch_bounds__(wi_layer_threads)
     double_nearest(const __grid_constant__ doubling m, const T *x, T *y) {
-    constexpr int n = own<T>, together = 4;
+    constexpr int n = own_squares<T>, together = 4;
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= m.walk.threads)
         return;
     const wi_layer_walk::place at = m.walk.of(i);
     const size_t line_x = (size_t)m.width, line_y = 2 * line_x;
-    const int from = at.group * rows, end = from + rows < m.height ? from + rows : m.height;
+    const int from = at.group * double_rows,
+              end = from + double_rows < m.height ? from + double_rows : m.height;
     x += at.image * m.walk.of_x + (size_t)from * line_x + (unsigned)at.column * n;
     y += at.image * m.walk.of_y + (size_t)from * 2 * line_y + (unsigned)at.column * (2 * n);
     for (int r = from; r < end; r += together, x += together * line_x) {
@@ -181,10 +185,11 @@ static __global__ void __launch_bounds__(wi_layer_threads)
 
 /* What a row of dy gives to the columns of a thread. */
 template <class T, bool Bilinear>
-static __device__ wi_wide_pack<T, own<T>>
-sum_across(const stretch<T, 2 * own<T>> &s, const shares_of<wi_compute<T>> (&share)[own<T>]) {
+static __device__ wi_wide_pack<T, own_squares<T>>
+sum_across(const stretch<T, 2 * own_squares<T>> &s,
+           const shares_of<wi_compute<T>> (&share)[own_squares<T>]) {
     using C = wi_compute<T>;
-    constexpr int n = own<T>;
+    constexpr int n = own_squares<T>;
     wi_wide_pack<T, n> sum;
 #pragma unroll
     for (int k = 0; k < n; k++) {
@@ -205,13 +210,14 @@ template <class T, bool Bilinear>
 static __global__ void __launch_bounds__(wi_layer_threads)
     double_back(const __grid_constant__ doubling m, const T *dy, T *dx) {
     using C = wi_compute<T>;
-    constexpr int n = own<T>, together = 2; /* rows of dx */
+    constexpr int n = own_squares<T>, together = 2; /* rows of dx */
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= m.walk.threads)
         return;
     const wi_layer_walk::place at = m.walk.of(i);
     const size_t line_x = (size_t)m.width, line_y = 2 * line_x;
-    const int from = at.group * rows, end = from + rows < m.height ? from + rows : m.height;
+    const int from = at.group * double_rows,
+              end = from + double_rows < m.height ? from + double_rows : m.height;
     const int column = at.column * n;
     const bool is_first = column == 0, is_last = column + n == m.width;
     const parts_between<C> down(m.height, m.part_h), across(m.width, m.part_w);
@@ -268,7 +274,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
 
 /* To the nearest, by 16 bytes a row, only of elements of two bytes: a walk element by element
  * writes those of f32 faster. */
-static bool is_known(const wi_layer_args *a) {
+static bool is_known_double(const wi_layer_args *a) {
     return a->in.layout == WEFT_NCHW &&
            (a->layer != WI_LAYER_UPSAMPLE || a->sampling.kind != WEFT_NEAREST ||
             weft_type_size(a->type) == 2);
@@ -286,7 +292,7 @@ static weft_status launch_forward(weft_context *ctx, const wi_layer_args *a, con
 }
 
 template <class T>
-static weft_status launch(weft_context *ctx, const wi_layer_args *a, const doubling &m) {
+static weft_status launch_double(weft_context *ctx, const wi_layer_args *a, const doubling &m) {
     const unsigned blocks = (unsigned)wi_layer_pieces(m.walk.threads, wi_layer_threads);
     if (a->layer == WI_LAYER_UPSAMPLE)
         return launch_forward<T>(ctx, a, m, blocks);
@@ -299,7 +305,7 @@ static weft_status launch(weft_context *ctx, const wi_layer_args *a, const doubl
 
 bool wi_layers_double(weft_context *ctx, const wi_layer_args *a, weft_status *status) {
     const wi_sampling &z = a->sampling;
-    if (!is_known(a) || z.out_height / 2 != z.height || z.out_height % 2 != 0 ||
+    if (!is_known_double(a) || z.out_height / 2 != z.height || z.out_height % 2 != 0 ||
         z.out_width / 2 != z.width || z.out_width % 2 != 0 || z.height < 2 || z.width < 2 ||
         z.width > INT32_MAX / 8 || z.height > INT32_MAX / 8 || !wi_is_aligned(a->array[0]) ||
         !wi_is_aligned(a->array[1]))
@@ -308,9 +314,9 @@ bool wi_layers_double(weft_context *ctx, const wi_layer_args *a, weft_status *st
     doubling m = {{}, z.height, z.width, z.part_h, z.part_w};
     if ((size_t)z.width % each != 0 ||
         !wi_layer_walk_make(&m.walk, a, (size_t)z.width / each,
-                            wi_layer_pieces((size_t)z.height, rows), 1))
+                            wi_layer_pieces((size_t)z.height, double_rows), 1))
         return false;
     *status = wi_with_float_type(
-        a->type, [&](auto tag) { return launch<typename decltype(tag)::type>(ctx, a, m); });
+        a->type, [&](auto tag) { return launch_double<typename decltype(tag)::type>(ctx, a, m); });
     return true;
 }

@@ -63,7 +63,7 @@ static __global__ void __launch_bounds__(wi_layer_threads, 4)
 }
 
 template <class T>
-static weft_status run(weft_context *ctx, const wi_layer_args *a) {
+static weft_status run_pixels(weft_context *ctx, const wi_layer_args *a) {
     const bool back = a->layer == WI_LAYER_POOL_BACK || a->layer == WI_LAYER_UPSAMPLE_BACK;
     const wi_sampling &z = a->sampling;
     sampled p = {};
@@ -98,6 +98,6 @@ weft_status wi_layers_pixels(weft_context *ctx, const wi_layer_args *a) {
     weft_status status;
     if (pools ? wi_layers_windows(ctx, a, &status) : wi_layers_resample(ctx, a, &status))
         return status;
-    return wi_with_float_type(a->type,
-                              [=](auto tag) { return run<typename decltype(tag)::type>(ctx, a); });
+    return wi_with_float_type(
+        a->type, [=](auto tag) { return run_pixels<typename decltype(tag)::type>(ctx, a); });
 }

@@ -179,7 +179,7 @@ struct taps {
 
 /* Rows of dx that are being summed: what has come for `row`, and for the one below. */
 template <class T, int V>
-struct sums {
+struct row_sums {
     int row;
     wi_wide_pack<T, V> current, next;
 };
@@ -216,7 +216,7 @@ static __device__ wi_wide_pack<T, V> sum_across(const T *dy, unsigned channels,
 
 /* Writes the rows before `row`, which nothing more comes for. */
 template <class T, int V>
-static __device__ void finish_before(sums<T, V> *s, int row, size_t line, T **dx) {
+static __device__ void finish_before(row_sums<T, V> *s, int row, size_t line, T **dx) {
     for (; s->row < row; s->row++, *dx += line) {
         wi_pack_store<T, V>(*dx, s->current);
         s->current = s->next;
@@ -225,7 +225,7 @@ static __device__ void finish_before(sums<T, V> *s, int row, size_t line, T **dx
 }
 
 template <class T, int V>
-static __device__ void add_row(sums<T, V> *s, const sample &down, wi_compute<T> part,
+static __device__ void add_row(row_sums<T, V> *s, const sample &down, wi_compute<T> part,
                                const wi_wide_pack<T, V> &row) {
     const wi_compute<T> share = share_of(down, s->row, part);
     const bool of_next = down.second > s->row;
@@ -259,7 +259,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
           at.channel * V;
     dy += at.image * r.walk.of_y + (size_t)first * line_y + (unsigned)over.first * channels +
           at.channel * V;
-    sums<T, V> s = {from, {}, {}};
+    row_sums<T, V> s = {from, {}, {}};
     for (int p = first; p < last; p += together, dy += together * line_y) {
         wi_wide_pack<T, V> row[together] = {};
 #pragma unroll

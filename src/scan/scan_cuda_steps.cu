@@ -4,7 +4,7 @@
 #include "cuda/warp.cuh"
 #include "scan/scan_cuda.cuh"
 
-constexpr unsigned threads = 256;         /* for rungs with many blocks */
+constexpr unsigned step_threads = 256;    /* for rungs with many blocks */
 constexpr unsigned one_block = 1024;      /* for rungs with one block */
 constexpr unsigned sweep = 2 * one_block; /* elements that a two-sweep block scans */
 
@@ -29,7 +29,7 @@ __device__ inline void hand_on(const wi_scan_params<T> &p, wi_scan_carry<T> all)
 template <class Op, class T>
 __global__ void all_prefixes(wi_scan_params<T> p, const T *x) {
     using V = wi_scan_value<T>;
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     if (i >= p.n)
         return;
     V before = Op::template identity<V>();
@@ -45,7 +45,7 @@ __global__ void all_prefixes(wi_scan_params<T> p, const T *x) {
 template <class Op, class T>
 __global__ void double_step(const T *from, T *to, size_t n, size_t step) {
     using V = wi_scan_value<T>;
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     if (i < n)
         to[i] = i < step ? from[i] : (T)Op::combine((V)from[i - step], (V)from[i]);
 }
@@ -54,7 +54,7 @@ __global__ void double_step(const T *from, T *to, size_t n, size_t step) {
 template <class Op, class T>
 __global__ void deliver(wi_scan_params<T> p, const T *scanned) {
     using V = wi_scan_value<T>;
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     if (i >= p.n)
         return;
     const V before = i == 0 ? Op::template identity<V>() : (V)scanned[i - 1];
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(one_block)
 template <class Op, class T>
 __global__ void add_back(T *y, size_t n, const T *before_tiles) {
     using V = wi_scan_value<T>;
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     if (i < n)
         y[i] = (T)Op::combine((V)before_tiles[i / sweep], (V)y[i]);
 }
@@ -206,8 +206,8 @@ weft_status wi_scan_all_prefixes(weft_context *ctx, const void *arguments) {
             x = copy;
         }
         if (status == WEFT_OK)
-            status =
-                WEFT_LAUNCH((all_prefixes<Op, T>), ctx, blocks_for(p.n, threads), threads, 0, p, x);
+            status = WEFT_LAUNCH((all_prefixes<Op, T>), ctx, blocks_for(p.n, step_threads),
+                                 step_threads, 0, p, x);
         const weft_status freed = wi_gpu_free(ctx, copy);
         return status != WEFT_OK ? status : freed;
     });
@@ -219,19 +219,19 @@ weft_status wi_scan_doubling(weft_context *ctx, const void *arguments) {
         using T = typename decltype(tag)::type;
         using Op = decltype(op);
         const wi_scan_params<T> p = wi_scan_typed<T>(args);
-        const unsigned blocks = blocks_for(p.n, threads);
+        const unsigned blocks = blocks_for(p.n, step_threads);
         T *copies = nullptr;
         weft_status status = wi_gpu_alloc(ctx, (void **)&copies, 2 * p.n * sizeof(T));
         const T *from = p.x;
         T *to = copies;
         for (size_t step = 1; step < p.n && status == WEFT_OK; step *= 2) {
-            status =
-                WEFT_LAUNCH((double_step<Op, T>), ctx, blocks, threads, 0, from, to, p.n, step);
+            status = WEFT_LAUNCH((double_step<Op, T>), ctx, blocks, step_threads, 0, from, to, p.n,
+                                 step);
             from = to;
             to = to == copies ? copies + p.n : copies;
         }
         if (status == WEFT_OK)
-            status = WEFT_LAUNCH((deliver<Op, T>), ctx, blocks, threads, 0, p, from);
+            status = WEFT_LAUNCH((deliver<Op, T>), ctx, blocks, step_threads, 0, p, from);
         const weft_status freed = wi_gpu_free(ctx, copies);
         return status != WEFT_OK ? status : freed;
     });
@@ -282,8 +282,8 @@ static weft_status three_passes(weft_context *ctx, wi_scan_params<T> p, T *total
     status = three_passes<Op, T>(ctx, of_totals, totals + tiles);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH((add_back<Op, T>), ctx, blocks_for(p.n, threads), threads, 0, p.y, p.n,
-                       (const T *)totals);
+    return WEFT_LAUNCH((add_back<Op, T>), ctx, blocks_for(p.n, step_threads), step_threads, 0, p.y,
+                       p.n, (const T *)totals);
 }
 
 weft_status wi_scan_three_pass(weft_context *ctx, const void *arguments) {

@@ -2,7 +2,7 @@
 /* What comes before the one-pass rungs of select: counting the wanted elements. */
 #include "select/select_cuda.cuh"
 
-constexpr int threads = 256;
+constexpr int count_threads = 256;
 
 static wi_select_params params_of(const wi_select_args *args) {
     wi_select_params p = {};
@@ -38,8 +38,8 @@ constexpr int vectors = 4; /* that a thread has in flight at once */
 template <class S>
 __device__ uint64_t count_share(const S *x, uint64_t n, const wi_in_range<S> &in_range) {
     constexpr uint64_t width = wi_vector<S>::count;
-    const uint64_t id = (uint64_t)blockIdx.x * threads + threadIdx.x;
-    const uint64_t all = (uint64_t)gridDim.x * threads;
+    const uint64_t id = (uint64_t)blockIdx.x * count_threads + threadIdx.x;
+    const uint64_t all = (uint64_t)gridDim.x * count_threads;
     uint64_t head = (width - wi_past_boundary(x)) % width;
     head = head < n ? head : n;
     const uint64_t whole = (n - head) / width, behind = head + whole * width;
@@ -63,7 +63,7 @@ __device__ uint64_t count_share(const S *x, uint64_t n, const wi_in_range<S> &in
     return count;
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(count_threads)
     count_wanted(const void *x, uint64_t n, int bytes, wi_select_range range, uint64_t *count) {
     WEFT_SHARED(unsigned long long, block_count, );
     if (threadIdx.x == 0)
@@ -82,23 +82,23 @@ __global__ void __launch_bounds__(threads)
 }
 
 weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args, uint64_t *count) {
-    constexpr uint64_t share = (uint64_t)threads * vectors * 16;
+    constexpr uint64_t share = (uint64_t)count_threads * vectors * 16;
     weft_status status = wi_cuda(ctx, cudaMemsetAsync(count, 0, sizeof *count, ctx->gpu->stream),
                                  "clearing the count");
     size_t resident = 0;
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, count_wanted, threads, 0, &resident);
+        status = wi_resident_blocks(ctx, count_wanted, count_threads, 0, &resident);
     const uint64_t useful = args->n * args->tested_bytes / share + 1;
     if (status != WEFT_OK || args->n == 0)
         return status;
     return WEFT_LAUNCH(count_wanted, ctx, (unsigned)(useful < resident ? useful : resident),
-                       threads, 0, args->tested, args->n, (int)args->tested_bytes, args->range,
-                       count);
+                       count_threads, 0, args->tested, args->n, (int)args->tested_bytes,
+                       args->range, count);
 }
 
 /* ---- the counts of tiles ---- */
 
-constexpr int tile_warps = threads / 32;
+constexpr int tile_warps = count_threads / 32;
 
 /* How many elements of a whole tile's vectors are wanted, this thread's share. */
 template <class S>
@@ -106,16 +106,16 @@ __device__ unsigned count_tile(const wi_vector<S> *x, unsigned whole,
                                const wi_in_range<S> &in_range) {
     constexpr unsigned at_once = 2 * vectors;
     unsigned count = 0, k = threadIdx.x;
-    for (; k + (at_once - 1) * threads < whole; k += at_once * threads) {
+    for (; k + (at_once - 1) * count_threads < whole; k += at_once * count_threads) {
         wi_vector<S> batch[at_once];
 #pragma unroll
         for (unsigned j = 0; j < at_once; j++)
-            batch[j] = x[k + j * threads];
+            batch[j] = x[k + j * count_threads];
 #pragma unroll
         for (unsigned j = 0; j < at_once; j++)
             count += in_range.count(batch[j]);
     }
-    for (; k < whole; k += threads)
+    for (; k < whole; k += count_threads)
         count += in_range.count(x[k]);
     return count;
 }
@@ -137,7 +137,7 @@ __device__ void count_all_tiles(const S *x, uint64_t n, uint64_t tile_elements,
             mine = count_tile((const wi_vector<S> *)(x + first),
                               (unsigned)(tile_elements / wi_vector<S>::count), in_range);
         else
-            for (uint64_t i = first + threadIdx.x; i < n; i += threads)
+            for (uint64_t i = first + threadIdx.x; i < n; i += count_threads)
                 mine += in_range.wants(x[i]);
         mine = wi_warp_sum(mine);
         if (wi_lane() == 0)
@@ -154,7 +154,7 @@ __device__ void count_all_tiles(const S *x, uint64_t n, uint64_t tile_elements,
         atomicAdd(all, sum);
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(count_threads)
     count_tiles(const void *x, uint64_t n, int bytes, uint64_t tile_elements, wi_select_range range,
                 uint32_t *counts, uint64_t *all) {
     wi_with_tested(bytes, [&](auto zero) {
@@ -171,12 +171,12 @@ static weft_status queue_tile_counts(weft_context *ctx, const wi_select_args *ar
     weft_status status =
         wi_cuda(ctx, cudaMemsetAsync(all, 0, sizeof *all, ctx->gpu->stream), "clearing the count");
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, count_tiles, threads, 0, &resident);
+        status = wi_resident_blocks(ctx, count_tiles, count_threads, 0, &resident);
     if (status != WEFT_OK || tiles == 0)
         return status;
-    return WEFT_LAUNCH(count_tiles, ctx, (unsigned)(tiles < resident ? tiles : resident), threads,
-                       0, args->tested, args->n, (int)args->tested_bytes, tile, args->range, counts,
-                       all);
+    return WEFT_LAUNCH(count_tiles, ctx, (unsigned)(tiles < resident ? tiles : resident),
+                       count_threads, 0, args->tested, args->n, (int)args->tested_bytes, tile,
+                       args->range, counts, all);
 }
 
 /* ---- before one pass ---- */

@@ -4,11 +4,11 @@
 #include "scan/scan.h"
 #include "select/select_cuda.cuh"
 
-constexpr int threads = 256;
+constexpr int step_threads = 256;
 
 /* marks[i] = 1 if element i is wanted, else 0 */
 __global__ void mark_wanted(wi_select_params p, uint32_t *marks) {
-    const uint64_t i = (uint64_t)blockIdx.x * threads + threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * step_threads + threadIdx.x;
     if (i < p.n)
         marks[i] = wi_with_tested(p.tested_bytes, [&](auto zero) {
             using S = decltype(zero);
@@ -19,7 +19,7 @@ __global__ void mark_wanted(wi_select_params p, uint32_t *marks) {
 /* places[i] = how many of elements 0 ... i are wanted */
 template <class P>
 __global__ void gather(wi_select_params p, const uint32_t *places) {
-    const uint64_t i = (uint64_t)blockIdx.x * threads + threadIdx.x;
+    const uint64_t i = (uint64_t)blockIdx.x * step_threads + threadIdx.x;
     if (i >= p.n)
         return;
     const uint32_t before = i > 0 ? places[i - 1] : 0;
@@ -41,8 +41,8 @@ weft_status wi_select_three_kernels(weft_context *ctx, const void *arguments) {
         status = wi_gpu_alloc(ctx, &marks, args->n * sizeof(uint32_t));
     if (status != WEFT_OK)
         return status;
-    const unsigned blocks = (unsigned)((args->n + threads - 1) / threads);
-    status = WEFT_LAUNCH(mark_wanted, ctx, blocks, threads, 0, p, (uint32_t *)marks);
+    const unsigned blocks = (unsigned)((args->n + step_threads - 1) / step_threads);
+    status = WEFT_LAUNCH(mark_wanted, ctx, blocks, step_threads, 0, p, (uint32_t *)marks);
     wi_scan_args scan = {};
     scan.op = WEFT_SUM;
     scan.kind = WEFT_INCLUSIVE;
@@ -54,7 +54,7 @@ weft_status wi_select_three_kernels(weft_context *ctx, const void *arguments) {
     if (status == WEFT_OK)
         status = wi_with_unit(args->unit, [=](auto tag) {
             using P = typename decltype(tag)::type;
-            return WEFT_LAUNCH(gather<P>, ctx, blocks, threads, 0, p, (const uint32_t *)marks);
+            return WEFT_LAUNCH(gather<P>, ctx, blocks, step_threads, 0, p, (const uint32_t *)marks);
         });
     const weft_status freed = wi_gpu_free(ctx, marks);
     return status == WEFT_OK ? freed : status;

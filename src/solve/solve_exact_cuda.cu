@@ -6,7 +6,7 @@
 #include "solve/solve_cuda.cuh"
 #include "solve/solve_exact.h"
 
-constexpr int threads = 64;
+constexpr int exact_threads = 64;
 
 namespace {
 
@@ -40,8 +40,8 @@ static __device__ void all_terms(const exact_rows<T> &p, size_t i, size_t j, Tak
 
 /* Where a cascade does not tell the result, r is NaN. */
 template <class T>
-static __global__ void __launch_bounds__(threads) exact_residuals(exact_rows<T> p) {
-    const size_t e = (size_t)blockIdx.x * threads + threadIdx.x, i = e % p.n, j = e / p.n;
+static __global__ void __launch_bounds__(exact_threads) exact_residuals(exact_rows<T> p) {
+    const size_t e = (size_t)blockIdx.x * exact_threads + threadIdx.x, i = e % p.n, j = e / p.n;
     if (e >= p.n * p.count)
         return;
     wi_deep_cascade sums = {{p.c ? p.c[e] : 0, 0, 0}, 0};
@@ -56,8 +56,8 @@ static __global__ void __launch_bounds__(threads) exact_residuals(exact_rows<T> 
 
 /* Adds up in digits where r is NaN. */
 template <class T>
-static __global__ void __launch_bounds__(threads) exact_hard_residuals(exact_rows<T> p) {
-    const size_t e = (size_t)blockIdx.x * threads + threadIdx.x;
+static __global__ void __launch_bounds__(exact_threads) exact_hard_residuals(exact_rows<T> p) {
+    const size_t e = (size_t)blockIdx.x * exact_threads + threadIdx.x;
     if (e >= p.n * p.count || p.r[e] == p.r[e])
         return;
     int64_t word[WI_EXACT_WORDS] = {};
@@ -69,9 +69,9 @@ static __global__ void __launch_bounds__(threads) exact_hard_residuals(exact_row
 
 /* The words of elements that a list names. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(exact_threads)
     exact_words(exact_rows<T> p, size_t count, const uint64_t *which, int64_t *words) {
-    const size_t k = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t k = (size_t)blockIdx.x * exact_threads + threadIdx.x;
     if (k >= count)
         return;
     int64_t *const word = words + k * WI_EXACT_WORDS;
@@ -95,10 +95,11 @@ static weft_status with_rows(const wi_product *p, F f) {
 weft_status wi_system_exact_cuda(weft_context *ctx, const wi_product *p) {
     return with_rows(p, [&](auto rows) {
         using T = typename decltype(rows.a)::type;
-        const unsigned blocks = (unsigned)wi_pieces(rows.n * rows.count, threads);
-        const weft_status status = WEFT_LAUNCH(exact_residuals<T>, ctx, blocks, threads, 0, rows);
+        const unsigned blocks = (unsigned)wi_pieces(rows.n * rows.count, exact_threads);
+        const weft_status status =
+            WEFT_LAUNCH(exact_residuals<T>, ctx, blocks, exact_threads, 0, rows);
         return status == WEFT_OK && !rows.sums
-                   ? WEFT_LAUNCH(exact_hard_residuals<T>, ctx, blocks, threads, 0, rows)
+                   ? WEFT_LAUNCH(exact_hard_residuals<T>, ctx, blocks, exact_threads, 0, rows)
                    : status;
     });
 }
@@ -106,7 +107,7 @@ weft_status wi_system_exact_cuda(weft_context *ctx, const wi_product *p) {
 weft_status wi_system_wide_cuda(weft_context *ctx, const wi_wide_args *args) {
     return with_rows(args->p, [&](auto rows) {
         using T = typename decltype(rows.a)::type;
-        return WEFT_LAUNCH(exact_words<T>, ctx, (unsigned)wi_pieces(args->count, threads), threads,
-                           0, rows, args->count, args->which, args->words);
+        return WEFT_LAUNCH(exact_words<T>, ctx, (unsigned)wi_pieces(args->count, exact_threads),
+                           exact_threads, 0, rows, args->count, args->which, args->words);
     });
 }

@@ -4,11 +4,11 @@
 #include "solve/solve_cuda.cuh"
 #include "solve/solve_exact.h"
 
-constexpr int threads = 128;
+constexpr int residual_threads = 128;
 #ifdef WEFT_EMU
-constexpr size_t chunk = 16; /* so that its small matrices have several */
+constexpr size_t residual_chunk = 16; /* so that its small matrices have several */
 #else
-constexpr size_t chunk = 512; /* columns of a part, where a thread goes along a row */
+constexpr size_t residual_chunk = 512; /* columns of a part, where a thread goes along a row */
 #endif
 constexpr int at_once = 4; /* right-hand sides */
 
@@ -49,14 +49,15 @@ struct piece {
 
 /* A thread for a part of a row. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(residual_threads)
     down(wi_typed_grid<T> a, piece p, size_t first_slot) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x, first = blockIdx.y * chunk;
+    const size_t i = (size_t)blockIdx.x * residual_threads + threadIdx.x,
+                 first = blockIdx.y * residual_chunk;
     if (i >= p.n)
         return;
     const size_t begin = wi_half_begin(a.g.half, i), end = wi_half_end(a.g.half, i, p.columns);
     sums s[at_once] = {};
-    for (size_t j = first > begin ? first : begin; j < end && j < first + chunk; j++) {
+    for (size_t j = first > begin ? first : begin; j < end && j < first + residual_chunk; j++) {
         const double element = a.at(i, j);
 #pragma unroll
         for (int r = 0; r < at_once; r++)
@@ -71,9 +72,9 @@ static __global__ void __launch_bounds__(threads)
 
 /* A warp for a row, which is one part. */
 template <class T>
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(residual_threads)
     along(wi_typed_grid<T> a, piece p, size_t first_slot) {
-    const size_t i = ((size_t)blockIdx.x * threads + threadIdx.x) / 32;
+    const size_t i = ((size_t)blockIdx.x * residual_threads + threadIdx.x) / 32;
     if (i >= p.n)
         return;
     const size_t end = wi_half_end(a.g.half, i, p.columns);
@@ -96,9 +97,9 @@ static __global__ void __launch_bounds__(threads)
     }
 }
 
-static __global__ void __launch_bounds__(threads)
+static __global__ void __launch_bounds__(residual_threads)
     finish(piece p, size_t slots, const double *c, double *residual, double *size) {
-    const size_t e = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t e = (size_t)blockIdx.x * residual_threads + threadIdx.x;
     if (e >= p.n * p.count)
         return;
     const size_t i = e % p.n, r = e / p.n;
@@ -110,16 +111,17 @@ static __global__ void __launch_bounds__(threads)
 }
 
 static size_t slots_of(const wi_grid *g) {
-    return g->down == 1 ? wi_pieces(g->columns, chunk) : 1;
+    return g->down == 1 ? wi_pieces(g->columns, residual_chunk) : 1;
 }
 
 static weft_status launch_part(weft_context *ctx, const wi_grid *g, piece p, size_t first_slot) {
     return wi_with_grid(g, [=](auto a) {
         using T = typename decltype(a)::type;
-        const dim3 tiles((unsigned)wi_pieces(p.n, threads), (unsigned)slots_of(g));
-        return g->down == 1 ? WEFT_LAUNCH(down<T>, ctx, tiles, threads, 0, a, p, first_slot)
-                            : WEFT_LAUNCH(along<T>, ctx, (unsigned)wi_pieces(p.n, threads / 32),
-                                          threads, 0, a, p, first_slot);
+        const dim3 tiles((unsigned)wi_pieces(p.n, residual_threads), (unsigned)slots_of(g));
+        return g->down == 1
+                   ? WEFT_LAUNCH(down<T>, ctx, tiles, residual_threads, 0, a, p, first_slot)
+                   : WEFT_LAUNCH(along<T>, ctx, (unsigned)wi_pieces(p.n, residual_threads / 32),
+                                 residual_threads, 0, a, p, first_slot);
     });
 }
 
@@ -148,9 +150,9 @@ weft_status wi_system_multiply_cuda(weft_context *ctx, const wi_product *p) {
         if (status == WEFT_OK && p->symmetric)
             status = launch_part(ctx, &mirrored, part, slots_of(&p->g));
         if (status == WEFT_OK)
-            status = WEFT_LAUNCH(finish, ctx, (unsigned)wi_pieces(n * part.count, threads), threads,
-                                 0, part, all_slots(p), p->c ? p->c + j * n : NULL, p->r + j * n,
-                                 p->size + j * n);
+            status = WEFT_LAUNCH(finish, ctx, (unsigned)wi_pieces(n * part.count, residual_threads),
+                                 residual_threads, 0, part, all_slots(p),
+                                 p->c ? p->c + j * n : NULL, p->r + j * n, p->size + j * n);
     }
     return status == WEFT_OK && p->exact ? wi_system_exact_cuda(ctx, p) : status;
 }

@@ -50,7 +50,7 @@ static weft_status open_host_grid(weft_context *ctx, const wi_grid *g, host_grid
     return status;
 }
 
-static weft_status rows_range(weft_context *ctx, const wi_grid *g, double *most, double *least) {
+static weft_status streamed_rows(weft_context *ctx, const wi_grid *g, double *most, double *least) {
     const size_t line = g->rows * sizeof *most;
     host_grid h;
     if (!is_beyond(ctx, g))
@@ -71,7 +71,7 @@ static weft_status rows_range(weft_context *ctx, const wi_grid *g, double *most,
 }
 
 /* Whether an entry is finite does not depend on powers. */
-static weft_status first_bad(weft_context *ctx, const wi_grid *g, uint64_t *at) {
+static weft_status first_bad_streamed(weft_context *ctx, const wi_grid *g, uint64_t *at) {
     uint64_t found;
     if (!is_beyond(ctx, g))
         return wi_system_on_cuda.first_bad(ctx, g, at);
@@ -182,7 +182,8 @@ static weft_status copy_panels(weft_context *ctx, const wi_grid *g, weft_type ty
 }
 
 /* Of a half, the lower one. */
-static weft_status copy(weft_context *ctx, const wi_grid *g, weft_type type, void *to, size_t ld) {
+static weft_status copy_columns(weft_context *ctx, const wi_grid *g, weft_type type, void *to,
+                                size_t ld) {
     void *raw = NULL;
     if (!is_beyond(ctx, g))
         return wi_system_on_cuda.copy(ctx, g, type, to, ld);
@@ -314,9 +315,9 @@ static weft_status multiply(weft_context *ctx, const wi_product *p) {
 
 void wi_system_streamed(wi_system_place *place) {
     *place = wi_system_on_cuda;
-    place->rows_range = rows_range;
-    place->first_bad = first_bad;
-    place->copy = copy;
+    place->rows_range = streamed_rows;
+    place->first_bad = first_bad_streamed;
+    place->copy = copy_columns;
     place->multiply = multiply;
     place->room_bytes = room_bytes;
 }

@@ -8,9 +8,9 @@
 #include "sort/sort_key.cuh"
 #include "sort/sort_run.h"
 
-constexpr unsigned threads = 256;
-constexpr unsigned warps = threads / 32;
-constexpr unsigned digit_bits = 4, digits = 1u << digit_bits;
+constexpr unsigned step_threads = 256;
+constexpr unsigned step_warps = step_threads / 32;
+constexpr unsigned step_digit_bits = 4, digits = 1u << step_digit_bits;
 
 /* The type of values if there are none. */
 struct no_values {};
@@ -83,7 +83,7 @@ __global__ void ballot32(step<K, V> s, unsigned end_bit, bool keep_keys) {
  * follows the last, to hold the number of all zeros. */
 template <class K, class V>
 __global__ void mark_zeros(step<K, V> s, uint32_t *zeros) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     if (i <= s.n)
         zeros[i] = i < s.n && s.digit(i) == 0;
 }
@@ -91,7 +91,7 @@ __global__ void mark_zeros(step<K, V> s, uint32_t *zeros) {
 /* zeros_before[n] is the number of all zeros. */
 template <class K, class V>
 __global__ void split_by_bit(step<K, V> s, const uint32_t *zeros_before) {
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     if (i >= s.n)
         return;
     const size_t before = zeros_before[i];
@@ -103,9 +103,9 @@ __global__ void split_by_bit(step<K, V> s, const uint32_t *zeros_before) {
 /* Counts the digits of a block's keys. Counts are stored digit by digit, so that one scan over all
  * of them gives the place where each block's keys of each digit begin. */
 template <class K, class V>
-__global__ void count_digits(step<K, V> s, uint32_t *counts) {
+__global__ void count_step_digits(step<K, V> s, uint32_t *counts) {
     WEFT_SHARED(uint32_t, count, [digits]);
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     if (threadIdx.x < digits)
         count[threadIdx.x] = 0;
     __syncthreads();
@@ -120,10 +120,10 @@ __global__ void count_digits(step<K, V> s, uint32_t *counts) {
  * lower lanes. */
 template <class K, class V>
 __global__ void scatter_digits(step<K, V> s, const uint32_t *begins) {
-    WEFT_SHARED(uint32_t, count, [warps][digits]);
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
+    WEFT_SHARED(uint32_t, count, [step_warps][digits]);
+    const size_t i = (size_t)blockIdx.x * step_threads + threadIdx.x;
     const unsigned warp = threadIdx.x / 32, lane = (unsigned)wi_lane();
-    if (threadIdx.x < warps * digits)
+    if (threadIdx.x < step_warps * digits)
         count[threadIdx.x / digits][threadIdx.x % digits] = 0;
     __syncthreads();
     const unsigned digit = i < s.n ? s.digit(i) : digits; /* `digits`: past the last key */
@@ -162,8 +162,8 @@ static steps_layout lay_out(const wi_sort_args *a, size_t words) {
     return l;
 }
 
-static unsigned blocks_for(size_t n) {
-    return (unsigned)((n + threads - 1) / threads);
+static unsigned step_blocks(size_t n) {
+    return (unsigned)((n + step_threads - 1) / step_threads);
 }
 
 /* Replaces words[0 .. n) by its exclusive scan. */
@@ -189,33 +189,33 @@ struct by_bit {
 
     template <class K, class V>
     static weft_status pass(weft_context *ctx, const step<K, V> &s, uint32_t *zeros) {
-        weft_status status =
-            WEFT_LAUNCH((mark_zeros<K, V>), ctx, blocks_for(words(s.n)), threads, 0, s, zeros);
+        weft_status status = WEFT_LAUNCH((mark_zeros<K, V>), ctx, step_blocks(words(s.n)),
+                                         step_threads, 0, s, zeros);
         if (status == WEFT_OK)
             status = scan_words(ctx, zeros, words(s.n));
         if (status != WEFT_OK)
             return status;
-        return WEFT_LAUNCH((split_by_bit<K, V>), ctx, blocks_for(s.n), threads, 0, s,
+        return WEFT_LAUNCH((split_by_bit<K, V>), ctx, step_blocks(s.n), step_threads, 0, s,
                            (const uint32_t *)zeros);
     }
 };
 
 struct by_digit {
-    static constexpr unsigned bits = digit_bits;
+    static constexpr unsigned bits = step_digit_bits;
 
     static size_t words(size_t n) {
-        return (size_t)digits * blocks_for(n);
+        return (size_t)digits * step_blocks(n);
     }
 
     template <class K, class V>
     static weft_status pass(weft_context *ctx, const step<K, V> &s, uint32_t *counts) {
-        weft_status status =
-            WEFT_LAUNCH((count_digits<K, V>), ctx, blocks_for(s.n), threads, 0, s, counts);
+        weft_status status = WEFT_LAUNCH((count_step_digits<K, V>), ctx, step_blocks(s.n),
+                                         step_threads, 0, s, counts);
         if (status == WEFT_OK)
             status = scan_words(ctx, counts, words(s.n));
         if (status != WEFT_OK)
             return status;
-        return WEFT_LAUNCH((scatter_digits<K, V>), ctx, blocks_for(s.n), threads, 0, s,
+        return WEFT_LAUNCH((scatter_digits<K, V>), ctx, step_blocks(s.n), step_threads, 0, s,
                            (const uint32_t *)counts);
     }
 };

@@ -8,13 +8,13 @@
 #include "cuda/warp.cuh"
 #include "sort/sort_key.cuh"
 
-constexpr unsigned threads = 256;
-constexpr int warps = threads / 32;
+constexpr unsigned top_threads = 256;
+constexpr int warps = top_threads / 32;
 constexpr int vectors = 4; /* that a thread counts in one round */
 constexpr int digit_bits = 11;
 constexpr int bins = 1 << digit_bits;
 constexpr int each = 16; /* elements of a thread in a tile; a warp's elements are contiguous */
-constexpr size_t tile = (size_t)threads * each;
+constexpr size_t tile = (size_t)top_threads * each;
 
 /* The search for the last key: its bits above `shift` are `prefix`, and `need` of the elements with
  * that prefix are among the first k. */
@@ -27,11 +27,11 @@ struct threshold {
 
 /* Counts the digits of `bits` bits below the prefix, of elements with that prefix. */
 template <class U>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(top_threads)
     count_digits(const U *x, size_t n, wi_key_map<U> map, const threshold *last, int bits,
                  unsigned long long *counts) {
     WEFT_SHARED(uint32_t, count, [bins]);
-    for (int b = (int)threadIdx.x; b < bins; b += threads)
+    for (int b = (int)threadIdx.x; b < bins; b += top_threads)
         count[b] = 0;
     __syncthreads();
     const int shift = (int)last->shift - bits;
@@ -43,25 +43,25 @@ __global__ void __launch_bounds__(threads)
             atomicAdd(&count[(key >> shift) & ((1 << bits) - 1)], 1u);
     };
     constexpr int wide = wi_vector<U>::count;
-    constexpr size_t turn = (size_t)threads * wide * vectors;
+    constexpr size_t turn = (size_t)top_threads * wide * vectors;
     for (size_t first = blockIdx.x * turn; first < n; first += gridDim.x * turn) {
         if (aligned && first + turn <= n) {
             wi_vector<U> vector[vectors];
 #pragma unroll
             for (int v = 0; v < vectors; v++)
-                vector[v] = ((const wi_vector<U> *)(x + first))[v * threads + threadIdx.x];
+                vector[v] = ((const wi_vector<U> *)(x + first))[v * top_threads + threadIdx.x];
 #pragma unroll
             for (int v = 0; v < vectors; v++)
 #pragma unroll
                 for (int e = 0; e < wide; e++)
                     add(vector[v].at[e]);
         } else {
-            for (size_t i = first + threadIdx.x; i < n && i < first + turn; i += threads)
+            for (size_t i = first + threadIdx.x; i < n && i < first + turn; i += top_threads)
                 add(x[i]);
         }
     }
     __syncthreads();
-    for (int b = (int)threadIdx.x; b < bins; b += threads)
+    for (int b = (int)threadIdx.x; b < bins; b += top_threads)
         if (count[b])
             atomicAdd(&counts[b], (unsigned long long)count[b]);
 }
@@ -132,7 +132,7 @@ __device__ inline size_t lane_place(size_t t) {
 }
 
 template <class U>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(top_threads)
     count_winners(const U *x, size_t n, wi_key_map<U> map, const threshold *last, winners *tiles) {
     WEFT_SHARED(winners, of_warp, [warps]);
     U element[each];
@@ -184,7 +184,7 @@ struct packed {
 };
 
 template <class U>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(top_threads)
     pack_winners(const U *x, size_t n, wi_key_map<U> map, const threshold *last,
                  const winners *tiles, size_t count, packed<U> out) {
     WEFT_SHARED(winners, of_warp, [warps]);
@@ -231,7 +231,7 @@ static size_t tiles_of(size_t n) {
     return (n + tile - 1) / tile;
 }
 
-static top_k_layout plan(const wi_top_k_args *args) {
+static top_k_layout plan_top(const wi_top_k_args *args) {
     top_k_layout l;
     l.counts = 0;
     l.last = l.counts + bins * sizeof(unsigned long long);
@@ -265,12 +265,12 @@ template <class U>
 static weft_status find_last(weft_context *ctx, const wi_top_k_args *args, wi_key_map<U> map,
                              threshold *last, unsigned long long *counts) {
     size_t blocks = 1;
-    weft_status status = wi_resident_blocks(ctx, count_digits<U>, threads, 0, &blocks);
-    const size_t enough = (args->n + threads - 1) / threads;
+    weft_status status = wi_resident_blocks(ctx, count_digits<U>, top_threads, 0, &blocks);
+    const size_t enough = (args->n + top_threads - 1) / top_threads;
     for (int left = 8 * (int)sizeof(U); left > 0 && status == WEFT_OK; left -= digit_bits) {
         const int bits = left < digit_bits ? left : digit_bits;
         status = WEFT_LAUNCH(count_digits<U>, ctx, (unsigned)(enough < blocks ? enough : blocks),
-                             threads, 0, (const U *)args->x, args->n, map, last, bits, counts);
+                             top_threads, 0, (const U *)args->x, args->n, map, last, bits, counts);
         if (status == WEFT_OK)
             status = WEFT_LAUNCH(choose_digit, ctx, 1, 32, 0, last, bits, counts);
     }
@@ -300,19 +300,19 @@ static weft_status select_first(weft_context *ctx, const wi_top_k_args *args, ch
     if (status == WEFT_OK)
         status = find_last<U>(ctx, args, map, last, counts);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(count_winners<U>, ctx, (unsigned)count, threads, 0, x, args->n, map,
-                             last, tiles);
+        status = WEFT_LAUNCH(count_winners<U>, ctx, (unsigned)count, top_threads, 0, x, args->n,
+                             map, last, tiles);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(scan_winners, ctx, 1, wi_top_k_scanners, 0, tiles, count);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(pack_winners<U>, ctx, (unsigned)count, threads, 0, x, args->n, map,
+        status = WEFT_LAUNCH(pack_winners<U>, ctx, (unsigned)count, top_threads, 0, x, args->n, map,
                              last, tiles, count, out);
     return status == WEFT_OK ? sort_winners(ctx, args, out.elements, out.positions) : status;
 }
 
 weft_status wi_top_k_digits(weft_context *ctx, const void *arguments) {
     const wi_top_k_args *const args = (const wi_top_k_args *)arguments;
-    const top_k_layout l = plan(args);
+    const top_k_layout l = plan_top(args);
     if (args->bytes) {
         *args->bytes += l.bytes;
         return sort_winners(ctx, args, (const void *)l.elements, (const uint64_t *)l.positions);

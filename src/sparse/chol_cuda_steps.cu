@@ -4,7 +4,7 @@
 #include "sparse/chol_cuda.cuh"
 
 constexpr int side = WI_PANEL;
-constexpr int threads = wi_front_block<side>::threads;
+constexpr int step_threads = wi_front_block<side>::threads;
 
 /* One front, by one block of threads. */
 struct wi_front_alone {
@@ -18,7 +18,7 @@ struct wi_front_alone {
     template <class Work>
     __device__ void each(int height, int first, Work work) const {
         const int64_t rows = height - first;
-        for (int64_t e = threadIdx.x; e < rows * rows; e += threads) {
+        for (int64_t e = threadIdx.x; e < rows * rows; e += step_threads) {
             const int i = first + (int)(e % rows), j = first + (int)(e / rows);
             if (i >= j)
                 work(i, j);
@@ -37,7 +37,7 @@ struct wi_front_alone {
     }
     /* Below the square of columns begin ... end - 1: a row for each thread. */
     __device__ void solve_below(int begin, int end) const {
-        for (int i = end + (int)threadIdx.x; i < r.height; i += threads)
+        for (int i = end + (int)threadIdx.x; i < r.height; i += step_threads)
             for (int j = begin; j < end; j++) {
                 double x = *at(i, j);
                 for (int k = begin; k < j; k++)
@@ -56,7 +56,7 @@ struct wi_front_alone {
     }
 };
 
-__global__ void __launch_bounds__(threads) wi_factor_alone(wi_device_chol d, int first) {
+__global__ void __launch_bounds__(step_threads) wi_factor_alone(wi_device_chol d, int first) {
     WEFT_SHARED(double, f, [side][side + 1]);
     WEFT_SHARED(double, line, [side]);
     WEFT_SHARED(double, corner, [2]);
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(threads) wi_factor_alone(wi_device_chol d, int
     for (int begin = 0; begin < r.columns; begin += side) {
         const int width = r.columns - begin < side ? r.columns - begin : side;
         double *const l = wi_front_panel<double>(d, r) + (int64_t)begin * (r.ld + 1);
-        for (int e = (int)threadIdx.x; e < side * side; e += threads) {
+        for (int e = (int)threadIdx.x; e < side * side; e += step_threads) {
             const int i = e % side, j = e / side;
             f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : 0;
         }
@@ -86,6 +86,6 @@ __global__ void __launch_bounds__(threads) wi_factor_alone(wi_device_chol d, int
 weft_status wi_chol_alone_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level) {
     const int fronts = level->small[0] + level->small[1] + level->large;
-    return WEFT_LAUNCH(wi_factor_alone, ctx, (unsigned)fronts, threads, 0,
+    return WEFT_LAUNCH(wi_factor_alone, ctx, (unsigned)fronts, step_threads, 0,
                        wi_chol_device_view(plan), level->first);
 }

@@ -4,7 +4,7 @@
  * device finds the places, with a search in the rows of a front for each. */
 #include "sparse/chol_cuda.cuh"
 
-constexpr int threads = 128;
+constexpr int map_threads = 128;
 
 /* While the maps are made, in memory for right-hand sides, of which there are none yet: for each
  * column of L its place in the caller's order is inverse[], its front, or -1 if another GPU has it,
@@ -18,27 +18,27 @@ struct wi_map_room {
 
 /* ---- kernels ---- */
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(map_threads)
     wi_narrow_indices(const int64_t *from, int32_t *to, size_t count) {
-    const size_t k = (size_t)blockIdx.x * threads + threadIdx.x;
+    const size_t k = (size_t)blockIdx.x * map_threads + threadIdx.x;
     if (k < count)
         to[k] = (int32_t)from[k];
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(map_threads)
     wi_invert_order(const int32_t *perm, int32_t *inverse, int n) {
-    const int k = (int)(blockIdx.x * threads + threadIdx.x);
+    const int k = (int)(blockIdx.x * map_threads + threadIdx.x);
     if (k < n)
         inverse[perm[k]] = k;
 }
 
 /* The columns of a level's fronts, a front for each block. In L its panels begin `shift` numbers
  * after where they are on the device. */
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(map_threads)
     wi_find_columns(wi_device_chol d, int first, int64_t shift, wi_map_room room) {
     const int f = first + (int)blockIdx.x;
     const wi_front_record r = d.front[f];
-    for (int j = (int)threadIdx.x; j < r.columns; j += threads) {
+    for (int j = (int)threadIdx.x; j < r.columns; j += map_threads) {
         room.front[r.first + j] = f;
         room.column[r.first + j] = r.panel + shift + (int64_t)j * r.ld;
     }
@@ -57,22 +57,23 @@ __device__ inline int wi_first_from(const int32_t *list, int count, int32_t x) {
 }
 
 /* Where the rows of a front's children are in it, a front for each block. */
-__global__ void __launch_bounds__(threads) wi_map_children(wi_device_chol d, int32_t *relative) {
+__global__ void __launch_bounds__(map_threads)
+    wi_map_children(wi_device_chol d, int32_t *relative) {
     const wi_front_record r = d.front[blockIdx.x];
     for (int k = 0; k < r.children; k++) {
         const wi_front_record c = d.front[d.child[r.child + k]];
         const int below = c.height - c.columns;
-        for (int i = (int)threadIdx.x; i < below; i += threads)
+        for (int i = (int)threadIdx.x; i < below; i += map_threads)
             relative[c.relative + i] =
                 wi_first_from(d.rows + r.rows, r.height, d.rows[c.rows + c.columns + i]);
     }
 }
 
 /* Where the entries of A go, a column of it for each warp; -1: another GPU has them. */
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(map_threads)
     wi_place_entries(wi_device_chol d, wi_device_matrix a, int n, wi_map_room room,
                      int64_t *place) {
-    const int j = (int)(blockIdx.x * (threads / 32) + threadIdx.x / 32);
+    const int j = (int)(blockIdx.x * (map_threads / 32) + threadIdx.x / 32);
     const int64_t end = j < n ? a.start[j + 1] : 0;
     for (int64_t e = j < n ? a.start[j] + wi_lane() : 0; e < end; e += 32) {
         const int from = room.inverse[j], to = room.inverse[a.row[e]];
@@ -123,8 +124,8 @@ static weft_status send_narrow(weft_context *ctx, const wi_map_room *room, int32
         const size_t now = count - k < room->count ? count - k : room->count;
         status = wi_gpu_copy(ctx, room->wide, from + k, now * sizeof *from);
         if (status == WEFT_OK)
-            status = WEFT_LAUNCH(wi_narrow_indices, ctx, blocks_of(now, threads), threads, 0,
-                                 room->wide, to + k, now);
+            status = WEFT_LAUNCH(wi_narrow_indices, ctx, blocks_of(now, map_threads), map_threads,
+                                 0, room->wide, to + k, now);
     }
     return status;
 }
@@ -164,7 +165,7 @@ static weft_status find_columns(weft_context *ctx, const weft_chol *plan, wi_map
         const wi_chol_level *const level = &s->level[k];
         const int fronts = level->small[0] + level->small[1] + level->large;
         const int64_t shift = level->l_at - wi_schedule_level_at(s, k);
-        status = WEFT_LAUNCH(wi_find_columns, ctx, (unsigned)fronts, threads, 0,
+        status = WEFT_LAUNCH(wi_find_columns, ctx, (unsigned)fronts, map_threads, 0,
                              wi_chol_device_view(plan), level->first, shift, room);
     }
     return status;
@@ -174,13 +175,13 @@ static weft_status find_places(weft_context *ctx, const weft_chol *plan, wi_map_
     const wi_device_chol d = wi_chol_device_view(plan);
     const wi_device_matrix a = wi_chol_device_matrix(plan);
     const size_t n = plan->report.n;
-    weft_status status = WEFT_LAUNCH(wi_invert_order, ctx, blocks_of(n, threads), threads, 0,
-                                     a.perm, room.inverse, (int)n);
+    weft_status status = WEFT_LAUNCH(wi_invert_order, ctx, blocks_of(n, map_threads), map_threads,
+                                     0, a.perm, room.inverse, (int)n);
     if (status == WEFT_OK)
         status = find_columns(ctx, plan, room);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(wi_place_entries, ctx, blocks_of(n, threads / 32), threads, 0, d, a,
-                             (int)n, room, (int64_t *)wi_chol_device_places(plan));
+        status = WEFT_LAUNCH(wi_place_entries, ctx, blocks_of(n, map_threads / 32), map_threads, 0,
+                             d, a, (int)n, room, (int64_t *)wi_chol_device_places(plan));
     return status;
 }
 
@@ -205,7 +206,7 @@ static weft_status map(weft_context *ctx, const char *call, const weft_chol *pla
     if (status == WEFT_OK)
         status = send_narrow(ctx, &room, (int32_t *)d.rows, symbolic->rows, rows);
     if (status == WEFT_OK && fronts > 0)
-        status = WEFT_LAUNCH(wi_map_children, ctx, (unsigned)fronts, threads, 0, d,
+        status = WEFT_LAUNCH(wi_map_children, ctx, (unsigned)fronts, map_threads, 0, d,
                              (int32_t *)d.relative);
     if (status == WEFT_OK)
         status = send_matrix(ctx, plan, matrix, &room);

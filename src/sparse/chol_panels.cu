@@ -3,7 +3,7 @@
  */
 #include "sparse/chol_columns.cuh"
 
-constexpr int side = WI_PANEL;
+constexpr int panel_side = WI_PANEL;
 
 /* ---- a panel of L Lt ---- */
 
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(wi_panel_rows<real>::threads)
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
     const int number = b.first + share.front;
     const wi_front_record r = d.front[number];
-    const int begin = b.panel * side, width = wi_panel_width(r, b.panel);
+    const int begin = b.panel * panel_side, width = wi_panel_width(r, b.panel);
     real *const l = wi_front_panel<real>(d, r) + (int64_t)begin * (r.ld + 1);
     const panel_rows rows = {
         f, corner, l, r.ld, width, r.height - begin, share.block * WI_FRONT_ROWS};
@@ -55,22 +55,23 @@ static weft_status panels(weft_context *ctx, const wi_device_chol &d, const wi_f
 /* ---- a panel of L D Lt: its square, then the rows below and the inverse ---- */
 
 template <class real>
-__global__ void __launch_bounds__(wi_front_block<side>::threads)
+__global__ void __launch_bounds__(wi_front_block<panel_side>::threads)
     wi_factor_squares(wi_device_chol d, wi_front_batch b) {
-    WEFT_SHARED(double, f, [side][side + 1]);
-    WEFT_SHARED(double, line, [side]);
+    WEFT_SHARED(double, f, [panel_side][panel_side + 1]);
+    WEFT_SHARED(double, line, [panel_side]);
     WEFT_SHARED(double, corner, [2]);
     const wi_front_record r = d.front[b.first + (int)blockIdx.x];
     const int width = wi_panel_width(r, b.panel);
-    real *const l = wi_front_panel<real>(d, r) + (int64_t)b.panel * side * (r.ld + 1);
+    real *const l = wi_front_panel<real>(d, r) + (int64_t)b.panel * panel_side * (r.ld + 1);
 #pragma unroll 8
-    for (int e = (int)threadIdx.x; e < side * side; e += wi_front_block<side>::threads) {
-        const int i = e % side, j = e / side;
+    for (int e = (int)threadIdx.x; e < panel_side * panel_side;
+         e += wi_front_block<panel_side>::threads) {
+        const int i = e % panel_side, j = e / panel_side;
         f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : 0;
     }
     __syncthreads();
-    const wi_front_block<side> block = {f, line, corner, width, width};
-    const int first = r.first + b.panel * side;
+    const wi_front_block<panel_side> block = {f, line, corner, width, width};
+    const int first = r.first + b.panel * panel_side;
     const auto store = [&](int i, int j, double x) { l[i + (int64_t)j * r.ld] = (real)x; };
     const int done = block.run_signed(d.pivots, first, store);
     if (done < width && threadIdx.x == 0)
@@ -80,14 +81,14 @@ __global__ void __launch_bounds__(wi_front_block<side>::threads)
 /* The shared memory of a block that works with the square of a panel, when that is factored: l of
  * the rows below, or f and product of the inverse. */
 union wi_square_room {
-    double l[side][side];
+    double l[panel_side][panel_side];
     struct {
-        double f[side][side + 1], product[side * side / 4];
+        double f[panel_side][panel_side + 1], product[panel_side * panel_side / 4];
     } inverse;
 };
 
 constexpr int below_threads = WI_FRONT_ROWS;
-static_assert(below_threads >= side, "a thread for each pivot");
+static_assert(below_threads >= panel_side, "a thread for each pivot");
 
 /* A panel of a front. */
 struct wi_front_panel_place {
@@ -108,7 +109,7 @@ __device__ static int count_right(const wi_device_chol &d, wi_front_panel_place 
         right[me / 32] = wrong ? __ffs((int)wrong) - 1 : 32;
     __syncthreads();
     int count = 0;
-    for (int k = 0; k < side / 32 && count == 32 * k; k++)
+    for (int k = 0; k < panel_side / 32 && count == 32 * k; k++)
         count += right[k];
     return count < at.width ? count : at.width;
 }
@@ -118,18 +119,18 @@ __device__ static int count_right(const wi_device_chol &d, wi_front_panel_place 
 template <class real>
 __device__ static void invert_square(const wi_device_chol &d, wi_front_panel_place at,
                                      wi_square_room &room) {
-    double(&f)[side][side + 1] = room.inverse.f;
+    double(&f)[panel_side][panel_side + 1] = room.inverse.f;
     const int ld = at.r.ld;
     real *const l = wi_front_panel<real>(d, at.r) + (int64_t)at.begin * (ld + 1);
 #pragma unroll 8
-    for (int e = (int)threadIdx.x; e < side * side; e += below_threads) {
-        const int i = e % side, j = e / side;
+    for (int e = (int)threadIdx.x; e < panel_side * panel_side; e += below_threads) {
+        const int i = e % panel_side, j = e / panel_side;
         f[j][i] = i >= j && i < at.width ? l[i + (int64_t)j * ld] : 0;
     }
     __syncthreads();
     const int done = count_right(d, at);
-    for (int e = (int)threadIdx.x; e < side * side; e += below_threads) {
-        const int i = e % side, j = e / side;
+    for (int e = (int)threadIdx.x; e < panel_side * panel_side; e += below_threads) {
+        const int i = e % panel_side, j = e / panel_side;
         if (i >= done)
             f[j][i] = i == j;
     }
@@ -142,9 +143,9 @@ __device__ static void invert_square(const wi_device_chol &d, wi_front_panel_pla
 /* L(rows below, panel) = A(rows below, panel) / L(panel, panel)' / D, a row for each thread. */
 template <class real>
 __device__ static void solve_rows(const wi_device_chol &d, wi_front_panel_place at, int block,
-                                  double (&l)[side][side]) {
-    WEFT_SHARED(double, reciprocal, [side]);
-    WEFT_SHARED(double, pivot, [side]);
+                                  double (&l)[panel_side][panel_side]) {
+    WEFT_SHARED(double, reciprocal, [panel_side]);
+    WEFT_SHARED(double, pivot, [panel_side]);
     const wi_front_record &r = at.r;
     const int width = at.width, begin = at.begin;
     const int row = begin + width + block * WI_FRONT_ROWS + (int)threadIdx.x;
@@ -152,8 +153,8 @@ __device__ static void solve_rows(const wi_device_chol &d, wi_front_panel_place 
     if (row - (int)threadIdx.x >= r.height)
         return;
 #pragma unroll 8
-    for (int e = (int)threadIdx.x; e < side * side; e += below_threads) {
-        const int i = e % side, j = e / side;
+    for (int e = (int)threadIdx.x; e < panel_side * panel_side; e += below_threads) {
+        const int i = e % panel_side, j = e / panel_side;
         l[j][i] = i >= j && i < width ? panel[begin + i + (int64_t)j * r.ld] : 0;
     }
     __syncthreads();
@@ -165,17 +166,17 @@ __device__ static void solve_rows(const wi_device_chol &d, wi_front_panel_place 
     __syncthreads();
     if (row >= r.height)
         return;
-    double x[side];
+    double x[panel_side];
 #pragma unroll
-    for (int j = 0; j < side; j++)
+    for (int j = 0; j < panel_side; j++)
         x[j] = j < width ? panel[row + (int64_t)j * r.ld] : 0;
 #pragma unroll
-    for (int j = 0; j < side; j++) {
+    for (int j = 0; j < panel_side; j++) {
         if (j >= width)
             break;
         panel[row + (int64_t)j * r.ld] = (real)wi_divisor<double>(pivot[j], reciprocal[j]).of(x[j]);
 #pragma unroll
-        for (int k = j + 1; k < side; k++)
+        for (int k = j + 1; k < panel_side; k++)
             x[k] = wi_fma(-x[j], l[j][k], x[k]);
     }
 }
@@ -191,7 +192,7 @@ __global__ void __launch_bounds__(below_threads)
                                      ? wi_front_share{(int)blockIdx.x, 0}
                                      : wi_share_of(b.sums, b.fronts, (int)blockIdx.x - b.fronts);
     const wi_front_record r = d.front[b.first + share.front];
-    const wi_front_panel_place at = {r, b.panel * side, wi_panel_width(r, b.panel)};
+    const wi_front_panel_place at = {r, b.panel * panel_side, wi_panel_width(r, b.panel)};
     if (inverts)
         invert_square<real>(d, at, room);
     else
@@ -202,7 +203,7 @@ template <class real>
 static weft_status signed_panels(weft_context *ctx, const wi_device_chol &d,
                                  const wi_front_batch &b, unsigned blocks) {
     const weft_status status = WEFT_LAUNCH(wi_factor_squares<real>, ctx, (unsigned)b.fronts,
-                                           wi_front_block<side>::threads, 0, d, b);
+                                           wi_front_block<panel_side>::threads, 0, d, b);
     return status == WEFT_OK ? WEFT_LAUNCH(wi_solve_below<real>, ctx, (unsigned)b.fronts + blocks,
                                            below_threads, 0, d, b)
                              : status;

@@ -168,7 +168,7 @@ static weft_status send_b(const wi_solve_group *g, const wi_group_view &v) {
     return status;
 }
 
-static weft_status substitute(const wi_solve_group *g, const wi_group_view &v) {
+static weft_status substitute_side(const wi_solve_group *g, const wi_group_view &v) {
     const wi_subtree all = {0, INT32_MAX, 0};
     weft_status status = WEFT_OK;
     if (g->part != WEFT_CHOL_LT)
@@ -191,7 +191,7 @@ weft_status wi_queue_solution(const wi_solve_group *g, const wi_group_view &v) {
     if (status == WEFT_OK)
         status = wi_launch_rows(g, wi_load_sides, v);
     if (status == WEFT_OK)
-        status = substitute(g, v);
+        status = substitute_side(g, v);
     return status == WEFT_OK ? wi_launch_rows(g, wi_unload_sides, v) : status;
 }
 
@@ -201,7 +201,7 @@ weft_status wi_queue_misfit(const wi_solve_group *g, const wi_group_view &v) {
 }
 
 weft_status wi_queue_correction(const wi_solve_group *g, const wi_group_view &v) {
-    weft_status status = substitute(g, v);
+    weft_status status = substitute_side(g, v);
     if (status == WEFT_OK)
         status = clear(g, v, WI_FIGURE_X, WI_CHOL_RHS);
     return status == WEFT_OK ? wi_launch_rows(g, wi_size_up_correction, v) : status;

@@ -93,7 +93,7 @@ static weft_status mark(weft_context *ctx, cudaEvent_t event, cudaStream_t strea
     return wi_cuda(ctx, cudaEventRecord(event, stream), "marking the work on a window of L");
 }
 
-static weft_status let_wait(weft_context *ctx, cudaStream_t stream, cudaEvent_t event) {
+static weft_status let_stream_wait(weft_context *ctx, cudaStream_t stream, cudaEvent_t event) {
     return wi_cuda(ctx, cudaStreamWaitEvent(stream, event, 0), "waiting for a window of L");
 }
 
@@ -112,7 +112,7 @@ static weft_status move(weft_context *ctx, const weft_chol *plan, int64_t k, boo
     const size_t number = wi_chol_number(plan);
     char *const here = (char *)d->home + (size_t)level->l_at * number;
     char *const there = (char *)d->l + (size_t)wi_schedule_level_at(&d->schedule, k) * number;
-    weft_status status = let_wait(ctx, ctx->gpu->side, d->windows->used[k % WINDOWS]);
+    weft_status status = let_stream_wait(ctx, ctx->gpu->side, d->windows->used[k % WINDOWS]);
     if (status == WEFT_OK)
         status =
             wi_cuda(ctx,
@@ -127,7 +127,7 @@ weft_status wi_chol_windows_clear(weft_context *ctx, const weft_chol *plan, int6
     if (!w)
         return WEFT_OK;
     w->held[k % WINDOWS] = -1;
-    return let_wait(ctx, ctx->gpu->stream, w->there[k % WINDOWS]);
+    return let_stream_wait(ctx, ctx->gpu->stream, w->there[k % WINDOWS]);
 }
 
 weft_status wi_chol_windows_used(weft_context *ctx, const weft_chol *plan, int64_t k) {
@@ -163,5 +163,6 @@ weft_status wi_chol_windows_fetch(weft_context *ctx, const weft_chol *plan, int6
     weft_status status = bring(ctx, plan, k);
     if (status == WEFT_OK && next >= 0)
         status = bring(ctx, plan, next);
-    return status == WEFT_OK ? let_wait(ctx, ctx->gpu->stream, w->there[k % WINDOWS]) : status;
+    return status == WEFT_OK ? let_stream_wait(ctx, ctx->gpu->stream, w->there[k % WINDOWS])
+                             : status;
 }

@@ -3,7 +3,7 @@
  * decides about corrections, and facts are kept until weft_chol_check asks. */
 #include "sparse/chol_sides.cuh"
 
-constexpr int threads = wi_side_threads;
+constexpr int value_threads = wi_side_threads;
 
 /* What columns tell of their values: bits of numbers that are not negative. */
 struct wi_value_facts {
@@ -22,10 +22,10 @@ __device__ static unsigned long long size_bits(double x) {
 
 /* Facts of the values: a thread for each column, whose upper half is looked at only if `whole`.
  * Changes of one word wait for each other, so there is one for each block. */
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(value_threads)
     wi_size_up_values(wi_device_matrix a, const double *value, int n, bool whole,
                       unsigned long long *fact) {
-    WEFT_SHARED(wi_value_facts, of_warp, [threads / 32]);
+    WEFT_SHARED(wi_value_facts, of_warp, [value_threads / 32]);
     const int j = wi_row_of_thread();
     const int64_t first = j < n ? a.start[j] : 0, end = j < n ? a.start[j + 1] : 0;
     const double d = first < end && a.row[first] == j ? value[first] : 0;
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
     if (threadIdx.x > 0)
         return;
-    for (int w = 1; w < threads / 32; w++)
+    for (int w = 1; w < value_threads / 32; w++)
         own = join(own, of_warp[w]);
     atomicMax(fact + WI_VALUE_MOST, own.most);
     atomicMax(fact + WI_VALUE_DIAGONAL_MOST, own.diagonal_most);
@@ -61,8 +61,9 @@ __global__ void wi_count_factored(wi_chol_told *told) {
 static weft_status size_up(weft_context *ctx, const weft_chol *plan, const double *value,
                            unsigned long long *fact) {
     const size_t n = plan->report.n;
-    return WEFT_LAUNCH(wi_size_up_values, ctx, (unsigned)((n - 1) / threads + 1), threads, 0,
-                       wi_chol_device_matrix(plan), value, (int)n, wi_chol_has_d(plan), fact);
+    return WEFT_LAUNCH(wi_size_up_values, ctx, (unsigned)((n - 1) / value_threads + 1),
+                       value_threads, 0, wi_chol_device_matrix(plan), value, (int)n,
+                       wi_chol_has_d(plan), fact);
 }
 
 /* Words from `p` on to the value of all their bytes. */

@@ -5,8 +5,8 @@
 #include "sparse/chol_panels.cuh"
 #include "sparse/ldlt_cuda.cuh"
 
-constexpr int side = WI_PANEL;
-constexpr int square_threads = wi_pivot_square<side>::threads;
+constexpr int panel_side = WI_PANEL;
+constexpr int square_threads = wi_pivot_square<panel_side>::threads;
 
 /* Where window b.panel of a front begins, and where it has to end at least; *must of its columns
  * need a pivot. All threads of a block call it. */
@@ -17,7 +17,7 @@ __device__ static wi_window_state begin_window(const wi_device_chol &d, const wi
     const int left = place.end - before, needed = place.least_end - before;
     __syncthreads();
     *must = needed > 0 ? needed : 0;
-    return {before, left < side ? left : side, before, 0};
+    return {before, left < panel_side ? left : panel_side, before, 0};
 }
 
 /* The order of a window's columns, composed with what it was; true in all threads if it changed. */
@@ -49,19 +49,20 @@ __device__ static void keep_window(const wi_window_state &w, wi_window_state *to
 template <class real>
 __global__ void __launch_bounds__(square_threads)
     wi_pivot_squares(wi_device_chol d, wi_front_batch b) {
-    WEFT_SHARED(wi_pivot_room<side>, room, );
-    const int number = b.first + (int)blockIdx.x, row = (int)threadIdx.x % side;
+    WEFT_SHARED(wi_pivot_room<panel_side>, room, );
+    const int number = b.first + (int)blockIdx.x, row = (int)threadIdx.x % panel_side;
     const wi_front_record r = d.front[number];
     int must;
     wi_window_state w = begin_window(d, r, number, b.panel, &must);
     real *const l = wi_front_panel<real>(d, r) + (int64_t)w.first * (r.ld + 1);
-    for (int j = (int)threadIdx.x / side; j < side; j += square_threads / side)
+    for (int j = (int)threadIdx.x / panel_side; j < panel_side; j += square_threads / panel_side)
         room.f[j][row] = row >= j && row < w.width ? l[row + (int64_t)j * r.ld] : 0;
     __syncthreads();
-    const wi_pivot_square<side> square = {room,    d.pivots, r.first + w.first,
-                                          w.width, w.width,  must};
+    const wi_pivot_square<panel_side> square = {room,    d.pivots, r.first + w.first,
+                                                w.width, w.width,  must};
     const int done = square.run();
-    for (int j = (int)threadIdx.x / side; j <= row && row < w.width; j += square_threads / side)
+    for (int j = (int)threadIdx.x / panel_side; j <= row && row < w.width;
+         j += square_threads / panel_side)
         l[row + (int64_t)j * r.ld] = (real)room.f[j][row];
     if (room.failed && threadIdx.x == 0)
         wi_chol_tell_failed(d, r.first + w.first + done);
@@ -94,10 +95,11 @@ __device__ static void move_left(const wi_front_record &r, const wi_window_state
 
 /* A window's L and D in shared memory. */
 struct wi_window_room {
-    double l[side][side]; /* element (i, j) at [j][i], zeros beyond the columns that are done */
-    double d[side], e[side], reciprocal[side];
-    int order[side];
-    int8_t mark[side];
+    double l[panel_side]
+            [panel_side]; /* element (i, j) at [j][i], zeros beyond the columns that are done */
+    double d[panel_side], e[panel_side], reciprocal[panel_side];
+    int order[panel_side];
+    int8_t mark[panel_side];
 };
 
 template <class real>
@@ -106,11 +108,11 @@ __device__ static void load_window(const wi_device_pivots &p, const wi_front_rec
                                    wi_window_room &room) {
     const int me = (int)threadIdx.x, done = w.end - w.first, at = r.first + w.first + me;
     const real *const l = panel + (int64_t)w.first * (r.ld + 1);
-    for (int e = me; e < side * side; e += WI_FRONT_ROWS) {
-        const int i = e % side, j = e / side;
+    for (int e = me; e < panel_side * panel_side; e += WI_FRONT_ROWS) {
+        const int i = e % panel_side, j = e / panel_side;
         room.l[j][i] = i >= j && i < done ? l[i + (int64_t)j * r.ld] : 0;
     }
-    if (me < side) {
+    if (me < panel_side) {
         room.d[me] = me < done ? p.d[at] : 1;
         room.e[me] = me < done ? p.e[at] : 0;
         room.mark[me] = me < done ? p.mark[at] : (int8_t)WI_PIVOT_ONE;
@@ -121,14 +123,14 @@ __device__ static void load_window(const wi_device_pivots &p, const wi_front_rec
 }
 
 /* x = D^-1 x in the columns that are done. */
-__device__ static void divide_row(const wi_window_room &room, int done, double (&x)[side]) {
+__device__ static void divide_row(const wi_window_room &room, int done, double (&x)[panel_side]) {
 #pragma unroll
-    for (int j = 0; j < side; j++) {
+    for (int j = 0; j < panel_side; j++) {
         if (j >= done)
             break;
-        if (room.mark[j] == WI_PIVOT_FIRST && j + 1 < side)
-            wi_dense_divide_pair(room.d[j], room.e[j], room.d[(j + 1) % side], &x[j],
-                                 &x[(j + 1) % side]);
+        if (room.mark[j] == WI_PIVOT_FIRST && j + 1 < panel_side)
+            wi_dense_divide_pair(room.d[j], room.e[j], room.d[(j + 1) % panel_side], &x[j],
+                                 &x[(j + 1) % panel_side]);
         else if (room.mark[j] != WI_PIVOT_SECOND)
             x[j] = wi_divisor<double>(room.d[j], room.reciprocal[j]).of(x[j]);
     }
@@ -156,21 +158,21 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
     if (row >= r.height)
         return;
     real *const to = panel + row + (int64_t)w.first * r.ld;
-    double x[side];
+    double x[panel_side];
 #pragma unroll
-    for (int j = 0; j < side; j++)
+    for (int j = 0; j < panel_side; j++)
         x[j] = j < w.width ? to[(int64_t)room.order[j] * r.ld] : 0;
 #pragma unroll
-    for (int j = 0; j < side; j++) {
+    for (int j = 0; j < panel_side; j++) {
         if (j >= done)
             break;
 #pragma unroll
-        for (int k = j + 1; k < side; k++)
+        for (int k = j + 1; k < panel_side; k++)
             x[k] = wi_fma(-x[j], room.l[j][k], x[k]);
     }
     divide_row(room, done, x);
 #pragma unroll
-    for (int j = 0; j < side; j++)
+    for (int j = 0; j < panel_side; j++)
         if (j < w.width)
             to[(int64_t)j * r.ld] = (real)x[j];
 }
@@ -182,17 +184,17 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
 template <class real>
 __global__ void __launch_bounds__(square_threads)
     wi_invert_squares(wi_device_chol d, wi_front_batch b) {
-    constexpr int blocks = side / WI_FRONT_COLUMNS;
-    WEFT_SHARED(double, f, [side][side + 1]);
-    WEFT_SHARED(double, product, [side * side / 4]);
+    constexpr int blocks = panel_side / WI_FRONT_COLUMNS;
+    WEFT_SHARED(double, f, [panel_side][panel_side + 1]);
+    WEFT_SHARED(double, product, [panel_side * panel_side / 4]);
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
     if (share.block % blocks != 0)
         return;
     const wi_front_record r = d.front[b.first + share.front];
     const int p = share.block / blocks, width = wi_panel_width(r, p);
-    real *const l = wi_front_panel<real>(d, r) + (int64_t)p * side * (r.ld + 1);
-    for (int e = (int)threadIdx.x; e < side * side; e += square_threads) {
-        const int i = e % side, j = e / side;
+    real *const l = wi_front_panel<real>(d, r) + (int64_t)p * panel_side * (r.ld + 1);
+    for (int e = (int)threadIdx.x; e < panel_side * panel_side; e += square_threads) {
+        const int i = e % panel_side, j = e / panel_side;
         f[j][i] = i >= j && i < width ? l[i + (int64_t)j * r.ld] : i == j;
     }
     __syncthreads();

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# Kernel files that tests compile together. A compiler needs half a second for a file with nothing in
+# it, and what two files share it would compile twice; so where kernels are only seen to compile, and
+# on place emu, each line below is one source, which includes these files. Their names at file scope
+# must differ. A file that is in no line is compiled by itself, and so is every file of a build whose
+# kernels are run: there it is worth more to compile them side by side.
+set(weft_groups
+    "blend_cuda blend_cuda_steps"
+    "cholesky_cuda cholesky_cuda_steps cholesky_overlapped cholesky_panel cholesky_panels cholesky_streamed"
+    "links_cuda meter_cuda roof_cuda roof_link_cuda"
+    "convolve_cuda convolve_cuda_steps convolve_cuda_tiles"
+    "exact_cuda exact_cuda_steps exact_cuda_windows"
+    "exact_scan_cuda_begin exact_scan_cuda_wide exact_segments_cuda"
+    "exact_scan_cuda_bulk exact_scan_cuda_lanes"
+    "expr_cuda expr_cuda_steps expr_reduce_cuda expr_reduce_cuda_steps"
+    "fft_chirp fft_cuda_moves fft_cuda_steps fft_fused fft_whole"
+    "gather_columns_cuda gather_cuda gather_cuda_steps"
+    "gemm_batch_cuda gemm_cuda gemm_cuda_i8 gemm_panels syrk_cuda"
+    "gemm_batch_cuda_f32 gemm_cuda_tf32 gemv_cuda_steps syrk_cuda_steps"
+    "gemm_batch_cuda_f64 trmm_cuda"
+    "gemm_cuda_f32 ger_cuda gemm_thin_tf32"
+    "gemm_cuda_f64 trsm_cuda"
+    "gemm_cuda_half gemm_cuda_steps gemm_outer"
+    "gemm_thin_f32 gemm_thin_half"
+    "transpose_cuda ger_cuda_steps syrk_cuda_f32"
+    "gemv_cuda transpose_cuda_steps triangle_cuda_steps"
+    "gemm_ring_i8 gemm_ring_tf32 gemm_ring_parts"
+    "gemm_thin_f64 syrk_cuda_f64"
+    "group_cuda_steps group_heads group_scan_cuda"
+    "group_runs_bulk group_scan_bulk"
+    "histogram_cuda histogram_cuda_cached histogram_cuda_packed histogram_cuda_partitioned"
+    "lu_apply lu_columns lu_cuda lu_cuda_steps lu_narrow lu_permute lu_streamed lu_swap_cuda host_panels"
+    "lu_panel lu_substitute lu_update"
+    "nbody_cuda nbody_cuda_moves nbody_cuda_steps nbody_cuda_tree"
+    "conv_cuda conv_fft conv_moves conv_narrow conv_unrolled"
+    "conv_implicit_f32 conv_implicit_f64 conv_tensor_half conv_tensor_tf32"
+    "layers_cuda layers_double layers_pixels layers_pool_planes"
+    "layers_channels layers_resample"
+    "conv_ring_bf16 conv_ring_f16 conv_ring_tf32"
+    "random_cuda random_cuda_steps"
+    "scan_cuda_lookback scan_cuda_steps"
+    "select_cuda select_cuda_lookback select_cuda_steps"
+    "solve_cuda solve_exact_cuda solve_residual_cuda solve_streamed"
+    "solve_batch_cuda solve_batch_f32 solve_batch_f64"
+    "sort_cuda_gather sort_cuda_merge sort_cuda_search"
+    "sort_cuda_records sort_cuda_record_runs sort_cuda_steps sort_cuda_top_k"
+    "chol_cuda chol_cuda_steps chol_fronts chol_map chol_panels"
+    "chol_peers chol_solve_cuda chol_stream chol_substitute chol_values ldlt_panels")
+
+# In the list named `list`, puts one source in place of the files of each line.
+function(weft_together list)
+    set(sources ${${list}})
+    foreach(line IN LISTS weft_groups)
+        separate_arguments(stems UNIX_COMMAND ${line})
+        set(group)
+        set(content "")
+        foreach(source IN LISTS sources)
+            get_filename_component(stem ${source} NAME_WE)
+            if(stem IN_LIST stems)
+                list(APPEND group ${source})
+                string(APPEND content "#include \"${source}\"\n")
+            endif()
+        endforeach()
+        list(LENGTH group many)
+        if(many GREATER 1)
+            list(GET stems 0 first)
+            set(joined ${PROJECT_BINARY_DIR}/together/${first}.cu)
+            file(CONFIGURE OUTPUT ${joined} CONTENT "${content}")
+            set_property(GLOBAL PROPERTY WEFT_TOGETHER_${joined} "${group}")
+            list(REMOVE_ITEM sources ${group})
+            list(APPEND sources ${joined})
+        endif()
+    endforeach()
+    set(${list} ${sources} PARENT_SCOPE)
+endfunction()
