@@ -5,7 +5,7 @@
 #include "cholesky/cholesky_products.cuh"
 #include "cuda/limit.cuh"
 
-WI_LIMIT(size_t, wi_cholesky_most_columns, 256) /* columns: panels of 64 */
+WI_LIMIT(size_t, wi_cholesky_columns_at_once, 256) /* columns: panels of 64 */
 
 namespace {
 
@@ -30,10 +30,11 @@ struct panels : wi_cholesky_products {
         weft_status status = WEFT_OK;
         if (args->columns > 0)
             return factor(0, args->columns);
-        for (size_t first = 0; first < n && status == WEFT_OK; first += wi_cholesky_most_columns) {
+        for (size_t first = 0; first < n && status == WEFT_OK;
+             first += wi_cholesky_columns_at_once) {
             const size_t rest = n - first;
             const size_t columns =
-                rest < wi_cholesky_most_columns ? rest : wi_cholesky_most_columns;
+                rest < wi_cholesky_columns_at_once ? rest : wi_cholesky_columns_at_once;
             status = factor(first, columns);
             if (status == WEFT_OK && columns < rest)
                 status = take_from_triangle(first, columns, first + columns, rest - columns);

@@ -192,7 +192,7 @@ static inline void check_solution(rig *r, const problem *p, const long double *a
 /* Blocks of columns that small matrices have several of. */
 static inline void lower_limit(test_random *r) {
 #ifdef WEFT_EMU
-    wi_cholesky_block = test_below(r, 4) ? 64 : 256;
+    wi_cholesky_columns_at_once = test_below(r, 4) ? 64 : 256;
     wi_cholesky_ahead = test_below(r, 2) ? 64 : 128;
     wi_cholesky_tail = test_below(r, 2) ? 64 : test_below(r, 2) ? 20 : 3072;
 #else
