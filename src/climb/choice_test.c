@@ -196,7 +196,8 @@ static const char *answer_product(const weft_context *ctx, const made_product *p
     return wi_pick(ctx, &wi_gemm_ladder, p->type, &args)->name;
 }
 
-/* What is the fastest on an H100, and as far as it was measured there on an H200. */
+/* What is the fastest on an H100, and as far as it was measured there on an H200; what is not
+ * aligned, on an H200. */
 static void multiply_as_measured(const weft_context *ctx) {
     static const made_product measured[] = {
         {WEFT_F64, WI_FULL_F32, 1000, 1000, 1000, "ring"},
@@ -204,6 +205,9 @@ static void multiply_as_measured(const weft_context *ctx) {
         {WEFT_F64, WI_FULL_F32, 2048, 2048, 2048, "ring"},
         {WEFT_F64, WI_FULL_F32, 4096, 4096, 4096, "ring"},
         {WEFT_F64, WI_FULL_F32, 33, 8192, 8192, "ring"},
+        {WEFT_F64, WI_FULL_F32, 333, 777, 555, "tensor"},
+        {WEFT_F64, WI_FULL_F32, 127, 129, 131, "tensor"},
+        {WEFT_F32, WI_FULL_F32, 33, 65, 300001, "pipeline"},
         {WEFT_F64, WI_FULL_F32, 8192, 1, 8192, "gemv"},
         {WEFT_F32, WI_FULL_F32, 4096, 4096, 4096, "parts"},
         {WEFT_F32, WI_FULL_F32, 8192, 16, 8192, "thin"},

@@ -124,9 +124,10 @@ static double tiles_seconds(const weft_context *ctx, const wi_gemm_args *g, doub
     return m->launch_s + fmax(working, wi_seconds_moving(m, factors)) + wi_seconds_moving(m, sums);
 }
 
+/* A copy is launched, and what is behind it waits for it: together as long as two launches. */
 static double copying_seconds(const weft_context *ctx, size_t lines, double length, double width) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return m->launch_s + wi_seconds_moving(m, 2 * width * (double)lines * length);
+    return 2 * m->launch_s + wi_seconds_moving(m, 2 * width * (double)lines * length);
 }
 
 /* To copy operands whose lines are not aligned; `turned` ones are copied anyway. */
@@ -191,10 +192,14 @@ static double gemv_seconds(const weft_context *ctx, const void *args) {
     return 1.5 * m->launch_s + wi_seconds_moving(m, bytes);
 }
 
+/* Are the lines of the long factor of a thin C aligned? */
+static bool is_long_aligned(const wi_gemm_args *g) {
+    return (g->m > g->n ? g->lda : g->ldb) * weft_type_size(g->type) % 16 == 0;
+}
+
 /* Is f32 multiplied as tf32? Not if the long factor would have to be copied first. */
 static bool is_thin_tf32(const wi_gemm_args *g) {
-    const size_t aligned = 16 / sizeof(float), ld = g->m > g->n ? g->lda : g->ldb;
-    return g->type == WEFT_F32 && g->accuracy == WI_TF32 && ld % aligned == 0;
+    return g->type == WEFT_F32 && g->accuracy == WI_TF32 && is_long_aligned(g);
 }
 
 /* Tiles of 128 by 16 or 64, on tensor cores that are fed from shared memory. Those of 16, and C of
@@ -213,7 +218,7 @@ static double thin_tensor_seconds(const weft_context *ctx, const wi_gemm_args *g
 }
 
 /* The thin side as the tiles have it; of the other only what there is. k is cut, so that all
- * multiprocessors work. */
+ * multiprocessors work. Lines that are not aligned come element by element. */
 static double thin_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
@@ -230,9 +235,11 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
     const double length = most <= 32 ? 32 : most <= 64 ? 64 : ceil(most / 128) * 128;
     const double of_f64 = thin == 36 || thin == 48 ? 0.7 : 1.1;
     const double rate = g->type == WEFT_F64 ? of_f64 * m->f64_flops : 0.42 * m->f32_flops;
+    const double by_elements = g->type == WEFT_F64 ? 1.5 : 2.7;
     const double k = (double)g->k, width = (double)weft_type_size(g->type);
     const double bytes = width * (most * k + least * k + 2 * most * least);
-    return 3 * m->launch_s + fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes));
+    return 3 * m->launch_s + (is_long_aligned(g) ? 1 : by_elements) *
+                                 fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes));
 }
 
 /* Rates beside that of fused multiply-adds of the type that sums are kept in. */
@@ -292,13 +299,14 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
     }
 }
 
-/* With the ways of A and B through memory as parts, at half of its rate, and the rung that may take
- * over. */
+/* With the ways of A and B through memory as parts, at half of its rate, which lines that are not
+ * aligned make longer, and the rung that may take over. */
 static double parts_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
     const double elements = ((double)g->m + (double)g->n) * (double)g->k, bytes_each = 4 + 6;
-    return 4 * m->launch_s + 2 * wi_seconds_moving(m, bytes_each * elements) +
+    const double launches = aligning_seconds(ctx, g, false, false) > 0 ? 6 : 4;
+    return launches * m->launch_s + 2 * wi_seconds_moving(m, bytes_each * elements) +
            wi_gemm_ring_parts_seconds(ctx, g);
 }
 #    endif
