@@ -7,8 +7,15 @@
 #include "cpu/isa.h"
 
 enum {
-    WI_CONVOLVE_ROWS = 4,  /* output rows that are computed together */
-    WI_CONVOLVE_SPARE = 64 /* elements behind a line that whole vectors may touch */
+    WI_CONVOLVE_ROWS = 4,   /* output rows that are computed together */
+    WI_CONVOLVE_SPARE = 64, /* elements behind a line that whole vectors may touch */
+    /* By strips: sides of filters; how often loops are unrolled by such a side go around; output
+     * rows that are computed together; lines of x that they take; columns of copies of lines. */
+    WI_CONVOLVE_MOST_SIDE = 7,
+    WI_CONVOLVE_TURNS = 2,
+    WI_CONVOLVE_MOST_ROWS = (WI_CONVOLVE_TURNS + 1) * WI_CONVOLVE_MOST_SIDE - 1,
+    WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_ROWS + WI_CONVOLVE_MOST_SIDE - 1,
+    WI_CONVOLVE_SEGMENT = 384
 };
 
 /* How a call is divided. Lines are the elements that are computed together: all channels of a row
@@ -24,16 +31,35 @@ typedef struct wi_convolve_plan {
     size_t block;  /* elements of a line that are computed at a time */
     size_t band;   /* rows of a piece of work */
     size_t blocks, bands;
-    size_t pitch;        /* of lines in `room` */
-    size_t kept;         /* lines of x, or filtered rows of each term, that are kept */
-    bool streams;        /* outputs bypass the cache */
+    size_t pitch; /* of lines in `room` */
+    size_t kept;  /* lines of x, or filtered rows of each term, that are kept */
+    bool streams; /* outputs bypass the cache */
+    /* By strips: how many output rows are computed together (0: not by strips); whether x is read
+     * and y written as they lie; elements of a row of y before its first whole cache line, if that
+     * matters. */
+    size_t rows;
+    bool reads, writes;
+    size_t lead;
     const void *weights; /* rounded to f32 if sums are; all filters, or the rows of all terms, then
                             the columns */
 } wi_convolve_plan;
 
 /* Lines of `pitch` elements that a thread needs. */
 static inline size_t wi_convolve_lines(const wi_convolve_plan *plan) {
+    if (plan->rows)
+        return plan->kept + plan->rows;
     return plan->kept * (plan->terms ? plan->terms : 1) + 2 * WI_CONVOLVE_ROWS;
+}
+
+/* Dense filters that strips compute, where the processor has them: square ones of 3, 5 or 7. They
+ * do not gain with narrow images, nor where lines of several channels have to be copied. */
+static inline bool wi_convolve_by_strips(const wi_convolve_args *a) {
+    const size_t side = a->filter_width, length = a->out_width * a->channels;
+    const weft_type sums = a->doubles ? WEFT_F64 : WEFT_F32;
+    if (side != a->filter_height || side % 2 == 0 || side < 3 || side > WI_CONVOLVE_MOST_SIDE)
+        return false;
+    return a->channels == 1 ? length > WI_CONVOLVE_SPARE
+                            : length > WI_CONVOLVE_SEGMENT && a->filters == 1 && a->type == sums;
 }
 
 /* Does piece `piece` of parts * blocks * bands * images. `room` has wi_convolve_lines lines, of f32
@@ -42,6 +68,7 @@ typedef void (*wi_convolve_work)(const wi_convolve_plan *plan, size_t piece, voi
 
 typedef struct wi_convolve_simd {
     wi_convolve_work f32, f64;
+    wi_convolve_work strips_f32, strips_f64; /* NULL: there are none */
 } wi_convolve_simd;
 
 WI_DECLARE_ISAS(wi_convolve_simd, wi_convolve_simd);
