@@ -80,6 +80,7 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #define SPLAT wi_splat_f32
 #define NAME(name) name##_f32
 #ifdef __AVX512F__
+#    define PACKED
 #    define SHIFTED(low, high, i) (wi_floats) shifted_32((wi_longs)(low), (wi_longs)(high), i)
 #endif
 #include "convolve/convolve_simd_band.inc"
@@ -93,6 +94,7 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #undef PLUS_PRODUCT
 #undef SPLAT
 #undef NAME
+#undef PACKED
 #undef SHIFTED
 
 #define SUM double
