@@ -48,8 +48,9 @@ static void plan_strips(wi_convolve_plan *p, int threads) {
     const wi_convolve_args *const a = p->args;
     const size_t side = a->filter_width;
     plan_access(p);
-    p->rows = (WI_CONVOLVE_TURNS + 1) * side - 1;
-    p->kept = p->rows + side - 1;
+    p->rows = wi_convolve_is_unrolled(side, a->filter_height) ? (WI_CONVOLVE_TURNS + 1) * side - 1
+                                                              : WI_CONVOLVE_TALL_ROWS;
+    p->kept = p->rows + a->filter_height - 1;
     p->blocks = pieces(p->length * p->kept * sum_bytes(a), STRIPS_BYTES);
     p->block = round_up(pieces(p->length, p->blocks), STRIPS_BLOCK);
     p->pitch = round_up(WI_CONVOLVE_SEGMENT + (side - 1) * p->step, 16) + WI_CONVOLVE_SPARE;

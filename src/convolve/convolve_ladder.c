@@ -173,9 +173,12 @@ static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, do
 }
 
 static double threads_seconds(const weft_context *ctx, const void *args) {
-    if (wi_convolve_by_strips(args))
-        return cpu_cycles_seconds(ctx, args, dense_flops(args), 1.0 / 28, 0.3);
-    return cpu_seconds(ctx, args, dense_flops(args));
+    const wi_convolve_args *const a = args;
+    if (!wi_convolve_by_strips(a))
+        return cpu_seconds(ctx, a, dense_flops(a));
+    if (wi_convolve_is_unrolled(a->filter_width, a->filter_height))
+        return cpu_cycles_seconds(ctx, a, dense_flops(a), 1.0 / 20, 0.4);
+    return cpu_cycles_seconds(ctx, a, dense_flops(a), 1.0 / 18, 1);
 }
 
 static double low_rank_flops(const wi_convolve_args *a) {

@@ -14,7 +14,7 @@ enum {
     EDGE = 80,      /* elements at both ends of a row */
     FULL_ROWS = 61, /* of so many rows one is compared as a whole, */
     EDGE_ROWS = 7,  /* and one at its ends */
-    MOST_SIDE = 7,
+    MOST_SIDE = 13,
     LINE = 16, /* elements: rows of y begin at multiples of them */
     MARK = 0x5a
 };
@@ -32,6 +32,9 @@ static const layout layouts[] = {
     {WEFT_F32, WEFT_F32, 4, true, 32, 7}, {WEFT_F64, WEFT_F64, 1, true, 0, 3},
     {WEFT_F32, WEFT_F64, 1, false, 1, 0}, {WEFT_F64, WEFT_F64, 2, true, 8, 1},
 };
+
+/* Rows and columns of filters: some are unrolled, others have any width. */
+static const size_t filters[][2] = {{3, 3}, {5, 5}, {7, 7}, {9, 6}, {5, 13}, {12, 1}};
 
 static double weights[MOST_SIDE * MOST_SIDE];
 static bool is_compared(size_t row, size_t rows, size_t at, size_t n) {
@@ -62,7 +65,8 @@ static void compare(const oracle *o, const char *what, const unsigned char *y) {
     }
 }
 
-static void run_layout(weft_context *ctx, test_random *random, const layout *l, size_t side) {
+static void run_layout(weft_context *ctx, test_random *random, const layout *l,
+                       const size_t side[2]) {
     const size_t size = test_size_of(l->type), out = test_size_of(l->out);
     const size_t width = ROW * sizeof(float) / out / l->channels;
     oracle o = {.c = {.type = l->type,
@@ -74,8 +78,8 @@ static void run_layout(weft_context *ctx, test_random *random, const layout *l, 
                       .ldx = width * l->channels + test_below(random, 2) * 3,
                       .border = (weft_border)test_below(random, WEFT_BORDER_VALID + 1),
                       .how = WEFT_DENSE | (test_below(random, 2) ? WEFT_CORRELATE : 0),
-                      .filter_width = side,
-                      .filter_height = side,
+                      .filter_width = side[1],
+                      .filter_height = side[0],
                       .filter = weights}};
     char what[200];
     o.c.ldy = oracle_width(&o) * l->channels + l->gap;
@@ -88,13 +92,14 @@ static void run_layout(weft_context *ctx, test_random *random, const layout *l, 
     assert_non_null(y);
     memset(y, MARK, bytes);
     test_fill(random, TEST_ANY, l->type, n, x);
-    for (size_t k = 0; k < side * side; k++)
+    for (size_t k = 0; k < side[0] * side[1]; k++)
         weights[k] = test_unit(random);
     o.x = x;
-    snprintf(what, sizeof what,
-             "%s to %s, %u channels, side %zu, border %d, how %#x, ldx %zu, ldy %zu, offset %zu",
-             test_type_name(l->type), test_type_name(l->out), l->channels, side, (int)o.c.border,
-             o.c.how, o.c.ldx, o.c.ldy, l->offset);
+    snprintf(
+        what, sizeof what,
+        "%s to %s, %u channels, filter %zu x %zu, border %d, how %#x, ldx %zu, ldy %zu, offset %zu",
+        test_type_name(l->type), test_type_name(l->out), l->channels, side[0], side[1],
+        (int)o.c.border, o.c.how, o.c.ldx, o.c.ldy, l->offset);
     assert_int_equal(weft_convolve(ctx, &o.c, x, y + l->offset * out), WEFT_OK);
     compare(&o, what, y + l->offset * out);
     for (size_t k = 0; k < l->offset * out; k++)
@@ -111,9 +116,9 @@ static void large_images(void **state) {
         return;
     assert_int_equal(weft_open(&ctx, "cpu:2"), WEFT_OK);
     assert_int_equal(weft_use(ctx, "convolve", "threads"), WEFT_OK);
-    const size_t turn = test_below(&random, 3);
+    const size_t count = sizeof filters / sizeof *filters, turn = test_below(&random, count);
     for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++)
-        run_layout(ctx, &random, &layouts[k], 3 + 2 * ((k + turn) % 3));
+        run_layout(ctx, &random, &layouts[k], filters[(k + turn) % count]);
     weft_close(ctx);
 }
 

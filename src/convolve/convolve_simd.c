@@ -31,7 +31,9 @@ WI_INLINE void fetch_part(const ahead *next, size_t at, size_t n) {
 #if WI_VECTOR_BYTES >= 32
 #    define STRIPS
 enum {
-    MOST_STRIP = 4 /* vectors of a strip */
+    MOST_STRIP = 4, /* vectors of a strip */
+    TALL_STRIP = WI_VECTOR_BYTES == 64 ? 4 : 2,
+    TALL_ROWS = WI_CONVOLVE_TALL_ROWS
 };
 
 /* As many as leave `side` times as many sums in registers. */
@@ -86,6 +88,7 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #include "convolve/convolve_simd_band.inc"
 #ifdef STRIPS
 #    include "convolve/convolve_simd_strip.inc"
+#    include "convolve/convolve_simd_strip_tall.inc"
 #    include "convolve/convolve_simd_strips.inc"
 #endif
 #undef SUM
@@ -109,6 +112,7 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #include "convolve/convolve_simd_band.inc"
 #ifdef STRIPS
 #    include "convolve/convolve_simd_strip.inc"
+#    include "convolve/convolve_simd_strip_tall.inc"
 #    include "convolve/convolve_simd_strips.inc"
 #endif
 

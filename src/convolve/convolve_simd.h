@@ -9,12 +9,15 @@
 enum {
     WI_CONVOLVE_ROWS = 4,   /* output rows that are computed together */
     WI_CONVOLVE_SPARE = 64, /* elements behind a line that whole vectors may touch */
-    /* By strips: sides of filters; how often loops are unrolled by such a side go around; output
-     * rows that are computed together; lines of x that they take; columns of copies of lines. */
+    /* By strips: sides of filters that loops are unrolled for; how often such a loop goes around;
+     * output rows that are computed together, at most and with other filters; heights of these;
+     * lines of x that they take; columns of copies of lines. */
     WI_CONVOLVE_MOST_SIDE = 7,
     WI_CONVOLVE_TURNS = 2,
     WI_CONVOLVE_MOST_ROWS = (WI_CONVOLVE_TURNS + 1) * WI_CONVOLVE_MOST_SIDE - 1,
-    WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_ROWS + WI_CONVOLVE_MOST_SIDE - 1,
+    WI_CONVOLVE_TALL_ROWS = 6,
+    WI_CONVOLVE_MOST_HEIGHT = 33,
+    WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_HEIGHT + WI_CONVOLVE_TALL_ROWS - 1,
     WI_CONVOLVE_SEGMENT = 384
 };
 
@@ -51,15 +54,24 @@ static inline size_t wi_convolve_lines(const wi_convolve_plan *plan) {
     return plan->kept * (plan->terms ? plan->terms : 1) + 2 * WI_CONVOLVE_ROWS;
 }
 
-/* Dense filters that strips compute, where the processor has them: square ones of 3, 5 or 7. They
- * do not gain with narrow images, nor where lines of several channels have to be copied. */
+/* Filters of sides that loops are unrolled for: 3, 5 and 7. */
+static inline bool wi_convolve_is_unrolled(size_t width, size_t height) {
+    return width == height && width % 2 == 1 && width > 1 && width <= WI_CONVOLVE_MOST_SIDE;
+}
+
+/* Dense filters that strips compute, where the processor has them. They do not gain with narrow
+ * images, nor, but for one channel and short loops, where lines have to be copied. */
 static inline bool wi_convolve_by_strips(const wi_convolve_args *a) {
-    const size_t side = a->filter_width, length = a->out_width * a->channels;
-    const weft_type sums = a->doubles ? WEFT_F64 : WEFT_F32;
-    if (side != a->filter_height || side % 2 == 0 || side < 3 || side > WI_CONVOLVE_MOST_SIDE)
-        return false;
-    return a->channels == 1 ? length > WI_CONVOLVE_SPARE
-                            : length > WI_CONVOLVE_SEGMENT && a->filters == 1 && a->type == sums;
+    const size_t width = a->filter_width, height = a->filter_height;
+    const size_t length = a->out_width * a->channels;
+    const bool is_unrolled = wi_convolve_is_unrolled(width, height);
+    const bool reads =
+        a->type == (a->doubles ? WEFT_F64 : WEFT_F32) && (a->channels == 1 || a->filters == 1);
+    if (is_unrolled)
+        return length > (a->channels == 1 ? WI_CONVOLVE_SPARE : WI_CONVOLVE_SEGMENT) &&
+               (a->channels == 1 || reads);
+    return reads && length > 4 * WI_CONVOLVE_SEGMENT && width <= WI_CONVOLVE_MOST_HEIGHT &&
+           height >= WI_CONVOLVE_TALL_ROWS - 1 && height <= WI_CONVOLVE_MOST_HEIGHT;
 }
 
 /* Does piece `piece` of parts * blocks * bands * images. `room` has wi_convolve_lines lines, of f32
