@@ -81,8 +81,8 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #define PLUS_PRODUCT wi_plus_product_f32
 #define SPLAT wi_splat_f32
 #define NAME(name) name##_f32
+#define STEPS
 #ifdef __AVX512F__
-#    define PACKED
 #    define SHIFTED(low, high, i) (wi_floats) shifted_32((wi_longs)(low), (wi_longs)(high), i)
 #endif
 #include "convolve/convolve_simd_band.inc"
@@ -97,7 +97,7 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #undef PLUS_PRODUCT
 #undef SPLAT
 #undef NAME
-#undef PACKED
+#undef STEPS
 #undef SHIFTED
 
 #define SUM double
