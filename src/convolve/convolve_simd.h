@@ -18,7 +18,8 @@ enum {
     WI_CONVOLVE_TALL_ROWS = 6,
     WI_CONVOLVE_MOST_HEIGHT = 33,
     WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_HEIGHT + WI_CONVOLVE_TALL_ROWS - 1,
-    WI_CONVOLVE_SEGMENT = 384
+    WI_CONVOLVE_SEGMENT = 384,
+    WI_CONVOLVE_NARROW = 128 /* columns of images that do not gain by strips */
 };
 
 /* How a call is divided. Lines are the elements that are computed together: all channels of a row
@@ -68,7 +69,7 @@ static inline bool wi_convolve_by_strips(const wi_convolve_args *a) {
     const bool reads =
         a->type == (a->doubles ? WEFT_F64 : WEFT_F32) && (a->channels == 1 || a->filters == 1);
     if (is_unrolled)
-        return length > (a->channels == 1 ? WI_CONVOLVE_SPARE : WI_CONVOLVE_SEGMENT) &&
+        return length > (a->channels == 1 ? WI_CONVOLVE_NARROW : WI_CONVOLVE_SEGMENT) &&
                (a->channels == 1 || (reads && !a->doubles));
     return reads && length > 4 * WI_CONVOLVE_SEGMENT && width <= WI_CONVOLVE_MOST_HEIGHT &&
            height >= WI_CONVOLVE_TALL_ROWS - 1 && height <= WI_CONVOLVE_MOST_HEIGHT;
