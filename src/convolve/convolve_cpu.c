@@ -11,6 +11,9 @@ enum {
     CACHE_BYTES = 1 << 18, /* for the lines of a block */
     LEAST_BLOCK = 256,     /* elements */
     MOST_BLOCK = 16384,
+    STRIPS_BYTES = 5 << 17, /* the same by strips: lines of x for a block */
+    STRIPS_BLOCK = 768,     /* elements: a multiple of all widths of strips */
+    LINE_BYTES = 64,
     STREAM_BYTES = 1 << 24, /* an output that no cache would keep */
     LEAST_BAND = 32         /* rows; lines above and below a band are taken twice */
 };
@@ -27,7 +30,37 @@ static size_t sum_bytes(const wi_convolve_args *a) {
     return a->doubles ? sizeof(double) : sizeof(float);
 }
 
-static wi_convolve_plan plan_of(const wi_convolve_args *a, size_t terms, int threads) {
+/* Whether strips can use x and y as they lie: rows are lines of elements of the sums' type, and, if
+ * outputs bypass the cache, all rows of y begin at the same place of a cache line. */
+static void plan_access(wi_convolve_plan *p) {
+    const wi_convolve_args *const a = p->args;
+    const weft_type sums = a->doubles ? WEFT_F64 : WEFT_F32;
+    const size_t size = sum_bytes(a), ends = (uintptr_t)a->y % LINE_BYTES;
+    const bool is_even = ends % size == 0 && a->ldy * size % LINE_BYTES == 0 &&
+                         (a->images == 1 || a->apart_y * size % LINE_BYTES == 0);
+    p->reads = a->type == sums && p->apart == p->step;
+    p->writes = p->reads && a->out == sums && (!p->streams || is_even);
+    p->lead = p->writes && p->streams ? (LINE_BYTES - ends) % LINE_BYTES / size : 0;
+}
+
+/* The same plan for strips. */
+static void plan_strips(wi_convolve_plan *p, int threads) {
+    const wi_convolve_args *const a = p->args;
+    const size_t side = a->filter_width;
+    plan_access(p);
+    p->rows = wi_convolve_is_unrolled(side, a->filter_height) ? (WI_CONVOLVE_TURNS + 1) * side - 1
+                                                              : WI_CONVOLVE_TALL_ROWS;
+    p->kept = p->rows + a->filter_height - 1;
+    p->blocks = pieces(p->length * p->kept * sum_bytes(a), STRIPS_BYTES);
+    p->block = round_up(pieces(p->length, p->blocks), STRIPS_BLOCK);
+    p->pitch = round_up(WI_CONVOLVE_SEGMENT + (side - 1) * p->step, 16) + WI_CONVOLVE_SPARE;
+    p->band = a->out_height / (4 * (size_t)threads) + 1;
+    p->band = round_up(p->band < LEAST_BAND ? LEAST_BAND : p->band, p->rows);
+    p->blocks = p->length > p->lead ? pieces(p->length - p->lead, p->block) : 1;
+    p->bands = pieces(a->out_height, p->band);
+}
+
+static wi_convolve_plan plan_of(const wi_convolve_args *a, size_t terms, int threads, bool strips) {
     const bool apart = a->filters > 1 && a->channels > 1;
     wi_convolve_plan p = {.args = a,
                           .terms = terms,
@@ -50,6 +83,8 @@ static wi_convolve_plan plan_of(const wi_convolve_args *a, size_t terms, int thr
                 STREAM_BYTES;
     p.blocks = pieces(p.length, p.block);
     p.bands = pieces(a->out_height, p.band);
+    if (strips)
+        plan_strips(&p, threads);
     return p;
 }
 
@@ -95,7 +130,11 @@ static weft_status run(weft_context *ctx, const wi_convolve_args *a, size_t term
     const size_t flops =
         a->out_width * a->out_height * a->channels * a->images * weights_of(a, terms);
     const int threads = wi_team_size(ctx, (size_t)ctx->threads, flops);
-    job j = {.plan = plan_of(a, terms, threads), .work = a->doubles ? simd->f64 : simd->f32};
+    const bool strips = simd->strips_f32 && terms == 0 && wi_convolve_by_strips(a);
+    job j = {.plan = plan_of(a, terms, threads, strips),
+             .work = a->doubles ? simd->f64 : simd->f32};
+    if (strips)
+        j.work = a->doubles ? simd->strips_f64 : simd->strips_f32;
     const size_t weights = round_up(a->filters * weights_of(a, terms) * sum_bytes(a), 64);
     j.count = j.plan.parts * j.plan.blocks * j.plan.bands * a->images;
     j.room_bytes = round_up(wi_convolve_lines(&j.plan) * j.plan.pitch * sum_bytes(a) +

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "convolve/convolve.h"
+#include "convolve/convolve_simd.h"
 #include "convolve/convolve_sizes.h"
 #include "convolve/convolve_tiles.h"
 #include "cpu/team.h"
@@ -159,16 +160,25 @@ static double factor_flops(const wi_convolve_args *a) {
 }
 
 /* Cycles of a thread with AVX2 are `per_flop` for each f32 operation, and of f64 twice as many. */
-static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops) {
-    const double per_flop = 1.0 / 16, per_pixel = 1.5;
+static double cpu_cycles_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops,
+                                 double per_flop, double per_pixel) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double cycles = (flops * per_flop + inputs_of(a) * per_pixel) * wi_narrower(m);
     const int team = wi_team_size(ctx, (size_t)-1, (size_t)(bytes_of(a) + flops / 8));
     return wi_team_seconds(ctx, team, a->doubles ? 2 * cycles : cycles, bytes_of(a));
 }
 
+static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops) {
+    return cpu_cycles_seconds(ctx, a, flops, 1.0 / 16, 1.5);
+}
+
 static double threads_seconds(const weft_context *ctx, const void *args) {
-    return cpu_seconds(ctx, args, dense_flops(args));
+    const wi_convolve_args *const a = args;
+    if (!wi_convolve_by_strips(a))
+        return cpu_seconds(ctx, a, dense_flops(a));
+    if (wi_convolve_is_unrolled(a->filter_width, a->filter_height))
+        return cpu_cycles_seconds(ctx, a, dense_flops(a), 1.0 / 20, 0.4);
+    return cpu_cycles_seconds(ctx, a, dense_flops(a), 1.0 / 18, 1);
 }
 
 static double low_rank_flops(const wi_convolve_args *a) {

@@ -3,6 +3,8 @@
  * many sums are made at a time differs. */
 #include "convolve/convolve_simd.h"
 
+#include <stdatomic.h>
+
 #include "convolve/convolve_border.h"
 #include "cpu/half_simd.h"
 #include "cpu/lanes.h"
@@ -26,6 +28,51 @@ WI_INLINE void fetch_part(const ahead *next, size_t at, size_t n) {
             wi_fetch(next->row[o] + at * next->bytes, n * next->bytes);
 }
 
+#if WI_VECTOR_BYTES >= 32
+#    define STRIPS
+enum {
+    MOST_STRIP = 4, /* vectors of a strip */
+    TALL_STRIP = WI_VECTOR_BYTES == 64 ? 4 : 2,
+    TALL_ROWS = WI_CONVOLVE_TALL_ROWS
+};
+
+/* As many as leave `side` times as many sums in registers. */
+WI_INLINE int strip_vectors(const int side) {
+    return WI_VECTOR_BYTES == 64 ? (side < 7 ? 3 : 2) : side == 3 ? 4 : 2;
+}
+
+WI_INLINE void stream_vector(void *to, wi_longs v) {
+#    if defined(__AVX512F__)
+    _mm512_stream_si512(to, (__m512i)v);
+#    else
+    _mm256_stream_si256(to, (__m256i)v);
+#    endif
+}
+#endif
+
+#ifdef __AVX512F__
+/* The vector that begins with element i of `low` and goes on in `high`. Loads at any address take
+ * twice as long where they cross the end of a cache line, as these all do. */
+#    define SHIFT(bits, i)                                                                         \
+    case i:                                                                                        \
+        return (wi_longs)_mm512_alignr_epi##bits((__m512i)high, (__m512i)low, i)
+#    define SHIFTS(bits)                                                                           \
+        WI_INLINE wi_longs shifted_##bits(wi_longs low, wi_longs high, const int i) {              \
+            switch (i) {                                                                           \
+                SHIFT(bits, 1);                                                                    \
+                SHIFT(bits, 2);                                                                    \
+                SHIFT(bits, 3);                                                                    \
+                SHIFT(bits, 4);                                                                    \
+                SHIFT(bits, 5);                                                                    \
+                SHIFT(bits, 6);                                                                    \
+            default:                                                                               \
+                return low;                                                                        \
+            }                                                                                      \
+        }
+SHIFTS(32)
+SHIFTS(64)
+#endif
+
 typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), aligned(4), may_alias));
 
 #define SUM float
@@ -34,13 +81,24 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #define PLUS_PRODUCT wi_plus_product_f32
 #define SPLAT wi_splat_f32
 #define NAME(name) name##_f32
+#define STEPS
+#ifdef __AVX512F__
+#    define SHIFTED(low, high, i) (wi_floats) shifted_32((wi_longs)(low), (wi_longs)(high), i)
+#endif
 #include "convolve/convolve_simd_band.inc"
+#ifdef STRIPS
+#    include "convolve/convolve_simd_strip.inc"
+#    include "convolve/convolve_simd_strip_tall.inc"
+#    include "convolve/convolve_simd_strips.inc"
+#endif
 #undef SUM
 #undef VECTOR
 #undef VECTOR_THERE
 #undef PLUS_PRODUCT
 #undef SPLAT
 #undef NAME
+#undef STEPS
+#undef SHIFTED
 
 #define SUM double
 #define VECTOR wi_doubles
@@ -48,6 +106,21 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #define PLUS_PRODUCT wi_plus_product
 #define SPLAT wi_splat
 #define NAME(name) name##_f64
+#ifdef __AVX512F__
+#    define SHIFTED(low, high, i) (wi_doubles) shifted_64((wi_longs)(low), (wi_longs)(high), i)
+#endif
 #include "convolve/convolve_simd_band.inc"
+#ifdef STRIPS
+#    include "convolve/convolve_simd_strip.inc"
+#    include "convolve/convolve_simd_strip_tall.inc"
+#    include "convolve/convolve_simd_strips.inc"
+#endif
 
-const wi_convolve_simd WI_FOR_ISA(wi_convolve_simd) = {.f32 = work_f32, .f64 = work_f64};
+const wi_convolve_simd WI_FOR_ISA(wi_convolve_simd) = {
+    .f32 = work_f32,
+    .f64 = work_f64,
+#ifdef STRIPS
+    .strips_f32 = work_by_strips_f32,
+    .strips_f64 = work_by_strips_f64,
+#endif
+};

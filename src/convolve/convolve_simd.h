@@ -7,8 +7,19 @@
 #include "cpu/isa.h"
 
 enum {
-    WI_CONVOLVE_ROWS = 4,  /* output rows that are computed together */
-    WI_CONVOLVE_SPARE = 64 /* elements behind a line that whole vectors may touch */
+    WI_CONVOLVE_ROWS = 4,   /* output rows that are computed together */
+    WI_CONVOLVE_SPARE = 64, /* elements behind a line that whole vectors may touch */
+    /* By strips: sides of filters that loops are unrolled for; how often such a loop goes around;
+     * output rows that are computed together, at most and with other filters; heights of these;
+     * lines of x that they take; columns of copies of lines. */
+    WI_CONVOLVE_MOST_SIDE = 7,
+    WI_CONVOLVE_TURNS = 2,
+    WI_CONVOLVE_MOST_ROWS = (WI_CONVOLVE_TURNS + 1) * WI_CONVOLVE_MOST_SIDE - 1,
+    WI_CONVOLVE_TALL_ROWS = 6,
+    WI_CONVOLVE_MOST_HEIGHT = 33,
+    WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_HEIGHT + WI_CONVOLVE_TALL_ROWS - 1,
+    WI_CONVOLVE_SEGMENT = 384,
+    WI_CONVOLVE_NARROW = 128 /* columns of images that do not gain by strips */
 };
 
 /* How a call is divided. Lines are the elements that are computed together: all channels of a row
@@ -24,16 +35,44 @@ typedef struct wi_convolve_plan {
     size_t block;  /* elements of a line that are computed at a time */
     size_t band;   /* rows of a piece of work */
     size_t blocks, bands;
-    size_t pitch;        /* of lines in `room` */
-    size_t kept;         /* lines of x, or filtered rows of each term, that are kept */
-    bool streams;        /* outputs bypass the cache */
+    size_t pitch; /* of lines in `room` */
+    size_t kept;  /* lines of x, or filtered rows of each term, that are kept */
+    bool streams; /* outputs bypass the cache */
+    /* By strips: how many output rows are computed together (0: not by strips); whether x is read
+     * and y written as they lie; elements of a row of y before its first whole cache line, if that
+     * matters. */
+    size_t rows;
+    bool reads, writes;
+    size_t lead;
     const void *weights; /* rounded to f32 if sums are; all filters, or the rows of all terms, then
                             the columns */
 } wi_convolve_plan;
 
 /* Lines of `pitch` elements that a thread needs. */
 static inline size_t wi_convolve_lines(const wi_convolve_plan *plan) {
+    if (plan->rows)
+        return plan->kept + plan->rows;
     return plan->kept * (plan->terms ? plan->terms : 1) + 2 * WI_CONVOLVE_ROWS;
+}
+
+/* Filters of sides that loops are unrolled for: 3, 5 and 7. */
+static inline bool wi_convolve_is_unrolled(size_t width, size_t height) {
+    return width == height && width % 2 == 1 && width > 1 && width <= WI_CONVOLVE_MOST_SIDE;
+}
+
+/* Dense filters that strips compute, where the processor has them. They do not gain with narrow
+ * images, nor, but for one channel and short loops, where lines have to be copied. */
+static inline bool wi_convolve_by_strips(const wi_convolve_args *a) {
+    const size_t width = a->filter_width, height = a->filter_height;
+    const size_t length = a->out_width * a->channels;
+    const bool is_unrolled = wi_convolve_is_unrolled(width, height);
+    const bool reads =
+        a->type == (a->doubles ? WEFT_F64 : WEFT_F32) && (a->channels == 1 || a->filters == 1);
+    if (is_unrolled)
+        return length > (a->channels == 1 ? WI_CONVOLVE_NARROW : WI_CONVOLVE_SEGMENT) &&
+               (a->channels == 1 || (reads && !a->doubles));
+    return reads && length > 4 * WI_CONVOLVE_SEGMENT && width <= WI_CONVOLVE_MOST_HEIGHT &&
+           height >= WI_CONVOLVE_TALL_ROWS - 1 && height <= WI_CONVOLVE_MOST_HEIGHT;
 }
 
 /* Does piece `piece` of parts * blocks * bands * images. `room` has wi_convolve_lines lines, of f32
@@ -42,6 +81,7 @@ typedef void (*wi_convolve_work)(const wi_convolve_plan *plan, size_t piece, voi
 
 typedef struct wi_convolve_simd {
     wi_convolve_work f32, f64;
+    wi_convolve_work strips_f32, strips_f64; /* NULL: there are none */
 } wi_convolve_simd;
 
 WI_DECLARE_ISAS(wi_convolve_simd, wi_convolve_simd);
