@@ -7,19 +7,23 @@
 enum {
     SMALLEST = 100, /* vertices: a graph with fewer is not coarsened */
     LEVELS = 60,
-    TRIES = 8
+    TRIES = 8,
+    LINE = 64
 };
 
 /* ---- memory ---- */
 
 void *wi_arena_take(wi_arena *arena, size_t bytes) {
     enum {
-        LEAST_BYTES = 1 << 16,
-        LINE = 64
+        LEAST_BYTES = 1 << 16
     };
     bytes = (bytes + LINE - 1) / LINE * LINE;
     if (arena->unwanted && atomic_load_explicit(arena->unwanted, memory_order_relaxed))
         return NULL;
+    if (bytes < arena->lent.bytes - arena->lent_used) {
+        arena->lent_used += bytes;
+        return arena->lent.memory + arena->lent_used - bytes;
+    }
     while (arena->block[arena->at].memory && arena->used + bytes > arena->block[arena->at].bytes) {
         arena->at++; /* each block is at least twice the one before, so the array never fills */
         arena->used = 0;
@@ -38,11 +42,15 @@ void *wi_arena_take(wi_arena *arena, size_t bytes) {
 }
 
 void wi_arena_trim(wi_arena *arena, const void *end) {
-    const size_t used = (size_t)((const char *)end - arena->block[arena->at].memory);
-    arena->used = (used + 63) / 64 * 64;
+    const uintptr_t at = (uintptr_t)end, lent = (uintptr_t)arena->lent.memory;
+    const bool is_lent = at >= lent && at - lent <= arena->lent.bytes && lent;
+    size_t *const used = is_lent ? &arena->lent_used : &arena->used;
+    *used = (size_t)(at - (is_lent ? lent : (uintptr_t)arena->block[arena->at].memory));
+    *used = (*used + LINE - 1) / LINE * LINE;
 }
 
 void wi_arena_reset(wi_arena *arena) {
+    arena->lent_used = 0;
     arena->at = 0;
     arena->used = 0;
 }
@@ -131,9 +139,8 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
         return false;
     for (int k = count - 2; k >= 0; k--) {
         const level *const fine = &levels[k], *const small = fine + 1;
-        for (int32_t v = 0; v < fine->graph.n; v++)
-            fine->side[v] = small->side[fine->to[v]];
-        wi_parting_set(&p, &fine->graph, fine->side);
+        wi_parting_project(together ? arena->queue : NULL, &p, &fine->graph, fine->side, fine->to,
+                           small->side);
         if (together && fine->graph.n >= WI_SHARED_VERTICES)
             wi_parting_refine_together(arena->queue, &p, &other);
         else

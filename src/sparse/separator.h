@@ -12,11 +12,21 @@
 extern "C" {
 #endif
 
-/* Memory of one thread, used as a stack; what it has grown to is kept for the next use. */
+/* Memory that another part of the work has used before: pages of fresh memory take the system's
+ * time, and threads have to wait for each other there. */
+typedef struct wi_room {
+    char *memory; /* aligned to 64 bytes */
+    size_t bytes;
+} wi_room;
+
+/* Memory of one thread, used as a stack: a room that was lent to it, and blocks of its own; what
+ * it has grown to is kept for the next use. */
 enum {
     WI_ROOM_BLOCKS = 40
 };
 typedef struct wi_arena {
+    wi_room lent;
+    size_t lent_used;
     struct {
         char *memory;
         size_t bytes;
@@ -54,7 +64,7 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
 /* ---- its steps ---- */
 
 enum {
-    WI_SHARED_VERTICES = 1 << 14 /* with fewer, help comes too late */
+    WI_SHARED_VERTICES = 1 << 13 /* with fewer, help comes too late */
 };
 
 /* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
@@ -92,6 +102,10 @@ typedef struct wi_parting {
 bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p);
 /* Starts on another graph, divided as `side` says. */
 void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side);
+/* The same with the division of a coarser graph, of which vertex v of this one is in to[v]. Others
+ * may help. */
+void wi_parting_project(wi_job_queue *queue, wi_parting *p, const wi_graph *graph, uint8_t *side,
+                        const int32_t *to, const uint8_t *coarse);
 /* Divides the graph anew: side 0 grows from vertex `from` until it weighs as much as the rest. */
 void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_t from);
 /* Moves vertices into and out of the separator as long as that makes it lighter. */

@@ -9,6 +9,8 @@
 
 enum {
     PASSES = 6,
+    LARGE = 30000, /* vertices: in graphs with more, a pass moves at most one of SWEEP */
+    SWEEP = 8,
     NONE = -1,
     FREE = -2 /* next[v] of a vertex in no chain */
 };
@@ -179,7 +181,8 @@ static bool pass(wi_parting *p, uint8_t to) {
     clear_chains(p);
     for (int32_t k = 0; k < p->count; k++)
         enter(p, p->list[k], other);
-    for (int32_t v; (v = chain_pop(p)) != NONE && !is_vain(p);) {
+    const int32_t limit = p->graph->n > LARGE ? p->graph->n / SWEEP : INT32_MAX;
+    for (int32_t v; (v = chain_pop(p)) != NONE && p->moves < limit && !is_vain(p);) {
         if (p->weight[to] + p->graph->weight[v] > p->most)
             continue;
         move(p, v, to);
@@ -264,23 +267,72 @@ void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting *
     }
 }
 
-void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side) {
+/* ---- another graph ---- */
+
+enum {
+    SET_PIECES = 16
+};
+
+/* While a division is set: what the pieces of the graph have. */
+typedef struct setting {
+    wi_parting *parting;
+    const int32_t *to; /* or NULL: the division is there */
+    const uint8_t *coarse;
+    int32_t pieces;
+    int32_t weight[SET_PIECES][3], heaviest[SET_PIECES], count[SET_PIECES];
+} setting;
+
+/* The first vertex of a piece. */
+static int32_t piece_at(const setting *s, int32_t piece) {
+    return (int32_t)((int64_t)s->parting->graph->n * piece / s->pieces);
+}
+
+/* Lists the piece's part of the separator in `moved`, from its own place on. */
+static void set_piece(void *user, int32_t piece) {
+    setting *const s = user;
+    wi_parting *const p = s->parting;
+    const int32_t *const own = p->graph->weight, begin = piece_at(s, piece);
+    int32_t weight[3] = {0, 0, 0}, heaviest = 1, count = 0;
+    for (int32_t v = begin; v < piece_at(s, piece + 1); v++) {
+        if (s->to)
+            p->side[v] = s->coarse[s->to[v]];
+        weight[p->side[v]] += own[v];
+        heaviest = own[v] > heaviest ? own[v] : heaviest;
+        if (p->side[v] == WI_SEPARATOR)
+            p->moved[begin + count++] = v;
+    }
+    memcpy(s->weight[piece], weight, sizeof weight);
+    s->heaviest[piece] = heaviest;
+    s->count[piece] = count;
+}
+
+void wi_parting_project(wi_job_queue *queue, wi_parting *p, const wi_graph *graph, uint8_t *side,
+                        const int32_t *to, const uint8_t *coarse) {
+    const bool together = graph->n >= WI_SHARED_VERTICES && wi_job_queue_has_idle(queue);
+    setting s = {.parting = p, .to = to, .coarse = coarse, .pieces = together ? SET_PIECES : 1};
     p->graph = graph;
     p->side = side;
     p->count = p->moves = 0;
     p->heaviest = 1;
     p->most = (int32_t)((int64_t)graph->total * 3 / 5);
     p->weight[0] = p->weight[1] = p->weight[2] = 0;
-    for (int32_t v = 0; v < graph->n; v++) {
-        p->weight[side[v]] += graph->weight[v];
-        if (graph->weight[v] > p->heaviest)
-            p->heaviest = graph->weight[v];
-        if (side[v] == WI_SEPARATOR)
-            p->list[p->count++] = v;
+    wi_job_run(queue, s.pieces, set_piece, &s);
+    for (int32_t k = 0; k < s.pieces; k++) {
+        for (int i = 0; i < 3; i++)
+            p->weight[i] += s.weight[k][i];
+        if (s.heaviest[k] > p->heaviest)
+            p->heaviest = s.heaviest[k];
+        memcpy(p->list + p->count, p->moved + piece_at(&s, k),
+               (size_t)s.count[k] * sizeof *p->list);
+        p->count += s.count[k];
     }
     p->shift = 0;
     while (p->heaviest >> p->shift >= WI_CHAINS / 8)
         p->shift++;
+}
+
+void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side) {
+    wi_parting_project(NULL, p, graph, side, NULL, NULL);
 }
 
 void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_t from) {
