@@ -199,7 +199,7 @@ static void close_part(wi_dissection *d) {
  * parts of that. If the system refuses, threads have their own. */
 static void take_room(wi_dissection *d) {
     enum {
-        VERTEX_BYTES = 200,
+        VERTEX_BYTES = 225,
         EDGE_BYTES = 16
     };
     const wi_graph *const base = &d->base;

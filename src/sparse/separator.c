@@ -116,23 +116,26 @@ static bool part_smallest(wi_arena *arena, wi_parting *p, const level *last, uin
     return true;
 }
 
-/* For a second thread. */
-static bool take_other(wi_arena *arena, int32_t n, wi_parting *other) {
-    uint8_t *const side = wi_arena_take(arena, (size_t)n);
-    const bool enough = side && wi_parting_take(arena, n, other);
-    other->side = side;
+/* For threads that help. */
+static bool take_ahead(wi_arena *arena, int32_t n, wi_parting ahead[WI_AHEAD]) {
+    bool enough = true;
+    for (int k = 0; k < WI_AHEAD && enough; k++) {
+        uint8_t *const side = wi_arena_take(arena, (size_t)n);
+        enough = side && wi_parting_take(arena, n, &ahead[k]);
+        ahead[k].side = side;
+    }
     return enough;
 }
 
 bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side) {
     level levels[LEVELS] = {{.graph = *graph, .side = side}};
     uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    wi_parting p, other;
+    wi_parting p, ahead[WI_AHEAD];
     if (graph->n == 0)
         return true;
     const int count = make_levels(arena, levels);
     const bool together = arena->queue && graph->n >= WI_SHARED_VERTICES;
-    if (together && !take_other(arena, graph->n, &other))
+    if (together && !take_ahead(arena, graph->n, ahead))
         return false;
     if (count == 0 || !wi_parting_take(arena, graph->n, &p) ||
         !part_smallest(arena, &p, &levels[count - 1], &state))
@@ -142,7 +145,7 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
         wi_parting_project(together ? arena->queue : NULL, &p, &fine->graph, fine->side, fine->to,
                            small->side);
         if (together && fine->graph.n >= WI_SHARED_VERTICES)
-            wi_parting_refine_together(arena->queue, &p, &other);
+            wi_parting_refine_together(arena->queue, &p, ahead);
         else
             wi_parting_refine(&p);
     }

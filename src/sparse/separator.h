@@ -110,9 +110,29 @@ void wi_parting_project(wi_job_queue *queue, wi_parting *p, const wi_graph *grap
 void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_t from);
 /* Moves vertices into and out of the separator as long as that makes it lighter. */
 void wi_parting_refine(wi_parting *p);
-/* The same where another thread may help. `other` has room for as many vertices, and other->side,
- * too; what it has is not used. */
-void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting *other);
+/* The same where others may help. Those in `ahead` have room for as many vertices, and so have
+ * their sides; what they have is not used. */
+enum {
+    WI_AHEAD = 2
+};
+void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting ahead[WI_AHEAD]);
+
+/* Who is told what a pass finds. */
+typedef struct wi_pass_watch {
+    void (*better)(void *user); /* a better division than before */
+    /* `patience` moves since then: it was after `kept` moves, and weighed `best` */
+    void (*stale)(void *user, int32_t kept, const int32_t best[3]);
+    int32_t patience;
+    void *user;
+} wi_pass_watch;
+
+enum {
+    WI_PASSES = 6 /* of a refinement, at most; it ends when two, to either side, found nothing */
+};
+
+/* One pass of a refinement: moves vertices to side `to`, and keeps the best division. Returns
+ * whether that is better than before. `watch` may be NULL. */
+bool wi_parting_pass(wi_parting *p, uint8_t to, const wi_pass_watch *watch);
 /* Is this division better than one whose separator and sides weigh `weight`? */
 bool wi_parting_better(const wi_parting *p, const int32_t weight[3]);
 

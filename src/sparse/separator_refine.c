@@ -8,8 +8,7 @@
 #include "sparse/separator.h"
 
 enum {
-    PASSES = 6,
-    LARGE = 30000, /* vertices: in graphs with more, a pass moves at most one of SWEEP */
+    LARGE = 60000, /* vertices: in graphs with more, a pass moves at most one of SWEEP */
     SWEEP = 8,
     NONE = -1,
     FREE = -2 /* next[v] of a vertex in no chain */
@@ -174,7 +173,7 @@ static bool is_vain(const wi_parting *p) {
  * whether it is better than before. Passes do not stop early: a few hundred moves are enough to
  * smooth a separator, but many more are needed to turn it. A slanted cut of a mesh has fewer points
  * than a straight one, and all cuts between the two are worse than both. */
-static bool pass(wi_parting *p, uint8_t to) {
+bool wi_parting_pass(wi_parting *p, uint8_t to, const wi_pass_watch *watch) {
     const uint8_t other = 1 - to;
     int32_t kept = 0, best[3] = {p->weight[0], p->weight[1], p->weight[2]};
     p->moves = 0;
@@ -190,6 +189,10 @@ static bool pass(wi_parting *p, uint8_t to) {
             kept = p->moves;
             for (int k = 0; k < 3; k++)
                 best[k] = p->weight[k];
+            if (watch)
+                watch->better(watch->user);
+        } else if (watch && kept > 0 && p->moves - kept == watch->patience) {
+            watch->stale(watch->user, kept, best);
         }
     }
     take_back(p, kept, other);
@@ -200,70 +203,9 @@ static bool pass(wi_parting *p, uint8_t to) {
 void wi_parting_refine(wi_parting *p) {
     int vain = 0;
     uint8_t to = p->weight[0] > p->weight[1];
-    for (int k = 0; k < PASSES && vain < 2 && p->count > 0; k++) {
-        vain = pass(p, to) ? 0 : vain + 1;
+    for (int k = 0; k < WI_PASSES && vain < 2 && p->count > 0; k++) {
+        vain = wi_parting_pass(p, to, NULL) ? 0 : vain + 1;
         to = 1 - to;
-    }
-}
-
-/* ---- two passes at once ---- */
-
-/* Makes `to` the same division as p. */
-static void copy_division(const wi_parting *p, wi_parting *to) {
-    to->graph = p->graph;
-    to->most = p->most;
-    to->heaviest = p->heaviest;
-    to->shift = p->shift;
-    to->count = p->count;
-    memcpy(to->weight, p->weight, sizeof p->weight);
-    memcpy(to->list, p->list, (size_t)p->count * sizeof *p->list);
-    memcpy(to->side, p->side, (size_t)p->graph->n);
-}
-
-typedef struct next_pass {
-    wi_parting *parting;
-    uint8_t to;
-    bool better;
-} next_pass;
-
-static void run_pass(void *user, int32_t piece) {
-    next_pass *const next = user;
-    (void)piece;
-    next->better = pass(next->parting, next->to);
-}
-
-/* A pass that finds nothing leaves the division as it was, so the next one, to the other side, can
- * be under way at the same time; if the first one finds something, it was in vain. */
-void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting *other) {
-    int vain = 0;
-    uint8_t to = p->weight[0] > p->weight[1];
-    atomic_bool stop;
-    other->vain = &stop;
-    for (int k = 0; k < PASSES && vain < 2 && p->count > 0; k++) {
-        next_pass next = {.parting = other, .to = 1 - to};
-        wi_job job = {.work = run_pass, .user = &next, .pieces = 1};
-        const bool alone = k + 1 == PASSES || vain == 1 || !wi_job_queue_has_idle(queue);
-        atomic_init(&stop, false);
-        if (!alone) {
-            copy_division(p, other);
-            wi_job_post(queue, &job);
-        }
-        const bool better = pass(p, to);
-        vain = better ? 0 : vain + 1;
-        to = 1 - to;
-        if (alone)
-            continue;
-        if (better) {
-            atomic_store_explicit(&stop, true, memory_order_relaxed);
-            wi_job_cancel(queue, &job);
-            continue;
-        }
-        wi_job_finish(queue, &job);
-        if (next.better)
-            copy_division(other, p);
-        vain = next.better ? 0 : vain + 1;
-        to = 1 - to;
-        k++;
     }
 }
 
