@@ -196,8 +196,8 @@ static void close_part(wi_dissection *d) {
 /* ---- memory for the parts ---- */
 
 /* The first part gets a room that is large enough for what its separator needs, and all others
- * parts of that. If the system refuses, threads have their own. */
-static void take_room(wi_dissection *d) {
+ * parts of that. False if there is no memory. */
+static bool take_room(wi_dissection *d) {
     enum {
         VERTEX_BYTES = 225,
         EDGE_BYTES = 16
@@ -206,8 +206,7 @@ static void take_room(wi_dissection *d) {
     d->room.bytes = (size_t)base->n * VERTEX_BYTES + (size_t)base->start[base->n] * EDGE_BYTES;
     d->room.bytes = d->room.bytes / WI_PAGE_BYTES * WI_PAGE_BYTES;
     d->room.memory = d->room.bytes > 0 ? wi_host_map(d->room.bytes) : NULL;
-    if (!d->room.memory)
-        d->room.bytes = 0;
+    return d->room.memory || d->room.bytes == 0;
 }
 
 /* As wi_pages_touch, by threads that have no part yet. */
@@ -223,12 +222,11 @@ static void touch_piece(void *user, int32_t piece) {
 
 /* Makes the first part, of all vertices. */
 static void make_first(wi_dissection *d) {
-    if (!wi_dissection_prepare(d, &d->base_arena)) {
+    if (!wi_dissection_prepare(d, &d->base_arena) || !take_room(d)) {
         atomic_store(&d->failed, true);
         return;
     }
     d->parted = true;
-    take_room(d);
     if (d->inner >= WI_SHARED_VERTICES && wi_job_queue_has_idle(wi_dissection_queue(d)))
         wi_job_run(&d->queue, ROOM_PIECES, touch_piece, d);
     int32_t columns = (int32_t)d->args->graph->n;

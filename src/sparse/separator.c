@@ -134,7 +134,7 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
     if (graph->n == 0)
         return true;
     const int count = make_levels(arena, levels);
-    const bool together = arena->queue && graph->n >= WI_SHARED_VERTICES;
+    const bool together = arena->queue && graph->n >= WI_AHEAD_VERTICES;
     if (together && !take_ahead(arena, graph->n, ahead))
         return false;
     if (count == 0 || !wi_parting_take(arena, graph->n, &p) ||
@@ -144,7 +144,7 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
         const level *const fine = &levels[k], *const small = fine + 1;
         wi_parting_project(together ? arena->queue : NULL, &p, &fine->graph, fine->side, fine->to,
                            small->side);
-        if (together && fine->graph.n >= WI_SHARED_VERTICES)
+        if (together && fine->graph.n >= WI_AHEAD_VERTICES)
             wi_parting_refine_together(arena->queue, &p, ahead);
         else
             wi_parting_refine(&p);

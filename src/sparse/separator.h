@@ -64,7 +64,8 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
 /* ---- its steps ---- */
 
 enum {
-    WI_SHARED_VERTICES = 1 << 13 /* with fewer, help comes too late */
+    WI_SHARED_VERTICES = 1 << 13, /* with fewer, help comes too late */
+    WI_AHEAD_VERTICES = 1 << 11   /* the same for passes of a refinement */
 };
 
 /* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
