@@ -77,10 +77,9 @@ void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int6
  * children keep their order. 2 n of scratch. */
 void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch);
 
-/* Renumbers: column k becomes column position[k]. `values` may be anything. n of scratch. */
+/* Renumbers: column k becomes column position[k]. n of scratch. */
 void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
                  int64_t *scratch);
-void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *scratch);
 
 /* ---- the same by `team` threads: renumber.c ---- */
 
