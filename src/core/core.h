@@ -176,6 +176,9 @@ void wi_host_free(void *p);
  * none. */
 void *wi_host_map(size_t bytes);
 void wi_host_unmap(void *p, size_t bytes);
+/* Before that, by several threads at once: gives back the pages of a part, which begins at a page;
+ * what is there is lost. */
+void wi_host_drop(void *p, size_t bytes);
 
 /* The monotonic clock, in seconds. */
 double wi_now(void);

@@ -75,6 +75,11 @@ void *wi_host_map(size_t bytes) {
     return p == MAP_FAILED ? NULL : counted(p);
 }
 
+void wi_host_drop(void *p, size_t bytes) {
+    if (!callers.allocate)
+        madvise(p, bytes, MADV_DONTNEED); /* if refused, wi_host_unmap does it */
+}
+
 void wi_host_unmap(void *p, size_t bytes) {
     if (!p)
         return;

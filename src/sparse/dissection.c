@@ -8,19 +8,21 @@
 #include <string.h>
 
 #include "cpu/team.h"
+#include "sparse/pages.h"
 
 enum {
     /* Sides of at most so many columns are ordered by minimum degree, which takes a fraction of the
      * time of a separator and gives about as little fill there. */
     SMALL = 1000,
     /* A side of more columns than this may be taken by any thread. */
-    SHARED = 4000,
-    EXTRACT_PIECES = 16
+    SHARED = 2000,
+    EACH = 4000, /* columns for a thread, at least */
+    ROOM_PIECES = 64
 };
 
 /* ---- small parts ---- */
 
-static void place_columns(const wi_dissection *d, int32_t begin, int32_t n, int64_t at) {
+void wi_dissection_place_columns(const wi_dissection *d, int32_t begin, int32_t n, int64_t at) {
     for (int32_t k = begin; k < begin + n; k++) {
         const int32_t v = d->member[k];
         for (int32_t c = d->first[v]; c < d->first[v + 1]; c++)
@@ -117,11 +119,11 @@ static int32_t fill_graph(wi_dissection *d, const wi_dissection_part *p, int64_t
 }
 
 /* Orders a part by minimum degree, where the halo counts as neighbours that come later. */
-static bool order_small(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p,
-                        int64_t columns) {
+static bool order_small(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p) {
+    const int64_t columns = p->columns;
     int64_t outside;
     halo h;
-    place_columns(d, p->begin, p->n, p->at);
+    wi_dissection_place_columns(d, p->begin, p->n, p->at);
     const int64_t entries = count_entries(d, p, columns, &outside);
     if (!halo_take(arena, outside, &h))
         return false;
@@ -142,157 +144,35 @@ static bool order_small(wi_dissection *d, wi_arena *arena, const wi_dissection_p
     return true;
 }
 
-/* ---- large parts ---- */
-
-/* While the graph of a part is made; a large one in pieces, which threads without work take. */
-typedef struct extraction {
-    const wi_dissection *d;
-    const wi_dissection_part *p;
-    wi_graph *graph;
-    int32_t at[EXTRACT_PIECES + 1]; /* the first edge of each piece */
-} extraction;
-
-/* The first vertex of a piece. */
-static int32_t piece_at(const extraction *x, int32_t piece) {
-    return (int32_t)((int64_t)x->p->n * piece / EXTRACT_PIECES);
-}
-
-static void count_edges(void *user, int32_t piece) {
-    extraction *const x = user;
-    const wi_graph *const base = &x->d->base;
-    int32_t count = 0;
-    for (int32_t k = piece_at(x, piece); k < piece_at(x, piece + 1); k++) {
-        const int32_t v = x->d->member[x->p->begin + k];
-        for (int32_t e = base->start[v]; e < base->start[v + 1]; e++)
-            count += wi_is_inside(x->p, wi_dissection_place(x->d, base->row[e]));
-    }
-    x->at[piece + 1] = count;
-}
-
-/* Lists the vertices begin ... end - 1 of the part, and their edges from place `to` on. */
-static void list_vertices(const extraction *x, int32_t begin, int32_t end, int32_t to) {
-    const wi_graph *const base = &x->d->base;
-    wi_graph *const graph = x->graph;
-    for (int32_t k = begin; k < end; k++) {
-        const int32_t v = x->d->member[x->p->begin + k];
-        graph->weight[k] = base->weight[v];
-        for (int32_t e = base->start[v]; e < base->start[v + 1]; e++) {
-            const int32_t place = wi_dissection_place(x->d, base->row[e]);
-            if (wi_is_inside(x->p, place))
-                graph->row[to++] = place - x->p->begin;
-        }
-        graph->start[k + 1] = to;
-    }
-}
-
-static void list_piece(void *user, int32_t piece) {
-    const extraction *const x = user;
-    list_vertices(x, piece_at(x, piece), piece_at(x, piece + 1), x->at[piece]);
-}
-
-static bool extract(const wi_dissection *d, wi_arena *arena, const wi_dissection_part *p,
-                    int32_t columns, wi_graph *graph) {
-    const wi_graph *const base = &d->base;
-    int64_t entries = 0;
-    for (int32_t k = 0; k < p->n; k++) {
-        const int32_t v = d->member[p->begin + k];
-        entries += base->start[v + 1] - base->start[v];
-    }
-    const size_t n = (size_t)p->n;
-    *graph = (wi_graph){.n = p->n, .total = columns};
-    graph->start = wi_arena_take(arena, (2 * n + 1 + (size_t)entries) * sizeof(int32_t));
-    if (!graph->start)
-        return false;
-    graph->weight = graph->start + n + 1;
-    graph->row = graph->weight + n;
-    graph->start[0] = 0;
-    extraction x = {.d = d, .p = p, .graph = graph};
-    if (p->n < WI_SHARED_VERTICES || !wi_job_queue_has_idle(arena->queue)) {
-        list_vertices(&x, 0, p->n, 0);
-        return true;
-    }
-    wi_job_run(arena->queue, EXTRACT_PIECES, count_edges, &x);
-    for (int32_t k = 0; k < EXTRACT_PIECES; k++)
-        x.at[k + 1] += x.at[k];
-    wi_job_run(arena->queue, EXTRACT_PIECES, list_piece, &x);
-    return true;
-}
-
-/* Sorts the vertices: side 0, then side 1, then the separator; counts each. */
-static void sort_sides(wi_dissection *d, const wi_dissection_part *p, const uint8_t *side,
-                       int32_t *moved, int32_t count[3]) {
-    count[0] = count[1] = count[2] = 0;
-    for (int32_t k = 0; k < p->n; k++)
-        count[side[k]]++;
-    int32_t at[3] = {0, count[0], count[0] + count[1]};
-    for (int32_t k = 0; k < p->n; k++)
-        moved[at[side[k]]++] = d->member[p->begin + k];
-    memcpy(d->member + p->begin, moved, (size_t)p->n * sizeof *moved);
-    for (int32_t k = p->begin; k < p->begin + p->n; k++)
-        atomic_store_explicit(&d->place[d->member[k]], k, memory_order_relaxed);
-}
-
-static int64_t columns_of(const wi_dissection *d, int32_t begin, int32_t n) {
-    int64_t columns = 0;
-    for (int32_t k = begin; k < begin + n; k++)
-        columns += d->base.weight[d->member[k]];
-    return columns;
-}
-
-/* Divides p, unless one side would have less than an eighth of its vertices. Places the separator
- * in the ordering. */
-static bool split(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p, int64_t columns,
-                  wi_dissection_part sides[2], bool *worth) {
-    wi_graph graph;
-    int32_t count[3];
-    *worth = false;
-    uint8_t *const side = wi_arena_take(arena, (size_t)p->n);
-    if (!side || !extract(d, arena, p, (int32_t)columns, &graph))
-        return false;
-    if (graph.start[graph.n] == 0)
-        return true;
-    if (!d->separate(arena, &graph, (uint64_t)p->at, side))
-        return false;
-    int64_t weight[3] = {0, 0, 0};
-    for (int32_t k = 0; k < p->n; k++)
-        weight[side[k]] += graph.weight[k];
-    if (weight[0] < columns / 8 || weight[1] < columns / 8)
-        return true;
-    sort_sides(d, p, side, graph.weight, count);
-    sides[0] = (wi_dissection_part){p->begin, count[0], p->at};
-    sides[1] = (wi_dissection_part){p->begin + count[0], count[1], p->at + weight[0]};
-    place_columns(d, p->begin + count[0] + count[1], count[2], p->at + weight[0] + weight[1]);
-    *worth = true;
-    return true;
-}
+/* ---- the recursion ---- */
 
 static void share(wi_dissection *d, const wi_dissection_part *p) {
-    pthread_mutex_lock(&d->queue.lock);
+    wi_job_queue_lock(&d->queue);
     d->shared[d->waiting++] = *p;
     d->open++;
-    pthread_cond_signal(&d->queue.news);
+    wi_job_queue_tell(&d->queue, false);
     pthread_mutex_unlock(&d->queue.lock);
 }
 
 /* Each side is at most 7/8 of its part, so the recursion is not deep. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static void dissect(wi_dissection *d, wi_arena *arena, wi_dissection_part p) {
-    const int64_t columns = columns_of(d, p.begin, p.n);
     wi_dissection_part sides[2];
     bool worth = false;
     if (atomic_load_explicit(&d->failed, memory_order_relaxed))
         return;
-    bool enough = columns <= SMALL || split(d, arena, &p, columns, sides, &worth);
+    arena->lent = p.room;
+    bool enough = p.columns <= SMALL || wi_dissection_split(d, arena, &p, sides, &worth);
     wi_arena_reset(arena);
     if (enough && !worth) {
-        enough = order_small(d, arena, &p, columns);
+        enough = order_small(d, arena, &p);
         wi_arena_reset(arena);
     }
     if (!enough)
         atomic_store_explicit(&d->failed, true, memory_order_relaxed);
     if (!enough || !worth)
         return;
-    if (columns > SHARED)
+    if (p.columns > SHARED)
         share(d, &sides[0]);
     else
         dissect(d, arena, sides[0]);
@@ -302,26 +182,71 @@ static void dissect(wi_dissection *d, wi_arena *arena, wi_dissection_part p) {
 /* A part is done, or what makes the first one. */
 static void close_part(wi_dissection *d) {
     wi_dissection_beside *const beside = d->beside;
-    pthread_mutex_lock(&d->queue.lock);
+    wi_job_queue_lock(&d->queue);
     const bool all = d->open == 1;
     pthread_mutex_unlock(&d->queue.lock);
     if (all && beside && d->parted && !atomic_load(&d->failed))
         beside->finished(beside->user);
-    pthread_mutex_lock(&d->queue.lock);
+    wi_job_queue_lock(&d->queue);
     if (--d->open == 0)
-        pthread_cond_broadcast(&d->queue.news);
+        wi_job_queue_tell(&d->queue, true);
     pthread_mutex_unlock(&d->queue.lock);
 }
 
+/* ---- memory for the parts ---- */
+
+/* The first part gets a room that is large enough for what its separator needs, and all others
+ * parts of that. False if there is no memory. */
+static bool take_room(wi_dissection *d) {
+    enum {
+        VERTEX_BYTES = 225,
+        EDGE_BYTES = 16
+    };
+    const wi_graph *const base = &d->base;
+    d->room.bytes = (size_t)base->n * VERTEX_BYTES + (size_t)base->start[base->n] * EDGE_BYTES;
+    d->room.bytes = d->room.bytes / WI_PAGE_BYTES * WI_PAGE_BYTES;
+    d->room.memory = d->room.bytes > 0 ? wi_host_map(d->room.bytes) : NULL;
+    return d->room.memory || d->room.bytes == 0;
+}
+
+/* As wi_pages_touch, by threads that have no part yet. */
+static void touch_piece(void *user, int32_t piece) {
+    const wi_dissection *const d = user;
+    const size_t pages = d->room.bytes / WI_PAGE_BYTES;
+    const size_t end = wi_team_share(pages, piece + 1, ROOM_PIECES);
+    for (size_t k = wi_team_share(pages, piece, ROOM_PIECES); k < end; k++)
+        d->room.memory[k * WI_PAGE_BYTES] = 0;
+}
+
+/* ---- threads ---- */
+
 /* Makes the first part, of all vertices. */
 static void make_first(wi_dissection *d) {
-    if (!wi_dissection_prepare(d, &d->base_arena)) {
+    if (!wi_dissection_prepare(d, &d->base_arena) || !take_room(d)) {
         atomic_store(&d->failed, true);
         return;
     }
     d->parted = true;
-    place_columns(d, d->inner, d->base.n - d->inner, columns_of(d, 0, d->inner));
-    share(d, &(wi_dissection_part){0, d->inner, 0});
+    if (d->inner >= WI_SHARED_VERTICES && wi_job_queue_has_idle(wi_dissection_queue(d)))
+        wi_job_run(&d->queue, ROOM_PIECES, touch_piece, d);
+    int32_t columns = (int32_t)d->args->graph->n;
+    for (int32_t v = d->inner; v < d->base.n; v++)
+        columns -= d->base.weight[v];
+    wi_dissection_place_columns(d, d->inner, d->base.n - d->inner, columns);
+    share(d, &(wi_dissection_part){.n = d->inner, .columns = columns, .room = d->room});
+}
+
+/* The latest part, which may be in the cache; if there are few, the largest, for it takes longest.
+ */
+static wi_dissection_part take_part(wi_dissection *d) {
+    int best = d->waiting - 1;
+    for (int k = 0; k < d->waiting && d->waiting < d->threads; k++) {
+        if (d->shared[k].columns > d->shared[best].columns)
+            best = k;
+    }
+    const wi_dissection_part p = d->shared[best];
+    d->shared[best] = d->shared[--d->waiting];
+    return p;
 }
 
 /* Takes parts until none is left and no thread can add another. */
@@ -333,31 +258,29 @@ static void take_parts(void *user, int rank, int size) {
     }
     if (rank == size - 1 && d->beside)
         d->beside->work(d->beside->user);
-    pthread_mutex_lock(&d->queue.lock);
+    wi_job_queue_lock(&d->queue);
     while (d->open > 0) {
         if (d->waiting == 0 && d->queue.jobs) {
             wi_job_help(&d->queue);
             continue;
         }
         if (d->waiting == 0) {
-            atomic_fetch_add(&d->queue.idle, 1);
-            pthread_cond_wait(&d->queue.news, &d->queue.lock);
-            atomic_fetch_sub(&d->queue.idle, 1);
+            wi_job_queue_await(&d->queue);
             continue;
         }
-        const wi_dissection_part p = d->shared[--d->waiting];
+        const wi_dissection_part p = take_part(d);
         pthread_mutex_unlock(&d->queue.lock);
         dissect(d, &d->arenas[rank], p);
         close_part(d);
-        pthread_mutex_lock(&d->queue.lock);
+        wi_job_queue_lock(&d->queue);
     }
     pthread_mutex_unlock(&d->queue.lock);
+    wi_arena_free(&d->arenas[rank]);
 }
 
 /* Threads that can have a part each; two if something goes on beside. */
 static int team_of(int64_t n, int threads, const wi_dissection_beside *beside) {
-    const int64_t parts = n / SHARED, least = beside ? 2 : 1,
-                  useful = parts > least ? parts : least;
+    const int64_t parts = n / EACH, least = beside ? 2 : 1, useful = parts > least ? parts : least;
     return useful < threads ? (int)useful : threads;
 }
 
@@ -368,7 +291,7 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
     const int team = team_of(n, threads, beside);
     weft_status status = WEFT_ENOMEM;
     wi_job_queue_open(&d.queue);
-    d.alone = team == 1;
+    d.threads = team;
     d.arenas = wi_host_alloc((size_t)team * sizeof *d.arenas);
     d.shared = wi_host_alloc(((size_t)n / (SHARED / 8) + 1) * sizeof *d.shared);
     if (!d.arenas || !d.shared)
@@ -380,8 +303,10 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
         wi_team_run(ctx, team, take_parts, &d);
     else
         take_parts(&d, 0, 1);
-    for (int k = 0; k < team; k++)
-        wi_arena_free(&d.arenas[k]);
+    wi_pages_drop(ctx, team, d.room.memory, d.room.bytes);
+    for (int k = 0; k < WI_ROOM_BLOCKS; k++)
+        wi_pages_drop(ctx, team, d.base_arena.block[k].memory, d.base_arena.block[k].bytes);
+    wi_host_unmap(d.room.memory, d.room.bytes);
     if (!d.failed || (beside && atomic_load(&beside->unwanted)))
         status = WEFT_OK;
 done:

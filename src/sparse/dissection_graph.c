@@ -27,7 +27,8 @@ typedef struct preparation {
     int32_t pieces;
     int32_t *leader;
     uint32_t *hash; /* of a column and its neighbours */
-    atomic_int leaders;
+    int64_t dense;  /* columns with more neighbours would be in every separator */
+    atomic_int leaders, denser;
 } preparation;
 
 /* The first column of a piece. */
@@ -51,7 +52,7 @@ static void hash_columns(void *user, int32_t piece) {
 static void find_leaders(void *user, int32_t piece) {
     preparation *const p = user;
     const int64_t *const start = p->graph->start, *const row = p->graph->row;
-    int32_t count = 0;
+    int32_t count = 0, denser = 0;
     for (int64_t v = piece_at(p, piece); v < piece_at(p, piece + 1); v++) {
         int64_t e = start[v];
         while (e < start[v + 1] && row[e] < v &&
@@ -60,15 +61,16 @@ static void find_leaders(void *user, int32_t piece) {
         const bool found = e < start[v + 1] && row[e] < v;
         p->leader[v] = (int32_t)(found ? row[e] : v);
         count += !found;
+        denser += start[v + 1] - start[v] > p->dense;
     }
     atomic_fetch_add(&p->leaders, count);
+    atomic_fetch_add(&p->denser, denser);
 }
 
 /* Numbers the vertices, with those that come last at the end, and lists their columns. `leader`
  * becomes the vertex of each column. */
-static void number_vertices(wi_dissection *d, int32_t *leader, int32_t leaders) {
+static void number_vertices(wi_dissection *d, int64_t limit, int32_t *leader, int32_t leaders) {
     const wi_pattern *const graph = d->args->graph;
-    const int64_t limit = (int64_t)wi_order_dense(graph->n); /* they would be in every separator */
     const int32_t n = (int32_t)graph->n;
     int32_t late = leaders, early = 0;
     for (int32_t j = n - 1; j >= 0; j--) {
@@ -102,6 +104,8 @@ static void copy_base(void *user, int32_t piece) {
     for (int64_t e = start[begin]; e < start[end]; e++)
         base->row[e] = (int32_t)p->graph->row[e];
     for (int32_t v = begin; v < end; v++) {
+        d->vertex[v] = d->column[v] = v;
+        d->first[v + 1] = v + 1;
         base->start[v + 1] = (int32_t)start[v + 1];
         base->weight[v] = 1;
         d->member[v] = v;
@@ -151,22 +155,26 @@ bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     d->base.row = d->member + 2 * n;
     int32_t *const leader = d->base.weight;
     wi_job_queue *const queue = n < WI_SHARED_VERTICES ? NULL : wi_dissection_queue(d);
-    preparation p = {d, graph, queue ? PIECES : 1, leader, (uint32_t *)d->member, 0};
+    preparation p = {.d = d,
+                     .graph = graph,
+                     .pieces = queue ? PIECES : 1,
+                     .leader = leader,
+                     .hash = (uint32_t *)d->member,
+                     .dense = (int64_t)wi_order_dense(graph->n)};
     wi_job_run(queue, p.pieces, hash_columns, &p);
     wi_job_run(queue, p.pieces, find_leaders, &p);
-    int32_t leaders = p.leaders;
-    if ((double)leaders > worthwhile * (double)n) {
-        leaders = (int32_t)n;
-        for (int32_t j = 0; j < leaders; j++)
-            leader[j] = j;
-    }
-    d->base.n = leaders;
-    d->base.total = (int32_t)n;
-    number_vertices(d, leader, leaders);
-    d->base.start[0] = 0;
-    if (d->inner == (int32_t)n)
+    const int32_t leaders = p.leaders;
+    const bool alone = (double)leaders > worthwhile * (double)n;
+    d->base.n = alone ? (int32_t)n : leaders;
+    d->base.total = d->inner = (int32_t)n;
+    d->base.start[0] = d->first[0] = 0;
+    if (alone && p.denser == 0) {
         wi_job_run(queue, p.pieces, copy_base, &p);
-    else
-        fill_base(d);
+        return true;
+    }
+    for (int32_t j = 0; alone && j < (int32_t)n; j++)
+        leader[j] = j;
+    number_vertices(d, p.dense, leader, d->base.n);
+    fill_base(d);
     return true;
 }

@@ -11,6 +11,7 @@
  * contiguous. A thread moves only vertices of its own part. Vertices of other parts may move
  * meanwhile, but never into its own range. */
 typedef struct wi_dissection {
+    wi_room room; /* of the first part */
     const wi_order_args *args;
     wi_separator_rule *separate;
     wi_dissection_beside *beside; /* or NULL */
@@ -29,13 +30,14 @@ typedef struct wi_dissection {
     struct wi_dissection_part *shared; /* parts that any thread may take, the latest first */
     int waiting, open;  /* parts in that list, and those plus the ones being divided */
     wi_job_queue queue; /* its lock guards these three, its news are of them, too */
-    bool alone;         /* one thread, which nobody can help */
+    int threads;
 } wi_dissection;
 
 /* A part, and where its columns go in the ordering. */
 typedef struct wi_dissection_part {
-    int32_t begin, n;
+    int32_t begin, n, columns;
     int64_t at;
+    wi_room room; /* for the work on it */
 } wi_dissection_part;
 
 static inline int32_t wi_dissection_place(const wi_dissection *d, int32_t v) {
@@ -50,13 +52,21 @@ static inline uint32_t wi_hash_vertex(int64_t v) {
     return (uint32_t)((uint64_t)(v + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
 }
 
-/* Who may help. */
+/* Who may help; NULL: a single thread has no others. */
 static inline wi_job_queue *wi_dissection_queue(wi_dissection *d) {
-    return d->alone ? NULL : &d->queue;
+    return d->threads > 1 ? &d->queue : NULL;
 }
 
 /* Builds the graph of d->args, and sets the members of d that depend on it. False if there is no
  * memory. */
 bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena);
+
+/* Divides p, unless one side would have less than an eighth of its columns. Places the separator in
+ * the ordering. False if there is no memory. */
+bool wi_dissection_split(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p,
+                         wi_dissection_part sides[2], bool *worth);
+
+/* The columns of vertices begin ... begin + n - 1 go to perm[at ...]. */
+void wi_dissection_place_columns(const wi_dissection *d, int32_t begin, int32_t n, int64_t at);
 
 #endif

@@ -20,7 +20,8 @@ typedef struct wi_job {
     wi_job_work *work;
     void *user;
     int32_t pieces;
-    int32_t next, left; /* the first piece that nobody has begun; pieces that are not done */
+    int32_t next;    /* the first piece that nobody has begun */
+    atomic_int left; /* pieces that are not done; changes with the lock held */
     struct wi_job *after;
 } wi_job;
 
@@ -29,6 +30,7 @@ typedef struct wi_job_queue {
     pthread_mutex_t lock;
     pthread_cond_t news;
     pthread_cond_t ended; /* a job's last piece */
+    atomic_uint told;     /* how often there were news */
     atomic_int idle;      /* threads that wait for news */
     wi_job *jobs;         /* those with pieces that nobody has begun */
 } wi_job_queue;
@@ -40,6 +42,13 @@ void wi_job_queue_close(wi_job_queue *queue);
 static inline bool wi_job_queue_has_idle(const wi_job_queue *queue) {
     return queue && atomic_load_explicit(&queue->idle, memory_order_relaxed) > 0;
 }
+
+/* Tries often before it sleeps: the lock is never held for long, and many want it at once. */
+void wi_job_queue_lock(wi_job_queue *queue);
+/* With the lock held: there are news, which are told to one of those that wait, or to all. */
+void wi_job_queue_tell(wi_job_queue *queue, bool all);
+/* With the lock held: waits for news, at first in a loop, for a thread that sleeps comes late. */
+void wi_job_queue_await(wi_job_queue *queue);
 
 /* In the calls below `queue` may be NULL: then nobody helps. */
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/team.h"
 #include "sparse/dissection.h"
 #include "sparse/symbolic.h"
 
@@ -116,15 +117,28 @@ static weft_status run_dissect(weft_context *ctx, contest *c) {
     return status;
 }
 
-static void decide(const wi_order_args *order, const contest *c) {
+typedef struct copying {
+    const int64_t *from;
+    int64_t *to;
+    size_t n;
+} copying;
+
+static void copy_share(void *user, int rank, int size) {
+    const copying *const c = user;
+    const size_t begin = wi_team_share(c->n, rank, size), end = wi_team_share(c->n, rank + 1, size);
+    memcpy(c->to + begin, c->from + begin, (end - begin) * sizeof *c->to);
+}
+
+static void decide(const weft_context *ctx, const wi_order_args *order, const contest *c) {
     const bool dissect = c->clear || (c->amd_flops > c->least && c->dissect_flops < c->amd_flops);
     const wi_order_args *const best = dissect ? &c->dissect : &c->amd;
     if (order->chosen)
         *order->chosen = dissect ? "dissect" : "amd";
     if (order->flops && !dissect && !(c->amd_flops > c->least))
         *order->flops = c->amd_flops;
+    copying copy = {best->perm, order->perm, (size_t)order->graph->n};
     if (best->perm != order->perm)
-        memcpy(order->perm, best->perm, (size_t)order->graph->n * sizeof *order->perm);
+        wi_team_run(ctx, wi_team_size(ctx, copy.n, copy.n * sizeof *copy.to), copy_share, &copy);
 }
 
 weft_status wi_order_best(weft_context *ctx, const void *args) {
@@ -145,7 +159,7 @@ weft_status wi_order_best(weft_context *ctx, const void *args) {
     if (status == WEFT_OK)
         status = c.count_status;
     if (status == WEFT_OK)
-        decide(order, &c);
+        decide(ctx, order, &c);
     else
         wi_fail(ctx, status, "%s: no memory for two orderings; free some, or order amd",
                 order->call);

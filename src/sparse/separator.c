@@ -7,19 +7,23 @@
 enum {
     SMALLEST = 100, /* vertices: a graph with fewer is not coarsened */
     LEVELS = 60,
-    TRIES = 8
+    TRIES = 8,
+    LINE = 64
 };
 
 /* ---- memory ---- */
 
 void *wi_arena_take(wi_arena *arena, size_t bytes) {
     enum {
-        LEAST_BYTES = 1 << 16,
-        LINE = 64
+        LEAST_BYTES = 1 << 16
     };
     bytes = (bytes + LINE - 1) / LINE * LINE;
     if (arena->unwanted && atomic_load_explicit(arena->unwanted, memory_order_relaxed))
         return NULL;
+    if (bytes < arena->lent.bytes - arena->lent_used) {
+        arena->lent_used += bytes;
+        return arena->lent.memory + arena->lent_used - bytes;
+    }
     while (arena->block[arena->at].memory && arena->used + bytes > arena->block[arena->at].bytes) {
         arena->at++; /* each block is at least twice the one before, so the array never fills */
         arena->used = 0;
@@ -38,11 +42,15 @@ void *wi_arena_take(wi_arena *arena, size_t bytes) {
 }
 
 void wi_arena_trim(wi_arena *arena, const void *end) {
-    const size_t used = (size_t)((const char *)end - arena->block[arena->at].memory);
-    arena->used = (used + 63) / 64 * 64;
+    const uintptr_t at = (uintptr_t)end, lent = (uintptr_t)arena->lent.memory;
+    const bool is_lent = at >= lent && at - lent <= arena->lent.bytes && lent;
+    size_t *const used = is_lent ? &arena->lent_used : &arena->used;
+    *used = (size_t)(at - (is_lent ? lent : (uintptr_t)arena->block[arena->at].memory));
+    *used = (*used + LINE - 1) / LINE * LINE;
 }
 
 void wi_arena_reset(wi_arena *arena) {
+    arena->lent_used = 0;
     arena->at = 0;
     arena->used = 0;
 }
@@ -108,34 +116,36 @@ static bool part_smallest(wi_arena *arena, wi_parting *p, const level *last, uin
     return true;
 }
 
-/* For a second thread. */
-static bool take_other(wi_arena *arena, int32_t n, wi_parting *other) {
-    uint8_t *const side = wi_arena_take(arena, (size_t)n);
-    const bool enough = side && wi_parting_take(arena, n, other);
-    other->side = side;
+/* For threads that help. */
+static bool take_ahead(wi_arena *arena, int32_t n, wi_parting ahead[WI_AHEAD]) {
+    bool enough = true;
+    for (int k = 0; k < WI_AHEAD && enough; k++) {
+        uint8_t *const side = wi_arena_take(arena, (size_t)n);
+        enough = side && wi_parting_take(arena, n, &ahead[k]);
+        ahead[k].side = side;
+    }
     return enough;
 }
 
 bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side) {
     level levels[LEVELS] = {{.graph = *graph, .side = side}};
     uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    wi_parting p, other;
+    wi_parting p, ahead[WI_AHEAD];
     if (graph->n == 0)
         return true;
     const int count = make_levels(arena, levels);
-    const bool together = arena->queue && graph->n >= WI_SHARED_VERTICES;
-    if (together && !take_other(arena, graph->n, &other))
+    const bool together = arena->queue && graph->n >= WI_AHEAD_VERTICES;
+    if (together && !take_ahead(arena, graph->n, ahead))
         return false;
     if (count == 0 || !wi_parting_take(arena, graph->n, &p) ||
         !part_smallest(arena, &p, &levels[count - 1], &state))
         return false;
     for (int k = count - 2; k >= 0; k--) {
         const level *const fine = &levels[k], *const small = fine + 1;
-        for (int32_t v = 0; v < fine->graph.n; v++)
-            fine->side[v] = small->side[fine->to[v]];
-        wi_parting_set(&p, &fine->graph, fine->side);
-        if (together && fine->graph.n >= WI_SHARED_VERTICES)
-            wi_parting_refine_together(arena->queue, &p, &other);
+        wi_parting_project(together ? arena->queue : NULL, &p, &fine->graph, fine->side, fine->to,
+                           small->side);
+        if (together && fine->graph.n >= WI_AHEAD_VERTICES)
+            wi_parting_refine_together(arena->queue, &p, ahead);
         else
             wi_parting_refine(&p);
     }

@@ -12,11 +12,21 @@
 extern "C" {
 #endif
 
-/* Memory of one thread, used as a stack; what it has grown to is kept for the next use. */
+/* Memory that another part of the work has used before: pages of fresh memory take the system's
+ * time, and threads have to wait for each other there. */
+typedef struct wi_room {
+    char *memory; /* aligned to 64 bytes */
+    size_t bytes;
+} wi_room;
+
+/* Memory of one thread, used as a stack: a room that was lent to it, and blocks of its own; what
+ * it has grown to is kept for the next use. */
 enum {
     WI_ROOM_BLOCKS = 40
 };
 typedef struct wi_arena {
+    wi_room lent;
+    size_t lent_used;
     struct {
         char *memory;
         size_t bytes;
@@ -54,7 +64,8 @@ bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t 
 /* ---- its steps ---- */
 
 enum {
-    WI_SHARED_VERTICES = 1 << 14 /* with fewer, help comes too late */
+    WI_SHARED_VERTICES = 1 << 13, /* with fewer, help comes too late */
+    WI_AHEAD_VERTICES = 1 << 11   /* the same for passes of a refinement */
 };
 
 /* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
@@ -92,13 +103,37 @@ typedef struct wi_parting {
 bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p);
 /* Starts on another graph, divided as `side` says. */
 void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side);
+/* The same with the division of a coarser graph, of which vertex v of this one is in to[v]. Others
+ * may help. */
+void wi_parting_project(wi_job_queue *queue, wi_parting *p, const wi_graph *graph, uint8_t *side,
+                        const int32_t *to, const uint8_t *coarse);
 /* Divides the graph anew: side 0 grows from vertex `from` until it weighs as much as the rest. */
 void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_t from);
 /* Moves vertices into and out of the separator as long as that makes it lighter. */
 void wi_parting_refine(wi_parting *p);
-/* The same where another thread may help. `other` has room for as many vertices, and other->side,
- * too; what it has is not used. */
-void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting *other);
+/* The same where others may help. Those in `ahead` have room for as many vertices, and so have
+ * their sides; what they have is not used. */
+enum {
+    WI_AHEAD = 2
+};
+void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting ahead[WI_AHEAD]);
+
+/* Who is told what a pass finds. */
+typedef struct wi_pass_watch {
+    void (*better)(void *user); /* a better division than before */
+    /* `patience` moves since then: it was after `kept` moves, and weighed `best` */
+    void (*stale)(void *user, int32_t kept, const int32_t best[3]);
+    int32_t patience;
+    void *user;
+} wi_pass_watch;
+
+enum {
+    WI_PASSES = 6 /* of a refinement, at most; it ends when two, to either side, found nothing */
+};
+
+/* One pass of a refinement: moves vertices to side `to`, and keeps the best division. Returns
+ * whether that is better than before. `watch` may be NULL. */
+bool wi_parting_pass(wi_parting *p, uint8_t to, const wi_pass_watch *watch);
 /* Is this division better than one whose separator and sides weigh `weight`? */
 bool wi_parting_better(const wi_parting *p, const int32_t weight[3]);
 

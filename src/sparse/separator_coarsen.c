@@ -6,8 +6,41 @@
 
 enum {
     NONE = -1,
+    MATCH_PIECES = 16,
     FEW = 8 /* a vertex with at most so many neighbours may be paired with one at distance 2 */
 };
+
+/* What is done before and after vertices are paired goes by pieces, which several threads may do.
+ */
+typedef struct matching {
+    const wi_graph *graph;
+    int32_t most, usual; /* weight of a pair; half of the usual number of neighbours */
+    int32_t pieces;
+    int32_t *mate, *to;
+    int32_t *left;    /* vertices without a mate, from the first place of their piece on */
+    int32_t *waiting; /* of match_points */
+    int32_t lefts[MATCH_PIECES];       /* how many are left over */
+    int32_t numbers[MATCH_PIECES + 1]; /* of each piece's first coarse vertex */
+    atomic_bool unusual;               /* are there vertices of at most the usual number? */
+} matching;
+
+/* The first vertex of one of `pieces` pieces. */
+static int32_t piece_at(const wi_graph *g, int32_t piece, int32_t pieces) {
+    return (int32_t)((int64_t)g->n * piece / pieces);
+}
+
+static void begin_piece(void *user, int32_t piece) {
+    matching *const m = user;
+    const int32_t *const start = m->graph->start;
+    const int32_t end = piece_at(m->graph, piece + 1, m->pieces);
+    bool unusual = false;
+    for (int32_t v = piece_at(m->graph, piece, m->pieces); v < end; v++) {
+        m->mate[v] = m->waiting[v] = NONE;
+        unusual |= start[v + 1] - start[v] <= m->usual;
+    }
+    if (unusual)
+        atomic_store_explicit(&m->unusual, true, memory_order_relaxed);
+}
 
 /* The free neighbour of v with the heaviest edge; among equals the lightest vertex. */
 static inline int32_t heaviest(const wi_graph *g, const int32_t *mate, int32_t v, int32_t most) {
@@ -18,6 +51,8 @@ static inline int32_t heaviest(const wi_graph *g, const int32_t *mate, int32_t v
         if (tie < best_tie || mate[u] != NONE)
             continue;
         const int32_t weight = g->weight[u];
+        if (!g->tie && weight == 1 && room >= 1)
+            return u; /* no other is lighter */
         if (weight <= room && (tie > best_tie || weight < best_weight)) {
             best = u;
             best_tie = tie;
@@ -32,8 +67,8 @@ static void pair(int32_t *mate, int32_t u, int32_t v) {
     mate[v] = u;
 }
 
-/* Pairs each vertex with a free neighbour if it has one; skips vertices with at most `from`
- * neighbours and those with more than `to`. */
+/* Pairs each vertex with a free neighbour if it has one; skips vertices with at most `above`
+ * neighbours and those with more than `up_to`. */
 static void match_neighbours(const wi_graph *g, int32_t *mate, int32_t most, int32_t above,
                              int32_t up_to) {
     for (int32_t v = 0; v < g->n; v++) {
@@ -46,35 +81,77 @@ static void match_neighbours(const wi_graph *g, int32_t *mate, int32_t most, int
     }
 }
 
+/* Lists what is left over, and counts the coarse vertices whose first vertex is in the piece. */
+static void list_left(void *user, int32_t piece) {
+    matching *const m = user;
+    const int32_t begin = piece_at(m->graph, piece, m->pieces);
+    const int32_t end = piece_at(m->graph, piece + 1, m->pieces);
+    int32_t pairs = 0, count = 0;
+    for (int32_t v = begin; v < end; v++) {
+        m->left[begin + count] = v;
+        count += m->mate[v] == NONE;
+        pairs += m->mate[v] > v;
+    }
+    m->lefts[piece] = count;
+    m->numbers[piece + 1] = pairs + count;
+}
+
 /* Pairs remaining vertices of few neighbours with one another if their first neighbour is the same:
  * the points of a star. `waiting` has an entry for every vertex, and one for vertices without
  * neighbours. */
-static void match_points(const wi_graph *g, int32_t *mate, int32_t most, int32_t *waiting) {
-    for (int32_t v = 0; v <= g->n; v++)
-        waiting[v] = NONE;
-    for (int32_t v = 0; v < g->n; v++) {
-        const int32_t degree = g->start[v + 1] - g->start[v];
-        if (mate[v] != NONE || degree > FEW)
-            continue;
-        int32_t *const other = &waiting[degree == 0 ? g->n : g->row[g->start[v]]];
-        if (*other != NONE && g->weight[*other] + g->weight[v] <= most) {
-            pair(mate, *other, v);
-            *other = NONE;
-        } else {
-            *other = v;
+static void match_points(matching *m) {
+    const wi_graph *const g = m->graph;
+    m->waiting[g->n] = NONE;
+    for (int32_t piece = 0; piece < m->pieces; piece++) {
+        const int32_t *const left = m->left + piece_at(g, piece, m->pieces);
+        for (int32_t k = 0; k < m->lefts[piece]; k++) {
+            const int32_t v = left[k], degree = g->start[v + 1] - g->start[v];
+            if (degree > FEW)
+                continue;
+            int32_t *const other = &m->waiting[degree == 0 ? g->n : g->row[g->start[v]]];
+            if (*other != NONE && g->weight[*other] + g->weight[v] <= m->most) {
+                pair(m->mate, *other, v);
+                m->numbers[piece + 1]--;
+                *other = NONE;
+            } else {
+                *other = v;
+            }
         }
     }
 }
 
-/* Numbers the pairs. Returns how many there are. */
-static int32_t number_pairs(int32_t n, const int32_t *mate, int32_t *to) {
-    int32_t count = 0;
-    for (int32_t v = 0; v < n; v++) {
-        const int32_t u = mate[v];
-        to[v] = u != NONE && u < v ? to[u] : count++;
+/* Numbers the pairs by their first vertices. */
+static void number_piece(void *user, int32_t piece) {
+    const matching *const m = user;
+    int32_t next = m->numbers[piece];
+    const int32_t end = piece_at(m->graph, piece + 1, m->pieces);
+    for (int32_t v = piece_at(m->graph, piece, m->pieces); v < end; v++) {
+        const int32_t u = m->mate[v];
+        if (u != NONE && u < v)
+            continue;
+        m->to[v] = next;
+        if (u != NONE)
+            m->to[u] = next;
+        next++;
     }
-    return count;
 }
+
+/* Finds pairs and numbers them. Returns how many there are. */
+static int32_t match(wi_job_queue *queue, matching *m) {
+    wi_job_run(queue, m->pieces, begin_piece, m);
+    if (m->unusual)
+        match_neighbours(m->graph, m->mate, m->most, 0, m->usual);
+    match_neighbours(m->graph, m->mate, m->most, m->usual, INT32_MAX);
+    wi_job_run(queue, m->pieces, list_left, m);
+    match_points(m);
+    m->numbers[0] = 0;
+    for (int32_t k = 0; k < m->pieces; k++)
+        m->numbers[k + 1] += m->numbers[k];
+    wi_job_run(queue, m->pieces, number_piece, m);
+    return m->numbers[m->pieces];
+}
+
+/* ---- edges ---- */
 
 /* Appends the edges of v to those of the coarse vertex c, which begin at `begin`. slot[k] is the
  * index of the edge to k if that is not before `begin`. Returns the end. */
@@ -124,11 +201,6 @@ typedef struct contraction {
     int32_t pieces;
 } contraction;
 
-/* The first vertex of a piece. */
-static int32_t piece_at(const contraction *c, int32_t piece) {
-    return (int32_t)((int64_t)c->graph->n * piece / c->pieces);
-}
-
 /* The slots of a piece, none of which is in use. */
 static int32_t *clear_slots(const contraction *c, int32_t piece) {
     int32_t *const slot = c->slots + (size_t)piece * (size_t)c->coarse->n;
@@ -153,7 +225,7 @@ static void count_edges(void *user, int32_t piece) {
     const contraction *const c = user;
     const wi_graph *const g = c->graph;
     int32_t *const slot = clear_slots(c, piece);
-    for (int32_t v = piece_at(c, piece); v < piece_at(c, piece + 1); v++) {
+    for (int32_t v = piece_at(g, piece, c->pieces); v < piece_at(g, piece + 1, c->pieces); v++) {
         const int32_t u = c->mate[v];
         if (u != NONE && u < v)
             continue;
@@ -165,14 +237,15 @@ static void count_edges(void *user, int32_t piece) {
 
 static void list_edges(void *user, int32_t piece) {
     const contraction *const c = user;
+    const wi_graph *const g = c->graph;
     int32_t *const slot = clear_slots(c, piece);
-    for (int32_t v = piece_at(c, piece); v < piece_at(c, piece + 1); v++) {
+    for (int32_t v = piece_at(g, piece, c->pieces); v < piece_at(g, piece + 1, c->pieces); v++) {
         const int32_t u = c->mate[v], own = c->to[v], begin = c->coarse->start[own];
         if (u != NONE && u < v)
             continue;
-        const int32_t end = add_edges(c->graph, v, c->to, own, begin, begin, slot, c->coarse);
+        const int32_t end = add_edges(g, v, c->to, own, begin, begin, slot, c->coarse);
         if (u != NONE)
-            add_edges(c->graph, u, c->to, own, begin, end, slot, c->coarse);
+            add_edges(g, u, c->to, own, begin, end, slot, c->coarse);
     }
 }
 
@@ -188,20 +261,23 @@ static void contract_together(wi_job_queue *queue, contraction *c) {
 
 bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
     enum {
-        PIECES = 12
+        PIECES = 16
     };
     const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
     const bool together = g->n >= WI_SHARED_VERTICES && wi_job_queue_has_idle(arena->queue);
-    int32_t *const mate = wi_arena_take(arena, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
+    wi_job_queue *const queue = together ? arena->queue : NULL;
+    int32_t *const mate = wi_arena_take(arena, (3 * n + 1) * sizeof *mate);
     if (!mate)
         return false;
-    const int32_t usual = g->n > 0 ? (int32_t)(entries / n / 2) : 0;
-    for (int32_t v = 0; v < g->n; v++)
-        mate[v] = NONE;
-    match_neighbours(g, mate, most, 0, usual);
-    match_neighbours(g, mate, most, usual, INT32_MAX);
-    match_points(g, mate, most, slot);
-    *coarse = (wi_graph){.n = number_pairs(g->n, mate, to), .total = g->total};
+    matching m = {.graph = g,
+                  .most = most,
+                  .usual = g->n > 0 ? (int32_t)(entries / n / 2) : 0,
+                  .pieces = together ? MATCH_PIECES : 1,
+                  .mate = mate,
+                  .to = to,
+                  .left = mate + n,
+                  .waiting = mate + 2 * n};
+    *coarse = (wi_graph){.n = match(queue, &m), .total = g->total};
     const size_t count = (size_t)coarse->n;
     contraction c = {g, mate, to, coarse, NULL, PIECES};
     if (together && !(c.slots = wi_arena_take(arena, PIECES * count * sizeof *c.slots)))
@@ -213,9 +289,9 @@ bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coar
     coarse->row = coarse->start + count + 1;
     coarse->tie = coarse->row + entries;
     if (together)
-        contract_together(arena->queue, &c);
+        contract_together(queue, &c);
     else
-        contract(g, mate, to, slot, coarse);
+        contract(g, mate, to, m.waiting, coarse);
     wi_arena_trim(arena, coarse->tie + coarse->start[coarse->n]);
     return true;
 }

@@ -8,7 +8,8 @@
 #include "sparse/separator.h"
 
 enum {
-    PASSES = 6,
+    LARGE = 60000, /* vertices: in graphs with more, a pass moves at most one of SWEEP */
+    SWEEP = 8,
     NONE = -1,
     FREE = -2 /* next[v] of a vertex in no chain */
 };
@@ -172,14 +173,15 @@ static bool is_vain(const wi_parting *p) {
  * whether it is better than before. Passes do not stop early: a few hundred moves are enough to
  * smooth a separator, but many more are needed to turn it. A slanted cut of a mesh has fewer points
  * than a straight one, and all cuts between the two are worse than both. */
-static bool pass(wi_parting *p, uint8_t to) {
+bool wi_parting_pass(wi_parting *p, uint8_t to, const wi_pass_watch *watch) {
     const uint8_t other = 1 - to;
     int32_t kept = 0, best[3] = {p->weight[0], p->weight[1], p->weight[2]};
     p->moves = 0;
     clear_chains(p);
     for (int32_t k = 0; k < p->count; k++)
         enter(p, p->list[k], other);
-    for (int32_t v; (v = chain_pop(p)) != NONE && !is_vain(p);) {
+    const int32_t limit = p->graph->n > LARGE ? p->graph->n / SWEEP : INT32_MAX;
+    for (int32_t v; (v = chain_pop(p)) != NONE && p->moves < limit && !is_vain(p);) {
         if (p->weight[to] + p->graph->weight[v] > p->most)
             continue;
         move(p, v, to);
@@ -187,6 +189,10 @@ static bool pass(wi_parting *p, uint8_t to) {
             kept = p->moves;
             for (int k = 0; k < 3; k++)
                 best[k] = p->weight[k];
+            if (watch)
+                watch->better(watch->user);
+        } else if (watch && kept > 0 && p->moves - kept == watch->patience) {
+            watch->stale(watch->user, kept, best);
         }
     }
     take_back(p, kept, other);
@@ -197,90 +203,78 @@ static bool pass(wi_parting *p, uint8_t to) {
 void wi_parting_refine(wi_parting *p) {
     int vain = 0;
     uint8_t to = p->weight[0] > p->weight[1];
-    for (int k = 0; k < PASSES && vain < 2 && p->count > 0; k++) {
-        vain = pass(p, to) ? 0 : vain + 1;
+    for (int k = 0; k < WI_PASSES && vain < 2 && p->count > 0; k++) {
+        vain = wi_parting_pass(p, to, NULL) ? 0 : vain + 1;
         to = 1 - to;
     }
 }
 
-/* ---- two passes at once ---- */
+/* ---- another graph ---- */
 
-/* Makes `to` the same division as p. */
-static void copy_division(const wi_parting *p, wi_parting *to) {
-    to->graph = p->graph;
-    to->most = p->most;
-    to->heaviest = p->heaviest;
-    to->shift = p->shift;
-    to->count = p->count;
-    memcpy(to->weight, p->weight, sizeof p->weight);
-    memcpy(to->list, p->list, (size_t)p->count * sizeof *p->list);
-    memcpy(to->side, p->side, (size_t)p->graph->n);
-}
+enum {
+    SET_PIECES = 16
+};
 
-typedef struct next_pass {
+/* While a division is set: what the pieces of the graph have. */
+typedef struct setting {
     wi_parting *parting;
-    uint8_t to;
-    bool better;
-} next_pass;
+    const int32_t *to; /* or NULL: the division is there */
+    const uint8_t *coarse;
+    int32_t pieces;
+    int32_t weight[SET_PIECES][3], heaviest[SET_PIECES], count[SET_PIECES];
+} setting;
 
-static void run_pass(void *user, int32_t piece) {
-    next_pass *const next = user;
-    (void)piece;
-    next->better = pass(next->parting, next->to);
+/* The first vertex of a piece. */
+static int32_t piece_at(const setting *s, int32_t piece) {
+    return (int32_t)((int64_t)s->parting->graph->n * piece / s->pieces);
 }
 
-/* A pass that finds nothing leaves the division as it was, so the next one, to the other side, can
- * be under way at the same time; if the first one finds something, it was in vain. */
-void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting *other) {
-    int vain = 0;
-    uint8_t to = p->weight[0] > p->weight[1];
-    atomic_bool stop;
-    other->vain = &stop;
-    for (int k = 0; k < PASSES && vain < 2 && p->count > 0; k++) {
-        next_pass next = {.parting = other, .to = 1 - to};
-        wi_job job = {.work = run_pass, .user = &next, .pieces = 1};
-        const bool alone = k + 1 == PASSES || vain == 1 || !wi_job_queue_has_idle(queue);
-        atomic_init(&stop, false);
-        if (!alone) {
-            copy_division(p, other);
-            wi_job_post(queue, &job);
-        }
-        const bool better = pass(p, to);
-        vain = better ? 0 : vain + 1;
-        to = 1 - to;
-        if (alone)
-            continue;
-        if (better) {
-            atomic_store_explicit(&stop, true, memory_order_relaxed);
-            wi_job_cancel(queue, &job);
-            continue;
-        }
-        wi_job_finish(queue, &job);
-        if (next.better)
-            copy_division(other, p);
-        vain = next.better ? 0 : vain + 1;
-        to = 1 - to;
-        k++;
+/* Lists the piece's part of the separator in `moved`, from its own place on. */
+static void set_piece(void *user, int32_t piece) {
+    setting *const s = user;
+    wi_parting *const p = s->parting;
+    const int32_t *const own = p->graph->weight, begin = piece_at(s, piece);
+    int32_t weight[3] = {0, 0, 0}, heaviest = 1, count = 0;
+    for (int32_t v = begin; v < piece_at(s, piece + 1); v++) {
+        if (s->to)
+            p->side[v] = s->coarse[s->to[v]];
+        weight[p->side[v]] += own[v];
+        heaviest = own[v] > heaviest ? own[v] : heaviest;
+        if (p->side[v] == WI_SEPARATOR)
+            p->moved[begin + count++] = v;
     }
+    memcpy(s->weight[piece], weight, sizeof weight);
+    s->heaviest[piece] = heaviest;
+    s->count[piece] = count;
 }
 
-void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side) {
+void wi_parting_project(wi_job_queue *queue, wi_parting *p, const wi_graph *graph, uint8_t *side,
+                        const int32_t *to, const uint8_t *coarse) {
+    const bool together = graph->n >= WI_SHARED_VERTICES && wi_job_queue_has_idle(queue);
+    setting s = {.parting = p, .to = to, .coarse = coarse, .pieces = together ? SET_PIECES : 1};
     p->graph = graph;
     p->side = side;
     p->count = p->moves = 0;
     p->heaviest = 1;
     p->most = (int32_t)((int64_t)graph->total * 3 / 5);
     p->weight[0] = p->weight[1] = p->weight[2] = 0;
-    for (int32_t v = 0; v < graph->n; v++) {
-        p->weight[side[v]] += graph->weight[v];
-        if (graph->weight[v] > p->heaviest)
-            p->heaviest = graph->weight[v];
-        if (side[v] == WI_SEPARATOR)
-            p->list[p->count++] = v;
+    wi_job_run(queue, s.pieces, set_piece, &s);
+    for (int32_t k = 0; k < s.pieces; k++) {
+        for (int i = 0; i < 3; i++)
+            p->weight[i] += s.weight[k][i];
+        if (s.heaviest[k] > p->heaviest)
+            p->heaviest = s.heaviest[k];
+        memcpy(p->list + p->count, p->moved + piece_at(&s, k),
+               (size_t)s.count[k] * sizeof *p->list);
+        p->count += s.count[k];
     }
     p->shift = 0;
     while (p->heaviest >> p->shift >= WI_CHAINS / 8)
         p->shift++;
+}
+
+void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side) {
+    wi_parting_project(NULL, p, graph, side, NULL, NULL);
 }
 
 void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_t from) {

@@ -129,8 +129,8 @@ static void test_coarse_graphs(void **state) {
     wi_arena_free(&arena);
 }
 
-/* Passes two at a time, as if somebody helped, must come to what passes in turn do. */
-static void test_two_passes(void **state) {
+/* Passes at the same time, as if somebody helped, must come to what passes in turn do. */
+static void test_passes_ahead(void **state) {
     (void)state;
     static test_graph g;
     test_random r = test_random_at(34);
@@ -139,22 +139,25 @@ static void test_two_passes(void **state) {
     wi_job_queue_open(&queue);
     atomic_store(&queue.idle, 1);
     for (int k = 0; k < GRAPHS; k++) {
-        uint8_t side[TEST_MOST_VERTICES], together[TEST_MOST_VERTICES], spare[TEST_MOST_VERTICES];
-        wi_parting p, q, other;
+        uint8_t side[TEST_MOST_VERTICES], together[TEST_MOST_VERTICES];
+        uint8_t spare[WI_AHEAD][TEST_MOST_VERTICES];
+        wi_parting p, q, ahead[WI_AHEAD];
         test_graph_random(&r, LARGEST, &g);
         wi_graph weights = weighted(&r, &g.pattern, k % 2 ? 1 : 5);
         wi_arena_reset(&arena);
         assert_true(wi_parting_take(&arena, weights.n, &p) &&
                     wi_parting_take(&arena, weights.n, &q) &&
-                    wi_parting_take(&arena, weights.n, &other));
+                    wi_parting_take(&arena, weights.n, &ahead[0]) &&
+                    wi_parting_take(&arena, weights.n, &ahead[1]));
         for (int32_t v = 0; v < weights.n; v++) /* far from good */
             side[v] = test_below(&r, 2) ? WI_SEPARATOR : (uint8_t)(k & 1);
         memcpy(together, side, (size_t)weights.n);
-        other.side = spare;
+        for (int i = 0; i < WI_AHEAD; i++)
+            ahead[i].side = spare[i];
         wi_parting_set(&p, &weights, side);
         wi_parting_refine(&p);
         wi_parting_set(&q, &weights, together);
-        wi_parting_refine_together(&queue, &q, &other);
+        wi_parting_refine_together(&queue, &q, ahead);
         assert_memory_equal(side, together, (size_t)weights.n);
         assert_memory_equal(p.weight, q.weight, sizeof p.weight);
         drop(&weights);
@@ -229,7 +232,7 @@ static void test_meshes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_graphs), cmocka_unit_test(test_coarse_graphs),
-        cmocka_unit_test(test_two_passes),   cmocka_unit_test(test_star),
+        cmocka_unit_test(test_passes_ahead), cmocka_unit_test(test_star),
         cmocka_unit_test(test_meshes),
     };
     return cmocka_run_group_tests_name("separator", tests, NULL, NULL);

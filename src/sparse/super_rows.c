@@ -2,7 +2,7 @@
 /* The rows of supernodes. Row i of L reaches the supernodes on the paths of the tree from its
  * entries in A to its own supernode; taking rows in order makes them ascend in every supernode.
  * Threads take subtrees of about the same number of columns, each for all rows that reach it; one
- * thread takes what is above these. */
+ * thread takes what is above these, for all rows that are there. */
 #include <stdatomic.h>
 
 #include "cpu/team.h"
@@ -29,6 +29,8 @@ typedef struct finding {
     int64_t above_count;
     piece *pieces;
     int64_t count;
+    wi_super_rows_beside *beside; /* or NULL */
+    int64_t *beside_scratch;
     atomic_llong taken;
 } finding;
 
@@ -68,13 +70,16 @@ static void begin_rows(const finding *f, int64_t s) {
         out->rows[f->next[s]++] = k;
 }
 
-static void find_inside(const finding *f, const piece *p) {
-    const wi_symbolic *const out = f->out;
+static void begin_piece(const finding *f, const piece *p) {
     for (int64_t s = p->end - 1; s >= p->begin; s--) {
-        const int64_t up = out->super_parent[s];
+        const int64_t up = f->out->super_parent[s];
         f->leaving[s] = up >= 0 && up < p->end ? f->leaving[up] : up;
         begin_rows(f, s);
     }
+}
+
+static void find_inside(const finding *f, const piece *p) {
+    const wi_symbolic *const out = f->out;
     for (int64_t i = out->first[p->begin]; i < out->first[p->end]; i++) {
         f->seen[f->super_of[i]] = i;
         reach(f, p, true, i);
@@ -85,12 +90,12 @@ static void find_inside(const finding *f, const piece *p) {
     }
 }
 
-static void find_pieces(void *user, int rank, int size) {
+static void begin_pieces(void *user, int rank, int size) {
     finding *const f = user;
     (void)rank;
     (void)size;
     for (int64_t k; (k = atomic_fetch_add(&f->taken, 1)) < f->count;)
-        find_inside(f, &f->pieces[k]);
+        begin_piece(f, &f->pieces[k]);
 }
 
 static void find_above(const finding *f) {
@@ -98,6 +103,24 @@ static void find_above(const finding *f) {
     for (int64_t k = 0; k < f->above_count; k++) {
         f->seen[f->super_of[f->above[k]]] = f->above[k];
         reach(f, &all, false, f->above[k]);
+    }
+}
+
+/* What is above the pieces, and what the caller wants beside, take longest. */
+static void find_pieces(void *user, int rank, int size) {
+    enum {
+        FIRST = -2
+    };
+    finding *const f = user;
+    (void)rank;
+    (void)size;
+    for (int64_t k; (k = atomic_fetch_add(&f->taken, 1) + FIRST) < f->count;) {
+        if (k == -2)
+            find_above(f);
+        else if (k >= 0)
+            find_inside(f, &f->pieces[k]);
+        else if (f->beside)
+            f->beside(f->out, f->beside_scratch);
     }
 }
 
@@ -148,10 +171,13 @@ static void cut(finding *f, int64_t most, int64_t *size) {
 }
 
 void wi_super_rows(const weft_context *ctx, int team, const wi_pattern *graph,
-                   wi_symbolic *symbolic, const int64_t *super_of, int64_t *scratch) {
+                   wi_symbolic *symbolic, const int64_t *super_of, int64_t *scratch,
+                   wi_super_rows_beside *beside) {
     const int64_t supernodes = symbolic->supernodes;
     finding f = {.graph = graph,
                  .out = symbolic,
+                 .beside = beside,
+                 .beside_scratch = scratch + 6 * symbolic->n,
                  .super_of = super_of,
                  .next = scratch,
                  .seen = scratch + supernodes,
@@ -161,6 +187,7 @@ void wi_super_rows(const weft_context *ctx, int team, const wi_pattern *graph,
     if (team > 1)
         cut(&f, symbolic->n / (SHARE * team), f.next);
     list_above(&f);
+    wi_team_run(ctx, team, begin_pieces, &f);
+    atomic_store(&f.taken, 0);
     wi_team_run(ctx, team, find_pieces, &f);
-    find_above(&f);
 }

@@ -3,7 +3,10 @@
  * the same. */
 #include "sparse/super_tree.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+
+#include "cpu/team.h"
 
 const wi_relax wi_relax_default = {{8, 32, 64, INT64_MAX}, {0.6, 0.25, 0.1, 0.02}};
 
@@ -21,10 +24,9 @@ static void take_memory(wi_super_tree *tree, int64_t *memory) {
 
 /* Puts every supernode at the head of its parent's list of children. */
 static void link_children(wi_super_tree *tree) {
-    for (int64_t s = 0; s < tree->count; s++)
-        tree->child[s] = tree->sibling[s] = -1;
     for (int64_t s = tree->count - 1; s >= 0; s--) {
         const int64_t parent = tree->parent[s];
+        tree->rows += tree->height[s];
         if (parent < 0)
             continue;
         tree->sibling[s] = tree->child[parent];
@@ -32,36 +34,94 @@ static void link_children(wi_super_tree *tree) {
     }
 }
 
-void wi_super_tree_find(wi_super_tree *tree, int64_t n, const int64_t *parent, const int64_t *count,
-                        int64_t *first, int64_t *super_of, int64_t *memory) {
-    int64_t *const children = memory; /* how many each column has */
-    int64_t supernodes = 0;
-    for (int64_t k = 0; k < n; k++)
-        children[k] = 0;
-    for (int64_t k = 0; k < n; k++) {
-        if (parent[k] >= 0)
-            children[parent[k]]++;
+/* While supernodes are found: each thread has a stretch of columns, then one of supernodes. */
+typedef struct finding {
+    wi_super_tree *tree;
+    int64_t n;
+    const int64_t *parent, *count;
+    int64_t *first, *super_of;
+    _Atomic int64_t *children; /* how many each column has */
+    int64_t *begun;            /* supernodes that begin in the stretch, up to each column */
+} finding;
+
+static int64_t column_at(const finding *f, int rank, int size) {
+    return (int64_t)wi_team_share((size_t)f->n, rank, size);
+}
+
+static void clear_children(void *user, int rank, int size) {
+    const finding *const f = user;
+    for (int64_t k = column_at(f, rank, size); k < column_at(f, rank + 1, size); k++)
+        atomic_store_explicit(&f->children[k], 0, memory_order_relaxed);
+}
+
+static void count_children(void *user, int rank, int size) {
+    const finding *const f = user;
+    for (int64_t k = column_at(f, rank, size); k < column_at(f, rank + 1, size); k++) {
+        if (f->parent[k] >= 0)
+            atomic_fetch_add_explicit(&f->children[f->parent[k]], 1, memory_order_relaxed);
     }
-    for (int64_t k = 0; k < n; k++) {
-        const bool joins =
-            k > 0 && parent[k - 1] == k && children[k] == 1 && count[k - 1] == count[k] + 1;
-        if (!joins)
-            first[supernodes++] = k;
-        super_of[k] = supernodes - 1;
+}
+
+static void count_supernodes(void *user, int rank, int size) {
+    const finding *const f = user;
+    int64_t begun = 0;
+    for (int64_t k = column_at(f, rank, size); k < column_at(f, rank + 1, size); k++) {
+        const bool joins = k > 0 && f->parent[k - 1] == k && f->children[k] == 1 &&
+                           f->count[k - 1] == f->count[k] + 1;
+        begun += !joins;
+        f->begun[k] = begun;
     }
+}
+
+/* The number of supernodes that begin before the stretch of a thread. */
+static int64_t supernodes_before(const finding *f, int rank, int size) {
+    int64_t sum = 0;
+    for (int r = 0; r < rank; r++) {
+        const int64_t end = column_at(f, r + 1, size);
+        sum += end > column_at(f, r, size) ? f->begun[end - 1] : 0;
+    }
+    return sum;
+}
+
+static void number_supernodes(void *user, int rank, int size) {
+    const finding *const f = user;
+    const int64_t before = supernodes_before(f, rank, size), begin = column_at(f, rank, size);
+    for (int64_t k = begin; k < column_at(f, rank + 1, size); k++) {
+        f->super_of[k] = before + f->begun[k] - 1;
+        if (f->begun[k] > (k == begin ? 0 : f->begun[k - 1]))
+            f->first[f->super_of[k]] = k;
+    }
+}
+
+static void describe_supernodes(void *user, int rank, int size) {
+    const finding *const f = user;
+    wi_super_tree *const tree = f->tree;
+    const int64_t *const first = f->first;
+    const int64_t end = (int64_t)wi_team_share((size_t)tree->count, rank + 1, size);
+    for (int64_t s = (int64_t)wi_team_share((size_t)tree->count, rank, size); s < end; s++) {
+        const int64_t up = f->parent[first[s + 1] - 1];
+        tree->parent[s] = up < 0 ? -1 : f->super_of[up];
+        tree->columns[s] = first[s + 1] - first[s];
+        tree->height[s] = f->count[first[s]];
+        tree->entries[s] = stored(tree->columns[s], tree->height[s]);
+        tree->run[s] = tree->run_last[s] = s;
+        tree->run_next[s] = tree->child[s] = tree->sibling[s] = -1;
+    }
+}
+
+void wi_super_tree_find(const weft_context *ctx, int team, wi_super_tree *tree, int64_t n,
+                        const int64_t *parent, const int64_t *count, int64_t *first,
+                        int64_t *super_of, int64_t *memory) {
+    finding f = {tree, n, parent, count, first, super_of, (_Atomic int64_t *)memory, memory + n};
+    wi_team_run(ctx, team, clear_children, &f);
+    wi_team_run(ctx, team, count_children, &f);
+    wi_team_run(ctx, team, count_supernodes, &f);
+    wi_team_run(ctx, team, number_supernodes, &f);
+    const int64_t supernodes = supernodes_before(&f, team, team);
     first[supernodes] = n;
     *tree = (wi_super_tree){.count = supernodes, .alive = supernodes, .first = first};
     take_memory(tree, memory);
-    for (int64_t s = 0; s < supernodes; s++) {
-        const int64_t up = parent[first[s + 1] - 1];
-        tree->parent[s] = up < 0 ? -1 : super_of[up];
-        tree->columns[s] = first[s + 1] - first[s];
-        tree->height[s] = count[first[s]];
-        tree->entries[s] = stored(tree->columns[s], tree->height[s]);
-        tree->run[s] = tree->run_last[s] = s;
-        tree->run_next[s] = -1;
-        tree->rows += tree->height[s];
-    }
+    wi_team_run(ctx, team, describe_supernodes, &f);
     link_children(tree);
 }
 

@@ -29,9 +29,10 @@ typedef struct wi_super_tree {
 
 /* Finds the fundamental supernodes of a postordered tree: runs of columns, each the only child of
  * the next, with the same rows below. All arrays but `first` are in `memory`, at least 13 * n long;
- * the caller gives n + 1 entries of `first` and n of `super_of`. */
-void wi_super_tree_find(wi_super_tree *tree, int64_t n, const int64_t *parent, const int64_t *count,
-                        int64_t *first, int64_t *super_of, int64_t *memory);
+ * the caller gives n + 1 entries of `first` and n of `super_of`. By `team` threads. */
+void wi_super_tree_find(const weft_context *ctx, int team, wi_super_tree *tree, int64_t n,
+                        const int64_t *parent, const int64_t *count, int64_t *first,
+                        int64_t *super_of, int64_t *memory);
 
 /* Merges children with parents where `relax` allows it (relaxed amalgamation). */
 void wi_super_tree_merge(wi_super_tree *tree, const wi_relax *relax);
@@ -40,9 +41,14 @@ void wi_super_tree_merge(wi_super_tree *tree, const wi_relax *relax);
  * peak. */
 void wi_super_tree_sort(wi_super_tree *tree);
 
+/* What else is to be done with a plan, by one thread. */
+typedef void wi_super_rows_beside(wi_symbolic *symbolic, int64_t *scratch);
+
 /* Lists the rows of all supernodes, whose other arrays are complete, by `team` threads. The graph
- * is that of `symbolic`, super_of[k] the supernode of column k; 6 n of scratch. */
+ * is that of `symbolic`, super_of[k] the supernode of column k; 6 n of scratch. `beside` is called
+ * meanwhile, with the scratch after that; it may be NULL, and leaves alone what is read here. */
 void wi_super_rows(const weft_context *ctx, int team, const wi_pattern *graph,
-                   wi_symbolic *symbolic, const int64_t *super_of, int64_t *scratch);
+                   wi_symbolic *symbolic, const int64_t *super_of, int64_t *scratch,
+                   wi_super_rows_beside *beside);
 
 #endif

@@ -3,8 +3,10 @@
 #include "sparse/symbolic.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cpu/team.h"
+#include "sparse/pages.h"
 #include "sparse/super_tree.h"
 
 enum {
@@ -67,9 +69,8 @@ static bool is_slender(const wi_pattern *graph, double flops) {
 static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_symbolic *const out = a->out;
     const bool slender = is_slender(a->graph, flops);
-    for (int64_t k = 0; k < out->n; k++)
-        out->perm[k] = perm[k];
-    wi_invert(out->n, out->perm, out->inverse);
+    memcpy(out->perm, perm, (size_t)out->n * sizeof *perm);
+    wi_invert_shared(a->ctx, a->team, out->n, out->perm, out->inverse);
     if (slender)
         wi_tree_and_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
     else if (a->team > 1)
@@ -77,11 +78,10 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
     else
         wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
     wi_postorder(out->n, out->parent, a->position, a->rest);
-    wi_renumber(out->n, a->position, out->perm, out->parent, a->rest);
-    wi_invert(out->n, out->perm, out->inverse);
+    wi_renumber_shared(a->ctx, a->team, out, slender, a->position, a->rest);
     if (slender)
-        wi_permute(out->n, a->position, out->count, a->rest);
-    else if (a->team > 1)
+        return;
+    if (a->team > 1)
         wi_column_counts_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent,
                                 out->count, a->rest);
     else
@@ -113,6 +113,29 @@ static void number_supernodes(const wi_super_tree *tree, int64_t *number, int64_
     }
 }
 
+/* Finds the final places of the columns of some supernodes, which `list` has by their numbers. */
+typedef struct placing {
+    analysis *a;
+    const int64_t *list;
+} placing;
+
+static void place_columns(void *user, int rank, int size) {
+    const placing *const p = user;
+    const wi_super_tree *const tree = &p->a->tree;
+    const wi_symbolic *const out = p->a->out;
+    const size_t supernodes = (size_t)out->supernodes;
+    const int64_t end = (int64_t)wi_team_share(supernodes, rank + 1, size);
+    for (int64_t t = (int64_t)wi_team_share(supernodes, rank, size); t < end; t++) {
+        int64_t column = out->first[t];
+        for (int64_t run = tree->run[p->list[t]]; run >= 0; run = tree->run_next[run]) {
+            for (int64_t k = tree->first[run]; k < tree->first[run + 1]; k++) {
+                p->a->super_of[column] = t;
+                p->a->position[k] = column++;
+            }
+        }
+    }
+}
+
 /* Copies the supernodes in the order of their numbers, and finds the final place of every column.
  */
 static void number_columns(analysis *a, const int64_t *number) {
@@ -128,22 +151,12 @@ static void number_columns(analysis *a, const int64_t *number) {
         out->rows_at[t] = row;
         out->super_parent[t] = up < 0 ? -1 : number[up];
         row += tree->height[s];
-        for (int64_t run = tree->run[s]; run >= 0; run = tree->run_next[run]) {
-            for (int64_t k = tree->first[run]; k < tree->first[run + 1]; k++) {
-                a->super_of[column] = t;
-                a->position[k] = column++;
-            }
-        }
+        column += tree->columns[s];
     }
     out->first[out->supernodes] = column;
     out->rows_at[out->supernodes] = row;
-}
-
-static void renumber_columns(analysis *a) {
-    wi_symbolic *const out = a->out;
-    wi_renumber(out->n, a->position, out->perm, out->parent, a->rest);
-    wi_permute(out->n, a->position, out->count, a->rest);
-    wi_invert(out->n, out->perm, out->inverse);
+    placing p = {a, by_number};
+    wi_team_run(a->ctx, a->team, place_columns, &p);
 }
 
 /* The most doubles on the stack while each subtree is factored: the updates of a supernode's
@@ -212,36 +225,14 @@ static int team_of(const weft_context *ctx, const wi_pattern *graph) {
     return graph->n < FAR ? 1 : wi_team_size(ctx, n, words * sizeof(int64_t));
 }
 
-typedef struct fresh {
-    char *memory;
-    size_t bytes;
-} fresh;
-
-static void touch_pages(void *user, int rank, int size) {
-    enum {
-        PAGE_BYTES = 4096
-    };
-    const fresh *const f = user;
-    const size_t pages = f->bytes / PAGE_BYTES, end = wi_team_share(pages, rank + 1, size);
-    for (size_t k = wi_team_share(pages, rank, size); k < end; k++)
-        f->memory[k * PAGE_BYTES] = 0;
-}
-
-/* The system gives out pages of fresh memory as they are first written: by several threads at once,
- * for one thread would spend a fifth of its time there. */
-static void touch(const weft_context *ctx, int team, void *memory, size_t bytes) {
-    fresh f = {memory, bytes};
-    if (team > 1)
-        wi_team_run(ctx, team, touch_pages, &f);
-}
-
 static weft_status build(weft_context *ctx, const char *call, const wi_pattern *graph,
                          const int64_t *perm, double flops, const wi_relax *relax,
                          wi_symbolic *symbolic) {
     const int64_t n = graph->n;
     const size_t bytes = SCRATCH_ARRAYS * (size_t)(n + 1) * sizeof(int64_t);
-    int64_t *const scratch = wi_host_alloc(bytes);
-    analysis a = {.ctx = ctx, .team = team_of(ctx, graph), .graph = graph, .out = symbolic};
+    const int team = team_of(ctx, graph);
+    int64_t *const scratch = wi_pages_take(ctx, team, bytes);
+    analysis a = {.ctx = ctx, .team = team, .graph = graph, .out = symbolic};
     *symbolic = (wi_symbolic){.n = n};
     if (!scratch)
         return no_memory(ctx, call, bytes);
@@ -252,22 +243,23 @@ static weft_status build(weft_context *ctx, const char *call, const wi_pattern *
     weft_status status = wi_symbolic_take_columns(ctx, call, n, symbolic);
     if (status != WEFT_OK)
         goto done;
-    touch(ctx, a.team, scratch, bytes);
-    touch(ctx, a.team, symbolic->perm, 4 * (size_t)n * sizeof(int64_t));
+    wi_pages_touch(ctx, a.team, symbolic->perm, 4 * (size_t)n * sizeof(int64_t));
     count_columns(&a, perm, flops);
-    wi_super_tree_find(&a.tree, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
+    wi_super_tree_find(ctx, team, &a.tree, n, symbolic->parent, symbolic->count, a.first,
+                       a.super_of, a.rest);
     wi_super_tree_merge(&a.tree, relax);
     wi_super_tree_sort(&a.tree);
     status = wi_symbolic_take_supernodes(ctx, call, a.tree.alive, a.tree.rows, symbolic);
     if (status != WEFT_OK)
         goto done;
+    wi_pages_touch(ctx, team, symbolic->first,
+                   (size_t)(6 * a.tree.alive + 2 + a.tree.rows) * sizeof(int64_t));
     number_supernodes(&a.tree, a.tree.sorting, a.tree.sorting + a.tree.count);
     number_columns(&a, a.tree.sorting);
-    renumber_columns(&a);
-    wi_super_rows(ctx, a.team, graph, symbolic, a.super_of, a.rest);
-    wi_symbolic_sum_up(symbolic, a.rest);
+    wi_renumber_shared(ctx, a.team, symbolic, true, a.position, a.rest);
+    wi_super_rows(ctx, a.team, graph, symbolic, a.super_of, a.rest, wi_symbolic_sum_up);
 done:
-    wi_host_free(scratch);
+    wi_pages_free(ctx, team, scratch, bytes);
     if (status != WEFT_OK)
         wi_symbolic_free(symbolic);
     return status;
@@ -280,24 +272,22 @@ static weft_status build_far(weft_context *ctx, const char *call, const wi_patte
                              wi_symbolic *symbolic) {
     const int64_t n = graph->n;
     const size_t bytes = 2 * (size_t)n * sizeof(int64_t);
-    int64_t *const same = wi_host_alloc(bytes);
+    const int team = team_of(ctx, graph);
+    int64_t *const same = wi_pages_take(ctx, team, bytes);
     wi_pattern near = {0, NULL, NULL};
     if (!same)
         return no_memory(ctx, call, bytes);
     int64_t *const inverse = same + n;
-    touch(ctx, team_of(ctx, graph), same, bytes);
-    wi_invert(n, perm, inverse);
+    wi_invert_shared(ctx, team, n, perm, inverse);
     weft_status status = wi_pattern_renumber(ctx, call, graph, perm, inverse, &near);
     for (int64_t k = 0; k < n; k++)
         same[k] = k;
     if (status == WEFT_OK)
         status = build(ctx, call, &near, same, flops, relax, symbolic);
-    for (int64_t k = 0; k < n && status == WEFT_OK; k++) {
-        symbolic->perm[k] = perm[symbolic->perm[k]];
-        symbolic->inverse[symbolic->perm[k]] = k;
-    }
+    if (status == WEFT_OK)
+        wi_compose_shared(ctx, team, n, perm, symbolic->perm, symbolic->inverse);
     wi_pattern_free(&near);
-    wi_host_free(same);
+    wi_pages_free(ctx, team, same, bytes);
     return status;
 }
 

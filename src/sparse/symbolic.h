@@ -77,10 +77,21 @@ void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int6
  * children keep their order. 2 n of scratch. */
 void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch);
 
-/* Renumbers: column k becomes column position[k]. `values` may be anything. n of scratch. */
+/* Renumbers: column k becomes column position[k]. n of scratch. */
 void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
                  int64_t *scratch);
-void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *scratch);
+
+/* ---- the same by `team` threads: renumber.c ---- */
+
+void wi_invert_shared(const weft_context *ctx, int team, int64_t n, const int64_t *perm,
+                      int64_t *inverse);
+/* perm[k] becomes from[perm[k]], and `inverse` the inverse of that. */
+void wi_compose_shared(const weft_context *ctx, int team, int64_t n, const int64_t *from,
+                       int64_t *perm, int64_t *inverse);
+/* wi_renumber of a plan's columns, of their counts if there are any, and the inverse. 3 n of
+ * scratch. */
+void wi_renumber_shared(const weft_context *ctx, int team, wi_symbolic *symbolic, bool counted,
+                        const int64_t *position, int64_t *scratch);
 
 /* The number of entries in each column of L, the diagonal included. The time is nearly proportional
  * to the entries of A; the tree must be postordered. 4 n of scratch. */

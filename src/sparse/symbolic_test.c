@@ -192,7 +192,7 @@ static void check_shared_rows(weft_context *ctx, int team, const wi_pattern *gra
         for (int64_t k = s->first[t]; k < s->first[t + 1]; k++)
             super_of[k] = t;
     }
-    wi_super_rows(ctx, team, graph, &other, super_of, memory);
+    wi_super_rows(ctx, team, graph, &other, super_of, memory, NULL);
     assert_memory_equal(s->rows, other.rows, rows * sizeof *other.rows);
     free(memory);
     free(other.rows);

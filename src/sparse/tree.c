@@ -66,7 +66,7 @@ static void copy(int64_t n, const int64_t *from, int64_t *to) {
         to[k] = from[k];
 }
 
-void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *scratch) {
+static void permute(int64_t n, const int64_t *position, int64_t *values, int64_t *scratch) {
     for (int64_t k = 0; k < n; k++)
         scratch[position[k]] = values[k];
     copy(n, scratch, values);
@@ -74,7 +74,7 @@ void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *sc
 
 void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
                  int64_t *scratch) {
-    wi_permute(n, position, perm, scratch);
+    permute(n, position, perm, scratch);
     for (int64_t k = 0; k < n; k++)
         scratch[position[k]] = parent[k] < 0 ? -1 : position[parent[k]];
     copy(n, scratch, parent);

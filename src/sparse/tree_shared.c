@@ -18,6 +18,7 @@ typedef struct growing {
     const int64_t *perm, *inverse;
     int64_t *parent, *ancestor;
     uint8_t *state;
+    int stretches, joined; /* stretches of columns; how many of them a thread joins */
 } growing;
 
 /* The highest column that is known to be above j; shortens the path to it. */
@@ -45,37 +46,60 @@ static bool is_late(const growing *g, int64_t begin, int64_t k) {
     return false;
 }
 
-/* A thread's rows, as wi_tree does them, but for those that are late. The trees that these will
- * join are left as they are, and so are rows that come to one of them. */
+/* Row k as wi_tree does it, unless it is late. The trees that a late row will join are left as they
+ * are, and so are rows that come to one of them. */
+static void grow_row(const growing *g, int64_t begin, int64_t k) {
+    const int64_t *const start = g->graph->start + g->perm[k];
+    const bool late = is_late(g, begin, k);
+    for (int64_t e = start[0]; e < start[1]; e++) {
+        const int64_t j = g->inverse[g->graph->row[e]];
+        if (j >= k || j < begin)
+            continue;
+        const int64_t root = root_of(g->ancestor, j);
+        if (late)
+            g->state[root] |= TAINTED;
+        else if (root != k)
+            g->parent[root] = g->ancestor[root] = k;
+    }
+    g->state[k] = late ? LATE : 0;
+}
+
+/* The first row of a thread. */
+static int64_t first_row(const growing *g, int rank) {
+    const int stretch = rank * g->joined < g->stretches ? rank * g->joined : g->stretches;
+    return (int64_t)wi_team_share((size_t)g->graph->n, stretch, g->stretches);
+}
+
 static void grow(void *user, int rank, int size) {
     const growing *const g = user;
-    const size_t n = (size_t)g->graph->n;
-    const int64_t begin = (int64_t)wi_team_share(n, rank, size);
-    const int64_t end = (int64_t)wi_team_share(n, rank + 1, size);
+    const int64_t begin = first_row(g, rank), end = first_row(g, rank + 1);
+    (void)size;
     for (int64_t k = begin; k < end; k++) {
-        const int64_t *const start = g->graph->start + g->perm[k];
         g->parent[k] = g->ancestor[k] = -1;
         g->state[k] = 0;
-        const bool late = is_late(g, begin, k);
-        for (int64_t e = start[0]; e < start[1]; e++) {
-            const int64_t j = g->inverse[g->graph->row[e]];
-            if (j >= k || j < begin)
-                continue;
-            const int64_t root = root_of(g->ancestor, j);
-            if (late)
-                g->state[root] |= TAINTED;
-            else if (root != k)
-                g->parent[root] = g->ancestor[root] = k;
-        }
-        if (late)
-            g->state[k] |= LATE;
+        grow_row(g, begin, k);
+    }
+}
+
+/* The rows that were late when the stretches were shorter. */
+static void grow_late(void *user, int rank, int size) {
+    const growing *const g = user;
+    const int64_t begin = first_row(g, rank), end = first_row(g, rank + 1);
+    (void)size;
+    for (int64_t k = begin; k < end; k++)
+        g->state[k] &= LATE;
+    for (int64_t k = begin; k < end; k++) {
+        if (g->state[k])
+            grow_row(g, begin, k);
     }
 }
 
 void wi_tree_shared(const weft_context *ctx, int team, const wi_pattern *graph, const int64_t *perm,
                     const int64_t *inverse, int64_t *parent, int64_t *scratch) {
-    growing g = {graph, perm, inverse, parent, scratch, (uint8_t *)(scratch + graph->n)};
+    growing g = {graph, perm, inverse, parent, scratch, (uint8_t *)(scratch + graph->n), team, 1};
     wi_team_run(ctx, team, grow, &g);
+    for (g.joined = 2; g.joined < team; g.joined *= 2)
+        wi_team_run(ctx, (team + g.joined - 1) / g.joined, grow_late, &g);
     for (int64_t k = 0; k < graph->n; k++) {
         if (!(g.state[k] & LATE))
             continue;
@@ -95,8 +119,9 @@ enum {
 typedef struct counting {
     const wi_pattern *graph;
     const int64_t *perm, *inverse, *parent;
-    const int64_t *lowest; /* the first column of the subtree of j */
-    const int64_t *jump;   /* an ancestor of j far above it, or a root itself */
+    int64_t *lowest; /* the first column of the subtree of j */
+    int64_t *jump;   /* an ancestor of j far above it, or a root itself */
+    int64_t *depth;
     _Atomic int64_t *count;
     atomic_size_t next;
 } counting;
@@ -184,14 +209,24 @@ static void find_jumps(int64_t n, const int64_t *parent, int64_t *jump, int64_t 
     }
 }
 
+/* Two walks through the tree at once. */
+static void prepare_counts(void *user, int rank, int size) {
+    const counting *const c = user;
+    const int64_t n = c->graph->n;
+    (void)size;
+    if (rank == 0)
+        find_jumps(n, c->parent, c->jump, c->depth);
+    else
+        wi_tree_leaves(n, c->parent, c->lowest, (int64_t *)c->count);
+}
+
 void wi_column_counts_shared(const weft_context *ctx, int team, const wi_pattern *graph,
                              const int64_t *perm, const int64_t *inverse, const int64_t *parent,
                              int64_t *count, int64_t *scratch) {
     const int64_t n = graph->n;
     int64_t *const lowest = scratch, *const jump = scratch + n, *const list = scratch + 2 * n;
-    counting c = {graph, perm, inverse, parent, lowest, jump, (_Atomic int64_t *)count, 0};
-    find_jumps(n, parent, jump, list);
-    wi_tree_leaves(n, parent, lowest, count);
+    counting c = {graph, perm, inverse, parent, lowest, jump, list, (_Atomic int64_t *)count, 0};
+    wi_team_run(ctx, 2, prepare_counts, &c);
     wi_team_run(ctx, team, count_rows, &c);
     for (int64_t i = 0; i < n; i++) {
         if (degree(&c, i) > WIDE)
