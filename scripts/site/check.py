@@ -9,6 +9,7 @@ from pathlib import Path
 
 MOST_BYTES = 5_000_000
 MOST_CLICKS = 3
+IMPLIED = {"td", "th", "tr"}  # have no end of their own
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "rect", "line"}
 
 
@@ -28,7 +29,7 @@ class Reader(HTMLParser):
         if tag == "img" and not values.get("alt"):
             self.wrong.append(f"an image without words: {values.get('src')}")
         self.links += [values[name] for name in ("href", "src") if name in values]
-        if tag not in VOID:
+        if tag not in VOID | IMPLIED:
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attributes):

@@ -124,7 +124,7 @@ class Site:
         frame = ' class="frame"' if side else ' class="frame alone"'
         skip = "" if doors else '<a class="skip" href="#main">To the text</a>\n'
         maker = "" if doors else "Made by <code>make site</code> from the repository; no scripts, no trackers."
-        self.write(page, f"""<!doctype html>
+        text = f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -140,7 +140,8 @@ class Site:
 <footer>weft {self.version}, Apache-2.0. {maker}</footer>
 </body>
 </html>
-""")
+"""
+        self.write(page, re.sub(r"</(?:td|th|tr)>", "", text))  # HTML implies these
 
 
 def turns(site, page, pages, k):
