@@ -501,6 +501,59 @@ void run_pooled() {
     run_on_device_1((int *)out);
 }
 
+/* ---- a value for another device, behind a flag for threads of the same ---- */
+
+template <bool wrong>
+__global__ void near(int *value, unsigned long long *flag) {
+    *value = 7;
+    __threadfence();
+    if (wrong)
+        atomicExch(flag, 1ull);
+    else
+        wi_publish((uint64_t *)flag, 1);
+}
+
+__global__ void await_near(const int *value, const unsigned long long *flag, int *out) {
+    while (wi_observe((const uint64_t *)flag) == 0) /* caught: near */
+        wi_spin_far();
+    *out = *value; /* caught: early_flag */
+}
+
+template <void (*kernel)(int *, unsigned long long *)>
+void hand_to_device_1(unsigned many) {
+    int *const value = device_ints(1);
+    auto *const flag = (unsigned long long *)zeroed_ints(2);
+    finish();
+    cudaSetDevice(1);
+    cudaDeviceEnablePeerAccess(0, 0);
+    LAUNCH(await_near, 1, 1, nullptr, value, flag, device_ints(1));
+    cudaSetDevice(0);
+    LAUNCH(kernel, 1, many, nullptr, value, flag);
+    finish();
+}
+
+template <bool wrong>
+void run_near() {
+    hand_to_device_1<near<wrong>>(1);
+}
+
+/* ---- the same with a flag that is raised by a thread which does not wait for the others ---- */
+
+template <bool wrong>
+__global__ void early_flag(int *value, unsigned long long *flag) {
+    if (threadIdx.x == 33)
+        *value = 7;
+    if (!wrong)
+        __syncthreads();
+    if (threadIdx.x == 0)
+        wi_publish((uint64_t *)flag, 1);
+}
+
+template <bool wrong>
+void run_early_flag() {
+    hand_to_device_1<early_flag<wrong>>(64);
+}
+
 template <class Function>
 Function driver(const char *name) {
     void *entry;
@@ -559,6 +612,8 @@ const Bug bugs[] = {
     BUG(foreign, "device 1 writes memory of device 0"),
     BUG(pooled, "device 1 writes memory of device 0"),
     BUG(ranged, "to which it was given no access"),
+    BUG(near, "both need system scope"),
+    BUG(early_flag, "data race"),
 };
 
 /* The output of `body`, which runs in its own process, and how that process ends. */
@@ -639,7 +694,8 @@ void test_resources(void **) {
 int main() {
     std::vector<struct CMUnitTest> tests = {
         cmocka_unit_test(test_resources), cmocka_unit_test(test_patient),
-        cmocka_unit_test(test_together), cmocka_unit_test(test_counted)};
+        cmocka_unit_test(test_together), cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_far)};
     for (const Bug &bug : bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     for (const Bug &bug : fence_bugs)
