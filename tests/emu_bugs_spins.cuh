@@ -75,30 +75,6 @@ void test_counted(void **) {
         assert_int_equal(each, 9);
 }
 
-/* A thread that waits for the host: the host goes on, and its word is seen. */
-__global__ void waits_for_host(const uint64_t *word, int *out) {
-    while (wi_observe(word) == 0)
-        wi_spin_far();
-    *out = 5;
-}
-
-__attribute__((no_sanitize("thread"))) void set_word(uint64_t *pinned, uint64_t word) {
-    *pinned = word;
-}
-
-void test_far(void **) {
-    uint64_t *word;
-    int *const out = zeroed_ints(1);
-    assert_int_equal(cudaHostAlloc((void **)&word, sizeof *word, cudaHostAllocPortable),
-                     cudaSuccess);
-    set_word(word, 0);
-    LAUNCH(waits_for_host, 1, 1, nullptr, (const uint64_t *)word, out);
-    for (int k = 0; k < 3; k++)
-        assert_int_equal(cudaStreamQuery(nullptr), cudaErrorNotReady);
-    set_word(word, 1);
-    assert_int_equal(ints_of(out, 1)[0], 5);
-}
-
 } // namespace
 
 #endif

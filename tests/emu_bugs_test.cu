@@ -3,6 +3,7 @@
  * their corrected versions, which must pass. A line marked "caught: NAME" is where NAME is
  * reported. */
 #include "emu_bugs_clusters.cuh"
+#include "emu_bugs_far.cuh"
 #include "emu_bugs_fences.cuh"
 #include "emu_bugs_spins.cuh"
 
@@ -501,59 +502,6 @@ void run_pooled() {
     run_on_device_1((int *)out);
 }
 
-/* ---- a value for another device, behind a flag for threads of the same ---- */
-
-template <bool wrong>
-__global__ void near(int *value, unsigned long long *flag) {
-    *value = 7;
-    __threadfence();
-    if (wrong)
-        atomicExch(flag, 1ull);
-    else
-        wi_publish((uint64_t *)flag, 1);
-}
-
-__global__ void await_near(const int *value, const unsigned long long *flag, int *out) {
-    while (wi_observe((const uint64_t *)flag) == 0) /* caught: near */
-        wi_spin_far();
-    *out = *value; /* caught: early_flag */
-}
-
-template <void (*kernel)(int *, unsigned long long *)>
-void hand_to_device_1(unsigned many) {
-    int *const value = device_ints(1);
-    auto *const flag = (unsigned long long *)zeroed_ints(2);
-    finish();
-    cudaSetDevice(1);
-    cudaDeviceEnablePeerAccess(0, 0);
-    LAUNCH(await_near, 1, 1, nullptr, value, flag, device_ints(1));
-    cudaSetDevice(0);
-    LAUNCH(kernel, 1, many, nullptr, value, flag);
-    finish();
-}
-
-template <bool wrong>
-void run_near() {
-    hand_to_device_1<near<wrong>>(1);
-}
-
-/* ---- the same with a flag that is raised by a thread which does not wait for the others ---- */
-
-template <bool wrong>
-__global__ void early_flag(int *value, unsigned long long *flag) {
-    if (threadIdx.x == 33)
-        *value = 7;
-    if (!wrong)
-        __syncthreads();
-    if (threadIdx.x == 0)
-        wi_publish((uint64_t *)flag, 1);
-}
-
-template <bool wrong>
-void run_early_flag() {
-    hand_to_device_1<early_flag<wrong>>(64);
-}
-
 template <class Function>
 Function driver(const char *name) {
     void *entry;
@@ -612,8 +560,6 @@ const Bug bugs[] = {
     BUG(foreign, "device 1 writes memory of device 0"),
     BUG(pooled, "device 1 writes memory of device 0"),
     BUG(ranged, "to which it was given no access"),
-    BUG(near, "both need system scope"),
-    BUG(early_flag, "data race"),
 };
 
 /* The output of `body`, which runs in its own process, and how that process ends. */
@@ -699,6 +645,8 @@ int main() {
     for (const Bug &bug : bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     for (const Bug &bug : fence_bugs)
+        tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
+    for (const Bug &bug : far_bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     for (const Bug &bug : cluster_bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
