@@ -276,6 +276,14 @@ weft_emu_runs_of(one emu_chol_spread_test_gpus_apart emu_chol_spread_test
                  "${emu_environment};WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0")
 weft_emu_runs_as(emu_trace_test_gpus emu_trace_test "${emu_environment};WEFT_EMU_DEVICES=2")
 weft_emu_runs_as(emu_links_test_gpus emu_links_test "${emu_environment};WEFT_EMU_DEVICES=3")
+# Steps between GPUs by mailboxes.
+foreach(devices 2 3 4)
+    weft_emu_runs_of(one emu_comm_mailbox_test_gpus_${devices} emu_comm_mailbox_test
+                     "WEFT_EMU_DEVICES=${devices}")
+endforeach()
+weft_emu_runs_of(one emu_comm_mailbox_test_gpus_apart emu_comm_mailbox_test
+                 "WEFT_EMU_DEVICES=2;WEFT_EMU_PEERS=0")
+weft_emu_runs_of(one emu_dist_test_gpus_mailbox emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_MAILBOX=on" emus)
 # Steps between GPUs by NCCL, for which a fake one stands in: in one process, and in three.
 add_library(fake_nccl MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl.c)
 # Not weft_flags itself: it would bring a CUDA runtime of its own, and emu's is meant.

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The internals of emu: fibres, blocks, clusters and grids; memory and who accessed it; reports.
- * Kernels run on the host thread that waits for them, under the runtime's lock. */
+ * Kernels run on the host threads that wait for them, under the runtime's lock. */
 #ifndef EMU_H
 #define EMU_H
 
 #include "cuda_runtime.h"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "context.h"
@@ -92,8 +96,8 @@ void mark_written(const void *p, size_t bytes);
 Piece *find_piece(const void *p); /* the nearest piece that begins at or before p; may be dead */
 Piece *live_piece(const void *p); /* the live piece that contains p, or NULL */
 /* In addition to EMU_READ and EMU_WRITE: an access by the copy engine, which needs a fence after
- * ordinary writes. */
-constexpr int by_engine = 4;
+ * ordinary writes; and one that may read what was never written. */
+constexpr int by_engine = 4, of_anything = 16;
 /* Checks an access by the running thread. With `ordered`, it cannot race with other ordered ones.
  */
 void check_access(const void *p, size_t bytes, int kind, bool ordered, Where where,
@@ -131,17 +135,20 @@ struct Block;
 uint64_t next_time(); /* time counts ordering events */
 void check_race(size_t offset, size_t bytes, int kind, bool ordered, Where where);
 void forget_accesses(const void *p, size_t bytes);
-/* For each object of synchronization, what was released to it. Acquiring from it makes that
+/* For each object of synchronization, what was released to it: by threads of a device, for others
+ * of the same; and with EMU_SYSTEM for all, as device `any_device`. Acquiring from it makes that
  * visible; in global memory, what a thread did before its last fence becomes visible, and to the
  * acquirer after its own next fence. */
-extern std::map<const void *, Seen> released;
+constexpr int any_device = -1;
+extern std::map<std::pair<const void *, int>, Seen> released;
 void pass_clock(const void *object, int kind); /* a read acquires, a write releases */
 Seen knowledge(Fibre *f);                      /* all that f has seen, and all that it did */
 /* Makes all that each of these threads has seen visible to all of them; returns the time. With
  * `together` they are all the threads of a group, for which the caller records that their own work
  * up to then is visible. */
 uint64_t join(const std::vector<Fibre *> &threads, bool together);
-/* All that the block did, for other blocks' accesses to its shared memory after its end. */
+/* All that the block did, for other blocks' accesses to its shared memory after its end and for
+ * what comes after the grid; and what its threads have seen of other devices. */
 Seen end_of(const Block *block);
 void check_end(const Block *block);
 
@@ -194,6 +201,7 @@ struct Fibre {
     unsigned looks = 0;
     Look look[most_looks] = {};
     bool was_called = false; /* from spinning to a meeting, since it last met others */
+    bool is_far = false;     /* it spins for what another device or the host may do */
     uint64_t time = 0;       /* of its accesses */
     Seen seen = {};          /* of other threads' work */
     Fence fence = {};
@@ -242,6 +250,7 @@ struct Grid {
     size_t shared_used = 0;               /* with the gaps between variables */
     size_t shared_named = 0;              /* without gaps */
     Seen ended = {};                      /* of its blocks, and of grids that it launched */
+    bool looks_far = false;               /* it has read what others wrote for all devices */
 };
 
 extern __thread Fibre *self;       /* the running fibre; NULL in host code */
@@ -250,8 +259,10 @@ extern uint64_t idle_spins;        /* since a thread last made progress */
 extern Block *blocks[most_blocks]; /* by slot; NULL: free */
 
 void launch(Grid *grid);
-void run_grids(); /* until none is left */
-void give_way();  /* switches; the running fibre stays ready */
+/* Until none is left, or all their threads wait for what other devices or the host will do. */
+void run_grids();
+void forget_grids(); /* those that are left */
+void give_way();     /* switches; the running fibre stays ready */
 void make_ready(Fibre *f);
 /* Waits in no group until another thread makes this one ready; its `value` is the object. */
 void wait_for(const void *object, const emu_site &at);
@@ -264,13 +275,30 @@ void rest(Where where, const char *what, std::vector<Fibre *> *aside);
 
 /* Notes that the running thread reads a word that others may change. */
 void note_look(const void *p, size_t bytes);
-/* Makes those ready that have something new to see. Called in every turn; idle if nobody is. */
-void wake_spinning(bool is_idle);
+/* Makes those ready that have something new to see. Called in every turn; idle if nobody is. Is
+ * there nothing to be done before the host has done something? */
+bool wake_spinning(bool is_idle);
+void forget_spinning();
 
 /* ---- limits and planted faults (limits.cpp) ---- */
 
-extern std::recursive_mutex lock; /* only one call of the runtime at a time */
-using Guard = std::lock_guard<std::recursive_mutex>;
+/* Only one host thread at a time, which may take it again. */
+class Lock {
+    std::mutex inner;
+    std::condition_variable changed;
+    std::thread::id owner;
+    unsigned depth = 0, waiting = 0, passing = 0;
+    uint64_t turns = 0; /* how often somebody has got it */
+    void take(std::unique_lock<std::mutex> &held, unsigned times);
+
+  public:
+    void lock();
+    void unlock();
+    /* Lets other threads have it, those that wait first, and takes it back. */
+    void pass();
+};
+extern Lock lock; /* of the runtime */
+using Guard = std::lock_guard<Lock>;
 
 inline uint64_t volume(dim3 extent) {
     return (uint64_t)extent.x * extent.y * extent.z;

@@ -19,7 +19,7 @@ constexpr unsigned starving_turns = 256;       /* a starved warp runs once in so
 constexpr int starving_looks = 8;              /* unless no other is found in so many tries */
 constexpr unsigned longest_starving = 1 << 16; /* turns for which a block is starved in a row */
 constexpr uint64_t most_idle_spins = 4000000;
-constexpr size_t most_running = 4;         /* grids at a time */
+constexpr size_t most_running = 4;         /* grids at a time, of each device */
 constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams may start work */
 
 __thread Fibre *emu::self;
@@ -29,7 +29,7 @@ Block *emu::blocks[most_blocks];
 static auto &spare_fibres = *new std::vector<Fibre *>(); /* never freed */
 static std::deque<Fibre *> ready;
 static Cluster *ended; /* a cluster all of whose threads have ended */
-static Context host;   /* the host thread that runs the grids */
+static Context host;   /* the host thread that runs the grids now */
 static struct {
     bool blocks;    /* block by block, or the same warp of all blocks */
     unsigned which; /* the slot of the block, or the number of the warp */
@@ -78,14 +78,14 @@ static Fibre *choose() {
     }
 }
 
-/* Switches to another thread, or to the host if a cluster has ended. */
+/* Switches to another thread, or to the host if a cluster has ended or nothing else can be done. */
 static void run_next(Context *from) {
     steps++;
     Fibre *const before = self;
-    wake_spinning(ready.empty() && !ended);
-    if (ready.empty() && !ended)
+    const bool waits_for_host = wake_spinning(ready.empty() && !ended);
+    if (ready.empty() && !ended && !waits_for_host)
         report_waits("deadlock");
-    self = ended ? nullptr : choose();
+    self = ended || waits_for_host ? nullptr : choose();
     if (self != before)
         switch_to(from, self ? &self->context : &host);
 }
@@ -347,10 +347,11 @@ static void start_cluster(Grid *grid) {
 
 /* Starts grids as long as there is room. */
 static void admit() {
-    for (size_t k = 0; k < grids.size() && k < most_running; k++) {
+    size_t running[most_devices] = {};
+    for (size_t k = 0; k < grids.size(); k++) {
         Grid *const grid = grids[k];
         const emu_grid &shape = grid->shape;
-        if (grid->next_block > 0)
+        if (running[grid->device]++ >= most_running || grid->next_block > 0)
             continue;
         const uint64_t threads = volume(shape.threads);
         const uint64_t clusters = volume(shape.blocks) / shape.cluster;
@@ -396,10 +397,31 @@ static void replace(Cluster *cluster) {
 
 void emu::run_grids() {
     watch_stacks();
+    host = {}; /* maybe another thread than the last time */
     while (!grids.empty()) {
         run_next(&host);
+        if (!ended)
+            return;
         replace(std::exchange(ended, nullptr));
     }
+    released.clear();
+}
+
+void emu::forget_grids() {
+    for (Block *&block : blocks) {
+        if (!block)
+            continue;
+        forget(block->shared(), block->grid->shared_used);
+        spare_fibres.insert(spare_fibres.end(), block->fibres.begin(), block->fibres.end());
+        if (block->rank == 0)
+            delete block->cluster;
+        delete std::exchange(block, nullptr);
+    }
+    for (Grid *grid : grids)
+        delete grid;
+    grids.clear();
+    ready.clear();
+    forget_spinning();
     released.clear();
 }
 

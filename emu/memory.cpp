@@ -196,7 +196,7 @@ void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Wher
     unsigned char *const marks = shadow + offset;
     if (!all_written(marks, bytes)) {
         check_bounds(p, bytes, kind, where);
-        if (kind & EMU_READ && !memchr(marks, 1, bytes))
+        if (kind & EMU_READ && !(kind & of_anything) && !memchr(marks, 1, bytes))
             report(where, "%s: reads %zu bytes of %s memory that were never written", what, bytes,
                    offset < shared_bytes ? "shared" : "global");
         if (kind & EMU_WRITE)
@@ -215,6 +215,14 @@ void emu::move_bytes(void *to, const void *from, size_t bytes) {
         memcpy(shadow + offset_of(to), shadow + offset_of(from), bytes);
     else if (offset_of(to) < arena_bytes)
         memset(shadow + offset_of(to), 1, bytes);
+}
+
+void emu_move(void *to, const void *from, size_t bytes) {
+    const Where caller = __builtin_return_address(0);
+    check_access(from, bytes, EMU_READ | of_anything, false, caller, "kernel");
+    check_access(to, bytes, EMU_WRITE, false, caller, "kernel");
+    move_bytes(to, from, bytes);
+    idle_spins = 0;
 }
 
 /* ---- hooks ---- */

@@ -173,12 +173,15 @@ uint64_t emu::join(const std::vector<Fibre *> &threads, bool together) {
 Seen emu::end_of(const Block *block) {
     const auto all = std::make_shared<Known>();
     all->add(Keys(block->slot, 0).block, next_time());
-    return all;
+    Seen seen = all;
+    for (const Fibre *f : block->fibres)
+        seen = block->grid->looks_far ? joined(seen, f->seen) : seen;
+    return seen;
 }
 
 /* ---- clocks of flags, counters and barriers ---- */
 
-std::map<const void *, Seen> emu::released;
+std::map<std::pair<const void *, int>, Seen> emu::released;
 
 /* All that the running thread did and saw before its last fence. */
 static const Seen &fenced() {
@@ -187,11 +190,25 @@ static const Seen &fenced() {
     return self->fence.seen;
 }
 
+/* The same between all devices. */
+static void pass_to_all(const void *object, int kind, Seen *mine) {
+    Seen &clock = released[{object, any_device}];
+    if (kind & EMU_READ) {
+        *mine = joined(*mine, clock);
+        self->block->grid->looks_far = true;
+    }
+    if (kind & EMU_WRITE)
+        clock = joined(clock, fenced());
+}
+
 void emu::pass_clock(const void *object, int kind) {
     const bool shared = offset_of(object) < shared_bytes;
-    Seen &clock = released[object], &mine = shared ? self->seen : self->unfenced;
+    Seen &clock = released[{object, self->block->grid->device}];
+    Seen &mine = shared ? self->seen : self->unfenced;
     if (kind & EMU_READ)
         mine = joined(mine, clock);
+    if (kind & EMU_SYSTEM)
+        pass_to_all(object, kind, &mine);
     if (!(kind & EMU_WRITE))
         return;
     if (shared && kind & EMU_READ) /* it knows all that the clock does, and its own doings */
@@ -216,16 +233,17 @@ void emu_bulk_fence() {
 
 /* ---- accesses ---- */
 
-/* An access: when and by whom; where in the source, which bytes of the word, and whether ordered
- * with others of its kind, or made by the copy engine. In two words, not in bit fields: to write a
- * part of a word and then read all of it would stall the processor at every access. All zeros: no
- * access. */
+/* An access: when and by whom; where in the source, which bytes of the word, whether ordered with
+ * others of its kind, or made by the copy engine, and on which device. In two words, not in bit
+ * fields: to write a part of a word and then read all of it would stall the processor at every
+ * access. All zeros: no access. */
 struct Cell {
     uint64_t who, what;
     static Cell of(unsigned thread, unsigned slot, uint64_t time, uint64_t where, bool ordered,
-                   bool engine) {
+                   int kind, int device) {
         return {time << 24 | slot << 10 | thread,
-                where | (uint64_t)ordered << 52 | (uint64_t)engine << 53};
+                where | (uint64_t)ordered << 52 | (uint64_t)((kind & by_engine) != 0) << 53 |
+                    (uint64_t)((kind & EMU_SYSTEM) != 0) << 54 | (uint64_t)device << 55};
     }
     unsigned thread() const {
         return who & 1023;
@@ -248,6 +266,18 @@ struct Cell {
     bool engine() const {
         return what >> 53 & 1;
     }
+    bool system() const {
+        return what >> 54 & 1;
+    }
+    int device() const {
+        return what >> 55 & 7;
+    }
+    /* Can two ordered accesses not race? Those of two devices can, unless both are of system scope.
+     */
+    bool is_ordered_with(const Cell &other) const {
+        return ordered() && other.ordered() &&
+               (device() == other.device() || (system() && other.system()));
+    }
     Cell with_bytes(unsigned bytes) const {
         return {who, what | (uint64_t)bytes << 48};
     }
@@ -261,7 +291,8 @@ static Word *const words = (Word *)reserve(arena_bytes / 4 * sizeof(Word));
 
 void emu::forget_accesses(const void *p, size_t bytes) {
     clear(&words[offset_of(p) / 4], (bytes + 3) / 4 * sizeof(Word));
-    released.erase(released.lower_bound(p), released.lower_bound((const char *)p + bytes));
+    released.erase(released.lower_bound({p, any_device}),
+                   released.lower_bound({(const char *)p + bytes, any_device}));
 }
 
 /* Was that access made by a thread of the running thread's block, in its present life? */
@@ -338,7 +369,7 @@ static bool engine_sees(const Cell &c) {
         return true;
     const std::vector<uint64_t> &fences = block->fibres[c.thread()]->engine_fences;
     const auto next = std::lower_bound(fences.begin(), fences.end(), c.time());
-    return next != fences.end() && before(Cell::of(c.thread(), c.slot(), *next, 0, false, false));
+    return next != fences.end() && before(Cell::of(c.thread(), c.slot(), *next, 0, false, 0, 0));
 }
 
 [[noreturn]] static void report_race(const Cell &c, const char *did, const Cell &now,
@@ -348,16 +379,16 @@ static bool engine_sees(const Cell &c) {
            "      %s",
            shared ? "shared" : "global", does, c.thread(),
            of_own_block(c) ? "" : " of another block or kernel", did,
-           shared ? "a barrier between them"
-                  : "a barrier, an event, __threadfence before a flag is raised and after it "
-                    "is seen",
+           shared                         ? "a barrier between them"
+           : c.ordered() && now.ordered() ? "of two devices, both need system scope"
+                                          : "a barrier, an event, __threadfence before a flag is "
+                                            "raised and after it is seen",
            source_of(c.where()).c_str());
 }
 
 /* Is what the running thread does now not ordered after c? */
 static inline bool races(const Cell &c, const Cell &now, const Own &own) {
-    return !own.knows(c) && (c.bytes() & now.bytes()) && !(c.ordered() && now.ordered()) &&
-           !is_seen(c);
+    return !own.knows(c) && (c.bytes() & now.bytes()) && !c.is_ordered_with(now) && !is_seen(c);
 }
 
 static void check_engine(const Cell &c, const char *did, const Cell &now) {
@@ -389,7 +420,7 @@ void emu::check_race(size_t offset, size_t bytes, int kind, bool ordered, Where 
     const size_t end = offset + bytes;
     const Own own;
     const Cell access = Cell::of(self->thread, self->block->slot, self->time, where.bits, ordered,
-                                 kind & by_engine);
+                                 kind, self->block->grid->device);
     for (size_t at = offset & ~(size_t)3; at < end; at += 4) {
         Word &word = words[at / 4];
         const Cell now = access.with_bytes((at < offset ? 15u << (offset - at) & 15 : 15) &

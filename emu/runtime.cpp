@@ -18,7 +18,7 @@ struct EmuEvent {
     std::shared_ptr<Recording> latest;
 };
 
-std::recursive_mutex emu::lock;
+Lock emu::lock;
 static auto &streams = *new std::vector<EmuStream *>();    /* never freed */
 static auto &defaults = *new std::map<int, EmuStream *>(); /* one for each device */
 static Seen host_seen;                                     /* of all host threads together */
@@ -113,12 +113,31 @@ void emu::begin_others() {
             return;
 }
 
-/* Runs one operation and maybe, while its kernel runs, others at the same time. */
+/* Kernels wait for what other host threads will do: queue another kernel, or write to pinned
+ * memory. These get the lock. */
+static void let_others_work(bool is_idle) {
+    using clock = std::chrono::steady_clock;
+    constexpr auto longest = std::chrono::seconds(200);
+    static clock::time_point since;
+    const clock::time_point now = clock::now();
+    if (!is_idle)
+        since = now;
+    else if (now - since > longest)
+        report_waits("deadlock: threads wait for other devices or the host, which do nothing");
+    else
+        lock.pass();
+}
+
+/* Runs one operation and maybe, while its kernel runs, others at the same time. False if there is
+ * nothing to run. */
 static bool step() {
-    if (!begin_next())
+    const uint64_t before = steps;
+    const bool begun = begin_next();
+    if (!begun && grids.empty())
         return false;
     begin_others();
     run_grids();
+    let_others_work(!begun && steps - before <= 1); /* the look at those that wait was one */
     return true;
 }
 
@@ -132,13 +151,28 @@ static void work_until(const Seen &by, Done done) {
     host_seen = joined(host_seen, by);
 }
 
+static bool is_idle(const EmuStream *s) {
+    return s->queue.empty() && !s->busy;
+}
+
 static void drain(EmuStream *s) {
-    work_until(s->seen, [=] { return s->queue.empty(); });
+    work_until(s->seen, [=] { return is_idle(s); });
+}
+
+/* Others may open and close streams in the meantime. */
+static void drain_if(bool (*wanted)(const EmuStream *)) {
+    const std::vector<EmuStream *> all = streams;
+    for (EmuStream *s : all)
+        if (std::find(streams.begin(), streams.end(), s) != streams.end() && wanted(s))
+            drain(s);
 }
 
 void emu::drain_all() {
-    for (EmuStream *s : streams)
-        drain(s);
+    drain_if([](const EmuStream *) { return true; });
+}
+
+void emu::drain_device() {
+    drain_if([](const EmuStream *s) { return s->device == device_now; });
 }
 
 /* The default stream and the blocking streams of its device: an operation queued on one waits for
@@ -204,6 +238,17 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return on(stream, [](EmuStream *s) {
         if (s->capture)
             return cudaErrorStreamCaptureUnsupported;
+        drain(s);
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+    return on(stream, [](EmuStream *s) {
+        if (!is_idle(s))
+            step();
+        if (!is_idle(s))
+            return cudaErrorNotReady;
         drain(s);
         return cudaSuccess;
     });
@@ -364,6 +409,7 @@ cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &
 
 void emu_replace_device(void) {
     const Guard guard(lock);
+    forget_grids();
     for (EmuStream *s : streams)
         delete s;
     streams.clear();

@@ -72,8 +72,9 @@ cudaError_t on(cudaStream_t stream, Do what) {
     });
 }
 
-/* Works until nothing is queued. */
+/* Works until nothing is queued; or nothing on the current device. */
 void drain_all();
+void drain_device();
 
 /* Queues an operation, or the work of a single thread. */
 void queue(EmuStream *s, Operation operation);

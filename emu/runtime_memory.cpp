@@ -6,12 +6,13 @@
 
 using namespace emu;
 
-/* Where memory is short, what queued work will free is waited for: CUDA's pools reuse it. */
+/* Where memory is short, what the device's queued work will free is waited for: CUDA's pools reuse
+ * it. */
 static cudaError_t allocate(void **p, size_t bytes, bool pinned) {
     return call([=] {
         Piece *piece = bytes ? take(bytes, pinned, device_now) : nullptr;
         if (bytes && !piece && bytes <= memory_limit && memory_limit < device_bytes) {
-            drain_all();
+            drain_device();
             piece = take(bytes, pinned, device_now);
         }
         *p = piece ? piece->begin : nullptr;

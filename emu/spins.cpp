@@ -49,11 +49,21 @@ void emu_spin(emu_site at) {
     self->looks = 0;
 }
 
-/* All of them have their turn where no other thread has one: what they wait for may be done by the
- * host, or they may count how often they look. */
-void emu::wake_spinning(bool is_idle) {
+void emu_spin_far(emu_site at) {
+    self->is_far = true;
+    emu_spin(at);
+    self->is_far = false;
+}
+
+void emu::forget_spinning() {
+    aside.clear();
+}
+
+/* All of them have their turn where no other thread has one, for they may count how often they
+ * look; but those that wait for other devices or for the host leave it to these. */
+bool emu::wake_spinning(bool is_idle) {
     if (aside.empty() || (!is_idle && ++turns < aside.size()))
-        return;
+        return false;
     turns = 0;
     size_t kept = 0, woken = 0;
     for (Fibre *f : aside) {
@@ -66,9 +76,13 @@ void emu::wake_spinning(bool is_idle) {
         make_ready(f);
         woken++;
     }
-    if (is_idle && woken == 0) {
-        std::for_each(aside.begin(), aside.end(), make_ready);
-        kept = 0;
-    }
     aside.resize(kept);
+    if (!is_idle || woken > 0)
+        return false;
+    const auto far =
+        std::partition(aside.begin(), aside.end(), [](const Fibre *f) { return f->is_far; });
+    std::for_each(far, aside.end(), make_ready);
+    const bool all_far = far == aside.end();
+    aside.erase(far, aside.end());
+    return all_far;
 }

@@ -4,7 +4,7 @@
 set -u
 weft=${WEFT:?name the command, as WEFT=build/weft}
 places=${WEFT_TEST_PLACES:-cpu:2}
-unset WEFT_PLACE WEFT_VARIANT WEFT_TUNING WEFT_THREADS WEFT_TRACE WEFT_NCCL NO_COLOR
+unset WEFT_PLACE WEFT_VARIANT WEFT_TUNING WEFT_THREADS WEFT_TRACE WEFT_NCCL WEFT_MAILBOX NO_COLOR
 export WEFT_SECONDS=0 # what is timed is not looked at: the fewest samples do
 folder=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory, where files are flushed at once
 trap 'rm -rf "$folder"' EXIT

@@ -24,6 +24,7 @@ extern "C" {
 #include "cuda/device_launch.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/system.cuh"
 
 namespace {
 

@@ -3,6 +3,7 @@
  * their corrected versions, which must pass. A line marked "caught: NAME" is where NAME is
  * reported. */
 #include "emu_bugs_clusters.cuh"
+#include "emu_bugs_far.cuh"
 #include "emu_bugs_fences.cuh"
 #include "emu_bugs_spins.cuh"
 
@@ -639,10 +640,13 @@ void test_resources(void **) {
 int main() {
     std::vector<struct CMUnitTest> tests = {
         cmocka_unit_test(test_resources), cmocka_unit_test(test_patient),
-        cmocka_unit_test(test_together), cmocka_unit_test(test_counted)};
+        cmocka_unit_test(test_together), cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_far)};
     for (const Bug &bug : bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     for (const Bug &bug : fence_bugs)
+        tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
+    for (const Bug &bug : far_bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     for (const Bug &bug : cluster_bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});

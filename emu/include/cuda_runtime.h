@@ -176,7 +176,8 @@ inline unsigned __match_any_sync(unsigned mask, T value, EMU_SITE("__match_any_s
 
 /* ---- atomics, ordered accesses, fences ---- */
 
-EMU_ENUM(emu_access, EMU_READ = 1, EMU_WRITE = 2, EMU_BOTH = 3);
+EMU_ENUM(emu_access, EMU_READ = 1, EMU_WRITE = 2, EMU_BOTH = 3,
+         EMU_SYSTEM = 8 /* and: ordered with those of other devices, and of the host */);
 /* Called around an access that other threads may make at the same time: lets others run first (and,
  * after a write, before this thread continues), and informs the checks. */
 void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at);
@@ -220,6 +221,9 @@ inline T atomicCAS(T *p, std::common_type_t<T> expected, std::common_type_t<T> v
     return emu_atomic(p, v, at, [=](T old, T now) { return old == expected ? now : old; });
 }
 
+/* Moves bytes as they are: what was never written stays so. */
+void emu_move(void *to, const void *from, size_t bytes);
+
 /* Memory in emu is sequentially consistent; the race check keeps track of fences. */
 void __threadfence();
 #define __threadfence_block __threadfence
@@ -227,6 +231,8 @@ void __threadfence();
 /* Called in a loop that waits for another thread: lets others run, and reports a wait that cannot
  * end. */
 void emu_spin(EMU_SITE("spin"));
+/* The same for what another device or the host will do. */
+void emu_spin_far(EMU_SITE("spin"));
 
 /* ---- asynchronous copies and their barriers ---- */
 

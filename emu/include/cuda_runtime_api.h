@@ -70,8 +70,8 @@ EMU_ENUM(cudaStreamCaptureStatus, cudaStreamCaptureStatusNone, cudaStreamCapture
 EMU_ENUM(cudaDriverEntryPointQueryResult, cudaDriverEntryPointSuccess,
          cudaDriverEntryPointSymbolNotFound);
 EMU_ENUM(emu_flags, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0,
-         cudaEventDisableTiming = 2, cudaHostAllocDefault = 0, cudaHostRegisterDefault = 0,
-         cudaEnableDefault = 0);
+         cudaEventDisableTiming = 2, cudaHostAllocDefault = 0, cudaHostAllocPortable = 1,
+         cudaHostRegisterDefault = 0, cudaEnableDefault = 0);
 
 typedef struct EmuStream *cudaStream_t;
 typedef struct EmuEvent *cudaEvent_t;
@@ -156,6 +156,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);

@@ -47,9 +47,10 @@ typedef struct weft_context weft_context;
  * (the number of threads, for "cpu" without a number; on a GPU place, of the threads that copy host
  * data), WEFT_VARIANT (see weft_use), WEFT_TUNING (see weft_set_tuning), WEFT_TRACE (see
  * weft/trace.h), WEFT_NCCL (the file of the NCCL library, or "off"; for gpus and mpi), WEFT_MPI_GPU
- * ("direct" or "staged": how MPI takes device memory), and OMP_NUM_THREADS. Later calls read one
- * more variable, WEFT_GRID (see weft/lu.h). An empty variable counts as unset. On failure *ctx is
- * NULL and weft_message(NULL) says why.
+ * ("direct" or "staged": how MPI takes device memory), WEFT_MAILBOX ("on" or "off": small steps
+ * between the GPUs of place gpus), and OMP_NUM_THREADS. Later calls read one more variable,
+ * WEFT_GRID (see weft/lu.h). An empty variable counts as unset. On failure *ctx is NULL and
+ * weft_message(NULL) says why.
  *
  * Several GPUs. On place gpus the calls are the same, on whole arrays, and so are their results;
  * what a header says of ranks does not apply. Map, expr, random, reduce, exact, summary, scan,

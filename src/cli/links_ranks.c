@@ -13,6 +13,7 @@
 #include "cli/session.h"
 #include "cli/text.h"
 #include "climb/collectives.h"
+#include "comm/comm_mailbox.h"
 #include "comm/comm_nccl.h"
 #include "comm/dist.h"
 #include "comm/gpus.h"
@@ -150,18 +151,35 @@ static void show(const over *o, const wi_step *step, const wi_step_rate *rate) {
 
 /* ---- tables ---- */
 
+static bool is_by_mail(const wi_step_rate *rate) {
+    return strcmp(rate->transport, "mailbox") == 0;
+}
+
+/* A step as all steps go, and in a row of its own by mailboxes, where these take it. */
+static wi_exit measure_ways(over *o, wi_step step) {
+    wi_step_rate rate;
+    wi_exit result = measure(o, step, &rate);
+    if (result == WI_EXIT_OK)
+        show(o, &step, &rate);
+    if (result != WI_EXIT_OK || !wi_is_gpus(o->ctx) || step.kind == WI_STEP_MESSAGE ||
+        is_by_mail(&rate))
+        return result;
+    step.by_mail = true;
+    result = measure(o, step, &rate);
+    if (result == WI_EXIT_OK && is_by_mail(&rate))
+        show(o, &step, &rate);
+    return result;
+}
+
 /* Sizes from 1 KiB up to o->bytes, which is the last. */
 static wi_exit measure_sizes(over *o, wi_step step) {
     wi_exit result = WI_EXIT_OK;
-    wi_step_rate rate;
     if (o->prints && !o->json)
         print_title(o, &step);
     size_t bytes = o->bytes < LEAST_BYTES ? o->bytes : LEAST_BYTES;
     while (result == WI_EXIT_OK) {
         step.bytes = bytes;
-        result = measure(o, step, &rate);
-        if (result == WI_EXIT_OK)
-            show(o, &step, &rate);
+        result = measure_ways(o, step);
         if (bytes == o->bytes)
             break;
         bytes = bytes <= o->bytes / GROWTH ? bytes * GROWTH : o->bytes;
@@ -280,6 +298,18 @@ static void print_head(const over *o) {
     wi_print_wrapped(text, 0, 2);
 }
 
+/* Why larger steps, or smaller ones, went as they did. */
+static void print_ways(const over *o) {
+    const weft_context *const rank = wi_is_gpus(o->ctx) ? wi_gpus_rank(o->ctx, 0) : o->ctx;
+    const char *const about[] = {wi_comm_nccl_about(rank), wi_comm_mailbox_about(rank)};
+    for (int k = 0; k < 2 && o->prints && !o->json; k++) {
+        if (!*about[k])
+            continue;
+        putchar('\n');
+        wi_print_line(stdout, 2, "%s", about[k]);
+    }
+}
+
 static wi_exit measure_all(over *o) {
     if (find_devices(o) != WEFT_OK)
         return wi_session_failed(o->ctx);
@@ -291,12 +321,7 @@ static wi_exit measure_all(over *o) {
         result = measure_messages(o);
     if (result == WI_EXIT_OK)
         result = measure_collectives(o);
-    const char *const nccl =
-        wi_comm_nccl_about(wi_is_gpus(o->ctx) ? wi_gpus_rank(o->ctx, 0) : o->ctx);
-    if (*nccl && o->prints && !o->json) {
-        putchar('\n');
-        wi_print_line(stdout, 2, "%s", nccl);
-    }
+    print_ways(o);
     return o->wrong ? WI_EXIT_FAILED : result;
 }
 

@@ -159,6 +159,8 @@ static const char ending[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B WEFT_PLACE\nThe place, where \\-\\-place is not given.\n"
     ".TP\n.B WEFT_GRID\nRows and columns of the grid of ranks that factors a matrix, as 4x2.\n"
+    ".TP\n.B WEFT_MAILBOX\non: small steps between the GPUs of place gpus go by mailboxes; off: "
+    "never. Unset:\nonly those of links that compare.\n"
     ".TP\n.B WEFT_MPI_GPU\ndirect: MPI takes memory of GPUs; staged: it does not. Unset: MPI is "
     "asked.\n"
     ".TP\n.B WEFT_NCCL\nThe file of NCCL's library, for large steps between GPUs; off: none.\n"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "climb/meter.h"
+#include "comm/comm_mailbox.h"
 #include "comm/dist.h"
 
 enum {
@@ -240,6 +241,8 @@ weft_status wi_step_measure(weft_context *rank, const wi_step *step, wi_step_rat
     lay_out(&g);
     memset(rate, 0, sizeof *rate);
     rank->comm->carried = NULL;
+    const bool by_mail = rank->comm->by_mail;
+    wi_comm_mailbox_use(rank, by_mail || step->by_mail);
     weft_status status = wi_agree(rank, 0, open_rig(&g));
     for (int k = -1; k < count && status == WEFT_OK; k++) {
         double one;
@@ -256,6 +259,7 @@ weft_status wi_step_measure(weft_context *rank, const wi_step *step, wi_step_rat
         rate->bus = rate->algorithm * bus_factor(&g);
         rate->transport = g.staged ? "staged" : g.carried ? g.carried : rank->comm->calls->name;
     }
+    wi_comm_mailbox_use(rank, by_mail);
     close_rig(&g);
     return status;
 }

@@ -28,6 +28,7 @@ typedef struct wi_step {
     int samples;    /* of which the median counts */
     int a, b;       /* of a message: the ranks */
     bool device[2]; /* is memory of rank a, or of all ranks; and of rank b */
+    bool by_mail;   /* by mailboxes, if it can go so; else if all steps do */
 } wi_step;
 
 typedef struct wi_step_rate {

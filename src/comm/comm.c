@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all backends share: communicators that are broken. */
+/* What all backends share: communicators that are broken, and what can be reduced. */
 #include "comm/comm.h"
 
 #include <stdio.h>
@@ -19,6 +19,12 @@ weft_status wi_comm_break(weft_context *ctx, const char *why) {
 
 weft_status wi_comm_check(weft_context *ctx) {
     return ctx->comm->broken ? tell(ctx) : WEFT_OK;
+}
+
+bool wi_comm_reduces(weft_type type, weft_op op) {
+    if (type == WEFT_F32 || type == WEFT_F64)
+        return op == WEFT_SUM;
+    return !wi_type_is_float(type) && op <= WEFT_XOR;
 }
 
 uint64_t wi_comm_combine(weft_op op, bool is_signed, uint64_t a, uint64_t b) {

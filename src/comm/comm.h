@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communication between the ranks of a distributed context: one table of functions, with a backend
  * behind it. `self` is for one rank, `mpi` for the processes of an MPI communicator, `peer` for the
- * GPUs of one process; `staged` and `nccl` may stand above one (comm_layers.h).
+ * GPUs of one process; `staged`, `nccl` and `mailbox` may stand above one (comm_layers.h).
  *
  * All ranks make the same calls in the same order. Memory is host memory; of a backend that says so
  * (`device`) it may also be of the rank's GPU. Counts are elements of
@@ -61,7 +61,7 @@ typedef struct wi_comm_table {
                                   void *to, const size_t got[], weft_type type);
     weft_status (*poll)(weft_context *ctx, bool wait, bool *over);
     /* While a rank waits for others by other means: have they failed? And if this one has, which
-     * `status` tells, they learn it as far as the backend can. */
+     * `status` tells and the call returns, they learn it as far as the backend can. */
     weft_status (*look)(weft_context *ctx, weft_status status);
     /* Fills part->comm, of this rank and those that pass the same colour, in their order, with a
      * backend for host memory; NULL: it cannot. See wi_comm_grid. */
@@ -80,18 +80,21 @@ struct wi_comm {
     const wi_comm_table *below; /* the backend, where `calls` is `layered`; else NULL */
     wi_comm_table layered;      /* comm_layers.h */
     int rank, size;
-    int host_rank, host_size; /* among the ranks of this machine */
-    size_t piece;             /* elements in one message, at most; the same on all ranks */
-    void *state;              /* the backend's own */
-    struct wi_nccl *nccl;     /* comm_nccl.c; or NULL */
-    struct wi_staged *staged; /* comm_staged.c; or NULL */
+    int host_rank, host_size;  /* among the ranks of this machine */
+    size_t piece;              /* elements in one message, at most; the same on all ranks */
+    void *state;               /* the backend's own */
+    struct wi_nccl *nccl;      /* comm_nccl.c; or NULL */
+    struct wi_staged *staged;  /* comm_staged.c; or NULL */
+    struct wi_mailboxes *mail; /* comm_mailbox.c; or NULL */
+    bool by_mail;              /* small steps go by them */
     bool takes_device; /* in messages and all_to_all_v, of any backend: memory of GPUs, too */
     weft_context *grid_row, *grid_column; /* split.c; or NULL */
     size_t grid_rows;
     const char *call;    /* the public call that runs, for messages */
     const char *carried; /* by what the latest step went, if not by the backend itself */
     bool broken;
-    char why[WI_MESSAGE_BYTES];      /* it is broken */
+    bool left;                  /* of `peer`: the other ranks do not wait for this one any more */
+    char why[WI_MESSAGE_BYTES]; /* it is broken */
     char about[WI_COMM_ABOUT_BYTES]; /* the backend, for reports */
     uint64_t own_count;              /* see weft_own_count */
     uint64_t *words;                 /* room for WI_COMM_WORDS of each rank */
@@ -115,6 +118,9 @@ weft_status wi_comm_part(weft_context *ctx, const weft_context *part, weft_statu
  * for all processes. Initialises MPI if nobody has. Collective. If there is one rank only, opens
  * `self`. */
 weft_status wi_comm_mpi_open(weft_context *ctx, const void *handed);
+
+/* Does communication reduce elements of that type so? */
+bool wi_comm_reduces(weft_type type, weft_op op);
 
 /* Two integers, SUM ... XOR, in 64 bits: of narrower types only the low bits count, but signed ones
  * are extended. */

@@ -2,6 +2,7 @@
 /* The table that describes steps, and the choice of what runs them. */
 #include "comm/comm_layers.h"
 
+#include "comm/comm_mailbox.h"
 #include "comm/comm_nccl.h"
 #include "comm/comm_staged.h"
 
@@ -16,6 +17,10 @@ weft_status wi_comm_all_say(weft_context *ctx, bool own, bool *all) {
     const weft_status status = calls->all_reduce(ctx, &says, &least, 1, WEFT_U64, WEFT_MIN);
     *all = status == WEFT_OK && least;
     return status;
+}
+
+bool wi_comm_on_gpu(const weft_context *ctx, const wi_comm_side *s) {
+    return wi_comm_elements(s) == 0 || wi_is_device(ctx->child, s->p);
 }
 
 weft_status wi_comm_run_below(weft_context *ctx, const wi_comm_step *s) {
@@ -50,7 +55,9 @@ static weft_status run(weft_context *ctx, const wi_comm_step *s) {
     bool taken = false;
     weft_status status = WEFT_OK;
     ctx->comm->carried = below(ctx)->name;
-    if (ctx->comm->nccl)
+    if (ctx->comm->mail)
+        status = wi_comm_mailbox_run(ctx, s, &taken);
+    if (ctx->comm->nccl && status == WEFT_OK && !taken)
         status = wi_comm_nccl_run(ctx, s, &taken);
     if (status != WEFT_OK || taken)
         return status;

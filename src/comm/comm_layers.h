@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways that stand above a backend and take over some of its steps: `nccl`, for large ones between
- * GPUs, and `staged`, for arrays in memory of GPUs where the backend takes host memory only. With
- * either a rank's calls describe each step, and the first way that takes it runs it. */
+ * GPUs, `mailbox`, for small ones between those of a process, and `staged`, for arrays in memory of
+ * GPUs where the backend takes host memory only. With any of them a rank's calls describe each
+ * step, and the first way that takes it runs it. */
 #ifndef WI_COMM_LAYERS_H
 #define WI_COMM_LAYERS_H
 
@@ -48,6 +49,9 @@ static inline size_t wi_comm_elements(const wi_comm_side *s) {
         all += wi_comm_count(s, k);
     return all;
 }
+
+/* Does this rank have that side in memory of its GPU, if it has any? */
+bool wi_comm_on_gpu(const weft_context *ctx, const wi_comm_side *s);
 
 /* Puts the table that describes steps above the backend that ctx has; `device`: with what stands
  * there, memory of GPUs is taken. Again: nothing but that. */

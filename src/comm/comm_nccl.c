@@ -165,10 +165,6 @@ static bool can(const wi_comm_step *s) {
     return summed && nccl_type(s->type) >= 0 && nccl_op(s->op) >= 0;
 }
 
-static bool on_gpu(const weft_context *ctx, const wi_comm_side *s) {
-    return wi_comm_elements(s) == 0 || wi_is_device(ctx->child, s->p);
-}
-
 /* Elements that tell, alike on all ranks, whether it is worth it. Of an exchange ranks do not know
  * how much the others have, so the largest count decides. */
 static weft_status find_size(weft_context *ctx, const wi_comm_step *s, uint64_t *size) {
@@ -191,8 +187,9 @@ static weft_status choose(weft_context *ctx, const wi_comm_step *s, bool *yes) {
     weft_status status = find_size(ctx, s, &size);
     if (status != WEFT_OK || size < least / weft_type_size(s->type))
         return status;
-    status = wi_comm_all_say(
-        ctx, m->state != FAILED && on_gpu(ctx, &s->from) && on_gpu(ctx, &s->to), yes);
+    const bool own =
+        m->state != FAILED && wi_comm_on_gpu(ctx, &s->from) && wi_comm_on_gpu(ctx, &s->to);
+    status = wi_comm_all_say(ctx, own, yes);
     if (status == WEFT_OK && *yes && m->state == UNTRIED)
         status = open_nccl(ctx);
     *yes = *yes && m->state == OPEN;

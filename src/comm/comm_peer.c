@@ -16,8 +16,9 @@
 #include "cpu/team.h"
 
 enum {
-    BUSY = 2000,    /* looks without a pause */
-    YIELDING = 4000 /* and then so many that yield the core; then the thread sleeps */
+    BUSY = 2000,      /* looks without a pause */
+    YIELDING = 4000,  /* and then so many that yield the core; then the thread sleeps */
+    LEAVING = 1 << 16 /* what a rank that leaves adds to `here` */
 };
 
 /* What a rank shows the others in a step. */
@@ -31,9 +32,10 @@ typedef struct shown {
 
 struct wi_peer_room {
     int size;
-    atomic_int arrived;
+    atomic_int here; /* how many have arrived, and LEAVING for each that will never come again */
     atomic_int failing, failed; /* the first rank that failed + 1: claimed, and told of */
     atomic_uint met;            /* how often all have met */
+    int verdict;                /* `failed` when they last did, the same for all */
     pthread_mutex_t lock;
     pthread_cond_t all_here;
     weft_status status;         /* of the rank that failed */
@@ -66,8 +68,11 @@ void wi_peer_room_close(wi_peer_room *room) {
 }
 
 void wi_peer_room_clear(wi_peer_room *room) {
+    atomic_store(&room->here, 0);
     atomic_store(&room->failing, 0);
     atomic_store(&room->failed, 0);
+    for (int r = 0; r < room->size; r++)
+        atomic_store(&room->ranks[r].posted, 0);
 }
 
 /* ---- meeting ---- */
@@ -79,17 +84,25 @@ static void sleep_until_met(wi_peer_room *room, unsigned before) {
     pthread_mutex_unlock(&room->lock);
 }
 
-/* Waits until all ranks are here. */
+/* Counts this rank, as 1 or LEAVING; whoever is the last of all ends the meeting. */
+static bool count_in(wi_peer_room *room, int as) {
+    const int here = atomic_fetch_add(&room->here, as) + as, arrived = here % LEAVING;
+    if (arrived + here / LEAVING != room->size)
+        return false;
+    atomic_fetch_sub(&room->here, arrived);
+    room->verdict = atomic_load(&room->failed);
+    pthread_mutex_lock(&room->lock);
+    atomic_fetch_add(&room->met, 1);
+    pthread_cond_broadcast(&room->all_here);
+    pthread_mutex_unlock(&room->lock);
+    return true;
+}
+
+/* Waits until all ranks are here that have not left. */
 static void meet(wi_peer_room *room) {
     const unsigned before = atomic_load(&room->met);
-    if (atomic_fetch_add(&room->arrived, 1) + 1 == room->size) {
-        atomic_store(&room->arrived, 0);
-        pthread_mutex_lock(&room->lock);
-        atomic_store(&room->met, before + 1);
-        pthread_cond_broadcast(&room->all_here);
-        pthread_mutex_unlock(&room->lock);
+    if (count_in(room, 1))
         return;
-    }
     for (int look = 0; atomic_load(&room->met) == before; look++) {
         if (look < BUSY)
             wi_cpu_relax();
@@ -103,12 +116,15 @@ static void meet(wi_peer_room *room) {
 static void note_failure(weft_context *ctx, weft_status status) {
     wi_peer_room *const room = room_of(ctx);
     int none = 0;
-    if (status != WEFT_OK &&
-        atomic_compare_exchange_strong(&room->failing, &none, ctx->comm->rank + 1)) {
+    if (status == WEFT_OK)
+        return;
+    if (atomic_compare_exchange_strong(&room->failing, &none, ctx->comm->rank + 1)) {
         room->status = status;
         snprintf(room->why, sizeof room->why, "%s", ctx->message);
         atomic_store(&room->failed, ctx->comm->rank + 1);
     }
+    while (atomic_load(&room->failed) == 0) /* another is telling of its own: soon all know */
+        wi_cpu_relax();
 }
 
 /* Ends a step, in which `status` is how this rank has fared. If any rank failed, the communicator
@@ -118,7 +134,7 @@ static weft_status end_step(weft_context *ctx, weft_status status) {
     char why[WI_MESSAGE_BYTES];
     note_failure(ctx, status);
     meet(room);
-    const int failed = atomic_load(&room->failed);
+    const int failed = room->verdict; /* not what one of them does in its next step already */
     if (failed == 0)
         return WEFT_OK;
     snprintf(why, sizeof why, "rank %d failed: %.400s", failed - 1, room->why);
@@ -128,6 +144,25 @@ static weft_status end_step(weft_context *ctx, weft_status status) {
         return room->status;
     }
     return wi_comm_break(ctx, why);
+}
+
+/* For a rank that will not come to the others' meetings, after a failure: they do not wait for it.
+ */
+static void leave(weft_context *ctx) {
+    if (!ctx->comm->left)
+        count_in(room_of(ctx), LEAVING);
+    ctx->comm->left = true;
+}
+
+static weft_status break_and_leave(weft_context *ctx) {
+    const weft_status status = wi_comm_break(ctx, room_of(ctx)->why);
+    leave(ctx);
+    return status;
+}
+
+void wi_comm_peer_leave(weft_context *rank, weft_status status) {
+    note_failure(rank, status);
+    leave(rank);
 }
 
 static bool on_host(const weft_context *ctx, const void *p) {
@@ -147,8 +182,9 @@ static weft_status begin_step(weft_context *ctx, const void *from, const size_t 
     return WEFT_OK;
 }
 
+/* After a failure the ranks may be in different steps: nobody copies what another shows. */
 static weft_status copy(weft_context *ctx, void *to, const void *from, size_t bytes) {
-    if (bytes == 0 || to == from)
+    if (bytes == 0 || to == from || atomic_load(&room_of(ctx)->failed) != 0)
         return WEFT_OK;
     if (!on_host(ctx, to) || !on_host(ctx, from)) {
         const weft_status status = weft_copy(ctx->child, to, from, bytes);
@@ -249,7 +285,7 @@ static weft_status send(weft_context *ctx, const void *data, size_t n, weft_type
     atomic_store(&own->posted, to_rank + 1);
     for (int look = 0; atomic_load(&own->posted) != 0; look++) {
         if (!wait_a_little(room, look))
-            return wi_comm_break(ctx, room->why);
+            return break_and_leave(ctx);
     }
     return WEFT_OK;
 }
@@ -263,7 +299,7 @@ static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type,
         return wi_comm_check(ctx);
     for (int look = 0; atomic_load(&other->posted) != ctx->comm->rank + 1; look++) {
         if (!wait_a_little(room, look))
-            return wi_comm_break(ctx, room->why);
+            return break_and_leave(ctx);
     }
     const weft_status status = copy(ctx, data, other->message, n * weft_type_size(type));
     note_failure(ctx, status);
@@ -272,12 +308,6 @@ static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type,
 }
 
 /* ---- reducing: on the host, in the order of the ranks ---- */
-
-static bool reduces(weft_type type, weft_op op) {
-    if (type == WEFT_F32 || type == WEFT_F64)
-        return op == WEFT_SUM;
-    return !wi_type_is_float(type) && op <= WEFT_XOR;
-}
 
 static uint64_t load(weft_type type, const void *x, size_t i) {
     const size_t size = weft_type_size(type);
@@ -323,7 +353,7 @@ static weft_status combine_ranks(weft_context *ctx, const void *from, size_t all
     const wi_peer_room *const room = room_of(ctx);
     void *copied = NULL, *sum = NULL;
     const void *host;
-    if (!reduces(type, op))
+    if (!wi_comm_reduces(type, op))
         return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: communication does not reduce %s with op %d",
                        ctx->comm->call, weft_type_name(type), (int)op);
     weft_status status = bring(ctx, from, all * size, &copied, &host);
@@ -377,7 +407,9 @@ static weft_status exscan(weft_context *ctx, const void *from, void *to, size_t 
 static weft_status look(weft_context *ctx, weft_status status) {
     wi_peer_room *const room = room_of(ctx);
     note_failure(ctx, status);
-    return atomic_load(&room->failed) == 0 ? status : wi_comm_break(ctx, room->why);
+    if (ctx->comm->broken)
+        leave(ctx);
+    return status != WEFT_OK || atomic_load(&room->failed) == 0 ? status : break_and_leave(ctx);
 }
 
 static void close_peer(weft_context *ctx) {

@@ -16,4 +16,7 @@ void wi_peer_room_clear(wi_peer_room *room);
 /* The backend `peer` for one of the ranks; fills what of ctx->comm is its. */
 void wi_comm_peer_open(weft_context *ctx, wi_peer_room *room, int rank);
 
+/* A rank ends its part of a call with that failure: nobody waits for it any more. */
+void wi_comm_peer_leave(weft_context *rank, weft_status status);
+
 #endif

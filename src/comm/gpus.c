@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/comm_mailbox.h"
 #include "comm/comm_nccl.h"
 #include "comm/comm_peer.h"
 #include "core/cores.h"
@@ -29,6 +30,7 @@ struct wi_gpus {
     int count;
     wi_dealt *dealt;
     wi_peer_room *room;
+    wi_mailboxes *mail;   /* or NULL */
     weft_context callers; /* only what a team of threads needs: one thread for each GPU */
     char about[WI_MESSAGE_BYTES];
     weft_context *rank[WI_MOST_GPUS];
@@ -128,8 +130,10 @@ static weft_status open_rank(weft_context *ctx, int rank, weft_context *child) {
     memcpy(r->place, child->place, sizeof r->place);
     ctx->gpus->rank[rank] = r;
     wi_comm_peer_open(r, ctx->gpus->room, rank);
-    if (r->comm->size > 1)
+    if (r->comm->size > 1) {
         wi_comm_nccl_open(r);
+        wi_comm_mailbox_open(r, ctx->gpus->mail);
+    }
     const weft_status status = wi_dist_room(r, "weft_open");
     return status == WEFT_OK ? status : wi_fail(ctx, status, "%s", r->message);
 }
@@ -137,6 +141,7 @@ static weft_status open_rank(weft_context *ctx, int rank, weft_context *child) {
 static weft_status open_callers(weft_context *ctx, int count) {
     struct wi_gpus *const gpus = ctx->gpus;
     gpus->room = wi_peer_room_open(count);
+    gpus->mail = wi_mailboxes_open(count);
     gpus->callers.threads = count;
     gpus->callers.team = wi_team_open(count);
     if (!gpus->room || !gpus->callers.team)
@@ -224,6 +229,7 @@ void wi_gpus_close(weft_context *ctx) {
     if (gpus->count > 1 && gpus->callers.team && ctx->gpu)
         wi_gpus_run(ctx, NULL, "weft_close", end_nccl, NULL);
     wi_team_close(gpus->callers.team);
+    wi_mailboxes_close(gpus->mail);
     for (int r = 0; r < gpus->count; r++) {
         weft_context *const rank = gpus->rank[r];
         wi_comm_nccl_close(rank);
@@ -329,12 +335,16 @@ static void make_call(void *user, int r, int size) {
                                j->call, size, j->ctx->gpus->count);
         return;
     }
-    rank->comm->broken = false;
+    rank->comm->broken = rank->comm->left = false;
     rank->comm->call = j->call;
     weft_status status = j->part(rank, j->user);
     const weft_status done = wi_gpu_wait_queued(rank->child);
     if (status == WEFT_OK && done != WEFT_OK)
         status = wi_local(rank, done);
+    if (status != WEFT_OK) {
+        wi_comm_mailbox_leave(rank);
+        wi_comm_peer_leave(rank, status);
+    }
     j->status[r] = status;
 }
 
@@ -359,6 +369,7 @@ weft_status wi_gpus_run(weft_context *ctx, const wi_ladder *ladder, const char *
     if (status != WEFT_OK)
         return status;
     wi_peer_room_clear(gpus->room);
+    wi_mailboxes_clear(gpus->mail);
     wi_team_run_together(&gpus->callers, gpus->count, make_call, &j);
     const int told = told_rank(&j, gpus->count);
     if (told >= 0)

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step between GPUs by one kernel on each. Block b of a rank writes its share of what the rank
+ * sends into the mailboxes of the others, raises its flag there, waits for the flags of the blocks
+ * b of all others, and makes its share of the result. Blocks with different numbers never wait for
+ * each other, and there are so few that all are resident.
+ *
+ * A flag is the number of a step, so nothing is ever reset: it is up when it has this step's number
+ * or a later one. Two generations of slots, used in turn, are enough without a second wait: a rank
+ * that writes in step s + 2 has ended step s + 1, so it has seen a flag of s + 1 from each other
+ * rank; and that rank's kernel of s + 1, which raised the flag, began after its kernel of s, which
+ * read what was in the slots, had ended. */
+#include "comm/mailbox.h"
+
+#include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
+#include "cuda/size.cuh"
+#include "cuda/system.cuh"
+
+namespace {
+
+#ifdef WEFT_EMU
+constexpr unsigned looks_between = 1;
+#else
+constexpr unsigned looks_between = 32; /* a look at host memory takes microseconds */
+#endif
+constexpr int at_once = 4; /* ranks whose vectors are loaded together */
+
+/* The vectors of n elements that this block works on. */
+template <class T>
+struct own_share {
+    size_t first, end;
+    __device__ explicit own_share(size_t n) {
+        const size_t all = (n + wi_vector<T>::count - 1) / wi_vector<T>::count;
+        const size_t each = (all + gridDim.x - 1) / gridDim.x;
+        first = each * blockIdx.x < all ? each * blockIdx.x : all;
+        end = all - first < each ? all : first + each;
+    }
+};
+
+/* A whole vector at a boundary is one access. Others have functions of their own: most calls have
+ * none, and they would be most of the code. */
+template <class T>
+__device__ bool is_whole(const T *x, size_t v, size_t n) {
+    return wi_is_aligned(x) && n - v * wi_vector<T>::count >= wi_vector<T>::count;
+}
+
+template <class T>
+__device__ __attribute__((noinline)) wi_vector<T> load_some(const T *x, size_t n) {
+    wi_vector<T> w = {};
+    for (size_t e = 0; e < wi_vector<T>::count && e < n; e++)
+        w.at[e] = x[e];
+    return w;
+}
+
+template <class T>
+__device__ __attribute__((noinline)) void store_some(T *x, size_t n, wi_vector<T> w) {
+    for (size_t e = 0; e < wi_vector<T>::count && e < n; e++)
+        x[e] = w.at[e];
+}
+
+/* Vector v of n elements at x; what it has beyond them is zero. */
+template <class T>
+__device__ wi_vector<T> load_at(const T *x, size_t v, size_t n) {
+    const size_t first = v * wi_vector<T>::count;
+    return is_whole(x, v, n) ? *(const wi_vector<T> *)(x + first) : load_some(x + first, n - first);
+}
+
+template <class T>
+__device__ void store_at(T *x, size_t v, size_t n, const wi_vector<T> &w) {
+    const size_t first = v * wi_vector<T>::count;
+    if (is_whole(x, v, n))
+        *(wi_vector<T> *)(x + first) = w;
+    else
+        store_some(x + first, n - first, w);
+}
+
+/* Moves vector v of n elements. What was never written may be among what ranks send. */
+template <class T>
+__device__ void move_at(T *to, const T *from, size_t v, size_t n) {
+#ifdef WEFT_EMU
+    const size_t first = v * wi_vector<T>::count, left = n - first, most = wi_vector<T>::count;
+    emu_move(to + first, from + first, (left < most ? left : most) * sizeof(T));
+#else
+    store_at(to, v, n, load_at(from, v, n));
+#endif
+}
+
+/* Where rank `box` gets in this step what rank `writer` sends to it. */
+template <class T>
+__device__ T *slot_of(const wi_mail &m, int box, int writer) {
+    const size_t generation = m.step % WI_MAIL_GENERATIONS;
+    return (T *)((char *)m.box[box] + WI_MAIL_FLAGS +
+                 (generation * (size_t)m.ranks + (size_t)writer) * WI_MAIL_SLOT);
+}
+
+__device__ uint64_t *flag_of(const wi_mail &m, int box, int writer) {
+    return (uint64_t *)m.box[box] + writer * WI_MAIL_BLOCKS + blockIdx.x;
+}
+
+template <class T>
+__device__ void send_to(const wi_mail &m, int rank) {
+    const T *const x = (const T *)m.from + m.sent[rank].at;
+    const size_t n = m.sent[rank].n;
+    T *const slot = slot_of<T>(m, rank, m.own);
+    const own_share<T> share(n);
+    for (size_t v = share.first + threadIdx.x; v < share.end; v += blockDim.x)
+        move_at(slot, x, v, n);
+}
+
+/* Waits until that rank's block has written; false if the host gives the step up. */
+__device__ bool has_come(const wi_mail &m, int rank) {
+    const uint64_t *const flag = flag_of(m, m.own, rank);
+    for (unsigned look = 1; wi_observe(flag) < m.step; look++) {
+        if (look % looks_between == 0 && wi_observe(m.abandoned) >= m.step)
+            return false;
+        wi_spin_far();
+    }
+    return true;
+}
+
+/* What rank r has sent here: this rank's own has never left its array. */
+template <class T>
+__device__ const T *sent_by(const wi_mail &m, int r) {
+    return r == m.own ? (const T *)m.from + m.sent[r].at : slot_of<T>(m, m.own, r);
+}
+
+/* Places the parts of all ranks. */
+template <class T>
+__device__ void keep(const wi_mail &m) {
+    for (int r = 0; r < m.ranks; r++) {
+        T *const to = (T *)m.to + m.got[r].at;
+        const T *const from = sent_by<T>(m, r);
+        const size_t n = m.got[r].n;
+        const own_share<T> share(n);
+        if (to == from)
+            continue;
+        for (size_t v = share.first + threadIdx.x; v < share.end; v += blockDim.x)
+            move_at(to, from, v, n);
+    }
+}
+
+/* Integers are those without a sign; `flip` makes signed ones of them for comparisons. */
+template <class T>
+__device__ T combine(int op, T flip, T a, T b) {
+    if constexpr (wi_traits<T>::is_float) {
+        return a + b;
+    } else {
+        const bool less = (T)(b ^ flip) < (T)(a ^ flip);
+        switch (op) {
+        case WEFT_SUM:
+            return (T)(a + b);
+        case WEFT_PRODUCT:
+            return (T)((uint64_t)a * b);
+        case WEFT_MIN:
+            return less ? b : a;
+        case WEFT_MAX:
+            return less ? a : b;
+        case WEFT_AND:
+            return a & b;
+        case WEFT_OR:
+            return a | b;
+        default:
+            return a ^ b;
+        }
+    }
+}
+
+/* In a function of its own: seven operations on up to sixteen elements are most of the code. */
+template <class T>
+__device__ __attribute__((noinline)) wi_vector<T> combine_vectors(int op, T flip, wi_vector<T> a,
+                                                                  wi_vector<T> b) {
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++)
+        a.at[e] = combine(op, flip, a.at[e], b.at[e]);
+    return a;
+}
+
+/* Combines what all ranks have sent, in their order: the bits that the host would get. What a slot
+ * has beyond n elements is of earlier steps, and is not stored. */
+template <class T>
+__device__ void combine_all(const wi_mail &m, T flip) {
+    const size_t n = m.got[0].n;
+    const own_share<T> share(n);
+    for (size_t v = share.first + threadIdx.x; v < share.end; v += blockDim.x) {
+        const wi_vector<T> own = load_at(sent_by<T>(m, m.own), v, n);
+        wi_vector<T> sum = {};
+        for (int r = 0; r < m.ranks; r += at_once) {
+            wi_vector<T> x[at_once] = {};
+#pragma unroll
+            for (int k = 0; k < at_once; k++)
+                if (r + k == m.own)
+                    x[k] = own;
+                else if (r + k < m.ranks)
+                    x[k] = ((const wi_vector<T> *)sent_by<T>(m, r + k))[v];
+#pragma unroll
+            for (int k = 0; k < at_once; k++)
+                if (r + k == 0)
+                    sum = x[k];
+                else if (r + k < m.ranks)
+                    sum = combine_vectors(m.op, flip, sum, x[k]);
+        }
+        store_at((T *)m.to, v, n, sum);
+    }
+}
+
+template <class T>
+__global__ void __launch_bounds__(WI_MAIL_THREADS)
+    exchange(const __grid_constant__ wi_mail m, T flip) {
+    const int t = (int)threadIdx.x;
+    bool missed = false;
+    for (int k = 1; k < m.ranks; k++)
+        send_to<T>(m, (m.own + k) % m.ranks);
+    __syncthreads();
+    if (t < m.ranks && t != m.own) {
+        wi_publish(flag_of(m, t, m.own), m.step);
+        missed = !has_come(m, t);
+    }
+    if (__syncthreads_or(missed))
+        return;
+    if (m.op == WI_MAIL_KEEP)
+        keep<T>(m);
+    else
+        combine_all<T>(m, flip);
+    __syncthreads();
+    if (t == 0)
+        wi_publish(&m.done[blockIdx.x], m.step);
+}
+
+template <class T>
+weft_status launch(weft_context *ctx, unsigned blocks, const wi_mail *m, T flip) {
+    return WEFT_LAUNCH(exchange<T>, ctx, blocks, WI_MAIL_THREADS, 0, *m, flip);
+}
+
+} // namespace
+
+extern "C" weft_status wi_mail_launch(weft_context *ctx, weft_type type, unsigned blocks,
+                                      const wi_mail *m) {
+    if (m->op != WI_MAIL_KEEP && type == WEFT_F32)
+        return launch<float>(ctx, blocks, m, 0);
+    if (m->op != WI_MAIL_KEEP && type == WEFT_F64)
+        return launch<double>(ctx, blocks, m, 0);
+    return wi_with_size(weft_type_size(type), [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        const T highest = (T)((T)1 << (8 * sizeof(T) - 1));
+        return launch<T>(ctx, blocks, m, wi_type_is_signed(type) ? highest : 0);
+    });
+}
