@@ -90,7 +90,7 @@ foreach(source IN LISTS WEFT_EXAMPLES)
                                              ${PROJECT_BINARY_DIR}/examples)
     target_link_libraries(${name} PRIVATE weft_shared m)
 endforeach()
-add_test(NAME cnn_example COMMAND cnn --place cpu:2 --steps 120 --least 80)
+add_test(NAME cnn_example COMMAND cnn --place cpu:2 --steps 60 --least 90)
 set_tests_properties(cnn_example PROPERTIES TIMEOUT 600)
 if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
     # two processes learn what one does

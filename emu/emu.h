@@ -179,36 +179,38 @@ struct Look {
     const void *p;
     size_t bytes;
     unsigned char found[16];
+    Look() {} /* a fibre sets those that it counts */
 };
 constexpr unsigned most_looks = 16;
 
-struct Fibre {
+/* A switch to a thread reads what comes first, mostly from far away. */
+struct alignas(64) Fibre {
     Context context;
-    emu_index index;
     struct Block *block;
+    unsigned thread; /* number in the block */
+    State state;
+    uint64_t time;    /* of its accesses */
     Group *groups[3]; /* warp, block, cluster */
-    unsigned thread;  /* number in the block */
-    State state = READY;
-    Where at = {}; /* where it waits, and in which operation */
-    const char *what = "nothing yet";
-    unsigned mask = 0;
     /* Its input to the operation it waits in, and the result. */
     Group *group = nullptr;
     int op = 0, source = 0;
     uint64_t value = 0, result = 0;
-    unsigned gathers = 0; /* gatherings that it took part in */
+    unsigned mask = 0;
     /* Such words that it read since it spun last; most_looks + 1: more than are kept. */
     unsigned looks = 0;
-    Look look[most_looks] = {};
+    Where at = {}; /* where it waits, and in which operation */
+    const char *what = "nothing yet";
+    emu_index index = {};
+    unsigned gathers = 0;    /* gatherings that it took part in */
     bool was_called = false; /* from spinning to a meeting, since it last met others */
     bool is_far = false;     /* it spins for what another device or the host may do */
-    uint64_t time = 0;       /* of its accesses */
     Seen seen = {};          /* of other threads' work */
     Fence fence = {};
     Seen unfenced = {};                       /* what its next fence will make visible to it */
     std::vector<uint64_t> engine_fences = {}; /* when it showed its writes to the copy engine */
     std::vector<Fetch> fetches = {};          /* its own copies in progress */
     unsigned fetch_groups = 0;                /* of those copies, closed so far */
+    Look look[most_looks] = {};
 };
 
 /* A bulk copy in progress. */

@@ -62,6 +62,14 @@ static void take_turns_at_starving() {
     }
 }
 
+/* The thread that runs next where none is drawn: what a switch to it reads lies far away. */
+static void fetch_soon(const Fibre *f) {
+    const char *const top = (const char *)f->context.top;
+    __builtin_prefetch(top);
+    __builtin_prefetch(top + 64);
+    __builtin_prefetch(top + 128);
+}
+
 static Fibre *choose() {
     const bool drawn = settings.policy == RANDOM || settings.policy == STARVE;
     if (settings.policy == STARVE)
@@ -72,8 +80,11 @@ static Fibre *choose() {
         Fibre *const f = ready.front();
         ready.pop_front();
         if (settings.policy != STARVE || !starves(f) || look == starving_looks ||
-            random_below(starving_turns) == 0)
+            random_below(starving_turns) == 0) {
+            if (!drawn && !ready.empty())
+                fetch_soon(ready.front());
             return f;
+        }
         ready.push_back(f);
     }
 }
@@ -302,13 +313,17 @@ static void start_thread(Block *block, unsigned thread, uint3 block_index) {
         spare_fibres.push_back(new_fibre());
     Fibre *const f = spare_fibres.back();
     spare_fibres.pop_back();
-    *f = {f->context,
-          {index_in(shape.threads, thread), block_index, shape.threads, shape.blocks, block->rank,
-           shape.cluster, (int)thread % 32},
-          block,
-          {&block->warps[thread / 32], block, block->cluster},
-          thread};
-    f->time = next_time();
+    const Context context = f->context;
+    f->~Fibre(); /* and again where it was: to copy one over it takes longer */
+    new (f) Fibre{context, block,       thread,
+                  READY,   next_time(), {&block->warps[thread / 32], block, block->cluster}};
+    f->index = {index_in(shape.threads, thread),
+                block_index,
+                shape.threads,
+                shape.blocks,
+                block->rank,
+                shape.cluster,
+                (int)thread % 32};
     f->seen = block->grid->seen;
     for (Group *group : f->groups)
         group->fibres.push_back(f);
@@ -325,6 +340,9 @@ static void start_block(Grid *grid, Cluster *cluster) {
     Block *const block =
         new Block{{{}, threads, 0, 0, now}, grid, cluster, rank, slot, now, {}, {}};
     block->warps.assign((threads + 31) / 32, Group{{}, 32});
+    for (Group &warp : block->warps)
+        warp.fibres.reserve(32);
+    block->fibres.reserve(threads);
     block->warps.back().ended = block->warps.size() * 32 - threads;
     blocks[slot] = block;
     cluster->blocks.push_back(block);

@@ -34,20 +34,42 @@ plain() {
         sed "s/\\\\(aq/'/g"
 }
 
+# The pages that are no links to others.
+pages() { grep -L '^\.so ' "$work"/man3/weft*.3; }
+
+# What each page is, declares and names: "link PAGE TARGET", "page PAGE", "declares PAGE CALL", "names
+# PAGE WORD".
+contents() {
+    awk '
+        function base(path) { sub(/.*\//, "", path); return path }
+        function each(kind, pattern, text) {
+            for (; match(text, pattern); text = substr(text, RSTART + RLENGTH))
+                print kind, page, substr(text, RSTART, RLENGTH)
+        }
+        FNR == 1 { page = base(FILENAME); example = name = 0; print "page", page }
+        /^\.so / { print "link", page, base($2) }
+        /^\.EX/ { example = 1 }
+        /^\.EE/ { example = 0 }
+        example { each("declares", "weft_[a-z0-9_]+[(]", $0) }
+        name { each("names", "[A-Za-z0-9_]+", $0) }
+        { name = /^\.SH NAME/ }' "$work"/man3/*.3
+}
+
 check_calls() {
-    local name page
-    while IFS= read -r name; do
-        page=$work/man3/${name%(}.3
-        [ ! -f "$page" ] || page=$work/$(sed -n 's/^\.so //p' "$page")
-        [ -f "$page" ] || page=$work/man3/${name%(}.3
-        if [ ! -f "$page" ]; then
-            echo "${name%(} has none"
-        elif ! sed -n '/^\.EX/,/^\.EE/p' "$page" | grep -qF "$name"; then
-            echo "${name%(} is not declared in $(basename "$page")"
-        elif ! sed -n '/^\.SH NAME/{n;p}' "$page" | grep -qw "${name%(}"; then
-            echo "${name%(} is not among the names of $(basename "$page")"
-        fi
-    done < <(offered)
+    contents >"$work/contents"
+    offered | sed 's/($//' | awk '
+        NR == FNR && $1 == "link" { target[$2] = $3 }
+        NR == FNR { has[$0]; next }
+        {
+            page = $1 ".3"
+            page = page in target ? target[page] : page
+            if (!("page " page in has))
+                print $1 " has none"
+            else if (!("declares " page " " $1 "(" in has))
+                print $1 " is not declared in " page
+            else if (!("names " page " " $1 in has))
+                print $1 " is not among the names of " page
+        }' "$work/contents" -
 }
 
 words() { grep -oE '[A-Za-z_]{3,}' | sort | uniq -c; }
@@ -69,7 +91,7 @@ check_words() {
 # Lines that roff does not fill fit, and what is opened is closed.
 check_layout() {
     local page
-    for page in "$work"/man3/*.3; do
+    for page in $(pages); do
         plain <(sed -n '/^\.EX/,/^\.EE/p' "$page") | awk 'length > 72'
         [ "$(grep -c '^\.EX' "$page")" = "$(grep -c '^\.EE' "$page")" ] || echo "examples of $page"
         [ "$(grep -c '^\.RS' "$page")" = "$(grep -c '^\.RE' "$page")" ] || echo "indents of $page"
@@ -91,8 +113,7 @@ check_formatters() {
     local page
     : >"$work/warnings"
     : >"$work/shown"
-    for page in "$work/weft.1" "$work"/man3/weft*.3; do
-        if grep -q '^\.so' "$page"; then continue; fi
+    for page in "$work/weft.1" $(pages); do
         if command -v man >/dev/null && man --version 2>/dev/null | grep -q '^man '; then
             man --warnings -l "$page" 2>"$work/warnings" >"$work/shown"
         elif command -v groff >/dev/null; then

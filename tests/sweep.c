@@ -10,7 +10,8 @@
 #include "testing.h"
 
 enum {
-    TRIES = 64 /* to draw an existing case for a combination that must be run */
+    TRIES = 64,    /* to draw an existing case for a combination that must be run */
+    MOST_DRAWS = 4 /* of a size, of which the smallest is taken */
 };
 
 /* How much work a program may do with a budget of 1; on place emu, with one seed. */
@@ -126,11 +127,16 @@ static bool run_here(const sweeping *w) {
     return w->s->run(w->rig, n, w->rows[w->at[1]], w->at + 2);
 }
 
-/* Sets the axes that must be run (or all axes) to combination number k; draws the others. */
-static void go_to(sweeping *w, size_t k, bool all) {
+/* Sets the axes that must be run (or all axes) to combination number k; draws the others, a size so
+ * often that the smallest of these is taken. */
+static void go_to(sweeping *w, size_t k, bool all, size_t sizes) {
     for (size_t axis = w->axes; axis-- > 0;) {
         if (!all && !must_see(w, axis)) {
             w->at[axis] = test_below(w->r, w->extent[axis]);
+            for (size_t again = 1; axis == 0 && again < sizes; again++) {
+                const size_t other = test_below(w->r, w->extent[axis]);
+                w->at[axis] = other < w->at[axis] ? other : w->at[axis];
+            }
             continue;
         }
         w->at[axis] = k % w->extent[axis];
@@ -142,19 +148,29 @@ static void run_all(sweeping *w) {
     for (size_t k = 0; k < w->total; k++) {
         if (w->s->one_in > 1 && test_below(w->r, w->s->one_in) > 0)
             continue;
-        go_to(w, k, true);
+        go_to(w, k, true, 1);
         run_here(w);
     }
 }
 
-static void run_must(sweeping *w) {
+/* Where the combinations before the k-th have taken more than their part of the budget, small sizes
+ * are more likely, so that each has as good a chance of a large one. */
+static size_t sizes_to_draw(uint64_t spent, double budget, size_t k, size_t combinations) {
+    const double due = budget * (double)(k + 1) / (double)combinations;
+    const double over = (double)spent / due;
+    return over <= 1 ? 1 : over < MOST_DRAWS ? 1 + (size_t)over : MOST_DRAWS;
+}
+
+static void run_must(sweeping *w, double budget) {
+    const uint64_t begun = test_work();
     size_t combinations = 1;
     for (size_t axis = 0; axis < w->axes; axis++)
         combinations *= must_see(w, axis) ? w->extent[axis] : 1;
     for (size_t k = 0; k < combinations; k++) {
+        const size_t draws = sizes_to_draw(test_work() - begun, budget, k, combinations);
         bool ran = false;
         for (int try = 0; try < TRIES && !ran; try++) {
-            go_to(w, k, false);
+            go_to(w, k, false, draws);
             ran = run_here(w);
         }
         w->must_run += ran;
@@ -164,7 +180,7 @@ static void run_must(sweeping *w) {
 static void run_drawn(sweeping *w, double budget) {
     const uint64_t begun = test_work();
     for (size_t k = 0; k < w->total && (double)(test_work() - begun) < budget; k++) {
-        go_to(w, test_below(w->r, w->total), true);
+        go_to(w, test_below(w->r, w->total), true, 1);
         w->drawn += run_here(w);
     }
 }
@@ -179,7 +195,7 @@ void test_sweep_run(const weft_context *ctx, test_random *r, const test_sweep *s
         run_all(&w);
         return;
     }
-    run_must(&w);
+    run_must(&w, budget);
     const uint64_t spent = test_work() - begun;
     run_drawn(&w, (budget - (double)spent) / (double)one_in());
     print_message("%s: of %zu cases %zu that must be run, %zu drawn; work %.3g and %.3g\n",

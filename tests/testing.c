@@ -61,7 +61,7 @@ uint64_t test_below(test_random *r, uint64_t bound) {
 }
 
 double test_unit(test_random *r) {
-    return ldexp((double)(test_bits(r) >> 11), -52) - 1.0;
+    return (double)(test_bits(r) >> 11) * 0x1p-52 - 1.0;
 }
 
 /* ---- places ---- */
@@ -148,6 +148,20 @@ static float_facts facts_of(weft_type type) {
     }
 }
 
+/* 2^k, a normal number, and the exponent of a normal v. The tests take them for most elements of
+ * 16-bit floats: functions of libm would be most of their time. */
+static double power_of_two(int k) {
+    const uint64_t bits = (uint64_t)(k + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+static int exponent_of(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (int)(bits >> 52 & 2047) - 1023;
+}
+
 bool test_is_float(weft_type type) {
     return type == WEFT_F16 || type == WEFT_BF16 || type == WEFT_F32 || type == WEFT_F64;
 }
@@ -175,7 +189,7 @@ const char *test_op_name(weft_op op) {
 }
 
 double test_roundoff(weft_type type) {
-    return ldexp(1.0, -facts_of(type).precision);
+    return power_of_two(-facts_of(type).precision);
 }
 
 double test_half_tiny(weft_type type) {
@@ -189,16 +203,18 @@ double test_largest_of(weft_type type) {
 }
 
 double test_round(weft_type type, long double v) {
-    if (!isfinite(v) || v == 0) {
+    if (type == WEFT_F64)
         return (double)v;
-    }
-    float_facts f = facts_of(type);
-    int e = ilogbl(v);
-    int quantum = (e < f.emin ? f.emin : e) - f.precision + 1;
-    long double rounded = ldexpl(rintl(ldexpl(v, -quantum)), quantum);
-    if (fabsl(rounded) > test_largest_of(type)) {
+    if (type == WEFT_F32)
+        return (double)(float)v;
+    if (!isfinite(v) || v == 0)
+        return (double)v;
+    const float_facts f = facts_of(type);
+    const int e = exponent_of((double)v); /* of what rounds up to a power of two, that one's */
+    const int quantum = (e < f.emin ? f.emin : e) - f.precision + 1;
+    const long double rounded = rintl(v * power_of_two(-quantum)) * power_of_two(quantum);
+    if (fabsl(rounded) >= power_of_two(f.emax + 1))
         return copysign(INFINITY, (double)v);
-    }
     return (double)rounded;
 }
 
@@ -220,9 +236,10 @@ static double decode_half(weft_type type, uint16_t bits) {
     if (exponent == 0x7FFF >> fraction_bits) {
         magnitude = fraction ? NAN : INFINITY;
     } else if (exponent == 0) {
-        magnitude = ldexp(fraction, f.emin - fraction_bits);
+        magnitude = fraction * power_of_two(f.emin - fraction_bits);
     } else {
-        magnitude = ldexp(fraction + (1 << fraction_bits), exponent - 1 + f.emin - fraction_bits);
+        magnitude =
+            (fraction + (1 << fraction_bits)) * power_of_two(exponent - 1 + f.emin - fraction_bits);
     }
     return bits & 0x8000 ? -magnitude : magnitude;
 }
@@ -239,11 +256,12 @@ static uint16_t encode_half(weft_type type, double v) {
     if (isinf(v)) {
         return sign | infinity;
     }
-    if (v < ldexp(1.0, f.emin)) {
-        return sign | (uint16_t)ldexp(v, fraction_bits - f.emin);
+    if (v < power_of_two(f.emin)) {
+        return sign | (uint16_t)(v * power_of_two(fraction_bits - f.emin));
     }
-    int e = ilogb(v);
-    return sign | (uint16_t)(((e - f.emin) << fraction_bits) + (int)ldexp(v, fraction_bits - e));
+    const int e = exponent_of(v);
+    return sign |
+           (uint16_t)(((e - f.emin) << fraction_bits) + (int)(v * power_of_two(fraction_bits - e)));
 }
 
 test_value test_load(weft_type type, const void *p, size_t i) {

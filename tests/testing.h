@@ -102,8 +102,9 @@ enum {
 
 /* A sweep: every combination of a size, a rung of a ladder and one value of each further axis. A
  * program has a budget of work. Within it a sweep first runs what must be run: each rung with each
- * combination of the axes in `must` once, the rest of the case drawn at random. Then it runs random
- * cases until its share of the budget is spent. */
+ * combination of the axes in `must` once, the rest of the case drawn at random; as far as these
+ * take more than the budget, from smaller sizes. Then it runs random cases until its share of the
+ * budget is spent. */
 typedef struct test_sweep {
     const size_t *sizes;     /* ascending; NULL: the cases have no size */
     size_t size_count;       /* sizes above WEFT_TEST_MAX are left out */

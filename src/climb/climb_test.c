@@ -11,7 +11,11 @@
 #include "testing.h"
 
 enum {
+#ifdef WEFT_EMU
+    SMALL_N = 260,
+#else
     SMALL_N = 500,
+#endif
     MOST_CHECKS = 16,
     ARENA_BYTES = 1 << 18
 };

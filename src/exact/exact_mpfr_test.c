@@ -17,7 +17,7 @@ enum {
     BITS = 4500, /* from 2^-2148, the last of a product, to sums of 2^64 products of 2^2048 */
     MOST = 300,
     CASES = 1 << 20,
-    LONG = 400, /* cases of up to LONGEST elements */
+    LONG = 200, /* cases of up to LONGEST elements */
     LONGEST = 1 << 20
 };
 

@@ -268,7 +268,7 @@ static void groups(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* Each kind of data on each rung, at a size with several tiles. */
+/* Each kind of data on each rung, at sizes with several tiles. */
 static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
     rig *const r = rig_of_test;
     if (!test_case_wanted(&r->random))
@@ -284,10 +284,10 @@ static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const si
 }
 
 static void patterns(weft_context *ctx) {
-    static const size_t sizes[] = {12011};
-    rig r = rig_open(ctx, 23, sizes[0]);
+    static const size_t sizes[] = {4999, 8011, 12011};
+    rig r = rig_open(ctx, 23, sizes[2]);
     const test_sweep s = {.sizes = sizes,
-                          .size_count = 1,
+                          .size_count = 3,
                           .ladder = &wi_exact_scan_ladder,
                           .extent = {ALL_PATTERNS, 2},
                           .must = 1,

@@ -313,7 +313,8 @@ static void deep_products(weft_context *ctx) {
 }
 
 /* Each shape of the ring's tiles, its slices joined in both ways. Where C is low and the tile is
- * not, the product is turned. Elsewhere than on emu the library chooses the tiles. */
+ * not, the product is turned. Elsewhere than on emu the library chooses the tiles. There, with the
+ * usual budget, a tile has two of the ways of storing: tiles and seeds have others in turn. */
 static const struct {
     weft_type type;
     int tile_m, tile_n;
@@ -350,14 +351,27 @@ static bool has_ring_tile(size_t tile, unsigned stored) {
     return !ring_tiles[tile].tf32 || ring_tiles[tile].tile_n == 128 || !along;
 }
 
+/* The k-th way of storing the matrices, where turn `begun` begins: of two that follow each other,
+ * one transposes A where the other does not, and B as well. */
+static unsigned ring_stored(size_t begun, size_t k) {
+    static const unsigned turns[STORED / 2] = {0, 1, 4, 5};
+    return turns[(begun + k / 2) % (STORED / 2)] ^ (k % 2 ? 3 : 0);
+}
+
 static void ring_shapes(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
         return;
     rig r = rig_open(ctx, ARRAYS, capacity);
-    for (size_t tile = 0; tile < sizeof ring_tiles / sizeof *ring_tiles; tile++)
-        for (unsigned stored = 0; stored < STORED; stored++) {
+    size_t ways = STORED;
+    const size_t begun = test_below(&r.random, STORED);
 #ifdef WEFT_EMU
-            const bool by_warps = test_below(&r.random, 2);
+    ways = test_times(STORED);
+#endif
+    for (size_t tile = 0; tile < sizeof ring_tiles / sizeof *ring_tiles; tile++)
+        for (size_t k = 0; k < ways; k++) {
+            const unsigned stored = ring_stored(begun / 2 + tile, k);
+#ifdef WEFT_EMU
+            const bool by_warps = (begun + tile + k) % 2;
             wi_gemm_only_tile_m = ring_tiles[tile].tile_m;
             wi_gemm_only_tile_n = ring_tiles[tile].tile_n;
             wi_gemm_price_by_warps = by_warps ? 0 : 1e9;

@@ -465,7 +465,7 @@ static void many_bins(weft_context *ctx) {
 
 /* Counters of 16 and of 8 bits pass their limits many times over, on every block and thread. */
 static void crowded_counters(weft_context *ctx) {
-    const size_t n = ctx->kind == WI_CPU ? 1 << 22 : 1 << 25;
+    const size_t n = ctx->kind == WI_CPU ? 1 << 21 : 1 << 25;
     if (!test_size_wanted(n))
         return;
     rig r = rig_open(ctx, n / 4);

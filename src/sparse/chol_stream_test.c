@@ -86,11 +86,14 @@ static void kinds(weft_context *ctx) {
                               k % 2 ? test_generated(ctx, "laplace2d", 6 + test_below(&r, 4))
                                     : test_system_draw(ctx, &r, LARGEST, true),
                               options, smalls[test_below(&r, 4)], test_below(&r, 200));
+        /* Steps of GMRES take longest, for each right-hand side; what is not cut is alike anyway.
+         */
+        const bool few = options.precision == WEFT_PRECISION_MIXED || !is_cut(&p);
         cut += is_cut(&p);
         for (int again = 0; again < 2; again++) {
             chol_pair_factor(&p);
             compare_reports(&p);
-            compare_solutions(&p, 1 + test_below(&r, MOST_RHS), &solve, &r);
+            compare_solutions(&p, 1 + test_below(&r, few || again ? 2 : MOST_RHS), &solve, &r);
             compare_reports(&p);
         }
         chol_pair_close(&p);

@@ -166,13 +166,25 @@ static weft_sparse *make_full(weft_context *ctx, size_t n, double diagonal) {
     return matrix;
 }
 
+/* Emu takes seconds for the largest matrix: with the usual budget it has one kind of diagonal, by
+ * the seed. */
+static bool is_curbed(const weft_context *ctx) {
+#ifdef WEFT_EMU
+    return ctx->kind != WI_CPU && test_times(2) < 2;
+#else
+    return false && ctx;
+#endif
+}
+
 static void full_fronts(weft_context *ctx) {
     static const size_t sizes[] = {1, 2, 63, 65, 130, 257, 3, 23, 24, 25, 64, 255, 330};
     const size_t count = ctx->kind == WI_CPU ? sizeof sizes / sizeof *sizes : 6;
+    const size_t drawn = is_curbed(ctx) ? test_seed() % 2 : 2;
     for (size_t k = 0; k < 2 * count && !is_other_cpu(ctx); k++) {
         const size_t n = sizes[k / 2];
+        const bool is_largest = n == 257;
         char what[48];
-        if ((k % 2 && n == 1) || !test_size_wanted(n))
+        if ((k % 2 && n == 1) || !test_size_wanted(n) || (is_largest && k % 2 == drawn))
             continue;
         snprintf(what, sizeof what, "full, %zu, diagonal %s", n, k % 2 ? "0" : "large");
         weft_sparse *const matrix = make_full(ctx, n, k % 2 ? 0 : -2.0 * (double)n);
@@ -181,7 +193,7 @@ static void full_fronts(weft_context *ctx) {
             assert_int_equal(report.negative, n);
         else
             assert_true(report.pairs > 0 && report.perturbed == 0);
-        if (k % 2 == 0) {
+        if (k % 2 == 0 && !(is_largest && is_curbed(ctx))) {
             const weft_chol_report known =
                 run_everywhere(ctx, matrix, WEFT_CHOL_QUASIDEFINITE, what);
             assert_int_equal(known.negative, n);
@@ -234,6 +246,8 @@ static void saddles(weft_context *ctx) {
     const size_t largest = ctx->kind == WI_CPU ? 50 : 20, step = ctx->kind == WI_CPU ? 20 : 10;
     for (size_t side = 10; side <= largest && !is_other_cpu(ctx); side += step) {
         for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
+            if (side > 10 && is_curbed(ctx) && k != test_seed() % 3)
+                continue;
             weft_sparse *const matrix = saddle(ctx, side, c[k]);
             weft_chol_report report = run_everywhere(ctx, matrix, WEFT_CHOL_INDEFINITE, "saddle");
             assert_int_equal(report.negative, side * side / 4);

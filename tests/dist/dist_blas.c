@@ -20,15 +20,20 @@ static double draw_scalar(test_random *r) {
     return dist_ctx->gpu ? fabs(x) : x;
 }
 
-/* Calls body for all sizes and shapes on the cpu, on emu for some. */
+/* Calls body so often for all sizes and shapes on the cpu, on emu for some. */
 typedef void blas_case(test_random *r, dist_shape shape, const size_t size[2]);
-static void for_each(uint64_t stream, const size_t sizes[][2], size_t count, blas_case *body) {
+static void for_each(uint64_t stream, const size_t sizes[][2], size_t count, int times,
+                     blas_case *body) {
     test_random r = test_random_at(stream);
-    const int times = dist_ctx->gpu && !dist_on_gpus() ? 1 : 6;
     for (size_t k = 0; k < count; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
             for (int t = 0; t < times && dist_wanted(k, shape, sizes[k][0] * sizes[k][1]); t++)
                 body(&r, (dist_shape)shape, sizes[k]);
+}
+
+/* On emu over ranks once. */
+static int usual_times(void) {
+    return dist_ctx->gpu && !dist_on_gpus() ? 1 : 6;
 }
 
 /* ---- gemv ---- */
@@ -106,7 +111,7 @@ void dist_test_gemv(void **state) {
     static const size_t sizes[][2] = {{1, 1},  {0, 4}, {4, 0},   {1, 20},
                                       {20, 1}, {7, 5}, {19, 21}, {300, 130}};
     (void)state;
-    for_each(45, sizes, sizeof sizes / sizeof *sizes, gemv_case);
+    for_each(45, sizes, sizeof sizes / sizeof *sizes, usual_times(), gemv_case);
     assert_string_equal(weft_used(dist_ctx, "gemv"), "ranks");
     gemv_spreads();
     gemv_failures();
@@ -160,7 +165,7 @@ void dist_test_ger(void **state) {
     static const size_t sizes[][2] = {{1, 1},  {0, 4}, {4, 0},   {1, 20},
                                       {20, 1}, {7, 5}, {19, 21}, {300, 130}};
     (void)state;
-    for_each(46, sizes, sizeof sizes / sizeof *sizes, ger_case);
+    for_each(46, sizes, sizeof sizes / sizeof *sizes, usual_times(), ger_case);
     assert_string_equal(weft_used(dist_ctx, "ger"), "ranks");
     ger_failure();
 }
@@ -214,9 +219,9 @@ void dist_test_syrk(void **state) {
                                       {20, 1}, {7, 5}, {19, 21}, {150, 60}};
     static const size_t long_one[][2] = {{1400, 3}}; /* lines are passed in pieces */
     (void)state;
-    for_each(47, sizes, sizeof sizes / sizeof *sizes, syrk_case);
+    for_each(47, sizes, sizeof sizes / sizeof *sizes, usual_times(), syrk_case);
     if (!dist_ctx->gpu)
-        for_each(48, long_one, 1, syrk_case);
+        for_each(48, long_one, 1, 1, syrk_case);
     assert_string_equal(weft_used(dist_ctx, "syrk"), "ranks");
     syrk_failure();
 }
