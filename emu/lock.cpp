@@ -25,8 +25,12 @@ void Lock::lock() {
 
 void Lock::unlock() {
     const std::unique_lock<std::mutex> held(inner);
-    if (--depth == 0 && waiting + passing > 0)
+    if (--depth > 0)
+        return;
+    if (passing > 0)
         changed.notify_all();
+    else if (waiting > 0) /* for the same */
+        changed.notify_one();
 }
 
 void Lock::pass() {

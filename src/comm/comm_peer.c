@@ -16,8 +16,13 @@
 #include "cpu/team.h"
 
 enum {
-    BUSY = 2000,      /* looks without a pause */
-    YIELDING = 4000,  /* and then so many that yield the core; then the thread sleeps */
+#ifdef WEFT_EMU
+    BUSY = 10, /* the ranks' work is done on the cores that threads would wait on */
+    YIELDING = 20,
+#else
+    BUSY = 2000,     /* looks without a pause */
+    YIELDING = 4000, /* and then so many that yield the core; then the thread sleeps */
+#endif
     LEAVING = 1 << 16 /* what a rank that leaves adds to `here` */
 };
 

@@ -83,11 +83,13 @@ static bool launch_and_compare(test_device_case *c, test_capture *graph, weft_ch
 static size_t run_graph(weft_context *ctx, test_random *r, test_system *s, weft_chol_kind kind,
                         weft_precision precision, double times) {
     const int refine = (int)test_below(r, 4);
+    /* without signs, L of floats may take GMRES hundreds of steps for each side */
+    const bool is_slow = precision == WEFT_PRECISION_MIXED && kind == WEFT_CHOL_INDEFINITE;
     size_t done = 0;
-    test_graph_random(r, TEST_CASE_LARGEST, &s->graph);
+    test_graph_random(r, is_slow ? TEST_CASE_LARGEST / 2 : TEST_CASE_LARGEST, &s->graph);
     weft_sparse *const matrix = draw_kind(ctx, r, s, kind);
     /* on emu many sides of a large system take minutes where they need many steps */
-    const size_t most = s->graph.n > TEST_CASE_LARGEST / 2 ? 2 : TEST_CASE_RHS;
+    const size_t most = is_slow ? 1 : s->graph.n > TEST_CASE_LARGEST / 2 ? 2 : TEST_CASE_RHS;
     test_device_case c = test_case_of(ctx, matrix, test_case_plan(ctx, r, matrix, kind, precision),
                                       1 + test_below(r, most));
     const weft_chol_solve_options with = test_solve_options(refine, c.wanted);
