@@ -224,6 +224,16 @@ static void run_all(weft_context *ctx, weft_status (*work)(weft_context *, void 
         fail_msg("%s", weft_message(ctx));
 }
 
+/* The same on a context of its own, where mailboxes are to be had. */
+static void run_by_mail(weft_status (*work)(weft_context *, void *)) {
+    weft_context *const ctx = open_with("on");
+    if (!ctx)
+        skip();
+    if (reaches(ctx))
+        run_all(ctx, work, NULL);
+    weft_close(ctx);
+}
+
 /* ---- steps ---- */
 
 static const wi_comm_kind kinds[] = {
@@ -328,12 +338,7 @@ static weft_status step_on(weft_context *rank, void *user) {
 
 static void test_many(void **state) {
     (void)state;
-    weft_context *const ctx = open_with("on");
-    if (!ctx)
-        skip();
-    if (reaches(ctx))
-        run_all(ctx, step_on, NULL);
-    weft_close(ctx);
+    run_by_mail(step_on);
 }
 
 /* Steps in which one rank alone has its arrays in host memory, or more than fits, go below on all;
@@ -360,12 +365,7 @@ static weft_status try_apart(weft_context *rank, void *user) {
 
 static void test_apart(void **state) {
     (void)state;
-    weft_context *const ctx = open_with("on");
-    if (!ctx)
-        skip();
-    if (reaches(ctx))
-        run_all(ctx, try_apart, NULL);
-    weft_close(ctx);
+    run_by_mail(try_apart);
 }
 
 /* ---- the choice ---- */

@@ -5,10 +5,10 @@
 #include "group/group_cuda.cuh"
 
 constexpr unsigned head_threads = 256;
-constexpr size_t head_blocks = 16;
+constexpr size_t head_blocks_per_multiprocessor = 16;
 
 static unsigned grid_for(const weft_context *ctx, size_t wanted) {
-    const size_t fill = (size_t)ctx->gpu->multiprocessors * head_blocks;
+    const size_t fill = (size_t)ctx->gpu->multiprocessors * head_blocks_per_multiprocessor;
     const size_t needed = (wanted + head_threads - 1) / head_threads;
     return (unsigned)(needed < fill ? needed : fill);
 }

@@ -4,8 +4,8 @@
 #include "cuda/launch.cuh"
 #include "lu/lu_cuda.cuh"
 
-constexpr unsigned movers = 256;    /* threads */
-constexpr size_t permuted_each = 8; /* of a thread */
+constexpr unsigned movers = 256; /* threads */
+constexpr size_t rows_of_thread = 8;
 
 __global__ void __launch_bounds__(movers)
     number_rows(uint32_t *index, size_t rows, size_t columns) {
@@ -24,10 +24,11 @@ struct permute_params {
 /* f(row, column) for what this block has of rows `first` ... and of all columns. */
 template <class T, class F>
 __device__ static void each(const permute_params<T> &p, const F &f) {
-    const size_t start = p.first + blockIdx.x % p.row_blocks * permuted_each * movers + threadIdx.x;
+    const size_t start =
+        p.first + blockIdx.x % p.row_blocks * rows_of_thread * movers + threadIdx.x;
     for (size_t c = blockIdx.x / p.row_blocks; c < p.columns; c += gridDim.x / p.row_blocks)
 #pragma unroll
-        for (size_t r = 0; r < permuted_each; r++)
+        for (size_t r = 0; r < rows_of_thread; r++)
             if (start + r * movers < p.rows)
                 f(start + r * movers, c);
 }
@@ -51,7 +52,7 @@ template <class T>
 static weft_status permute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns block,
                            const uint32_t *from, void *copy) {
     const size_t rows = args->m - block.end, columns = wi_lu_count(block);
-    const size_t row_blocks = (rows + permuted_each * movers - 1) / (permuted_each * movers);
+    const size_t row_blocks = (rows + rows_of_thread * movers - 1) / (rows_of_thread * movers);
     const permute_params<T> p = {(T *)wi_lu_at(args, 0, block.first),
                                  (T *)copy,
                                  args->lda,

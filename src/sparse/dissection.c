@@ -209,13 +209,9 @@ static bool take_room(wi_dissection *d) {
     return d->room.memory || d->room.bytes == 0;
 }
 
-/* As wi_pages_touch, by threads that have no part yet. */
 static void touch_piece(void *user, int32_t piece) {
     const wi_dissection *const d = user;
-    const size_t pages = d->room.bytes / WI_PAGE_BYTES;
-    const size_t end = wi_team_share(pages, piece + 1, ROOM_PIECES);
-    for (size_t k = wi_team_share(pages, piece, ROOM_PIECES); k < end; k++)
-        d->room.memory[k * WI_PAGE_BYTES] = 0;
+    wi_pages_touch_share(d->room.memory, d->room.bytes, piece, ROOM_PIECES);
 }
 
 /* ---- threads ---- */

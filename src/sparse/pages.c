@@ -10,19 +10,25 @@ typedef struct stretch {
 } stretch;
 
 /* Where the share of a thread begins, in bytes. */
-static size_t share_at(const stretch *s, int rank, int size) {
-    return wi_team_share(s->bytes / WI_PAGE_BYTES, rank, size) * WI_PAGE_BYTES;
+static size_t share_at(size_t bytes, int rank, int size) {
+    return wi_team_share(bytes / WI_PAGE_BYTES, rank, size) * WI_PAGE_BYTES;
+}
+
+void wi_pages_touch_share(char *memory, size_t bytes, int share, int shares) {
+    const size_t end = share_at(bytes, share + 1, shares);
+    for (size_t k = share_at(bytes, share, shares); k < end; k += WI_PAGE_BYTES)
+        memory[k] = 0;
 }
 
 static void touch_share(void *user, int rank, int size) {
     const stretch *const s = user;
-    for (size_t k = share_at(s, rank, size); k < share_at(s, rank + 1, size); k += WI_PAGE_BYTES)
-        s->memory[k] = 0;
+    wi_pages_touch_share(s->memory, s->bytes, rank, size);
 }
 
 static void drop_share(void *user, int rank, int size) {
     const stretch *const s = user;
-    const size_t from = share_at(s, rank, size), bytes = share_at(s, rank + 1, size) - from;
+    const size_t from = share_at(s->bytes, rank, size);
+    const size_t bytes = share_at(s->bytes, rank + 1, size) - from;
     if (bytes > 0)
         wi_host_drop(s->memory + from, bytes);
 }

@@ -19,6 +19,8 @@ void *wi_pages_take(const weft_context *ctx, int team, size_t bytes);
 /* `team` and `bytes` as above. */
 void wi_pages_free(const weft_context *ctx, int team, void *p, size_t bytes);
 
+/* Writes to the pages of one of `shares` shares of fresh memory. */
+void wi_pages_touch_share(char *memory, size_t bytes, int share, int shares);
 /* All threads write to each page of fresh memory, or give back the pages of memory that begins at
  * a page and is about to be unmapped. */
 void wi_pages_touch(const weft_context *ctx, int team, void *p, size_t bytes);

@@ -18,12 +18,12 @@ static int64_t share_at(const renumbering *r, int rank, int size) {
 static void invert(void *user, int rank, int size) {
     const renumbering *const r = user;
     for (int64_t k = share_at(r, rank, size); k < share_at(r, rank + 1, size); k++)
-        r->inverse[r->perm[k]] = k;
+        r->inverse[r->from[k]] = k;
 }
 
 void wi_invert_shared(const weft_context *ctx, int team, int64_t n, const int64_t *perm,
                       int64_t *inverse) {
-    renumbering r = {.n = n, .perm = (int64_t *)(uintptr_t)perm, .inverse = inverse};
+    renumbering r = {.n = n, .from = perm, .inverse = inverse};
     wi_team_run(ctx, team, invert, &r);
 }
 
