@@ -253,10 +253,13 @@ static void decline(weft_context *ctx, uint64_t step) {
     atomic_store(&ctx->comm->mail->told[ctx->comm->rank].declined, step);
 }
 
+/* Does another rank decline this step? One that declines a later step has ended this one, and its
+ * result here is on its way. */
 static bool another_declines(const weft_context *ctx, uint64_t step) {
     wi_mailboxes *const all = ctx->comm->mail;
     for (int r = 0; r < all->ranks; r++) {
-        if (r != ctx->comm->rank && atomic_load(&all->told[r].declined) >= step)
+        const uint64_t declined = atomic_load(&all->told[r].declined);
+        if (r != ctx->comm->rank && (declined == step || declined == UINT64_MAX))
             return true;
     }
     return false;

@@ -368,6 +368,45 @@ static void test_apart(void **state) {
     run_by_mail(try_apart);
 }
 
+/* A step of GPU memory and one of host memory in turn, one right after the other: a rank that has
+ * ended the first declines the second while others still wait for the first, which must not give it
+ * up for that. */
+static weft_status take_turns(weft_context *rank, void *user) {
+#ifdef WEFT_EMU
+    const uint64_t turns = 40;
+#else
+    const uint64_t turns = 4000;
+#endif
+    const wi_comm_table *const calls = rank->comm->calls;
+    const uint64_t ranks = (uint64_t)rank->comm->size, own = (uint64_t)rank->comm->rank;
+    uint64_t *x = NULL, sum = 0;
+    (void)user;
+    weft_status status = wi_local(rank, weft_alloc(rank->child, (void **)&x, 2 * sizeof *x));
+    if (status == WEFT_OK)
+        status = wi_local(rank, weft_copy(rank->child, x, &own, sizeof own));
+    for (uint64_t k = 0; k < turns && status == WEFT_OK; k++) {
+        const uint64_t sent = k + own;
+        status = calls->all_reduce(rank, x, x + 1, 1, WEFT_U64, WEFT_SUM);
+        if (status == WEFT_OK)
+            status = calls->all_reduce(rank, &sent, &sum, 1, WEFT_U64, WEFT_SUM);
+        if (status == WEFT_OK && sum != ranks * k + ranks * (ranks - 1) / 2)
+            status = wi_fail(rank, WEFT_ECOMM, "turn %zu: %zu", (size_t)k, (size_t)sum);
+    }
+    if (status == WEFT_OK)
+        status = wi_local(rank, weft_copy(rank->child, &sum, x + 1, sizeof sum));
+    if (status == WEFT_OK)
+        status = wi_local(rank, weft_sync(rank->child));
+    if (status == WEFT_OK && sum != ranks * (ranks - 1) / 2)
+        status = wi_fail(rank, WEFT_ECOMM, "by mailboxes: %zu", (size_t)sum);
+    weft_free(rank->child, x);
+    return status;
+}
+
+static void test_turns(void **state) {
+    (void)state;
+    run_by_mail(take_turns);
+}
+
 /* ---- the choice ---- */
 
 static weft_status measure(weft_context *rank, void *user) {
@@ -511,9 +550,10 @@ static void test_faults(void **state) {
 int main(void) {
     setenv("WEFT_NCCL", "off", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),   cmocka_unit_test(test_many),
-        cmocka_unit_test(test_apart),   cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_leaving), cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_steps),  cmocka_unit_test(test_many),
+        cmocka_unit_test(test_apart),  cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_choice), cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests_name("mailbox", tests, NULL, NULL);
 }
