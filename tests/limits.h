@@ -4,9 +4,11 @@
 #define WEFT_LIMITS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef WEFT_EMU
 extern unsigned wi_group;           /* tiles of a group of look-back: 1 ... 32 */
+extern uint64_t wi_last_epoch;      /* launches until look-back clears its words: 1 ... */
 extern unsigned wi_partition_looks; /* at counts of tiles, after which a block gives up: 1 ... */
 extern unsigned wi_search_top;      /* keys of an index that a block keeps: 1 ... 4096 */
 extern unsigned wi_search_near;     /* strides of x in which a warp searches together */

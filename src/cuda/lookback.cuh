@@ -15,23 +15,26 @@
  * unlike a look-back that adds whatever is published already.
  *
  * Op is the operator: Op::combine(a, b) and Op::identity<Carry>(). A Carry is a number of up to 8
- * bytes, or a struct of whole 8-byte words; each word travels with the number of the launch.
+ * bytes, or a struct; it travels in words of 16 bytes, each with the number of the launch.
  *
  * With `ordered`, all that a block read before it published a total was read before any block that
  * has found a later carry writes. So outputs may overwrite the inputs of earlier tiles.
  *
  * Every published word contains the number of the launch (the epoch), so nothing needs to be
- * cleared between launches; the last block to leave starts the next epoch. */
+ * cleared between launches; the last block to leave starts the next epoch. Epochs have 32 bits:
+ * after the last of them it clears all words, and begins anew. */
 #ifndef WI_LOOKBACK_CUH
 #define WI_LOOKBACK_CUH
 
-#include "cuda/bits.cuh"
 #include "cuda/limit.cuh"
-#include "cuda/memory.cuh"
+#include "cuda/posts.cuh"
 #include "cuda/warp.cuh"
 
 WI_LIMIT(unsigned, wi_group, 32)
-constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp reads one by one */
+
+/* Groups before its own whose tiles a warp reads one by one. */
+template <class Op>
+constexpr int wi_near_groups = 1;
 
 /* For operators that add integers, if the totals of 1024 tiles stay below 2^32: any order gives the
  * same sum, so a warp adds them all at once. */
@@ -54,88 +57,23 @@ __device__ inline Carry wi_combine_lanes(Carry x) {
         return wi_warp_reduce(x, [](Carry a, Carry b) { return Op::combine(a, b); });
 }
 
-/* The 8-byte words of a carry. */
-template <class Carry>
-constexpr int wi_carry_words = (sizeof(Carry) + 7) / 8;
-
-/* Conversions of a carry of one word to and from the 8 bytes that tiles and calls exchange. */
-template <class Carry>
-__host__ __device__ inline uint64_t wi_carry_bits(Carry c) {
-    if constexpr (wi_traits<Carry>::is_float)
-        return wi_bit_cast<uint64_t>(c);
-    else
-        return (uint64_t)c;
-}
-template <class Carry>
-__host__ __device__ inline Carry wi_carry_from(uint64_t bits) {
-    if constexpr (wi_traits<Carry>::is_float)
-        return wi_bit_cast<Carry>(bits);
-    else
-        return (Carry)bits;
-}
-
-/* A carry as tiles exchange it: the words, and whether they are those of this launch. */
-template <class Carry>
-struct wi_posted {
-    wi_pair word[wi_carry_words<Carry>];
-
-    __device__ bool is_in(uint64_t epoch) const {
-        bool in = true;
-#pragma unroll
-        for (int k = 0; k < wi_carry_words<Carry>; k++)
-            in = in && word[k].flag == epoch;
-        return in;
-    }
-    __device__ Carry carry() const {
-        if constexpr (wi_carry_words<Carry> == 1) {
-            return wi_carry_from<Carry>(word[0].value);
-        } else {
-            Carry c;
-#pragma unroll
-            for (int k = 0; k < wi_carry_words<Carry>; k++)
-                memcpy((char *)&c + 8 * k, &word[k].value, 8);
-            return c;
-        }
-    }
-};
-
-/* Entry `at` of an array of posted carries, which is in memory one of pairs. */
-template <class Carry>
-__device__ inline wi_posted<Carry> wi_read_posted(const wi_pair *array, uint64_t at) {
-    wi_posted<Carry> p;
-#pragma unroll
-    for (int k = 0; k < wi_carry_words<Carry>; k++)
-        p.word[k] = wi_read_pair(&array[at * wi_carry_words<Carry> + k]);
-    return p;
-}
-template <class Carry>
-__device__ inline void wi_post(wi_pair *array, uint64_t at, const Carry &carry, uint64_t epoch) {
-    if constexpr (wi_carry_words<Carry> == 1) {
-        wi_write_pair(&array[at], wi_carry_bits(carry), epoch);
-    } else {
-#pragma unroll
-        for (int k = 0; k < wi_carry_words<Carry>; k++) {
-            uint64_t word;
-            memcpy(&word, (const char *)&carry + 8 * k, 8);
-            wi_write_pair(&array[at * wi_carry_words<Carry> + k], word, epoch);
-        }
-    }
-}
-
 /* The beginning of the scratch block; all zeros before the first launch. */
 struct alignas(128) wi_lookback_header {
     unsigned long long next_tile;
     unsigned long long blocks_done;
-    unsigned long long epoch; /* launches so far */
+    unsigned long long epoch; /* launches since words were cleared */
+    unsigned long long words; /* the most that one of them had */
 };
+
+WI_LIMIT(uint64_t, wi_last_epoch, UINT32_MAX)
 
 struct wi_lookback {
     wi_lookback_header *header;
-    /* Posted carries: */
-    wi_pair *totals;       /* one for each tile */
-    wi_pair *group_totals; /* one for each group */
-    wi_pair *prefixes; /* one for each group: the carry at its start; that of group 0 is known */
+    wi_posts totals;       /* one for each tile */
+    wi_posts group_totals; /* one for each group */
+    wi_posts prefixes; /* one for each group: the carry at its start; that of group 0 is known */
     uint64_t tiles;
+    uint64_t words; /* of all of these */
     bool ordered;
     const uint32_t *counts; /* the tiles' totals, if counted before; else NULL */
 };
@@ -144,20 +82,25 @@ __host__ __device__ inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
     return (n + per_tile - 1) / per_tile;
 }
 
-/* Bytes of scratch for that many tiles, with carries of so many words. */
+/* Words for that many tiles, with carries of so many. */
+inline uint64_t wi_lookback_words(uint64_t tiles, int of_carry) {
+    return (tiles + 2 * (tiles / wi_group + 1)) * (uint64_t)of_carry;
+}
+
+/* Bytes of scratch for that. */
 inline size_t wi_lookback_bytes(uint64_t tiles, int words = 1) {
-    const uint64_t groups = tiles / wi_group + 1;
-    return sizeof(wi_lookback_header) + (tiles + 2 * groups) * (size_t)words * sizeof(wi_pair);
+    return sizeof(wi_lookback_header) + (size_t)wi_lookback_words(tiles, words) * sizeof(wi_pair);
 }
 
 inline wi_lookback wi_lookback_in(void *scratch, uint64_t tiles, int words = 1) {
-    const uint64_t groups = tiles / wi_group + 1;
+    const uint64_t groups = tiles / wi_group + 1, of_carry = (uint64_t)words;
     wi_lookback l;
     l.header = (wi_lookback_header *)scratch;
-    l.totals = (wi_pair *)(l.header + 1);
-    l.group_totals = l.totals + tiles * (uint64_t)words;
-    l.prefixes = l.group_totals + groups * (uint64_t)words;
+    l.totals = {(wi_pair *)(l.header + 1), tiles};
+    l.group_totals = {l.totals.word + tiles * of_carry, groups};
+    l.prefixes = {l.group_totals.word + groups * of_carry, groups};
     l.tiles = tiles;
+    l.words = wi_lookback_words(tiles, words);
     l.ordered = false;
     l.counts = NULL;
     return l;
@@ -172,6 +115,19 @@ __device__ inline uint64_t wi_lookback_take_tile(const wi_lookback &l) {
     return wi_take_number(&l.header->next_tile);
 }
 
+/* By the last thread of a launch: what it published is not of the next one. */
+__device__ inline void wi_lookback_end_epoch(const wi_lookback &l) {
+    wi_lookback_header *const header = l.header;
+    if (header->words < l.words)
+        header->words = l.words;
+    header->epoch += 1;
+    if (header->epoch < wi_last_epoch)
+        return;
+    for (uint64_t k = 0; k < header->words; k++)
+        l.totals.word[k] = {0, 0};
+    header->epoch = 0;
+}
+
 /* Called by one thread of each block, when the block will access no more tiles. True in the block
  * that leaves last, which then sees what such threads of all others wrote before. */
 __device__ inline bool wi_lookback_leave(const wi_lookback &l, unsigned blocks) {
@@ -181,7 +137,7 @@ __device__ inline bool wi_lookback_leave(const wi_lookback &l, unsigned blocks) 
     __threadfence();
     l.header->next_tile = 0;
     l.header->blocks_done = 0;
-    l.header->epoch += 1;
+    wi_lookback_end_epoch(l);
     return true;
 }
 
@@ -222,8 +178,8 @@ __device__ inline bool wi_is_in_group() {
 
 /* The totals of a whole group combined, in every lane. */
 template <class Op, class Carry>
-__device__ inline Carry wi_combine_group(const wi_posted<Carry> &posted) {
-    return wi_combine_lanes<Op>(wi_is_in_group() ? posted.carry() : Op::template identity<Carry>());
+__device__ inline Carry wi_combine_group(const Carry &total) {
+    return wi_combine_lanes<Op>(wi_is_in_group() ? total : Op::template identity<Carry>());
 }
 
 /* Waits for all totals of the group that ends with `tile`, and publishes the group's total. Called
@@ -236,7 +192,7 @@ __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t 
         wi_spin();
         posted = wi_read_posted<Carry>(l.totals, mine);
     }
-    const Carry total = wi_combine_group<Op, Carry>(posted);
+    const Carry total = wi_combine_group<Op, Carry>(posted.carry());
     wi_lookback_warp_fence(l);
     if (wi_lane() == 0) {
         wi_lookback_fence(l);
@@ -247,41 +203,47 @@ __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t 
 /* What a lane reads in one look: a tile's total in the warp's own group and in each near group
  * before it; and, as many groups back as the lane's number, a prefix and the total of the group
  * after that prefix. */
-template <class Carry>
+template <class Op, class Carry>
 struct wi_view {
-    wi_posted<Carry> own, near[wi_near_groups], prefix, group_total;
+    wi_seen<Carry> own, near[wi_near_groups<Op>], prefix, group_total;
 };
 
 /* All loads are started together: a look takes one latency of the second-level cache. */
-template <class Carry>
-__device__ inline wi_view<Carry> wi_look(const wi_lookback &l, uint64_t tile) {
+template <class Op, class Carry>
+__device__ inline wi_view<Op, Carry> wi_look(const wi_lookback &l, uint64_t epoch, uint64_t tile) {
     const uint64_t lane = (uint64_t)wi_lane();
     const uint64_t group = tile / wi_group, first = group * wi_group;
-    wi_view<Carry> view = {};
+    wi_posted<Carry> own = {}, near[wi_near_groups<Op>] = {}, prefix = {}, group_total = {};
     if (first + lane < tile)
-        view.own = wi_read_posted<Carry>(l.totals, first + lane);
+        own = wi_read_posted<Carry>(l.totals, first + lane);
 #pragma unroll
-    for (int k = 0; k < wi_near_groups; k++)
+    for (int k = 0; k < wi_near_groups<Op>; k++)
         if ((uint64_t)k < group && wi_is_in_group())
-            view.near[k] =
-                wi_read_posted<Carry>(l.totals, first - (uint64_t)(k + 1) * wi_group + lane);
+            near[k] = wi_read_posted<Carry>(l.totals, first - (uint64_t)(k + 1) * wi_group + lane);
     if (lane < group) {
-        view.prefix = wi_read_posted<Carry>(l.prefixes, group - lane);
-        view.group_total = wi_read_posted<Carry>(l.group_totals, group - 1 - lane);
+        prefix = wi_read_posted<Carry>(l.prefixes, group - lane);
+        group_total = wi_read_posted<Carry>(l.group_totals, group - 1 - lane);
     }
+    wi_view<Op, Carry> view;
+    view.own = wi_seen_of(own, epoch);
+#pragma unroll
+    for (int k = 0; k < wi_near_groups<Op>; k++)
+        view.near[k] = wi_seen_of(near[k], epoch);
+    view.prefix = wi_seen_of(prefix, epoch);
+    view.group_total = wi_seen_of(group_total, epoch);
     return view;
 }
 
 /* Lane k gets the total of the group k + 1 back, and whether it has been published. */
 template <class Op, class Carry>
-__device__ inline Carry wi_group_total(const wi_view<Carry> &view, uint64_t epoch, bool *in) {
-    *in = view.group_total.is_in(epoch);
-    Carry total = view.group_total.carry();
+__device__ inline Carry wi_group_total(const wi_view<Op, Carry> &view, bool *in) {
+    *in = view.group_total.in;
+    Carry total = view.group_total.carry;
 #pragma unroll
-    for (int k = 0; k < wi_near_groups; k++) {
-        if (!__all_sync(wi_all_lanes, view.near[k].is_in(epoch) || !wi_is_in_group()))
+    for (int k = 0; k < wi_near_groups<Op>; k++) {
+        if (!__all_sync(wi_all_lanes, view.near[k].in || !wi_is_in_group()))
             continue;
-        const Carry near = wi_combine_group<Op, Carry>(view.near[k]);
+        const Carry near = wi_combine_group<Op, Carry>(view.near[k].carry);
         if (wi_lane() == k) {
             total = near;
             *in = true;
@@ -291,27 +253,26 @@ __device__ inline Carry wi_group_total(const wi_view<Carry> &view, uint64_t epoc
 }
 
 /* How many groups back the nearest prefix is; -1 if none is known yet. */
-template <class Carry>
-__device__ inline int wi_nearest_prefix(const wi_view<Carry> &view, uint64_t epoch,
-                                        uint64_t group) {
+template <class Op, class Carry>
+__device__ inline int wi_nearest_prefix(const wi_view<Op, Carry> &view, uint64_t group) {
     const uint64_t lane = (uint64_t)wi_lane();
     /* All know the prefix of group 0. */
-    const bool prefix = lane == group || (lane < group && view.prefix.is_in(epoch));
+    const bool prefix = lane == group || (lane < group && view.prefix.in);
     return __ffs((int)__ballot_sync(wi_all_lanes, prefix)) - 1;
 }
 
 /* The carry at the start of the tile's group, in every lane; false if it cannot be found yet. */
 template <class Op, class Carry>
-__device__ inline bool wi_group_carry(const wi_view<Carry> &view, uint64_t epoch, uint64_t group,
-                                      Carry start, Carry *carry) {
-    const int back = wi_nearest_prefix(view, epoch, group);
+__device__ inline bool wi_group_carry(const wi_view<Op, Carry> &view, uint64_t group,
+                                      const Carry &start, Carry *carry) {
+    const int back = wi_nearest_prefix(view, group);
     if (back < 0)
         return false;
     bool in;
-    const Carry total = wi_group_total<Op, Carry>(view, epoch, &in);
+    const Carry total = wi_group_total<Op, Carry>(view, &in);
     if (!__all_sync(wi_all_lanes, in || wi_lane() >= back))
         return false;
-    *carry = (uint64_t)back == group ? start : wi_shuffle(view.prefix.carry(), back);
+    *carry = (uint64_t)back == group ? start : wi_shuffle(view.prefix.carry, back);
     if constexpr (wi_adds_counts<Op>) {
         *carry += wi_combine_lanes<Op>(wi_lane() < back ? total : 0);
     } else {
@@ -324,10 +285,10 @@ __device__ inline bool wi_group_carry(const wi_view<Carry> &view, uint64_t epoch
 /* The carry at the start of the tile at this place in its group, in every lane, found from the
  * carry at the group's start; *after gets the carry at the tile's end. */
 template <class Op, class Carry>
-__device__ inline Carry wi_carry_in_group(const wi_view<Carry> &view, unsigned place, Carry carry,
-                                          Carry total, Carry *after) {
+__device__ inline Carry wi_carry_in_group(const wi_view<Op, Carry> &view, unsigned place,
+                                          Carry carry, const Carry &total, Carry *after) {
     const unsigned lane = (unsigned)wi_lane();
-    const Carry seen = view.own.carry();
+    const Carry seen = view.own.carry;
     if constexpr (wi_adds_counts<Op>) {
         carry += wi_combine_lanes<Op>(lane < place ? seen : 0);
         *after = carry + total;
@@ -347,32 +308,32 @@ __device__ inline Carry wi_carry_in_group(const wi_view<Carry> &view, unsigned p
 /* The carry at the start of `tile`, in every lane, if any order will do: each lane combines what it
  * sees, and then all do once. False if it cannot be found yet. */
 template <class Op, class Carry>
-__device__ inline bool wi_carry_in_any_order(const wi_view<Carry> &view, uint64_t epoch,
-                                             uint64_t tile, Carry start, Carry *carry) {
+__device__ inline bool wi_carry_in_any_order(const wi_view<Op, Carry> &view, uint64_t tile,
+                                             const Carry &start, Carry *carry) {
     const int lane = wi_lane(), place = (int)(tile % wi_group);
     const uint64_t group = tile / wi_group;
-    const int back = wi_nearest_prefix(view, epoch, group);
+    const int back = wi_nearest_prefix(view, group);
     Carry mine = Op::template identity<Carry>();
     if (back < 0)
         return false;
     bool by_tiles = false; /* the tiles stand for the group of this lane's look */
 #pragma unroll
-    for (int k = 0; k < wi_near_groups; k++) {
-        if (k >= back || !__all_sync(wi_all_lanes, view.near[k].is_in(epoch) || !wi_is_in_group()))
+    for (int k = 0; k < wi_near_groups<Op>; k++) {
+        if (k >= back || !__all_sync(wi_all_lanes, view.near[k].in || !wi_is_in_group()))
             continue;
         by_tiles = by_tiles || lane == k;
         if (wi_is_in_group())
-            mine = Op::combine(mine, view.near[k].carry());
+            mine = Op::combine(mine, view.near[k].carry);
     }
-    const bool in = (lane >= back || by_tiles || view.group_total.is_in(epoch)) &&
-                    (lane >= place || view.own.is_in(epoch));
+    const bool in =
+        (lane >= back || by_tiles || view.group_total.in) && (lane >= place || view.own.in);
     if (!__all_sync(wi_all_lanes, in))
         return false;
     if (lane < back && !by_tiles)
-        mine = Op::combine(mine, view.group_total.carry());
+        mine = Op::combine(mine, view.group_total.carry);
     if (lane < place)
-        mine = Op::combine(mine, view.own.carry());
-    const Carry prefix = (uint64_t)back == group ? start : wi_shuffle(view.prefix.carry(), back);
+        mine = Op::combine(mine, view.own.carry);
+    const Carry prefix = (uint64_t)back == group ? start : wi_shuffle(view.prefix.carry, back);
     *carry = Op::combine(prefix, wi_combine_lanes<Op>(mine));
     return true;
 }
@@ -380,18 +341,19 @@ __device__ inline bool wi_carry_in_any_order(const wi_view<Carry> &view, uint64_
 /* The carry at the start of `tile`, in every lane, and at its end, from one look; false if it
  * cannot be found yet. */
 template <class Op, class Carry>
-__device__ inline bool wi_carry_seen(const wi_view<Carry> &view, uint64_t epoch, uint64_t tile,
-                                     Carry start, Carry total, Carry *before, Carry *after) {
+__device__ inline bool wi_carry_seen(const wi_view<Op, Carry> &view, uint64_t tile,
+                                     const Carry &start, const Carry &total, Carry *before,
+                                     Carry *after) {
     const uint64_t group = tile / wi_group;
     const unsigned place = (unsigned)(tile % wi_group);
     if constexpr (wi_in_any_order<Op>) {
-        if (!wi_carry_in_any_order<Op>(view, epoch, tile, start, before))
+        if (!wi_carry_in_any_order<Op>(view, tile, start, before))
             return false;
         *after = Op::combine(*before, total);
     } else {
         Carry carry;
-        const bool in = (unsigned)wi_lane() >= place || view.own.is_in(epoch);
-        if (!__all_sync(wi_all_lanes, in) || !wi_group_carry<Op>(view, epoch, group, start, &carry))
+        const bool in = (unsigned)wi_lane() >= place || view.own.in;
+        if (!__all_sync(wi_all_lanes, in) || !wi_group_carry<Op>(view, group, start, &carry))
             return false;
         *before = wi_carry_in_group<Op>(view, place, carry, total, after);
     }
@@ -401,10 +363,11 @@ __device__ inline bool wi_carry_seen(const wi_view<Carry> &view, uint64_t epoch,
 /* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by a
  * whole warp, after the tile's total was published. */
 template <class Op, class Carry>
-__device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile, Carry start,
-                               Carry total, Carry *after) {
+__device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile,
+                               const Carry &start, const Carry &total, Carry *after) {
     Carry before;
-    while (!wi_carry_seen<Op>(wi_look<Carry>(l, tile), epoch, tile, start, total, &before, after))
+    while (
+        !wi_carry_seen<Op>(wi_look<Op, Carry>(l, epoch, tile), tile, start, total, &before, after))
         wi_spin();
     wi_lookback_warp_fence(l);
     if (wi_lane() == 0 && wi_ends_group(tile)) {

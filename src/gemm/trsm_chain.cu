@@ -380,11 +380,13 @@ static weft_status launch_count(weft_context *ctx, const wi_triangle *t, T *memo
         return status;
     wi_lookback line = {};
     line.header = (wi_lookback_header *)scratch;
+    line.totals = {(wi_pair *)(line.header + 1), words};
+    line.words = words;
     const wi_triangle_inverses<T> known(memory, wi_gemm_pieces(t->order, wi_triangle_side));
-    const wi_chain_params<T> p = {
-        (const T *)t->t,  t->t_row,    t->t_column,  (T *)t->x,     t->x_row,
-        t->x_column,      t->order,    t->args->lda, (int)t->count, t->backwards,
-        is_aligned<T>(t), (T)t->alpha, known,        line,          (wi_pair *)(line.header + 1)};
+    const wi_chain_params<T> p = {(const T *)t->t, t->t_row,     t->t_column,      (T *)t->x,
+                                  t->x_row,        t->x_column,  t->order,         t->args->lda,
+                                  (int)t->count,   t->backwards, is_aligned<T>(t), (T)t->alpha,
+                                  known,           line,         line.totals.word};
     switch (rhs) {
     case 1:
         return launch_layout<T, 1>(ctx, p);

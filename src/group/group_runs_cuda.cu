@@ -140,8 +140,8 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
     const uint64_t tiles = wi_tiles_of(a->n, wi_run_layout<Reducer, T>::tile), all = tiles + 1;
     const uint64_t groups = wi_tiles_of(all, threads);
     typename Reducer::Result *const y = (typename Reducer::Result *)a->column[0].y;
-    wi_run_scratch<typename Reducer::State> s;
-    wi_lookback l;
+    wi_run_scratch<typename Reducer::State> s = {};
+    wi_lookback l = {};
     weft_status status = take_scratch(ctx, tiles, &s, &l);
     if (status == WEFT_OK)
         status = reduce_tiles<Reducer, T>(ctx, a, reducer, s, l);
