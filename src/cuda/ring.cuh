@@ -8,6 +8,7 @@
  *   totallers   total a tile as soon as it is prepared, and publish the total
  *   watcher     publishes the totals of groups that end in one of the block's tiles
  *   lookers     find a tile's carry
+ *   starters    make of it what finishers begin with; a ring may do without
  *   finishers   teams of warps that finish a tile once its carry is known, and free its slot; or
  *               they free it before, having taken the tile into registers
  *
@@ -16,7 +17,7 @@
  * blocks.
  *
  * A Shape tells how many there are of each: slots, preparers, preparer_warps, totallers, lookers,
- * finishers, finisher_warps; and `parts`, of a tile, whose carries differ. */
+ * starters, finishers, finisher_warps; and `parts`, of a tile, whose carries differ. */
 #ifndef WI_RING_CUH
 #define WI_RING_CUH
 
@@ -37,9 +38,10 @@ constexpr int wi_ring_entries = 16;
 template <class Shape, class Carry>
 struct wi_ring {
     wi_barrier loaded[Shape::slots], prepared[Shape::slots], empty[Shape::slots];
-    wi_barrier totalled[wi_ring_entries], carried[wi_ring_entries];
+    wi_barrier totalled[wi_ring_entries], found[wi_ring_entries], carried[wi_ring_entries];
     uint64_t tile[wi_ring_entries];
     Carry part[wi_ring_entries][Shape::parts]; /* totals so far, then the carries at the start */
+    Carry start;                               /* of the first tile */
 };
 
 __host__ __device__ constexpr int wi_greater(int a, int b) {
@@ -49,8 +51,8 @@ __host__ __device__ constexpr uint64_t wi_lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Nothing to do when carries are known. */
-struct wi_ring_no_more {
+/* For a ring without starters. */
+struct wi_ring_no_start {
     __device__ void operator()(int, const void *) const {}
 };
 
@@ -60,22 +62,26 @@ struct wi_ring_block {
     static constexpr int first_preparer = Shape::finishers * Shape::finisher_warps;
     static constexpr int first_totaller = first_preparer + Shape::preparers * Shape::preparer_warps;
     static constexpr int first_looker = first_totaller + Shape::totallers;
-    static constexpr int watcher = first_looker + Shape::lookers, copier = watcher + 1;
+    static constexpr int first_starter = first_looker + Shape::lookers;
+    static constexpr int watcher = first_starter + Shape::starters, copier = watcher + 1;
     static constexpr int threads = 32 * (copier + 1);
     /* End marks after the last tile, so that every warp finds one. */
-    static constexpr int ends = wi_greater(wi_greater(Shape::finishers, Shape::preparers),
-                                           wi_greater(Shape::totallers, Shape::lookers));
+    static constexpr int ends =
+        wi_greater(Shape::starters, wi_greater(wi_greater(Shape::finishers, Shape::preparers),
+                                               wi_greater(Shape::totallers, Shape::lookers)));
     /* Tiles whose counts are known need no look-back. */
     static constexpr bool may_be_counted = wi_adds_counts<Op> && Shape::lookers == 1;
 
     static_assert(Shape::slots + Shape::finishers <= wi_ring_entries,
                   "an entry is free when its turn comes again");
-    static_assert(ends <= Shape::slots && Shape::lookers <= Shape::totallers,
+    static_assert(ends <= Shape::slots && Shape::lookers <= Shape::totallers &&
+                      Shape::starters <= Shape::lookers,
                   "each warp meets an end");
     static_assert(Shape::slots % Shape::totallers == 0 && Shape::slots % Shape::finishers == 0 &&
                       Shape::slots % wi_greater(Shape::preparers, 1) == 0 &&
                       wi_ring_entries % Shape::finishers == 0 &&
-                      wi_ring_entries % Shape::lookers == 0,
+                      wi_ring_entries % Shape::lookers == 0 &&
+                      wi_ring_entries % wi_greater(Shape::starters, 1) == 0,
                   "a slot or entry always meets the same warp of a role");
 
     const wi_lookback &l;
@@ -90,14 +96,14 @@ struct wi_ring_block {
      *   total(k, tile)          gives, in the first lanes, the parts' totals so far
      *   all(carry)              once, by one thread: what comes after the last tile
      *   finish(k, tile, warp)   by each warp of a team; calls release(k) and carries(k)
-     *   carried(k, carries)     by a warp, with the carries at the start of the parts, before any
-     *                           finisher gets them; may be left out */
+     *   begin(k, carries)       by a starter, with the carries at the start of the parts, before
+     * any finisher gets them */
     template <class Load, class Prepare, class Total, class All, class Finish,
-              class Carried = wi_ring_no_more>
+              class Begin = wi_ring_no_start>
     __device__ void work(Carry start, Load load, Prepare prepare, Total total, All all,
-                         Finish finish, Carried carried = {}) const {
+                         Finish finish, Begin begin = {}) const {
         if (threadIdx.x == 0)
-            init();
+            init(start);
         __syncthreads();
         const int warp = (int)threadIdx.x / 32;
         if (warp < first_preparer)
@@ -107,8 +113,10 @@ struct wi_ring_block {
                           (warp - first_preparer) % Shape::preparer_warps, prepare);
         else if (warp < first_looker)
             total_tiles(warp - first_totaller, total);
+        else if (warp < first_starter)
+            look_back_tiles(warp - first_looker, all);
         else if (warp < watcher)
-            look_back_tiles(warp - first_looker, start, all, carried);
+            start_tiles(warp - first_starter, begin);
         else if (warp == watcher)
             watch_groups();
         else if (wi_lane() == 0)
@@ -131,7 +139,8 @@ struct wi_ring_block {
     }
 
   private:
-    __device__ void init() const {
+    __device__ void init(const Carry &start) const {
+        r.start = start;
         for (int s = 0; s < Shape::slots; s++) {
             wi_barrier_init(&r.loaded[s], 1);
             wi_barrier_init(&r.prepared[s], 32 * Shape::preparer_warps);
@@ -139,6 +148,7 @@ struct wi_ring_block {
         }
         for (int e = 0; e < wi_ring_entries; e++) {
             wi_barrier_init(&r.totalled[e], 32);
+            wi_barrier_init(&r.found[e], 32);
             wi_barrier_init(&r.carried[e], 32);
         }
         wi_barrier_publish();
@@ -232,33 +242,48 @@ struct wi_ring_block {
         }
     }
 
-    template <class All, class Carried>
-    __device__ void look_back_tiles(int looker, Carry start, All all, Carried carried) const {
+    /* What a look does not need stays in shared memory: to keep it in registers would cost more,
+     * for a look takes most of them. */
+    template <class All>
+    __device__ void look_back_tiles(int looker, All all) const {
         const int lane = wi_lane();
+        wi_barrier *const found = Shape::starters > 0 ? r.found : r.carried;
         wi_counted_tiles counts = {l.counts};
         for (int k = looker;; k += Shape::lookers) {
-            Carry carry = start;
+            Carry carry = Op::template identity<Carry>();
             if constexpr (may_be_counted)
                 if (counted()) /* meanwhile the tile is being prepared */
-                    carry += counts.before(wi_lesser(arrived(k), l.tiles));
+                    carry = r.start + counts.before(wi_lesser(arrived(k), l.tiles));
             wait_entry(r.totalled, k);
             const uint64_t tile = r.tile[k % wi_ring_entries];
-            if (tile == wi_no_tile)
+            if (tile == wi_no_tile) {
+                wi_barrier_arrive(&found[k % wi_ring_entries]);
                 return;
+            }
             Carry *part = r.part[k % wi_ring_entries];
-            Carry so_far = Op::template identity<Carry>();
-            if (lane < Shape::parts)
-                so_far = part[lane];
-            const Carry total = wi_shuffle(so_far, Shape::parts - 1);
-            Carry after = Op::combine(carry, total);
-            if (!counted())
-                carry = wi_find_carry<Op>(l, epoch, tile, start, total, &after);
-            const Carry before = wi_shuffle_up(so_far, 1);
-            if (lane < Shape::parts)
-                part[lane] = lane == 0 ? carry : Op::combine(carry, before);
+            Carry after;
+            if (counted())
+                after = Op::combine(carry, part[Shape::parts - 1]);
+            else
+                carry = wi_find_carry<Op>(l, epoch, tile, r.start, part[Shape::parts - 1], &after);
             if (lane == 0 && tile == l.tiles - 1)
                 all(after);
-            carried(k, (const Carry *)part);
+            if (0 < lane && lane < Shape::parts)
+                carry = Op::combine(carry, part[lane - 1]);
+            __syncwarp(); /* all have read what the next lane writes */
+            if (lane < Shape::parts)
+                part[lane] = carry;
+            wi_barrier_arrive(&found[k % wi_ring_entries]);
+        }
+    }
+
+    template <class Begin>
+    __device__ void start_tiles(int starter, Begin begin) const {
+        for (int k = starter;; k += wi_greater(Shape::starters, 1)) {
+            wait_entry(r.found, k);
+            if (r.tile[k % wi_ring_entries] == wi_no_tile)
+                return;
+            begin(k, (const Carry *)r.part[k % wi_ring_entries]);
             wi_barrier_arrive(&r.carried[k % wi_ring_entries]);
         }
     }

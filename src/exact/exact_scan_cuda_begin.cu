@@ -22,6 +22,8 @@ __device__ inline wi_exact_span start_span(const int64_t *word, int unit) {
         return wi_exact_span_of(wi_span_misfit);
     for (int k = 0; k < wi_exact_span::count; k++)
         span.digit[k] = (uint32_t)wi_line_from(digit, Line::count, Line::unit, unit + 32 * k);
+    uint32_t &last = span.digit[wi_exact_span::count - 1];
+    last = (last & wi_span_number) | wi_span_zero;
     return span;
 }
 
@@ -66,11 +68,15 @@ __global__ void __launch_bounds__(begin_threads)
         wi_exact_add_f64(word, (double)wi_load(*b.init));
         wi_exact_carry(word);
     }
-    const int height = start_height<T>(word);
+    const int height = b.any ? start_height<T>(word) : WI_NO_EXPONENT;
     int above = largest > 0 ? (int)(largest >> field_at) + 1 - bias : 0;
     above = height - 31 > above ? height - 31 : above;
     const int unit = above + wi_room_above - wi_span_bits + 1;
-    *b.plan = {start_span<T>(word, unit), {}, unit, wi_no_cut};
+    *b.plan = {b.any ? start_span<T>(word, unit) : wi_exact_span_of(wi_span_nothing),
+               {},
+               false,
+               unit,
+               wi_no_cut};
     if (wi_exact_is_misfit(b.plan->start))
         b.plan->cut = 0;
 }

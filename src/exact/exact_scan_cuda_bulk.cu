@@ -9,7 +9,8 @@
 /* Found by experiment for scan, on an H200. */
 struct exact_scan_shape {
     static constexpr int slots = 6, preparers = 0, preparer_warps = 1, totallers = 6, lookers = 1,
-                         finishers = 2, finisher_warps = wi_tile_warps, parts = wi_tile_warps;
+                         starters = 0, finishers = 2, finisher_warps = wi_tile_warps,
+                         parts = wi_tile_warps;
 };
 
 /* What totallers tell finishers. */
@@ -22,7 +23,8 @@ struct exact_tile_notes {
 __device__ inline wi_exact_in_folds<2> span_folds(const wi_exact_span *span, int unit, int above) {
     constexpr int count = wi_exact_span::count, low_bits = WI_FOLD_GAP;
     const int lane = wi_lane();
-    const uint32_t digit = lane < count ? span->digit[lane] : 0;
+    const uint32_t mine = lane < count ? span->digit[lane] : 0;
+    const uint32_t digit = lane == count - 1 ? wi_unmarked(mine) : mine;
     const uint32_t sign = (int32_t)wi_shuffle(digit, count - 1) < 0 ? UINT32_MAX : 0;
     const unsigned used = __ballot_sync(wi_all_lanes, lane < count && digit != sign);
     const int last = used ? 31 - __clz((int)used) : 0;
@@ -72,7 +74,7 @@ span_by_four(const wi_exact_part<T> *x, wi_part_range range, int unit, wi_exact_
 template <class T>
 __device__ inline wi_part_sum sum_of_part(const wi_exact_part<T> &x, const wi_part_range &range,
                                           int unit) {
-    wi_part_sum sum = {{0, 0}, wi_exact_span_of(0)};
+    wi_part_sum sum = {{0, 0}, wi_exact_span_of(wi_span_zero)};
     if (range.above == WI_NO_EXPONENT) {
         bool other = false;
         for (int r = 0; r < wi_part_rows; r++)
@@ -166,22 +168,19 @@ struct exact_scan_block {
         const exact_tile_notes &note = notes[k % wi_ring_entries];
         const bool carry_fits = !wi_exact_is_misfit(*carry);
         if (!note.fits || !carry_fits) {
-            if (part == 0 && carry_fits && wi_lane() == 0) {
-                b.plan->carry = *carry;
-                b.plan->cut = tile;
-            }
+            if (part == 0 && carry_fits && wi_lane() == 0)
+                wi_exact_cut(b.plan, *carry, tile);
             return;
         }
-        const wi_exact_line line = {carry->digit, wi_exact_span::count, unit};
+        const wi_exact_span sum = wi_exact_digits_of(*carry);
+        const wi_exact_line line = {sum.digit, wi_exact_span::count, unit};
         const wi_exact_before before = {false, false, false, b.any || tile > 0 || part > 0,
                                         !wi_exact_is_nothing(*carry)};
         if (before.other) {
             wi_exact_scan(b.a, &x, note.range[part], tile, part, line, before,
                           [&] { return span_folds(carry, unit, note.range[part].above); });
         } else {
-            const wi_exact_span zero = wi_exact_span_of(0);
-            wi_exact_scan_hard(b.a, note.range[part], tile, part,
-                               {zero.digit, wi_exact_span::count, unit}, before);
+            wi_exact_scan_hard(b.a, note.range[part], tile, part, line, before);
         }
     }
 };

@@ -7,7 +7,8 @@
  *               without bank conflicts
  *   preparers   measure a part and add it up: the sum before each lane
  *   totallers   make spans of the parts' sums
- *   lookers     find the tile's carry, and make folds of what comes before each part
+ *   lookers     find the tile's carry
+ *   starters    make folds of what comes before each part
  *   finishers   go through the lanes' elements from there, the outputs taking their place in the
  *               slot, from where the copy engine takes them
  *
@@ -24,92 +25,96 @@ constexpr int exact_lanes_lines = wi_tile_bytes / wi_box_line,
 
 struct exact_lanes_shape {
     static constexpr int slots = 6, preparers = 1, preparer_warps = wi_tile_warps, totallers = 2,
-                         lookers = 2, finishers = 2, finisher_warps = wi_tile_warps,
+                         lookers = 1, starters = 1, finishers = 2, finisher_warps = wi_tile_warps,
                          parts = wi_tile_warps;
 };
 
 /* Sums of spans, in any order. */
 struct exact_lanes_sum : wi_exact_span_sum {
-    /* Halves of digits: 32 of them stay below 2^32. */
+    /* Halves of digits, and the number in the last: 32 of them stay below 2^32. */
     static __device__ inline wi_exact_span of_lanes(const wi_exact_span &x) {
-        const bool nothing = wi_exact_is_nothing(x);
-        if (__any_sync(wi_all_lanes, wi_exact_is_misfit(x)))
-            return wi_exact_span_of(wi_span_misfit);
-        if (__all_sync(wi_all_lanes, nothing))
-            return wi_exact_span_of(wi_span_nothing);
+        constexpr int last = wi_exact_span::count - 1;
         wi_exact_span sum;
         uint64_t carry = 0;
 #pragma unroll
-        for (int k = 0; k < wi_exact_span::count; k++) {
-            const uint32_t digit = nothing ? 0 : x.digit[k];
-            carry += wi_warp_sum(digit & 0xffff);
-            carry += (uint64_t)wi_warp_sum(digit >> 16) << 16;
+        for (int k = 0; k < last; k++) {
+            carry += wi_warp_sum(x.digit[k] & 0xffff);
+            carry += (uint64_t)wi_warp_sum(x.digit[k] >> 16) << 16;
             sum.digit[k] = (uint32_t)carry;
             carry >>= 32;
         }
+        carry += wi_warp_sum(x.digit[last] & wi_span_number);
+        sum.digit[last] = ((uint32_t)carry & wi_span_number) | wi_warp_max(wi_marks_of(x));
         return sum;
     }
 };
 template <>
 inline constexpr bool wi_in_any_order<exact_lanes_sum> = true;
+template <>
+inline constexpr int wi_near_groups<exact_lanes_sum> = 2;
 
-/* 64 bits of floor(span / 2^at), in units of the span. */
-__device__ inline uint64_t lanes_bits_from(const wi_exact_span &span, uint32_t sign, int at) {
-    constexpr int count = wi_exact_span::count;
-    const int first = at >> 5;
-    uint32_t digit[3];
+/* A span as one lane reads it, whose digits stay in shared memory. */
+struct lanes_digits {
+    static constexpr int count = wi_exact_span::count;
+    const uint32_t *digit;
+    uint32_t last, sign;
+    uint32_t used, unlike; /* a bit for each digit that is not 0, that is not the sign */
+
+    __device__ explicit lanes_digits(const wi_exact_span &span)
+        : digit(span.digit), last(wi_unmarked(digit[count - 1])), sign(last >> 31 ? UINT32_MAX : 0),
+          used(0), unlike(0) {
 #pragma unroll
-    for (int j = 0; j < 3; j++) {
-        digit[j] = first + j < 0 ? 0 : sign;
-#pragma unroll
-        for (int k = 0; k < count; k++)
-            digit[j] = first + j == k ? span.digit[k] : digit[j];
+        for (int k = 0; k < count; k++) {
+            const uint32_t d = k < count - 1 ? digit[k] : last;
+            used |= (uint32_t)(d != 0) << k;
+            unlike |= (uint32_t)(d != sign) << k;
+        }
     }
-    const uint64_t low = digit[0] | (uint64_t)digit[1] << 32;
-    const uint64_t high = digit[1] | (uint64_t)digit[2] << 32;
-    return (uint32_t)(low >> (at & 31)) | high >> (at & 31) << 32;
+    __device__ uint32_t at(int k) const {
+        const uint32_t inside = digit[(unsigned)k < (unsigned)count ? k : 0];
+        return k < 0 ? 0 : k < count - 1 ? inside : k == count - 1 ? last : sign;
+    }
+    /* Bits of the magnitude, or one more. */
+    __device__ int height() const {
+        const int top = unlike ? 31 - __clz((int)unlike) : 0;
+        return 32 * top + 32 - __clz((int)(at(top) ^ sign));
+    }
+    /* 64 bits of the number over 2^bit, rounded down. */
+    __device__ uint64_t from(int bit) const {
+        const int first = bit >> 5, shift = bit & 31;
+        const uint64_t low = at(first) | (uint64_t)at(first + 1) << 32;
+        const uint64_t high = low >> 32 | (uint64_t)at(first + 2) << 32;
+        return (uint32_t)(low >> shift) | high >> shift << 32;
+    }
+    /* Is it no multiple of 2^bit? */
+    __device__ bool has_below(int bit) const {
+        const int first = bit >> 5;
+        const uint32_t whole = first < count ? ((uint32_t)1 << (first & 31)) - 1 : UINT32_MAX;
+        const uint32_t part = ((uint32_t)1 << (bit & 31)) - 1;
+        return bit > 0 && ((used & whole) != 0 || (at(first) & part) != 0);
+    }
+};
+
+/* One of two folds of a span in the window that a part below 2^above needs, as wi_line_split has
+ * them; the window's top; and whether something is left below it. */
+__device__ inline double lanes_fold_of(const wi_exact_span &span, int unit, int above, int fold,
+                                       int *top, bool *more) {
+    const lanes_digits digits(span);
+    *top = wi_window_top(2, unit + digits.height(), above);
+    const int of_fold = wi_fold_unit(*top, fold);
+    const uint64_t bits = digits.from(of_fold - unit);
+    const uint64_t mask = fold == 0 ? UINT64_MAX : ((uint64_t)1 << WI_FOLD_GAP) - 1;
+    *more = fold == 1 && digits.has_below(of_fold - unit);
+    return (double)(int64_t)(bits & mask) * wi_exact_power(of_fold) +
+           (*more ? wi_exact_power(of_fold - 1) : 0);
 }
 
-/* Has a span bits below 2^at, in units of it? */
-__device__ inline bool lanes_has_below(const wi_exact_span &span, int at) {
-    uint32_t below = 0;
-#pragma unroll
-    for (int k = 0; k < wi_exact_span::count; k++) {
-        const int bits = at - 32 * k;
-        const uint32_t mask = bits >= 32 ? UINT32_MAX : bits > 0 ? ((uint32_t)1 << bits) - 1 : 0;
-        below |= span.digit[k] & mask;
-    }
-    return below != 0;
-}
+/* A number for each of the folds of a part's sum. */
+struct lanes_folds {
+    double fold[2];
+};
 
-/* A span in the window that a part below 2^above needs, as wi_line_split has it; by one lane, in
- * registers. */
-__device__ inline wi_exact_in_folds<2> lanes_folds_of(const wi_exact_span &span, int unit,
-                                                      int above) {
-    constexpr int count = wi_exact_span::count;
-    const uint32_t sign = span.digit[count - 1] >> 31 ? UINT32_MAX : 0;
-    uint32_t top_digit = span.digit[0] ^ sign;
-    int last = 0;
-#pragma unroll
-    for (int k = 1; k < count; k++) {
-        const uint32_t digit = span.digit[k] ^ sign;
-        last = digit != 0 ? k : last;
-        top_digit = digit != 0 ? digit : top_digit;
-    }
-    wi_exact_in_folds<2> f;
-    f.top = wi_window_top(2, unit + 32 * last + 32 - __clz((int)top_digit), above);
-    const int unit_0 = wi_fold_unit(f.top, 0), unit_1 = wi_fold_unit(f.top, 1);
-    const uint64_t low = lanes_bits_from(span, sign, unit_1 - unit);
-    f.more = lanes_has_below(span, unit_1 - unit);
-    f.fold[0] =
-        (double)(int64_t)lanes_bits_from(span, sign, unit_0 - unit) * wi_exact_power(unit_0);
-    f.fold[1] =
-        (double)(int64_t)(low & (((uint64_t)1 << WI_FOLD_GAP) - 1)) * wi_exact_power(unit_1);
-    f.fold[1] += f.more ? wi_exact_power(unit_1 - 1) : 0;
-    return f;
-}
-
-/* What is known of the parts of a tile: from preparers, and from the looker on. */
+/* What is known of the parts of a tile: from preparers, and from the starter on. */
 struct exact_lanes_note {
     wi_part_range range[wi_tile_warps];
     double fold[2][wi_tile_warps]; /* to be added to: */
@@ -149,11 +154,16 @@ struct exact_lanes_block {
         return (tile + 1) * wi_tile_elements<T> <= b.a.n;
     }
 
-    /* For the copier: the last tile, if incomplete, is left for its preparers to read. */
+    /* For the copier: the last tile, if incomplete, is left for its preparers to read. A tile that
+     * arrives late keeps all later ones waiting for its sum; so each is brought to the second-level
+     * cache by whoever loads the one that is as many before it as there are blocks. */
     __device__ void load(int k, uint64_t tile, wi_barrier *loaded) const {
+        const uint64_t ahead = tile + gridDim.x;
         if (is_whole(tile)) {
             wi_barrier_arrive_expect(loaded, wi_tile_bytes);
             wi_box_load(slot(k), x, 0, (int)(tile * exact_lanes_lines), 0, loaded);
+            if (is_whole(ahead))
+                wi_bulk_prefetch(b.a.x + ahead * wi_tile_elements<T>, wi_tile_bytes);
         } else {
             wi_barrier_arrive(loaded);
         }
@@ -169,24 +179,33 @@ struct exact_lanes_block {
     }
 
     /* The sum of the lanes' sums; what comes before each is kept. */
-    __device__ double add_lanes(int k, int part, int fold, double own) const {
-        const double with = wi_warp_scan(own, [](double x, double y) { return x + y; });
-        before(k, part)[fold][wi_lane()] = with - own;
-        return wi_shuffle(with, 31);
+    template <int folds>
+    __device__ void add_lanes(int k, int part, double (&own)[2]) const {
+        const lanes_folds with =
+            wi_warp_scan(lanes_folds{{own[0], own[1]}}, [](lanes_folds x, const lanes_folds &y) {
+#pragma unroll
+                for (int f = 0; f < folds; f++)
+                    x.fold[f] += y.fold[f];
+                return x;
+            });
+#pragma unroll
+        for (int f = 0; f < folds; f++) {
+            before(k, part)[f][wi_lane()] = with.fold[f] - own[f];
+            own[f] = wi_shuffle(with.fold[f], 31);
+        }
     }
 
     /* The sum of a part, and of what comes before each lane. */
     __device__ wi_part_sum add_up(int k, int part, const wi_exact_part<T> &own,
                                   const wi_part_range &range, int way) const {
-        wi_part_sum sum = {{0, 0}, wi_exact_span_of(0)};
+        wi_part_sum sum = {{0, 0}, wi_exact_span_of(wi_span_zero)};
         if (way == WI_LANES_ONE) {
-            sum.fold[0] = add_lanes(k, part, 0, wi_lane_sum(own));
+            sum.fold[0] = wi_lane_sum(own);
+            add_lanes<1>(k, part, sum.fold);
         } else {
             wi_lane_sum(own, part_of(k, part), wi_window_top(2, WI_NO_EXPONENT, range.above),
                         sum.fold);
-#pragma unroll
-            for (int f = 0; f < 2; f++)
-                sum.fold[f] = add_lanes(k, part, f, sum.fold[f]);
+            add_lanes<2>(k, part, sum.fold);
         }
         if (range.above == WI_NO_EXPONENT && wi_lanes_add_nothing(part_of(k, part)))
             sum.span = wi_exact_span_of(wi_span_nothing);
@@ -221,11 +240,7 @@ struct exact_lanes_block {
 
     /* One fold of a part's sum, or the part's span with one. */
     __device__ wi_exact_span total_of(const exact_lanes_note &note, int part, int fold) const {
-        wi_exact_span span = note.span[part];
-        if (wi_exact_is_nothing(span) || wi_exact_is_misfit(span))
-            return span;
-        if (fold > 0)
-            span = wi_exact_span_of(0);
+        wi_exact_span span = fold > 0 ? wi_exact_span_of(wi_span_nothing) : note.span[part];
         return wi_add_to_span(&span, unit, note.fold[fold][part])
                    ? span
                    : wi_exact_span_of(wi_span_misfit);
@@ -239,39 +254,47 @@ struct exact_lanes_block {
         if (wi_lane() < 2 * parts)
             span = total_of(note, wi_lane() % parts, wi_lane() / parts);
         span = exact_lanes_sum::combine(span, wi_shuffle_xor(span, parts));
-        const bool fits = __all_sync(wi_all_lanes, !wi_exact_is_misfit(span));
-        if (wi_lane() == 0)
-            note.fits = fits;
-        return wi_warp_scan<parts>(span, exact_lanes_sum::combine);
+        span = wi_warp_scan<parts>(span, exact_lanes_sum::combine);
+        if (wi_lane() == parts - 1)
+            note.fits = !wi_exact_is_misfit(span);
+        return span;
     }
 
-    /* How to scan a part after `carry`, and from where. The sums before lanes are multiples of the
-     * units of the part's own window: the one that is due must not be too far above. */
+    /* How to scan a part after `carry`, for which a window with that top is due. The sums before
+     * lanes are multiples of the units of the part's own window: it must not be too far above. */
     __device__ int find_way(const exact_lanes_note &note, int part, const wi_exact_span &carry,
-                            wi_exact_in_folds<2> *start) const {
+                            int top) const {
         const wi_part_range &range = note.range[part];
-        if (!note.fits || wi_exact_is_misfit(carry))
-            return WI_LANES_STOP;
+        const int of_part = wi_window_top(2, WI_NO_EXPONENT, range.above);
         if (note.way[part] == WI_LANES_HARD || wi_exact_is_nothing(carry))
             return WI_LANES_HARD;
-        const wi_exact_in_folds<2> found = lanes_folds_of(carry, unit, range.above);
-        const int of_part = wi_window_top(2, WI_NO_EXPONENT, range.above);
-        const bool fits =
-            range.above == WI_NO_EXPONENT
-                ? found.top <= WI_TOP_MOST
-                : wi_window_fits(2, found.top, range.least) && found.top - of_part <= WI_FOLD_GAP;
-        if (fits)
-            *start = found;
+        const bool fits = range.above == WI_NO_EXPONENT
+                              ? top <= WI_TOP_MOST
+                              : wi_window_fits(2, top, range.least) && top - of_part <= WI_FOLD_GAP;
         return fits ? note.way[part] : WI_LANES_HARD;
     }
 
-    /* For the looker: each lane has a part. */
+    /* For the starter: each lane has a fold of what comes before a part. */
     __device__ void begin_parts(int k, const wi_exact_span *carries) const {
+        constexpr int parts = exact_lanes_shape::parts;
         exact_lanes_note &note = notes[k % slots];
-        const int part = wi_lane();
-        if (part < exact_lanes_shape::parts) {
-            const wi_exact_span carry = carries[part];
-            note.way[part] = find_way(note, part, carry, &note.start[part]);
+        const int part = wi_lane() % parts, fold = wi_lane() / parts;
+        if (fold >= 2)
+            return;
+        if (!note.fits || wi_exact_is_misfit(carries[part])) {
+            if (fold == 0)
+                note.way[part] = WI_LANES_STOP;
+            return;
+        }
+        int top;
+        bool more;
+        note.start[part].fold[fold] =
+            lanes_fold_of(carries[part], unit, note.range[part].above, fold, &top, &more);
+        if (fold == 1) {
+            note.start[part].top = top;
+            note.start[part].more = more;
+        } else {
+            note.way[part] = find_way(note, part, carries[part], top);
         }
     }
 
@@ -324,10 +347,8 @@ struct exact_lanes_block {
 
     /* Nothing more is written from this tile on. */
     __device__ void stop(int k, uint64_t tile, int part, const wi_exact_span &carry) const {
-        if (part == 0 && !wi_exact_is_misfit(carry) && wi_lane() == 0) {
-            b.plan->carry = carry;
-            b.plan->cut = tile;
-        }
+        if (part == 0 && !wi_exact_is_misfit(carry) && wi_lane() == 0)
+            wi_exact_cut(b.plan, carry, tile);
         ring.release(k);
     }
 
@@ -345,11 +366,10 @@ struct exact_lanes_block {
             return;
         }
         ring.release(k);
-        const bool other = !wi_exact_is_nothing(carry);
-        const wi_exact_span zero = wi_exact_span_of(0);
-        wi_exact_scan_hard(b.a, range, tile, part,
-                           {other ? carry.digit : zero.digit, wi_exact_span::count, unit},
-                           {false, false, false, b.any || tile > 0 || part > 0, other});
+        const wi_exact_span sum = wi_exact_digits_of(carry);
+        wi_exact_scan_hard(
+            b.a, range, tile, part, {sum.digit, wi_exact_span::count, unit},
+            {false, false, false, b.any || tile > 0 || part > 0, !wi_exact_is_nothing(carry)});
     }
 };
 

@@ -158,7 +158,7 @@ __device__ inline void start_columns(const exact_wide<T> &w, const wi_exact_star
         if (from_plan)
             column[k] = k < count
                             ? (int64_t)wi_exact_line_of(*plan).from(wi_line_of<T>::unit + 32 * k)
-                        : k == count + COLUMN_OTHER ? !wi_exact_is_nothing(plan->carry)
+                        : k == count + COLUMN_OTHER ? plan->any_carry
                                                     : 0;
         else
             column[k] = w.carry_in ? w.carry_in[word] : start.word[word];
@@ -298,7 +298,8 @@ static weft_status run_wide(weft_context *ctx, const wi_exact_scan_args *args,
                              args->carry_in,
                              args->carry_out,
                              plan};
-    const uint64_t most = 16 * (uint64_t)ctx->gpu->multiprocessors;
+    /* Of what another rung leaves to do there is seldom any, and blocks cost time to start. */
+    const uint64_t most = (plan ? 2 : 16) * (uint64_t)ctx->gpu->multiprocessors;
     const unsigned blocks = (unsigned)(tiles < most ? tiles : most);
     status = WEFT_LAUNCH(exact_tile_sums<T>, ctx, blocks, wide_threads, 0, w);
     if (status == WEFT_OK)

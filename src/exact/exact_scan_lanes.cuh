@@ -143,7 +143,7 @@ template <class T>
 __device__ __attribute__((noinline)) wi_exact_span wi_lanes_by_four(wi_lanes_part<T> part,
                                                                     wi_part_range range, int unit) {
     const int top = wi_window_top(WI_FOLD_MOST, WI_NO_EXPONENT, range.above);
-    wi_exact_span span = wi_exact_span_of(0);
+    wi_exact_span span = wi_exact_span_of(wi_span_zero);
     wi_exact_part<T> x;
     double sum[WI_FOLD_MOST];
     if (!wi_window_fits(WI_FOLD_MOST, top, range.least))

@@ -7,28 +7,21 @@
 #include "cuda/lookback.cuh"
 #include "exact/exact_scan_plan.cuh"
 
-constexpr int wi_span_bits = 32 * wi_exact_span::count;
 /* Elements up to 2^8 above those of the sample, and 2^31 of them, stay in a span. */
 constexpr int wi_more_than_seen = 8, wi_room_above = wi_more_than_seen + 31 + 2;
 
 struct wi_exact_span_sum {
-    /* Of nothing the digits but for the last are 0; a misfit's last stays what it is. */
     static __device__ inline wi_exact_span combine(const wi_exact_span &a, const wi_exact_span &b) {
         constexpr int last = wi_exact_span::count - 1;
-        const bool no_a = wi_exact_is_nothing(a), no_b = wi_exact_is_nothing(b);
         wi_exact_span sum;
         uint64_t carry = 0;
 #pragma unroll
-        for (int k = 0; k < last; k++) {
+        for (int k = 0; k <= last; k++) {
             carry += (uint64_t)a.digit[k] + b.digit[k];
             sum.digit[k] = (uint32_t)carry;
             carry >>= 32;
         }
-        sum.digit[last] = (no_a ? 0 : a.digit[last]) + (no_b ? 0 : b.digit[last]) + (uint32_t)carry;
-        if (no_a && no_b)
-            sum.digit[last] = wi_span_nothing;
-        if (wi_exact_is_misfit(a) || wi_exact_is_misfit(b))
-            sum.digit[last] = wi_span_misfit;
+        sum.digit[last] = (sum.digit[last] & wi_span_number) | wi_marks_of(a) | wi_marks_of(b);
         return sum;
     }
     template <class C>
@@ -52,7 +45,7 @@ __device__ inline bool wi_add_to_span(wi_exact_span *span, int unit, double x) {
         return false;
     const int first = at / 32, shift = at % 32;
     const uint64_t low = m << shift, high = (m >> 32) << shift;
-    const uint32_t flip = bits >> 63 ? UINT32_MAX : 0;
+    const uint32_t flip = bits >> 63 ? UINT32_MAX : 0, marks = wi_marks_of(*span);
     uint64_t carry = bits >> 63;
 #pragma unroll
     for (int k = 0; k < wi_exact_span::count; k++) {
@@ -64,6 +57,8 @@ __device__ inline bool wi_add_to_span(wi_exact_span *span, int unit, double x) {
         span->digit[k] = (uint32_t)carry;
         carry >>= 32;
     }
+    uint32_t &last = span->digit[wi_exact_span::count - 1];
+    last = (last & wi_span_number) | marks;
     return true;
 }
 
@@ -138,15 +133,15 @@ __device__ inline wi_exact_span wi_span_of_part(wi_part_sum sum, int unit) {
 __device__ inline void wi_exact_hand_on(int64_t *carry_out, const wi_exact_span &all, int unit) {
     if (!carry_out || wi_exact_is_misfit(all))
         return;
-    const bool nothing = wi_exact_is_nothing(all);
-    const wi_exact_line line = {all.digit, wi_exact_span::count, unit};
+    const wi_exact_span sum = wi_exact_digits_of(all);
+    const wi_exact_line line = {sum.digit, wi_exact_span::count, unit};
     for (int k = 0; k < WI_EXACT_DIGITS; k++)
-        carry_out[k] = nothing ? 0 : (int64_t)line.from(WI_EXACT_UNIT + 32 * k);
-    if (!nothing && wi_line_is_negative(all.digit, wi_exact_span::count))
+        carry_out[k] = (int64_t)line.from(WI_EXACT_UNIT + 32 * k);
+    if (wi_line_is_negative(sum.digit, wi_exact_span::count))
         carry_out[WI_EXACT_DIGITS - 1] = -1;
     for (int k = WI_EXACT_DIGITS; k < WI_EXACT_WORDS; k++)
         carry_out[k] = 0;
-    carry_out[WI_EXACT_OTHER] = !nothing;
+    carry_out[WI_EXACT_OTHER] = !wi_exact_is_nothing(all);
     carry_out[WI_EXACT_COUNT] = 1; /* some; how many, no scan asks */
 }
 

@@ -17,7 +17,7 @@
 /* A Shape of a rung has its own numbers of totallers and lookers. */
 struct wi_run_shape {
     static constexpr int slots = 6, preparers = 1, preparer_warps = 8, totallers = 1, lookers = 1,
-                         finishers = 2, finisher_warps = 8, parts = 8;
+                         starters = 0, finishers = 2, finisher_warps = 8, parts = 8;
 };
 
 /* What passes from tile to tile: the state that is open, and how many runs have begun. */

@@ -8,7 +8,8 @@
 /* Found by experiment on an H200; README.md has the figures. */
 struct scan_shape {
     static constexpr int slots = 6, preparers = 0, preparer_warps = 1, totallers = 3, lookers = 1,
-                         finishers = 2, finisher_warps = wi_tile_warps, parts = wi_tile_warps;
+                         starters = 0, finishers = 2, finisher_warps = wi_tile_warps,
+                         parts = wi_tile_warps;
 };
 
 template <class Op, class T>

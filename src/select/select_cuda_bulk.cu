@@ -13,7 +13,7 @@
 /* Found by experiment on an H200; README.md has the figures. */
 struct select_shape {
     static constexpr int slots = 6, preparers = 1, preparer_warps = 16, totallers = 1, lookers = 1,
-                         finishers = 1, finisher_warps = 8, parts = 32;
+                         starters = 0, finishers = 1, finisher_warps = 8, parts = 32;
     static constexpr size_t slot_bytes = 33 * 1024;
 };
 
