@@ -23,25 +23,50 @@ __global__ void __launch_bounds__(32 * warps)
         wi_chol_tell_failed(d, r.first + done);
 }
 
+/* Adds a child's update to f. Columns of a thread are read eight at a time, so that they arrive
+ * together. */
+template <class real, int side>
+__device__ void wi_add_child(const wi_device_chol &d, const wi_front_record &c,
+                             double (&f)[side][side + 1]) {
+    constexpr int across = wi_front_block<side>::threads / side, batch = 8;
+    const int row = (int)threadIdx.x % side, rows = c.height - c.columns;
+    const int32_t *const to = d.relative + c.relative;
+    const real *const update = wi_front_update<real>(d, c) + row;
+    if (row >= rows)
+        return;
+    const int place = to[row];
+    for (int from = (int)threadIdx.x / side; from <= row; from += across * batch) {
+        double x[batch];
+        int column[batch];
+#pragma unroll
+        for (int b = 0; b < batch; b++) { /* the last one again, if there is none */
+            const int j = from + b * across < row ? from + b * across : row;
+            column[b] = to[j];
+            x[b] = update[(int64_t)j * c.ld_update];
+        }
+#pragma unroll
+        for (int b = 0; b < batch; b++)
+            if (from + b * across <= row)
+                f[column[b]][place] += x[b];
+    }
+}
+
 /* f = the columns of the front, in which the entries of A are, and zeros; then the children's
  * updates, one child after the other. */
 template <class real, int side>
 __device__ void wi_assemble_small(const wi_device_chol &d, const wi_front_record &r,
                                   double (&f)[side][side + 1]) {
-    constexpr int threads = wi_front_block<side>::threads, across = threads / side;
+    constexpr int across = wi_front_block<side>::threads / side;
     const int row = (int)threadIdx.x % side, column = (int)threadIdx.x / side;
+    const real *const panel = wi_front_panel<real>(d, r) + row;
+#pragma unroll 16
     for (int j = column; j < side; j += across)
         f[j][row] =
-            j < r.columns && row >= j && row < r.height ? *wi_front_element<real>(d, r, row, j) : 0;
+            j < r.columns && row >= j && row < r.height ? (double)panel[(int64_t)j * r.ld] : 0;
     for (int k = 0; k < r.children; k++) {
         const wi_front_record c = d.front[d.child[r.child + k]];
-        const int rows = c.height - c.columns;
-        const int32_t *const to = d.relative + c.relative;
-        const real *const update = wi_front_update<real>(d, c);
         __syncthreads();
-        for (int j = column; j < rows; j += across)
-            if (row >= j && row < rows)
-                f[to[j]][to[row]] += update[row + (int64_t)j * c.ld_update];
+        wi_add_child<real>(d, c, f);
     }
     __syncthreads();
 }

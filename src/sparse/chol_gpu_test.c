@@ -290,6 +290,23 @@ static size_t dense_column(const void *user, size_t j, int64_t *row, double *val
     return n - j;
 }
 
+/* Two dense leaves below a dense front: their updates have 130 rows, more than a warp or a block of
+ * threads adds at once. */
+enum {
+    LEAF = 20,
+    ABOVE = 130
+};
+static size_t leaves_column(const void *user, size_t j, int64_t *row, double *value) {
+    const size_t n = 2 * LEAF + ABOVE, end = j < LEAF ? LEAF : 2 * LEAF;
+    size_t count = 0;
+    (void)user;
+    for (size_t i = j; i < n; i = i + 1 == end && j < end ? 2 * LEAF : i + 1) {
+        row[count] = (int64_t)i;
+        value[count++] = i == j ? (double)n : 1 / (double)(1 + (3 * i + j) % 11);
+    }
+    return count;
+}
+
 /* One front of 4 panels and a part, and trees of many. */
 static void large(weft_context *ctx) {
     static const struct {
@@ -318,6 +335,11 @@ static void large(weft_context *ctx) {
         .n = order, .most = order, .column = dense_column, .user = &order};
     assert_int_equal(wi_generate_columns(ctx, "test", &columns, &matrix), WEFT_OK);
     check_large(ctx, cpu, "dense", matrix, WI_FRONT_SMALL, 2);
+    weft_sparse_destroy(matrix);
+    const wi_made_columns leaves = {
+        .n = 2 * LEAF + ABOVE, .most = 2 * LEAF + ABOVE, .column = leaves_column};
+    assert_int_equal(wi_generate_columns(ctx, "test", &leaves, &matrix), WEFT_OK);
+    check_large(ctx, cpu, "leaves", matrix, WI_FRONT_SMALL, 2);
     weft_sparse_destroy(matrix);
     weft_close(cpu);
 }

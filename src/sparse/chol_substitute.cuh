@@ -137,15 +137,23 @@ struct small_front {
                 add_child(wi_shuffle(mine, k));
         }
     }
+    /* A lane's two rows are read before the first is added. */
     __device__ void add_child(const small_child &c) const {
-        for (int i = wi_lane(); i < c.rows; i += 32) {
-            double part[R];
-            load_sides<R>(s, s.parts, c.part + i, first, part);
-            const int to = place_of(d, r, d.relative[c.relative + i]);
+        double part[2][R];
+        int to[2];
 #pragma unroll
-            for (int q = 0; q < R; q++)
-                v[to][q] += part[q];
+        for (int h = 0; h < 2; h++) {
+            const int i = wi_lane() + 32 * h;
+            to[h] = i < c.rows ? place_of(d, r, d.relative[c.relative + i]) : -1;
+            if (i < c.rows)
+                load_sides<R>(s, s.parts, c.part + i, first, part[h]);
         }
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+            if (to[h] >= 0)
+#pragma unroll
+                for (int q = 0; q < R; q++)
+                    v[to[h]][q] += part[h][q];
         __syncwarp();
     }
     /* sum += at(k) v[k], k from `begin` on. Numbers of L come in batches. */

@@ -170,12 +170,25 @@ struct up_block : sweep_block<real, up_threads> {
         const int left = rows - low < to - from ? rows - low : to - from;
         return {c.part, c.relative, low, low + wi_count_up_to(relative + low, left, to - 1)};
     }
+    /* What a thread adds is read at once, so that it arrives together. */
     __device__ void add_child(const wi_sweep_child &c) const {
-        for (int e = c.low * most + (int)threadIdx.x; e < c.high * most; e += up_threads) {
-            const int i = e / most, q = e % most;
-            const int to = place_of(d, r, d.relative[c.relative + i]) - begin;
-            if (first + q < s.rhs && to >= 0 && to < count)
-                room.v[to][q] += s.parts[(c.part + i) * s.rhs + first + q];
+        constexpr int batch = side * most / up_threads;
+        const int end = c.high * most;
+        for (int e = c.low * most + (int)threadIdx.x; e < end; e += batch * up_threads) {
+            const int q = e % most; /* also of the numbers after e */
+            int to[batch];
+            double part[batch];
+#pragma unroll
+            for (int b = 0; b < batch; b++) {
+                const int i = (e + b * up_threads) / most;
+                const bool is_there = i < c.high && first + q < s.rhs;
+                to[b] = is_there ? place_of(d, r, d.relative[c.relative + i]) - begin : -1;
+                part[b] = is_there ? s.parts[(c.part + i) * s.rhs + first + q] : 0;
+            }
+#pragma unroll
+            for (int b = 0; b < batch; b++)
+                if (to[b] >= 0 && to[b] < count)
+                    room.v[to[b]][q] += part[b];
         }
     }
     /* A batch of children from k on, one for each warp, to shared memory; how many. */

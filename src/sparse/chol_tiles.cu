@@ -48,6 +48,24 @@ __device__ static wi_child_column find_column(const wi_device_chol &d, const wi_
     return found;
 }
 
+/* Adds `count` rows of a child's column, but at most `batch`, 32 apart, to those of the parent's
+ * column: all are read before the first is written, so that they arrive together. */
+constexpr int batch = 4;
+template <class real>
+__device__ static void add_rows(const int32_t *relative, const real *update, int count, real *to) {
+    real x[batch], *place[batch];
+#pragma unroll
+    for (int b = 0; b < batch; b++)
+        place[b] = b < count ? to + relative[32 * b] : nullptr;
+#pragma unroll
+    for (int b = 0; b < batch; b++)
+        x[b] = place[b] ? *place[b] + update[32 * b] : 0;
+#pragma unroll
+    for (int b = 0; b < batch; b++)
+        if (place[b])
+            *place[b] = x[b];
+}
+
 /* Adds column `column` of the parent's front from its children's updates, one after the other. */
 template <class real>
 __device__ static void add_children(const wi_device_chol &d, const wi_front_record &r, int column,
@@ -60,8 +78,8 @@ __device__ static void add_children(const wi_device_chol &d, const wi_front_reco
             const int32_t *const relative = d.relative + c.relative;
             const real *const update = (const real *)d.updates + c.update;
             __syncwarp();
-            for (int i = c.j + wi_lane(); i < c.rows; i += 32)
-                to[relative[i]] += update[i];
+            for (int i = c.j + wi_lane(); i < c.rows; i += 32 * batch)
+                add_rows(relative + i, update + i, wi_pieces(c.rows - i, 32), to);
         }
     }
 }
@@ -199,7 +217,9 @@ __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int fr
 }
 
 /* The sums of a thread. Those of its warp, or its own, begin at `part` of the tile: `add` adds the
- * products of some columns, and `each` calls give(i, j, sum) for all sums. */
+ * products of some columns, and `subtract` takes each sum from the number at place(i, j), if that
+ * is not NULL. Some numbers are read before the first of them is written, so that they arrive
+ * together. */
 template <class real>
 struct wi_tile_sums;
 
@@ -233,17 +253,27 @@ struct wi_tile_sums<double> {
             for (int n = 0; n < 4; n++)
                 wi_multiply_f64(at[m][n], left[m], right[n]);
     }
-    template <class Give>
-    __device__ void each(wi_tile_part from, wi_tile_part part, Give give) const {
+    template <class Place>
+    __device__ void subtract(wi_tile_part from, wi_tile_part part, Place place) const {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
 #pragma unroll
-        for (int m = 0; m < 2; m++)
+        for (int m = 0; m < 2; m++) {
+            double *to[4][4], old[4][4];
+#pragma unroll
+            for (int n = 0; n < 4; n++)
+#pragma unroll
+                for (int q = 0; q < 4; q++) {
+                    to[n][q] = place(from.row + part.row + 16 * m + g + 8 * (q / 2),
+                                     from.column + part.column + 8 * n + 2 * t + q % 2);
+                    old[n][q] = to[n][q] ? *to[n][q] : 0;
+                }
 #pragma unroll
             for (int n = 0; n < 4; n++)
 #pragma unroll
                 for (int q = 0; q < 4; q++)
-                    give(from.row + part.row + 16 * m + g + 8 * (q / 2),
-                         from.column + part.column + 8 * n + 2 * t + q % 2, at[m][n][q]);
+                    if (to[n][q])
+                        *to[n][q] = old[n][q] - at[m][n][q];
+        }
     }
 };
 
@@ -273,14 +303,22 @@ struct wi_tile_sums<float> {
             }
         }
     }
-    template <class Give>
-    __device__ void each(wi_tile_part from, wi_tile_part part, Give give) const {
+    template <class Place>
+    __device__ void subtract(wi_tile_part from, wi_tile_part part, Place place) const {
 #pragma unroll
-        for (int m = 0; m < tile / down; m++)
+        for (int m = 0; m < tile / down; m++) {
+            float *to[tile / across], old[tile / across];
+#pragma unroll
+            for (int n = 0; n < tile / across; n++) {
+                to[n] =
+                    place(from.row + part.row + m * down, from.column + part.column + n * across);
+                old[n] = to[n] ? *to[n] : 0;
+            }
 #pragma unroll
             for (int n = 0; n < tile / across; n++)
-                give(from.row + part.row + m * down, from.column + part.column + n * across,
-                     at[m][n]);
+                if (to[n])
+                    *to[n] = old[n] - at[m][n];
+        }
     }
 };
 
@@ -353,9 +391,10 @@ __global__ void __launch_bounds__(tile_threads)
         fetch(step + slots - 1);
         sums.add(slot[step % slots], part.row, part.column);
     }
-    sums.each({row, column}, part, [&](int i, int j, real sum) {
-        if (j >= scope.begin && i >= j && i >= all.row && i < r.height && j < scope.end)
-            *wi_front_element<real>(d, r, i, j) -= sum;
+    sums.subtract({row, column}, part, [&](int i, int j) {
+        return j >= scope.begin && i >= j && i >= all.row && i < r.height && j < scope.end
+                   ? wi_front_element<real>(d, r, i, j)
+                   : nullptr;
     });
 }
 

@@ -29,7 +29,7 @@ struct wi_warp_front {
     __device__ void assemble() const {
         const real *const panel = wi_front_panel<real>(d, r);
         const int row = wi_lane();
-#pragma unroll 4
+#pragma unroll 8
         for (int j = 0; j < r.height; j++)
             f[j][row] = j < r.columns && row >= j && row < r.height
                             ? (double)panel[row + (int64_t)j * r.ld]
