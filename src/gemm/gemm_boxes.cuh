@@ -12,7 +12,7 @@
  *                        carried; the others do nothing
  *   copier_registers, adder_registers   of a thread of each
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
- *   rate                 of flops, beside that of multiply-adds of Sum
+ *   rate, half_empty     of flops, beside that of multiply-adds of Sum; of memory, for a thin C
  *   any_share            may tiles be cut anywhere? gemm_deal.cuh
  *   may_turn_c           may C be stored by rows?
  *   read_bytes           of C that a thread reads at once, to add to them
@@ -28,6 +28,7 @@
 #ifndef WI_GEMM_BOXES_CUH
 #define WI_GEMM_BOXES_CUH
 
+#include "cuda/ahead.cuh"
 #include "cuda/boxes.cuh"
 #include "cuda/group.cuh"
 #include "cuda/warp.cuh"
@@ -415,11 +416,12 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
     wi_gemm_boxed(const __grid_constant__ wi_boxes from_a, const __grid_constant__ wi_boxes from_b,
                   wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
                   wi_gemm_deal<typename Shape::Sum> deal) {
-    if (!wi_gemm_holds(deal.when))
-        return;
     WEFT_DYNAMIC_SHARED(memory);
     const wi_gemm_boxed_block<Shape, a_by_k, b_by_k> block(g, deal, memory);
     const int warp = (int)threadIdx.x / 32;
+    wi_wait_for_earlier();
+    if (!wi_gemm_holds(deal.when))
+        return;
     if (warp >= Shape::adders) {
         wi_keep_registers<Shape::copier_registers>();
         if (warp == Shape::adders)
@@ -443,6 +445,7 @@ struct wi_gemm_boxed_shape {
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
     static constexpr bool is_staged = false;
+    static constexpr double half_empty = 0.95;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };
