@@ -12,7 +12,7 @@
  *                        carried; the others do nothing
  *   copier_registers, adder_registers   of a thread of each
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
- *   rate, half_empty     of flops, beside that of multiply-adds of Sum; of memory, for a thin C
+ *   rate                 of flops, beside that of multiply-adds of Sum
  *   any_share            may tiles be cut anywhere? gemm_deal.cuh
  *   may_turn_c           may C be stored by rows?
  *   read_bytes           of C that a thread reads at once, to add to them
@@ -35,41 +35,9 @@
 #include "gemm/gemm_carried.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_deal.cuh"
+#include "gemm/gemm_panel.cuh"
 #include "gemm/gemm_staged.cuh"
 #include "gemm/gemm_triangle.cuh"
-
-/* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
- * matrix elements lie together along k if `by_k`; each line of a box is then a row (or column),
- * else it is one of k, and boxes follow each other across. */
-template <class T, int extent, bool by_k_>
-struct wi_gemm_panel {
-    static constexpr bool by_k = by_k_;
-    static constexpr int across = wi_box_line / (int)sizeof(T), depth = across;
-    static constexpr int box_lines = !by_k ? depth : extent > 128 ? 128 : extent;
-    static constexpr int box_extent = by_k ? box_lines : across, boxes = extent / box_extent;
-    static constexpr uint32_t box_bytes = (uint32_t)box_lines * wi_box_line;
-    static constexpr uint32_t bytes = box_bytes * boxes;
-    static_assert(extent % box_extent == 0, "whole boxes");
-
-    /* Starts the copies of rows (or columns) from `first` on and k from p on. */
-    __device__ static void load(char *slot, const wi_boxes *matrix, int first, int p, int part,
-                                wi_barrier *arrived) {
-#pragma unroll
-        for (int box = 0; box < boxes; box++) {
-            const int i = first + box * box_extent;
-            wi_box_load(slot + (uint32_t)box * box_bytes, matrix, by_k ? p : i, by_k ? i : p, part,
-                        arrived);
-        }
-    }
-
-    /* How far element p along k of row (or column) i is behind the first, were lines not shuffled.
-     */
-    __device__ static constexpr uint32_t at(int i, int p) {
-        return by_k ? (uint32_t)(i * wi_box_line + p * (int)sizeof(T))
-                    : (uint32_t)(i / across) * box_bytes +
-                          (uint32_t)(p * wi_box_line + i % across * (int)sizeof(T));
-    }
-};
 
 /* A piece of the work. */
 struct wi_gemm_item {
@@ -445,7 +413,6 @@ struct wi_gemm_boxed_shape {
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
     static constexpr bool is_staged = false;
-    static constexpr double half_empty = 0.95;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };

@@ -86,16 +86,17 @@ struct wi_gemm_choice {
     bool turns_c; /* computes C' = op(B)' op(A)' */
 };
 
-/* What share of memory's rate the shape's copies reach: all of it, but for a thin C. */
+/* What share of memory's rate the copies for a thin C reach: a slot has as much room for the thin
+ * factor as the tile is wide, and what of it is empty keeps memory waiting. */
 template <class Shape>
 double wi_gemm_memory_share(const wi_gemm_args *g) {
-    constexpr size_t thin = 64;
-    constexpr double fitting = 0.8; /* where the tile's side is as thin as C's */
-    const size_t least = g->m < g->n ? g->m : g->n;
-    const size_t side = g->m < g->n ? Shape::tile_m : Shape::tile_n;
-    if (least > thin)
+    constexpr size_t thin = 64, m = Shape::tile_m, n = Shape::tile_n;
+    constexpr double most = 0.97, of_empty = 0.15, of_used = 0.9;
+    if (g->m > thin && g->n > thin)
         return 1;
-    return side <= thin && Shape::half_empty < fitting ? fitting : Shape::half_empty;
+    const size_t used = (g->m < m ? g->m : m) + (g->n < n ? g->n : n);
+    const double share = of_empty + of_used * (double)used / (double)(m + n);
+    return share < most ? share : most;
 }
 
 /* The blocks' own time, or the memory's for A and B if that is longer; then C's way to memory. A

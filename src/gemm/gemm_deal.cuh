@@ -91,8 +91,8 @@ struct wi_gemm_pace {
                   ? 0.25 * m->launch_s + elements * (double)width * m->units / m->bytes_per_s
                   : 0;
         least = Shape::carries_c ? 2 * m->launch_s : 0;
-        begin = 0.6 * m->launch_s;
-        after = 0.8 * m->launch_s;
+        begin = 0.9 * m->launch_s;
+        after = 2.2 * m->launch_s;
         after_each_share = 2 * bytes / m->cache_bytes_per_s;
     }
 };

@@ -90,14 +90,11 @@ struct wi_gemm_group {
     }
 };
 
-/* Rates are in percent of multiply-adds of f32. A slot has as much room for a thin factor as for
- * the long one, so it is half empty then, and memory is not busy: `half_empty` is the share of its
- * rate that is left. */
+/* Rates are in percent of multiply-adds of f32. */
 template <class Element, class Out, class Sum, int tile_m, int tile_n, int slots, int percent>
 struct wi_gemm_any_groups_shape
     : wi_gemm_boxed_shape<Element, Out, Sum, tile_m, tile_n, slots, 16> {
     static constexpr double rate = percent / 100.0;
-    static constexpr double half_empty = sizeof(Element) == 4 ? 0.75 : 0.55;
     static constexpr bool is_staged = true;
 };
 template <class Element, class Out, class Sum, int tile_m, int slots, int percent>

@@ -91,7 +91,7 @@ struct wi_gemm_group_across {
 /* Rates are in percent of multiply-adds of f32. */
 template <int tile_n, int slots, int percent>
 struct wi_gemm_across_shape : wi_gemm_boxed_shape<float, float, float, 128, tile_n, slots, 16> {
-    static constexpr double rate = percent / 100.0, half_empty = 0.75;
+    static constexpr double rate = percent / 100.0;
     template <class A, class B>
     using Adder = wi_gemm_group_across<wi_gemm_across_shape, A, B>;
 };

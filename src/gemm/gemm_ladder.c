@@ -202,6 +202,8 @@ static bool is_thin_tf32(const wi_gemm_args *g) {
     return g->type == WEFT_F32 && g->accuracy == WI_TF32 && is_long_aligned(g);
 }
 
+static const double OF_MEMORY = 0.87; /* the share of its rate that thin products reach */
+
 /* Tiles of 128 by 16 or 64, on tensor cores that are fed from shared memory. Those of 16, and C of
  * one tile, keep up with memory; many tiles of 64 do not. */
 static double thin_tensor_seconds(const weft_context *ctx, const wi_gemm_args *g) {
@@ -212,9 +214,9 @@ static double thin_tensor_seconds(const weft_context *ctx, const wi_gemm_args *g
     const double of_f32 = !is_fed ? 0.95 : g->type == WEFT_F32 ? 1.8 : 3;
     const double rate = of_f32 * m->f32_flops, k = (double)g->k;
     const double factors = (double)weft_type_size(g->type) * (most + least) * k;
-    const double sums = 2 * sizeof(float) * most * least, of_memory = 0.87;
+    const double sums = 2 * sizeof(float) * most * least;
     return 3 * m->launch_s + aligning_seconds(ctx, g, false, false) +
-           fmax(2 * thin * length * k / rate, wi_seconds_moving(m, factors + sums) / of_memory);
+           fmax(2 * thin * length * k / rate, wi_seconds_moving(m, factors + sums) / OF_MEMORY);
 }
 
 /* The thin side as the tiles have it; of the other only what there is. k is cut, so that all
@@ -239,8 +241,9 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
     const double by_elements = g->type == WEFT_F64 ? 1.5 : 2.7;
     const double k = (double)g->k, width = (double)weft_type_size(g->type);
     const double bytes = width * (most * k + least * k + 2 * most * least);
-    return 3 * m->launch_s + (is_long_aligned(g) ? 1 : by_elements) *
-                                 fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes));
+    return 3 * m->launch_s +
+           (is_long_aligned(g) ? 1 : by_elements) *
+               fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes) / OF_MEMORY);
 }
 
 /* Rates beside that of fused multiply-adds of the type that sums are kept in. Nothing hides a

@@ -6,8 +6,8 @@
 #include "gemm/gemm_groups_across.cuh"
 
 using large_tf32 = wi_gemm_groups_shape<float, float, float, 256, 4, 550>;
-using small_tf32 = wi_gemm_groups_shape<float, float, float, 128, 6, 540>;
-using narrow_tf32 = wi_gemm_one_group_shape<float, float, float, 128, 8, 400>;
+using small_tf32 = wi_gemm_groups_shape<float, float, float, 128, 6, 500>;
+using narrow_tf32 = wi_gemm_one_group_shape<float, float, float, 128, 8, 330>;
 using square_tf32 = wi_gemm_one_group_shape<float, float, float, 64, 12, 290>;
 using large_across = wi_gemm_across_shape<256, 4, 600>;
 using small_across = wi_gemm_across_shape<128, 6, 510>;
