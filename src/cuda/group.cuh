@@ -139,9 +139,15 @@ __device__ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operan
 template <int sums>
 __device__ inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t (&a)[4],
                                               const wi_group_operand &b) {
-    static_assert(sums == 64 || sums == 128, "128 or 256 columns");
+    static_assert(sums == 32 || sums == 64 || sums == 128, "64, 128 or 256 columns");
     const uint64_t from_b = wi_group_descriptor(b);
-    if constexpr (sums == 64)
+    if constexpr (sums == 32)
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"
+                     "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" WI_SUMS_FEW
+                     "}, {%32, %33, %34, %35}, %36, add, 1, 1;\n\t}"
+                     : WI_SUMS_32(WI_FLOAT_SUM, 0)
+                     : WI_REGISTERS_OF_A);
+    else if constexpr (sums == 64)
         asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"
                      "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" WI_SUMS_LOW
                      "}, {%64, %65, %66, %67}, %68, add, 1, 1;\n\t}"

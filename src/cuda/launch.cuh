@@ -13,6 +13,11 @@
 #define WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, ...)                               \
     wi_launch(ctx, #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
 
+/* The same for a kernel that may begin while what was queued before it ends: cuda/ahead.cuh. In a
+ * graph that is captured it begins as any other. Needs compute capability 9.0. */
+#define WEFT_LAUNCH_AHEAD(kernel, ctx, blocks, threads, shared_bytes, ...)                         \
+    wi_launch_ahead(ctx, #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
+
 /* The same for a kernel whose blocks form clusters of `cluster` blocks, chosen at launch; the
  * number of blocks is a multiple of it. Needs compute capability 9.0. */
 #define WEFT_LAUNCH_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)              \
@@ -110,6 +115,33 @@ weft_status wi_launch(weft_context *ctx, const char *name, void (*kernel)(Parame
     const wi_launch_shape shape =
         wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes);
     return wi_launched(ctx, &shape, cudaGetLastError());
+}
+
+template <class... Parameters, class... Arguments>
+weft_status wi_launch_ahead(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
+                            dim3 blocks, dim3 threads, size_t shared_bytes,
+                            Arguments... arguments) {
+#ifdef WEFT_EMU
+    return wi_launch(ctx, name, kernel, blocks, threads, shared_bytes, arguments...);
+#else
+    const weft_status status = wi_grant_shared(ctx, name, kernel, shared_bytes);
+    if (status != WEFT_OK)
+        return status;
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = ctx->gpu->stream;
+    config.attrs = &attribute;
+    config.numAttrs = wi_gpu_capturing(ctx) ? 0 : 1;
+    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+    const wi_launch_shape shape =
+        wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes);
+    return wi_launched(ctx, &shape, error);
+#endif
 }
 
 /* Is this cluster to be marked (wi_gpu_mark_cluster)? To be asked once, by its launch: the next one

@@ -28,47 +28,16 @@
 #ifndef WI_GEMM_BOXES_CUH
 #define WI_GEMM_BOXES_CUH
 
+#include "cuda/ahead.cuh"
 #include "cuda/boxes.cuh"
 #include "cuda/group.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_carried.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_deal.cuh"
+#include "gemm/gemm_panel.cuh"
 #include "gemm/gemm_staged.cuh"
 #include "gemm/gemm_triangle.cuh"
-
-/* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
- * matrix elements lie together along k if `by_k`; each line of a box is then a row (or column),
- * else it is one of k, and boxes follow each other across. */
-template <class T, int extent, bool by_k_>
-struct wi_gemm_panel {
-    static constexpr bool by_k = by_k_;
-    static constexpr int across = wi_box_line / (int)sizeof(T), depth = across;
-    static constexpr int box_lines = !by_k ? depth : extent > 128 ? 128 : extent;
-    static constexpr int box_extent = by_k ? box_lines : across, boxes = extent / box_extent;
-    static constexpr uint32_t box_bytes = (uint32_t)box_lines * wi_box_line;
-    static constexpr uint32_t bytes = box_bytes * boxes;
-    static_assert(extent % box_extent == 0, "whole boxes");
-
-    /* Starts the copies of rows (or columns) from `first` on and k from p on. */
-    __device__ static void load(char *slot, const wi_boxes *matrix, int first, int p, int part,
-                                wi_barrier *arrived) {
-#pragma unroll
-        for (int box = 0; box < boxes; box++) {
-            const int i = first + box * box_extent;
-            wi_box_load(slot + (uint32_t)box * box_bytes, matrix, by_k ? p : i, by_k ? i : p, part,
-                        arrived);
-        }
-    }
-
-    /* How far element p along k of row (or column) i is behind the first, were lines not shuffled.
-     */
-    __device__ static constexpr uint32_t at(int i, int p) {
-        return by_k ? (uint32_t)(i * wi_box_line + p * (int)sizeof(T))
-                    : (uint32_t)(i / across) * box_bytes +
-                          (uint32_t)(p * wi_box_line + i % across * (int)sizeof(T));
-    }
-};
 
 /* A piece of the work. */
 struct wi_gemm_item {
@@ -415,11 +384,12 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
     wi_gemm_boxed(const __grid_constant__ wi_boxes from_a, const __grid_constant__ wi_boxes from_b,
                   wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
                   wi_gemm_deal<typename Shape::Sum> deal) {
-    if (!wi_gemm_holds(deal.when))
-        return;
     WEFT_DYNAMIC_SHARED(memory);
     const wi_gemm_boxed_block<Shape, a_by_k, b_by_k> block(g, deal, memory);
     const int warp = (int)threadIdx.x / 32;
+    wi_wait_for_earlier();
+    if (!wi_gemm_holds(deal.when))
+        return;
     if (warp >= Shape::adders) {
         wi_keep_registers<Shape::copier_registers>();
         if (warp == Shape::adders)

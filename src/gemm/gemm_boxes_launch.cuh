@@ -6,6 +6,7 @@
 #define WI_GEMM_BOXES_LAUNCH_CUH
 
 #include "gemm/gemm_boxes.cuh"
+#include "gemm/gemm_join.cuh"
 
 /* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps. */
 template <class Panel>
@@ -15,19 +16,6 @@ weft_status wi_gemm_describe_boxes(weft_context *ctx, weft_type type, const void
     const size_t pitch = ld * weft_type_size(type);
     const wi_box_source from = {type, p, length, lines, pitch, parts, lines * pitch};
     return wi_gpu_describe_boxes(ctx, &from, Panel::box_lines, boxes);
-}
-
-/* Adds up what slices have left. */
-template <class Shape, class Params>
-weft_status wi_gemm_join_after(weft_context *ctx, const Params &g, size_t units,
-                               const wi_gemm_deal<typename Shape::Sum> &deal) {
-    constexpr size_t elements = (size_t)Shape::tile_m * Shape::tile_n;
-    const wi_gemm_tiling t = {Shape::tile_m, Shape::tile_n, Shape::band};
-    const size_t slices = wi_gemm_pieces(deal.steps, deal.share);
-    const int lanes = wi_gemm_joining_lanes(units, deal.rest * elements, slices);
-    return WEFT_LAUNCH(
-        (wi_gemm_join_slices<typename Shape::T, typename Shape::Out, typename Shape::Sum>), ctx,
-        (unsigned)(deal.rest * (elements / (size_t)lanes)), wi_gemm_joiners, 0, g, deal, t, lanes);
 }
 
 /* Of the scratch memory where warps count slices: 0 before a product, and after it. */
@@ -72,9 +60,9 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     if (status != WEFT_OK)
         return status;
     const auto g = wi_gemm_typed<typename Shape::T, typename Shape::Out, Sum>(args);
-    status = WEFT_LAUNCH((wi_gemm_boxed<Shape, a_by_k, b_by_k>), ctx,
-                         (unsigned)(items < units ? items : units), Ring::threads,
-                         Ring::shared_bytes, a, b, g, deal);
+    status = WEFT_LAUNCH_AHEAD((wi_gemm_boxed<Shape, a_by_k, b_by_k>), ctx,
+                               (unsigned)(items < units ? items : units), Ring::threads,
+                               Ring::shared_bytes, a, b, g, deal);
     if (status == WEFT_OK && plan.joins_after)
         status = wi_gemm_join_after<Shape>(ctx, g, units, deal);
     const weft_status freed = deal.rest > 0 ? wi_gpu_free(ctx, deal.partial) : WEFT_OK;
@@ -98,16 +86,33 @@ struct wi_gemm_choice {
     bool turns_c; /* computes C' = op(B)' op(A)' */
 };
 
-/* The blocks' own time, or the memory's for A and B if that is longer; then C's way to memory. */
+/* What share of memory's rate the copies for a thin C reach: a slot has as much room for the thin
+ * factor as the tile is wide, and what of it is empty keeps memory waiting. */
+template <class Shape>
+double wi_gemm_memory_share(const wi_gemm_args *g) {
+    constexpr size_t thin = 64, m = Shape::tile_m, n = Shape::tile_n;
+    constexpr double most = 0.97, of_empty = 0.15, of_used = 0.9;
+    if (g->m > thin && g->n > thin)
+        return 1;
+    const size_t used = (g->m < m ? g->m : m) + (g->n < n ? g->n : n);
+    const double share = of_empty + of_used * (double)used / (double)(m + n);
+    return share < most ? share : most;
+}
+
+/* The blocks' own time, or the memory's for A and B if that is longer; then C's way to memory. A
+ * staged tile's is in its own time, as nothing hides it; others, unless they are carried, store
+ * some of C while more is multiplied. */
 template <class Shape>
 double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    constexpr double begin = Shape::is_staged ? 0.75 : 1, of_c = Shape::carries_c ? 1 : 0.8;
     const wi_machine *const m = wi_machine_of(ctx);
     const double factors =
         (double)weft_type_size(g->type) * ((double)g->m + (double)g->n) * (double)g->k;
     const double sums = (double)weft_type_size(g->out) * (double)g->m * (double)g->n;
-    const double working = wi_gemm_plan_for<Shape>(ctx, g).seconds,
-                 moving = wi_seconds_moving(m, factors);
-    return 1.5 * m->launch_s + (working > moving ? working : moving) + wi_seconds_moving(m, sums);
+    const double working = wi_gemm_plan_for<Shape>(ctx, g).seconds;
+    const double moving = wi_seconds_moving(m, factors) / wi_gemm_memory_share<Shape>(g);
+    const double storing = Shape::is_staged ? 0 : of_c * wi_seconds_moving(m, sums);
+    return begin * m->launch_s + (working > moving ? working : moving) + storing;
 }
 
 /* On emu tests leave only one shape, of so many elements in a tile, to be considered. */

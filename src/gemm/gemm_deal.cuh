@@ -5,7 +5,8 @@
  * for it is no longer than a tile's steps.
  *
  * Where a tile has several slices each leaves its sums in `partial`. A few are added up, in order,
- * by the warp that ends last; many by a kernel that runs afterwards, on the whole device. */
+ * by the warp that ends last; many by a kernel that runs afterwards, on the whole device:
+ * gemm_join.cuh. */
 #ifndef WI_GEMM_DEAL_CUH
 #define WI_GEMM_DEAL_CUH
 
@@ -43,56 +44,19 @@ struct wi_gemm_deal {
     }
 };
 
-/* ---- the kernel that adds up slices ---- */
-
-struct wi_gemm_tiling {
-    size_t tile_m, tile_n, band;
-};
+/* ---- for those who add up slices ---- */
 
 constexpr int wi_gemm_joiners = 256;
-
-/* `lanes` of a block's threads have an element each of a tile, and so many groups of them as there
- * are add up some slices each; the first then adds up what the groups have. */
-template <class T, class Out, class Sum>
-__global__ void __launch_bounds__(wi_gemm_joiners)
-    wi_gemm_join_slices(wi_gemm_params<T, Out, Sum> g, wi_gemm_deal<Sum> deal, wi_gemm_tiling t,
-                        int lanes) {
-    WEFT_SHARED(Sum, sums, [wi_gemm_joiners]);
-    if (!wi_gemm_holds(deal.when))
-        return;
-    const int groups = wi_gemm_joiners / lanes;
-    const int lane = (int)threadIdx.x % lanes, group = (int)threadIdx.x / lanes;
-    const size_t elements = t.tile_m * t.tile_n, pieces = elements / (size_t)lanes;
-    const size_t cut = blockIdx.x / pieces;
-    const size_t e = blockIdx.x % pieces * (size_t)lanes + (size_t)lane;
-    const wi_gemm_place at = wi_gemm_place_in(deal.whole + cut, wi_gemm_pieces(g.m, t.tile_m),
-                                              wi_gemm_pieces(g.n, t.tile_n), t.band);
-    const size_t i = at.row * t.tile_m + e % t.tile_m, j = at.column * t.tile_n + e / t.tile_m;
-    const size_t from = deal.first_share(cut), end = deal.last_share(cut) + 1;
-    const size_t each = wi_gemm_pieces(end - from, (size_t)groups);
-    const size_t first = from + (size_t)group * each;
-    const size_t past = first + each < end ? first + each : end;
-    const bool is_there = i < g.m && j < g.n;
-    Sum sum = 0;
-    if (is_there)
-#pragma unroll 8
-        for (size_t s = first; s < past; s++)
-            sum = wi_plus(sum, deal.partial[deal.place(s, cut) * elements + e]);
-    sums[threadIdx.x] = sum;
-    __syncthreads();
-    if (group > 0 || !is_there)
-        return;
-    for (int other = 1; other < groups; other++)
-        sum = wi_plus(sum, sums[other * lanes + lane]);
-    wi_gemm_store_either(g, i, j, sum);
-}
+/* Elements that one of them takes at once. */
+template <class Sum>
+constexpr int wi_gemm_joined_run = 16 / (int)sizeof(Sum);
 
 /* As many groups as keep the device busy, and no more than there are slices. */
-inline int wi_gemm_joining_lanes(size_t units, size_t elements, size_t slices) {
+inline int wi_gemm_joining_lanes(size_t units, size_t runs, size_t slices) {
     constexpr size_t of_unit = 2048, least = 16;
     size_t groups = 1;
     while (groups < wi_gemm_joiners / least && groups * 2 <= slices &&
-           elements * groups < units * of_unit)
+           runs * groups < units * of_unit)
         groups *= 2;
     return (int)(wi_gemm_joiners / groups);
 }
@@ -111,10 +75,11 @@ template <class Shape>
 struct wi_gemm_pace {
     static constexpr double elements = (double)Shape::tile_m * Shape::tile_n;
     double step, slice;      /* on one multiprocessor: of a tile, and to add one to the sums */
+    double end, least;       /* of a tile: its way to C where nothing hides it; if it is carried */
     double begin, after;     /* to cut tiles at all: by warps, by the kernel */
     double after_each_share; /* the kernel's way through memory */
 
-    explicit wi_gemm_pace(const wi_machine *m) {
+    wi_gemm_pace(const wi_machine *m, size_t width) {
         using Sum = typename Shape::Sum;
         constexpr double depth = 128.0 / sizeof(typename Shape::T);
         constexpr double of_all = 2.5; /* a multiprocessor alone has so many times its part */
@@ -122,8 +87,12 @@ struct wi_gemm_pace {
         const double bytes = elements * sizeof(Sum);
         step = 2 * elements * depth * m->units / (Shape::rate * peak);
         slice = bytes * m->units / (of_all * m->bytes_per_s);
-        begin = 0.5 * m->launch_s;
-        after = 1.2 * m->launch_s;
+        end = Shape::is_staged
+                  ? 0.25 * m->launch_s + elements * (double)width * m->units / m->bytes_per_s
+                  : 0;
+        least = Shape::carries_c ? 2 * m->launch_s : 0;
+        begin = 0.9 * m->launch_s;
+        after = 2.2 * m->launch_s;
         after_each_share = 2 * bytes / m->cache_bytes_per_s;
     }
 };
@@ -174,7 +143,7 @@ wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, siz
                              bool is_all, size_t steps, size_t units) {
     constexpr double worth_it = 0.85; /* of the time of whole tiles, where others come before */
     const wi_machine *const m = wi_machine_of(ctx);
-    const wi_gemm_pace<Shape> pace(m);
+    const wi_gemm_pace<Shape> pace(m, weft_type_size(g->out));
     const size_t even = wi_gemm_pieces(rest * steps, units), room = units / rest;
     const double whole = (double)steps * pace.step;
     wi_gemm_cut best = {steps, true, false, whole};
@@ -205,11 +174,14 @@ wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, cons
     const size_t rest = tiles % units;
     wi_gemm_plan<typename Shape::Sum> plan = {
         {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, false}, false, 0};
-    plan.seconds = wi_gemm_pace<Shape>(wi_machine_of(ctx)).step * (double)(tiles / units * steps);
+    const wi_gemm_pace<Shape> pace(wi_machine_of(ctx), weft_type_size(g->out));
+    const double of_steps = pace.step * (double)steps;
+    plan.seconds =
+        (double)(tiles / units) * ((of_steps > pace.least ? of_steps : pace.least) + pace.end);
     if (rest == 0 || steps == 0)
         return plan;
     const wi_gemm_cut cut = wi_gemm_best_cut<Shape>(ctx, g, rest, rest == tiles, steps, units);
-    plan.seconds += cut.seconds;
+    plan.seconds += cut.seconds + pace.end;
     if (cut.share == steps)
         return plan;
     plan.joins_after = cut.joins_after;

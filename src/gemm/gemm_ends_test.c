@@ -158,9 +158,9 @@ static void tiles(weft_context *ctx) {
 
 /* Tiles whose sums go to C through shared memory, and such as C ends in: columns of C begin at
  * multiples of 16 bytes, or of 16-bit floats at multiples of 8, or of less. On emu, with the usual
- * budget, two of the four ways go to tiles of one height, and the others to those of the other. */
+ * budget, two of the four ways go to every other tile, and the others to those between. */
 static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, type_pair types,
-                        size_t high, unsigned way) {
+                        const size_t tile[2], unsigned way) {
     const operation op = {&wi_gemm_ladder, 1, run_gemm};
     const size_t beyond[] = {8, 4, 8, 2}; /* the rows of whole tiles */
     const bool is_tf32 = types.type == WEFT_F32 && strcmp(row, "ring") == 0;
@@ -168,8 +168,8 @@ static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, t
               .p = {.row = test_row_named(&wi_gemm_ladder, row),
                     .types = types,
                     .how = is_tf32 ? WEFT_TF32 : 0,
-                    .m = high + beyond[way],
-                    .n = 128 + way,
+                    .m = tile[0] + beyond[way],
+                    .n = tile[1] + way,
                     .k = 40,
                     .alpha = -1,
                     .beta = way / 2 ? 2 : 0}};
@@ -179,6 +179,7 @@ static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, t
     run_case(ctx, cpu, &c);
 }
 static void staged(weft_context *ctx) {
+    static const size_t tiles[][2] = {{128, 128}, {256, 128}, {128, 64}, {64, 64}};
     if (ctx->kind != WI_CUDA)
         return;
     weft_context *const cpu = test_open("cpu:1");
@@ -186,18 +187,21 @@ static void staged(weft_context *ctx) {
     test_random r = test_random_at(2);
     const unsigned begun = (unsigned)test_below(&r, 2);
 #endif
-    for (size_t high = 128; high <= 256; high *= 2)
+    for (unsigned k = 0; k < sizeof tiles / sizeof *tiles; k++)
         for (int t = 1; t < PAIRS; t++)
             for (unsigned way = 0; way < 4; way++) {
-#ifdef WEFT_EMU
-                if (test_times(4) < 4 && (begun + way + way / 2 + (unsigned)t + high / 256) % 2)
+                const bool is_narrow = tiles[k][1] < 128;
+                if (is_narrow && pairs[t].type == WEFT_I8)
                     continue;
-                wi_gemm_only_tile_m = (int)high;
-                wi_gemm_only_tile_n = 128;
+#ifdef WEFT_EMU
+                if (test_times(4) < 4 && (begun + way + way / 2 + (unsigned)t + k) % 2)
+                    continue;
+                wi_gemm_only_tile_m = (int)tiles[k][0];
+                wi_gemm_only_tile_n = (int)tiles[k][1];
 #endif
-                staged_tile(ctx, cpu, "ring", pairs[t], high, way);
-                if (pairs[t].type == WEFT_F32)
-                    staged_tile(ctx, cpu, "parts", pairs[t], high, way);
+                staged_tile(ctx, cpu, "ring", pairs[t], tiles[k], way);
+                if (pairs[t].type == WEFT_F32 && !is_narrow)
+                    staged_tile(ctx, cpu, "parts", pairs[t], tiles[k], way);
             }
 #ifdef WEFT_EMU
     wi_gemm_only_tile_m = wi_gemm_only_tile_n = 0;

@@ -91,12 +91,27 @@ struct wi_gemm_group {
 };
 
 /* Rates are in percent of multiply-adds of f32. */
-template <class Element, class Out, class Sum, int tile_m, int slots, int percent>
-struct wi_gemm_groups_shape : wi_gemm_boxed_shape<Element, Out, Sum, tile_m, 128, slots, 16> {
+template <class Element, class Out, class Sum, int tile_m, int tile_n, int slots, int percent>
+struct wi_gemm_any_groups_shape
+    : wi_gemm_boxed_shape<Element, Out, Sum, tile_m, tile_n, slots, 16> {
     static constexpr double rate = percent / 100.0;
     static constexpr bool is_staged = true;
+};
+template <class Element, class Out, class Sum, int tile_m, int slots, int percent>
+struct wi_gemm_groups_shape
+    : wi_gemm_any_groups_shape<Element, Out, Sum, tile_m, 128, slots, percent> {
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
+};
+
+/* One group of adders, for a small C or a thin one. */
+template <class Element, class Out, class Sum, int tile_m, int slots, int percent>
+struct wi_gemm_one_group_shape
+    : wi_gemm_any_groups_shape<Element, Out, Sum, tile_m, 64, slots, percent> {
+    static constexpr int adders = 4, warps = 8;
+    static constexpr int adder_registers = 168;
+    template <class A, class B>
+    using Adder = wi_gemm_group<wi_gemm_one_group_shape, A, B>;
 };
 
 #endif

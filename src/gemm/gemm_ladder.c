@@ -189,7 +189,7 @@ static double gemv_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
     const double bytes = (double)weft_type_size(g->type) * (double)(g->m * g->n) * (double)g->k;
-    return 1.5 * m->launch_s + wi_seconds_moving(m, bytes);
+    return m->launch_s + wi_seconds_moving(m, bytes);
 }
 
 /* Are the lines of the long factor of a thin C aligned? */
@@ -201,6 +201,8 @@ static bool is_long_aligned(const wi_gemm_args *g) {
 static bool is_thin_tf32(const wi_gemm_args *g) {
     return g->type == WEFT_F32 && g->accuracy == WI_TF32 && is_long_aligned(g);
 }
+
+static const double OF_MEMORY = 0.87; /* the share of its rate that thin products reach */
 
 /* Tiles of 128 by 16 or 64, on tensor cores that are fed from shared memory. Those of 16, and C of
  * one tile, keep up with memory; many tiles of 64 do not. */
@@ -214,7 +216,7 @@ static double thin_tensor_seconds(const weft_context *ctx, const wi_gemm_args *g
     const double factors = (double)weft_type_size(g->type) * (most + least) * k;
     const double sums = 2 * sizeof(float) * most * least;
     return 3 * m->launch_s + aligning_seconds(ctx, g, false, false) +
-           fmax(2 * thin * length * k / rate, wi_seconds_moving(m, factors + sums));
+           fmax(2 * thin * length * k / rate, wi_seconds_moving(m, factors + sums) / OF_MEMORY);
 }
 
 /* The thin side as the tiles have it; of the other only what there is. k is cut, so that all
@@ -234,47 +236,40 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
                                       : 64;
     const double length = most <= 32 ? 32 : most <= 64 ? 64 : ceil(most / 128) * 128;
     const double of_f64 = thin == 36 || thin == 48 ? 0.7 : 1.1;
-    const double rate = g->type == WEFT_F64 ? of_f64 * m->f64_flops : 0.42 * m->f32_flops;
+    const double of_f32 = most <= 64 ? 0.53 : 0.42;
+    const double rate = g->type == WEFT_F64 ? of_f64 * m->f64_flops : of_f32 * m->f32_flops;
     const double by_elements = g->type == WEFT_F64 ? 1.5 : 2.7;
     const double k = (double)g->k, width = (double)weft_type_size(g->type);
     const double bytes = width * (most * k + least * k + 2 * most * least);
-    return 3 * m->launch_s + (is_long_aligned(g) ? 1 : by_elements) *
-                                 fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes));
+    return 3 * m->launch_s +
+           (is_long_aligned(g) ? 1 : by_elements) *
+               fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes) / OF_MEMORY);
 }
 
-/* Rates beside that of fused multiply-adds of the type that sums are kept in. */
+/* Rates beside that of fused multiply-adds of the type that sums are kept in. Nothing hides a
+ * tile's beginning and end, which take as long as so much of k more: of 16-bit floats and tf32 it
+ * is 6.7 us. */
 static double tensor_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
+    const double copies = aligning_seconds(ctx, g, false, false);
+    wi_gemm_args longer = *g;
     switch (g->type) {
-    case WEFT_F64: { /* a tile's beginning and end take as long as 120 of k: nothing hides them */
-        wi_gemm_args longer = *g;
-        if (aligning_seconds(ctx, g, false, false) > 0)
+    case WEFT_F64:
+        if (copies > 0)
             return tiles_as_they_lie(ctx, g, 1.7 * m->f64_flops);
         longer.k += 120;
         return tiles_seconds(ctx, &longer, 1.55 * m->f64_flops);
-    }
     case WEFT_F32:
-        return aligning_seconds(ctx, g, false, false) + tiles_seconds(ctx, g, 2.7 * m->f32_flops);
+        longer.k += 280;
+        return copies + tiles_seconds(ctx, &longer, 2.7 * m->f32_flops);
     default:
-        return aligning_seconds(ctx, g, false, false) + tiles_seconds(ctx, g, 4.5 * m->f32_flops);
+        longer.k += 470;
+        return copies + tiles_seconds(ctx, &longer, 4.5 * m->f32_flops);
     }
 }
 
 #    ifdef WEFT_RING
-/* What a ring whose tiles are 128 columns wide or more takes at least for a thin C: a slot has as
- * much room for the thin factor as for the long one, so it is half empty, and memory is not busy.
- */
-static double half_empty_seconds(const weft_context *ctx, const wi_gemm_args *g, double seconds) {
-    const wi_machine *const m = wi_machine_of(ctx);
-    const double share = g->type == WEFT_F32 ? 0.75 : 0.55; /* of memory's rate */
-    const double factors =
-        (double)weft_type_size(g->type) * ((double)g->m + (double)g->n) * (double)g->k;
-    if (g->m > THIN_MOST && g->n > THIN_MOST)
-        return seconds;
-    return fmax(seconds, 1.5 * m->launch_s + wi_seconds_moving(m, factors) / share);
-}
-
 /* Operands whose lines are not aligned are copied; tf32 and i8 are turned to lie along k, but A of
  * tf32 only where it does not go through registers. */
 static double ring_seconds(const weft_context *ctx, const void *args) {
@@ -288,14 +283,14 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
     case WEFT_F64:
         return copies + wi_gemm_ring_f64_seconds(ctx, g);
     case WEFT_F32:
-        return along ? copies + half_empty_seconds(ctx, g, wi_gemm_ring_tf32_seconds(ctx, g))
-                     : copies + wi_gemm_ring_f32_seconds(ctx, g);
+        return copies +
+               (along ? wi_gemm_ring_tf32_seconds(ctx, g) : wi_gemm_ring_f32_seconds(ctx, g));
     case WEFT_I8:
-        return copies + half_empty_seconds(ctx, g, wi_gemm_ring_i8_seconds(ctx, g));
+        return copies + wi_gemm_ring_i8_seconds(ctx, g);
     case WEFT_F16:
-        return copies + half_empty_seconds(ctx, g, wi_gemm_ring_f16_seconds(ctx, g));
+        return copies + wi_gemm_ring_f16_seconds(ctx, g);
     default:
-        return copies + half_empty_seconds(ctx, g, wi_gemm_ring_bf16_seconds(ctx, g));
+        return copies + wi_gemm_ring_bf16_seconds(ctx, g);
     }
 }
 

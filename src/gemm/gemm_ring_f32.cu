@@ -8,7 +8,7 @@ using large = wi_gemm_floats_shape<128, 256, 8, 16, 4, 75, false>;
 using small = wi_gemm_floats_shape<128, 128, 8, 8, 6, 62, false>;
 using thin64 = wi_gemm_floats_shape<256, 64, 8, 8, 5, 62, true>;
 using thin32 = wi_gemm_floats_shape<256, 32, 8, 4, 5, 55, true>;
-using square = wi_gemm_floats_shape<64, 64, 4, 4, 10, 35, false>;
+using square = wi_gemm_floats_shape<64, 64, 4, 4, 10, 45, false>;
 
 /* With the time to turn operands that do not lie across. */
 static double turning_seconds(const weft_context *ctx, const wi_gemm_args *g) {

@@ -5,10 +5,10 @@
 #include "gemm/gemm_doubles.cuh"
 
 using large = wi_gemm_doubles_shape<96, 128, 2, 4, 4, 180, false, true>;
-using small = wi_gemm_doubles_shape<64, 128, 2, 4, 8, 158, true>;
-using square = wi_gemm_doubles_shape<64, 64, 2, 4, 12, 130, false>;
-using thin32 = wi_gemm_doubles_shape<128, 32, 4, 2, 10, 110, true>;
-using thin16 = wi_gemm_doubles_shape<128, 16, 8, 1, 11, 60, true>;
+using small = wi_gemm_doubles_shape<64, 128, 2, 4, 8, 175, true>;
+using square = wi_gemm_doubles_shape<64, 64, 2, 4, 12, 160, false>;
+using thin32 = wi_gemm_doubles_shape<128, 32, 4, 2, 10, 155, true>;
+using thin16 = wi_gemm_doubles_shape<128, 16, 8, 1, 11, 80, true>;
 
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};

@@ -7,17 +7,22 @@
 
 using large_tf32 = wi_gemm_groups_shape<float, float, float, 256, 4, 550>;
 using small_tf32 = wi_gemm_groups_shape<float, float, float, 128, 6, 500>;
-using large_across = wi_gemm_across_shape<256, 4, 550>;
-using small_across = wi_gemm_across_shape<128, 6, 500>;
+using narrow_tf32 = wi_gemm_one_group_shape<float, float, float, 128, 8, 330>;
+using square_tf32 = wi_gemm_one_group_shape<float, float, float, 64, 12, 290>;
+using large_across = wi_gemm_across_shape<256, 4, 600>;
+using small_across = wi_gemm_across_shape<128, 6, 510>;
+using narrow_across = wi_gemm_across_shape<64, 9, 340>;
 
 static wi_gemm_choice choose_along(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
     wi_gemm_consider<large_tf32>(ctx, g, wi_gemm_launch_boxed<large_tf32, true, true>, &best);
     wi_gemm_consider<small_tf32>(ctx, g, wi_gemm_launch_boxed<small_tf32, true, true>, &best);
+    wi_gemm_consider<narrow_tf32>(ctx, g, wi_gemm_launch_boxed<narrow_tf32, true, true>, &best);
+    wi_gemm_consider<square_tf32>(ctx, g, wi_gemm_launch_boxed<square_tf32, true, true>, &best);
     return best;
 }
 
-/* C goes its way in pairs of elements, which costs little where it is only written; where it is
+/* C goes its way in pairs of elements, which costs nothing where it is only written; where it is
  * read first, its reads wait for one another. */
 static wi_gemm_choice choose_across(const weft_context *ctx, const wi_gemm_args *g) {
     const double bytes = (double)sizeof(float) * (double)g->m * (double)g->n;
@@ -25,7 +30,9 @@ static wi_gemm_choice choose_across(const weft_context *ctx, const wi_gemm_args 
     wi_gemm_choice best = {};
     wi_gemm_consider<large_across>(ctx, g, wi_gemm_launch_boxed<large_across, false, true>, &best);
     wi_gemm_consider<small_across>(ctx, g, wi_gemm_launch_boxed<small_across, false, true>, &best);
-    best.seconds += g->beta == 0 ? 0.5 * way : 6 * way;
+    wi_gemm_consider<narrow_across>(ctx, g, wi_gemm_launch_boxed<narrow_across, false, true>,
+                                    &best);
+    best.seconds += g->beta == 0 ? 0 : 6 * way;
     return best;
 }
 

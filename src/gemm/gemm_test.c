@@ -324,7 +324,9 @@ static const struct {
     {WEFT_F64, 128, 32, false},  {WEFT_F64, 128, 16, false},  {WEFT_F32, 128, 256, false},
     {WEFT_F32, 128, 128, false}, {WEFT_F32, 256, 64, false},  {WEFT_F32, 256, 32, false},
     {WEFT_F32, 64, 64, false},   {WEFT_F16, 256, 128, false}, {WEFT_F16, 128, 128, false},
-    {WEFT_F32, 128, 256, true},  {WEFT_F32, 128, 128, true},  {WEFT_F32, 256, 128, true}};
+    {WEFT_F16, 128, 64, false},  {WEFT_F16, 64, 64, false},   {WEFT_F32, 128, 256, true},
+    {WEFT_F32, 128, 128, true},  {WEFT_F32, 256, 128, true},  {WEFT_F32, 128, 64, true},
+    {WEFT_F32, 64, 64, true}};
 
 static void run_ring_tile(rig *r, size_t tile, bool is_low, unsigned stored) {
     const weft_type type = ring_tiles[tile].type;
@@ -348,7 +350,7 @@ static void run_ring_tile(rig *r, size_t tile, bool is_low, unsigned stored) {
 /* tf32 has tiles of 128 x 256 only where A lies across k; by rows, B takes its part. */
 static bool has_ring_tile(size_t tile, unsigned stored) {
     const unsigned along = stored & 4 ? stored & 2 : stored & 1;
-    return !ring_tiles[tile].tf32 || ring_tiles[tile].tile_n == 128 || !along;
+    return !ring_tiles[tile].tf32 || ring_tiles[tile].tile_n < 256 || !along;
 }
 
 /* The k-th way of storing the matrices, where turn `begun` begins: of two that follow each other,
