@@ -398,20 +398,28 @@ __device__ inline bool wi_carry_seen(const wi_view<Carry> &view, uint64_t epoch,
     return true;
 }
 
-/* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by a
- * whole warp, after the tile's total was published. */
+/* The carry at the start of `tile`, in every lane, from a look that the warp began before, or later
+ * ones; *after gets the carry at the tile's end. Called by a whole warp, after the tile's total was
+ * published. */
 template <class Op, class Carry>
-__device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile, Carry start,
-                               Carry total, Carry *after) {
+__device__ Carry wi_find_carry_from(wi_view<Carry> view, const wi_lookback &l, uint64_t epoch,
+                                    uint64_t tile, Carry start, Carry total, Carry *after) {
     Carry before;
-    while (!wi_carry_seen<Op>(wi_look<Carry>(l, tile), epoch, tile, start, total, &before, after))
+    while (!wi_carry_seen<Op>(view, epoch, tile, start, total, &before, after)) {
         wi_spin();
+        view = wi_look<Carry>(l, tile);
+    }
     wi_lookback_warp_fence(l);
     if (wi_lane() == 0 && wi_ends_group(tile)) {
         wi_lookback_fence(l);
         wi_post(l.prefixes, tile / wi_group + 1, *after, epoch);
     }
     return before;
+}
+template <class Op, class Carry>
+__device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile, Carry start,
+                               Carry total, Carry *after) {
+    return wi_find_carry_from<Op>(wi_look<Carry>(l, tile), l, epoch, tile, start, total, after);
 }
 
 /* The carries of tiles whose totals are already known. Tiles must be asked for in ascending order.

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung "one_pass" of reduction by key: keys and elements are read once from memory.
  *
- * A block takes a tile of both, and each thread of eight warps neighbours of it. A thread marks the
- * keys that differ from the one before, walks through its elements, and puts down a result where
- * the next run begins. A run that began before a thread's elements is finished when the warps have
- * left what they have open. Then results and keys are written side by side.
+ * A warp takes a part of a tile of both, a lane neighbours of it. The lane marks the keys that
+ * differ from the one before, and later walks through its elements, and puts down a result where
+ * the next run begins. A run that began before a lane's elements is finished when the lanes know
+ * what those before them leave open. Then results and keys are written side by side.
  *
- * Which run of all the tile's first is, a ninth warp finds by look-back over the tiles' counts of
- * runs. Tiles are counted well before they are reduced: what a block counts, some block reduces
- * hundreds of tiles later, when its keys come from the second-level cache. So counts are there when
- * somebody looks back, and nobody waits for tiles that are late.
+ * Which run of all the part's first is, a block's ninth warp finds by look-back over the tiles'
+ * counts of runs. A block counts a tile while it reduces the tile before, whose keys it has kept in
+ * shared memory. So counts are there when somebody looks back, nobody waits for tiles that are
+ * late, and every key is read once. No warp meets another at a barrier: the ninth tells the others
+ * by words in shared memory what tile is next and where results go, and they tell it their counts.
  *
  * A run that goes on in the next tile is left open. What each tile leaves open, and what it has
  * before its first run, are kept; small kernels carry the former on from tile to tile, and write
  * the result of the run that ends at each tile's first. So no tile waits for more than counts, and
- * the same input gives the same bits. */
-#include "cuda/limit.cuh"
+ * the same input gives the same bits.
+ */
 #include "group/group_runs.cuh"
 
 /* Writes the result of the run that ends where the first of each tile begins; `tiles` counts the
@@ -96,39 +97,27 @@ static weft_status take_scratch(weft_context *ctx, uint64_t tiles, wi_run_scratc
     return WEFT_OK;
 }
 
-/* By how many tiles counting is ahead; SIZE_MAX: as tiles_ahead says. Tests set it. */
-WI_LIMIT(size_t, wi_runs_ahead, SIZE_MAX)
-
-/* Half as many as blocks work at: what is counted is then known in time, and still in the cache. */
-static uint64_t tiles_ahead(size_t blocks, uint64_t tiles) {
-    if (wi_runs_ahead != SIZE_MAX)
-        return wi_runs_ahead;
-    return tiles > 4 * blocks ? blocks / 2 : 0;
-}
-
 template <class Reducer, class T>
 static weft_status
 reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &reducer,
              const wi_run_scratch<typename Reducer::State> &scratch, const wi_lookback &l) {
     const auto kernel = reduce_runs<Reducer, T>;
-    const size_t bytes = wi_run_layout<Reducer, T>::bytes(a->width);
+    const size_t bytes = warps * wi_run_layout<Reducer, T>::bytes((unsigned)a->width);
     size_t blocks;
     weft_status status = wi_grant_shared(ctx, "reduce_runs", kernel, bytes);
     if (status == WEFT_OK)
         status = wi_resident_blocks(ctx, kernel, block, bytes, &blocks);
     if (status != WEFT_OK)
         return status;
-    const uint64_t ahead = tiles_ahead(blocks, l.tiles), tickets = l.tiles + ahead;
     const wi_run_params<Reducer, T> p = {(const T *)a->column[0].x,
                                          (typename Reducer::Result *)a->column[0].y,
                                          a->keys,
                                          a->keys_out,
                                          a->n,
                                          a->count,
-                                         ahead,
                                          (unsigned)a->width};
     return WEFT_LAUNCH((reduce_runs<Reducer, T>), ctx,
-                       (unsigned)(blocks < tickets ? blocks : tickets), block, bytes, reducer, p,
+                       (unsigned)(blocks < l.tiles ? blocks : l.tiles), block, bytes, reducer, p,
                        scratch, l);
 }
 
