@@ -35,12 +35,13 @@ struct wi_run_scratch {
 
 /* A warp's part of a tile in dynamic shared memory: elements, whose place results take; positions;
  * and keys, with the one before them, of two tiles. */
-template <class Reducer, class T>
+template <class Reducer, class T, bool wide_keys>
 struct wi_run_layout {
     using Result = typename Reducer::Result;
     static constexpr unsigned wide = sizeof(T) > sizeof(Result) ? sizeof(T) : sizeof(Result);
-    /* Neighbours of a thread: odd, so that lanes that walk side by side are in different banks. */
-    static constexpr unsigned each = wide > 4 ? 9 : 15;
+    /* Neighbours of a lane: odd, so that lanes that walk side by side are in different banks; and
+     * so many that four blocks fit a multiprocessor, with keys of 8 bytes if they are wide. */
+    static constexpr unsigned each = wide > 4 ? (wide_keys ? 7 : 9) : (wide_keys ? 9 : 15);
     static constexpr unsigned part = 32 * each, tile = warps * part;
     static constexpr unsigned positions_at = (part + 4) * wide;
     static constexpr unsigned keys_at = positions_at + part * (unsigned)sizeof(uint16_t);
@@ -90,12 +91,12 @@ struct wi_run_marks {
 };
 
 /* A warp at work on its part of a tile. */
-template <class Reducer, class T>
+template <class Reducer, class T, bool wide_keys>
 struct wi_run_part {
     using State = typename Reducer::State;
     using Result = typename Reducer::Result;
     using Open = wi_open_segment<State>;
-    using Shape = wi_run_layout<Reducer, T>;
+    using Shape = wi_run_layout<Reducer, T, wide_keys>;
     using Round = wi_run_round<State>;
     static constexpr unsigned each = Shape::each;
     const Reducer &reducer;
@@ -105,6 +106,13 @@ struct wi_run_part {
     uint64_t first;
     unsigned many; /* elements */
 
+    template <class F>
+    __device__ void with_key(F f) const {
+        if constexpr (wide_keys)
+            f(wi_tag<uint64_t>{});
+        else
+            wi_with_narrow_key(p.width, f);
+    }
     __device__ Result *results() const {
         return (Result *)memory;
     }
@@ -129,7 +137,7 @@ struct wi_run_part {
 
     /* Starts to bring the keys, or the elements. Behind the array's end lanes find zeros. */
     __device__ void bring_keys() const {
-        wi_with_key(p.width, [&](auto tag) {
+        with_key([&](auto tag) {
             using Key = typename decltype(tag)::type;
             if (many > 0)
                 wi_bring<false, 4>(keys_memory(), (const Key *)p.keys, p.n, first - lead(),
@@ -169,7 +177,7 @@ struct wi_run_part {
 
     __device__ wi_run_marks mark() const {
         wi_run_marks m = {0, 0};
-        wi_with_key(p.width, [&](auto tag) {
+        with_key([&](auto tag) {
             m.begins = mark_keys<typename decltype(tag)::type>((unsigned)wi_lane() * each);
         });
         if (there() < each)
@@ -233,7 +241,7 @@ struct wi_run_part {
             p.y[base + r - 1] = result[r];
         if (!p.keys_out)
             return;
-        wi_with_key(p.width, [&](auto tag) {
+        with_key([&](auto tag) {
             using Key = typename decltype(tag)::type;
             const Key *const key = keys<Key>();
             Key *const out = (Key *)p.keys_out + base;
@@ -361,11 +369,11 @@ constexpr int resident = sizeof(typename Reducer::State) > 8 ? 2 : 4;
 /* Persistent blocks. With each ticket a block counts the runs of a tile, and reduces the tile of
  * the ticket before. Each of its warps has a part of either, and waits for nobody but the last
  * warp, which tells what ticket it is and where results go. */
-template <class Reducer, class T>
+template <class Reducer, class T, bool wide_keys>
 __global__ void __launch_bounds__(block, resident<Reducer>)
     reduce_runs(Reducer reducer, wi_run_params<Reducer, T> p,
                 wi_run_scratch<typename Reducer::State> scratch, wi_lookback l) {
-    using Part = wi_run_part<Reducer, T>;
+    using Part = wi_run_part<Reducer, T, wide_keys>;
     using Shape = typename Part::Shape;
     using Round = typename Part::Round;
     WEFT_SHARED(Round, rounds, [rounds_apart]);

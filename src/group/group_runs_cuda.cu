@@ -97,12 +97,12 @@ static weft_status take_scratch(weft_context *ctx, uint64_t tiles, wi_run_scratc
     return WEFT_OK;
 }
 
-template <class Reducer, class T>
+template <class Reducer, class T, bool wide_keys>
 static weft_status
 reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &reducer,
              const wi_run_scratch<typename Reducer::State> &scratch, const wi_lookback &l) {
-    const auto kernel = reduce_runs<Reducer, T>;
-    const size_t bytes = warps * wi_run_layout<Reducer, T>::bytes((unsigned)a->width);
+    const auto kernel = reduce_runs<Reducer, T, wide_keys>;
+    const size_t bytes = warps * wi_run_layout<Reducer, T, wide_keys>::bytes((unsigned)a->width);
     size_t blocks;
     weft_status status = wi_grant_shared(ctx, "reduce_runs", kernel, bytes);
     if (status == WEFT_OK)
@@ -116,24 +116,25 @@ reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &redu
                                          a->n,
                                          a->count,
                                          (unsigned)a->width};
-    return WEFT_LAUNCH((reduce_runs<Reducer, T>), ctx,
+    return WEFT_LAUNCH((reduce_runs<Reducer, T, wide_keys>), ctx,
                        (unsigned)(blocks < l.tiles ? blocks : l.tiles), block, bytes, reducer, p,
                        scratch, l);
 }
 
-template <class Reducer, class T>
+template <class Reducer, class T, bool wide_keys>
 static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
                                const Reducer &reducer) {
     using Closer = decltype(closer_of(reducer));
     const Closer closer = closer_of(reducer);
-    const uint64_t tiles = wi_tiles_of(a->n, wi_run_layout<Reducer, T>::tile), all = tiles + 1;
+    const uint64_t tiles = wi_tiles_of(a->n, wi_run_layout<Reducer, T, wide_keys>::tile),
+                   all = tiles + 1;
     const uint64_t groups = wi_tiles_of(all, threads);
     typename Reducer::Result *const y = (typename Reducer::Result *)a->column[0].y;
     wi_run_scratch<typename Reducer::State> s;
     wi_lookback l;
     weft_status status = take_scratch(ctx, tiles, &s, &l);
     if (status == WEFT_OK)
-        status = reduce_tiles<Reducer, T>(ctx, a, reducer, s, l);
+        status = reduce_tiles<Reducer, T, wide_keys>(ctx, a, reducer, s, l);
     if (status == WEFT_OK)
         status = wi_carry_opens<threads>(ctx, carrier_of(closer), s.opens, all, threads, s.groups);
     if (status == WEFT_OK)
@@ -145,6 +146,9 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *arguments) {
     const wi_group_keys_args *const a = (const wi_group_keys_args *)arguments;
     return wi_with_one_column(a, [=](auto tag, auto reducer) {
-        return launch_runs<decltype(reducer), typename decltype(tag)::type>(ctx, a, reducer);
+        using Reducer = decltype(reducer);
+        using T = typename decltype(tag)::type;
+        return a->width == 8 ? launch_runs<Reducer, T, true>(ctx, a, reducer)
+                             : launch_runs<Reducer, T, false>(ctx, a, reducer);
     });
 }
