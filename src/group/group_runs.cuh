@@ -3,35 +3,7 @@
 #ifndef WI_GROUP_RUNS_CUH
 #define WI_GROUP_RUNS_CUH
 
-#include "cuda/lookback.cuh"
-#include "cuda/post.cuh"
-#include "group/group_tile.cuh"
-#include "select/select_cuda.cuh"
-
-/* A block's warps: the first have elements; the last takes tickets and looks back. */
-constexpr int threads = wi_group_block; /* that have elements */
-constexpr int warps = threads / 32;
-constexpr int block = threads + 32;
-constexpr int rounds_apart = 2;                  /* rounds that a block's warps are at, at most */
-constexpr uint64_t has_runs = (uint64_t)1 << 63; /* beside the number of runs before a tile */
-
-template <class Reducer, class T>
-struct wi_run_params {
-    const T *x;
-    typename Reducer::Result *y;
-    const void *keys;
-    void *keys_out; /* or NULL */
-    uint64_t n, *count;
-    unsigned width;
-};
-
-/* What tiles leave to the kernels behind: one of each for every tile, and one for the end. */
-template <class State>
-struct wi_run_scratch {
-    wi_open_segment<State> *opens, *groups;
-    State *heads;    /* what is before the first run of a tile */
-    uint64_t *bases; /* the runs that begin before a tile; with has_runs if any begins in it */
-};
+#include "group/group_runs_guide.cuh"
 
 /* A warp's part of a tile in dynamic shared memory: elements, whose place results take; positions;
  * and keys, with the one before them, of two tiles. */
@@ -40,8 +12,8 @@ struct wi_run_layout {
     using Result = typename Reducer::Result;
     static constexpr unsigned wide = sizeof(T) > sizeof(Result) ? sizeof(T) : sizeof(Result);
     /* Neighbours of a lane: odd, so that lanes that walk side by side are in different banks; and
-     * so many that four blocks fit a multiprocessor, with keys of 8 bytes if they are wide. */
-    static constexpr unsigned each = wide > 4 ? (wide_keys ? 7 : 9) : (wide_keys ? 9 : 15);
+     * so many that three blocks fit a multiprocessor, with keys of 4 or, if wide, 8 bytes. */
+    static constexpr unsigned each = wide > 4 ? (wide_keys ? 9 : 15) : (wide_keys ? 11 : 19);
     static constexpr unsigned part = 32 * each, tile = warps * part;
     static constexpr unsigned positions_at = (part + 4) * wide;
     static constexpr unsigned keys_at = positions_at + part * (unsigned)sizeof(uint16_t);
@@ -53,37 +25,6 @@ struct wi_run_layout {
         return keys_at + 2 * keys_bytes(width);
     }
 };
-
-/* What the last warp and the others tell each other in a round. */
-template <class State>
-struct wi_run_round {
-    wi_open_segment<State> open[warps]; /* what each leaves open */
-    State head[warps];                  /* what each has before its first run */
-    uint64_t ticket, base[warps];       /* runs that begin before each warp's part */
-    uint32_t runs[warps];               /* that begin in it */
-    /* Words with the number of the round when it has come so far: */
-    uint32_t begun, found;
-    uint32_t counted[warps]; /* and the runs of the part that was counted */
-};
-
-/* The number of a round beside a count. */
-constexpr unsigned bits_of_count = 16;
-__device__ inline uint32_t wi_round_word(uint32_t round, uint32_t count = 0) {
-    return (round + 1) << bits_of_count | count;
-}
-__device__ inline bool wi_is_of_round(uint32_t word, uint32_t round) {
-    return (word ^ wi_round_word(round)) >> bits_of_count == 0;
-}
-
-/* Waits for a word of a round; for one lane. */
-__device__ inline uint32_t wi_await_round(uint32_t *word, uint32_t round) {
-    uint32_t now = wi_hear(word);
-    while (!wi_is_of_round(now, round)) {
-        wi_spin();
-        now = wi_hear(word);
-    }
-    return now;
-}
 
 /* Which of a lane's keys begin a run, a bit for each, and how many do up to its last. */
 struct wi_run_marks {
@@ -140,14 +81,14 @@ struct wi_run_part {
         with_key([&](auto tag) {
             using Key = typename decltype(tag)::type;
             if (many > 0)
-                wi_bring<false, 4>(keys_memory(), (const Key *)p.keys, p.n, first - lead(),
+                wi_bring<false, 5>(keys_memory(), (const Key *)p.keys, p.n, first - lead(),
                                    many + lead());
             for (unsigned i = many + (unsigned)wi_lane(); i < Shape::part; i += 32)
                 keys<Key>()[i] = 0;
         });
     }
     __device__ void bring_elements() const {
-        wi_bring<false, 4>(memory, p.x, p.n, first, many);
+        wi_bring<false, 5>(memory, p.x, p.n, first, many);
         for (unsigned i = many + (unsigned)wi_lane(); i < Shape::part; i += 32)
             elements()[i] = T{};
     }
@@ -251,120 +192,9 @@ struct wi_run_part {
     }
 };
 
-/* The last warp, which takes tickets, publishes counts and finds bases. */
-template <class Reducer, class T>
-struct wi_run_guide {
-    using State = typename Reducer::State;
-    using Open = wi_open_segment<State>;
-    using Round = wi_run_round<State>;
-    const Reducer &reducer;
-    const wi_run_params<Reducer, T> &p;
-    const wi_run_scratch<State> &scratch;
-    const wi_lookback &l;
-    Round *rounds;
-    uint64_t epoch;
-
-    __device__ static bool is_part() {
-        return wi_lane() < warps;
-    }
-
-    /* Waits until all warps have counted in a round; lane w gets what warp w has. */
-    __device__ uint32_t await_counts(uint32_t round) const {
-        uint32_t runs = 0;
-        if (is_part())
-            runs = wi_await_round(&rounds[round % rounds_apart].counted[wi_lane()], round) &
-                   ((1u << bits_of_count) - 1);
-        __syncwarp();
-        return runs;
-    }
-
-    /* Finds how many runs begin before the parts of a tile, which is reduced in this round. */
-    __device__ void find_bases(const wi_view<uint64_t> &view, uint64_t tile, uint32_t runs,
-                               uint32_t round) const {
-        Round &now = rounds[round % rounds_apart];
-        const uint32_t up_to = wi_warp_sum_scan(runs), all = wi_shuffle(up_to, 31);
-        uint64_t after;
-        const uint64_t base = wi_find_carry_from<wi_add_counts>(view, l, epoch, tile, (uint64_t)0,
-                                                                (uint64_t)all, &after);
-        if (is_part())
-            now.base[wi_lane()] = base + up_to - runs;
-        __syncwarp();
-        if (wi_lane() > 0)
-            return;
-        wi_tell(&now.found, wi_round_word(round));
-        scratch.bases[tile] = base | (all > 0 ? has_runs : 0);
-        if (tile == l.tiles - 1) {
-            *p.count = after;
-            scratch.bases[l.tiles] = after | has_runs;
-            scratch.heads[l.tiles] = reducer.identity();
-            scratch.opens[l.tiles] = {reducer.identity(), 1};
-        }
-    }
-
-    /* Joins what the parts of a tile have left in a round: the run that ends where the first of a
-     * part begins. */
-    __device__ void close(uint64_t tile, uint32_t round) const {
-        const Round &done = rounds[round % rounds_apart];
-        const int lane = wi_lane();
-        Open mine = {reducer.identity(), 0};
-        if (is_part())
-            mine = done.open[lane];
-        const Open up_to = wi_warp_scan<warps>(
-            mine, [&](const Open &a, const Open &b) { return wi_follow(reducer, a, b); });
-        Open before = wi_shuffle_up(up_to, 1);
-        if (lane == 0)
-            before = {reducer.identity(), 0};
-        if (lane == warps - 1)
-            scratch.opens[tile] = up_to;
-        if (!is_part() || done.runs[lane] == 0)
-            return;
-        const State state = reducer.combine(before.state, done.head[lane]);
-        if (before.ended)
-            p.y[done.base[lane] - 1] = reducer.finish(state);
-        else
-            scratch.heads[tile] = state;
-    }
-
-    __device__ uint64_t take_ticket() const {
-        return wi_lane() == 0 ? wi_lookback_take_tile(l) : 0;
-    }
-
-    /* In a round it hands out a ticket, publishes how many runs begin in that tile, finds bases of
-     * the ticket before, and joins what was left of the one before that. */
-    __device__ void work() const {
-        uint64_t ticket = wi_shuffle(take_ticket(), 0), last = l.tiles, before_last = l.tiles;
-        uint32_t last_runs = 0;
-        for (uint32_t round = 0;; round++) {
-            Round &now = rounds[round % rounds_apart];
-            if (wi_lane() == 0) {
-                now.ticket = ticket;
-                wi_tell(&now.begun, wi_round_word(round));
-            }
-            wi_view<uint64_t> view = {};
-            if (last < l.tiles)
-                view = wi_look<uint64_t>(l, last);
-            const uint32_t runs = await_counts(round), all = wi_warp_sum(runs);
-            if (ticket < l.tiles && wi_lane() == 0)
-                wi_publish_total(l, epoch, ticket, (uint64_t)all);
-            if (last < l.tiles)
-                find_bases(view, last, last_runs, round);
-            const uint64_t next = ticket < l.tiles ? take_ticket() : 0;
-            if (ticket < l.tiles && wi_ends_group(ticket))
-                wi_publish_group<wi_add_counts, uint64_t>(l, epoch, ticket);
-            if (before_last < l.tiles)
-                close(before_last, round - 1);
-            if (ticket >= l.tiles && last >= l.tiles)
-                return;
-            before_last = last, last = ticket, last_runs = runs;
-            __syncwarp(); /* the round before is done with */
-            ticket = ticket < l.tiles ? wi_shuffle(next, 0) : ticket;
-        }
-    }
-};
-
 /* How many blocks on a multiprocessor the registers must allow. */
 template <class Reducer>
-constexpr int resident = sizeof(typename Reducer::State) > 8 ? 2 : 4;
+constexpr int resident = sizeof(typename Reducer::State) > 8 ? 2 : 3;
 
 /* Persistent blocks. With each ticket a block counts the runs of a tile, and reduces the tile of
  * the ticket before. Each of its warps has a part of either, and waits for nobody but the last
@@ -380,8 +210,8 @@ __global__ void __launch_bounds__(block, resident<Reducer>)
     WEFT_DYNAMIC_SHARED(memory);
     if (threadIdx.x < rounds_apart) {
         rounds[threadIdx.x].begun = rounds[threadIdx.x].found = 0;
-        for (uint32_t &word : rounds[threadIdx.x].counted)
-            word = 0;
+        for (unsigned w = 0; w < warps; w++)
+            rounds[threadIdx.x].walked[w] = rounds[threadIdx.x].counted[w] = 0;
     }
     __syncthreads();
     const unsigned warp = threadIdx.x / 32;
@@ -428,6 +258,8 @@ __global__ void __launch_bounds__(block, resident<Reducer>)
         __syncwarp();
         if (reduces) {
             part.walk(last_marks, now);
+            if (wi_lane() == 0)
+                wi_tell(&now.walked[warp], wi_round_word(round));
             if (wi_lane() == 0)
                 wi_await_round(&now.found, round);
             __syncwarp();
