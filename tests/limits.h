@@ -30,11 +30,10 @@ extern size_t wi_gemv_wanted_blocks;    /* of a product: with fewer its sums are
 extern size_t wi_cholesky_columns_at_once; /* columns taken from the rest at once: panels of 64 */
 extern size_t wi_cholesky_ahead;           /* columns of the smallest blocks: a multiple of 64 */
 extern size_t wi_cholesky_tail;            /* columns left to steps alone */
-extern size_t wi_gemm_batch_blocks;  /* blocks of a batch of products, which share its turns */
-extern unsigned wi_group_scan_group; /* tiles of a group of scans by segment: 1 ... 256 */
-extern size_t wi_stretch_blocks;     /* blocks that walk stretches, at most */
-extern size_t wi_path_blocks;        /* blocks that walk paths, at most */
-extern size_t wi_runs_ahead; /* tiles by which runs are counted ahead; SIZE_MAX: by their number */
+extern size_t wi_gemm_batch_blocks;   /* blocks of a batch of products, which share its turns */
+extern unsigned wi_group_scan_group;  /* tiles of a group of scans by segment: 1 ... 256 */
+extern size_t wi_stretch_blocks;      /* blocks that walk stretches, at most */
+extern size_t wi_path_blocks;         /* blocks that walk paths, at most */
 extern size_t wi_conv_fft_bytes;      /* of spectra at a time: one image's at least */
 extern size_t wi_summary_blocks;      /* the same of summary, */
 extern size_t wi_expr_most_blocks;    /* and of expr */

@@ -205,45 +205,56 @@ __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t 
  * after that prefix. */
 template <class Op, class Carry>
 struct wi_view {
-    wi_seen<Carry> own, near[wi_near_groups<Op>], prefix, group_total;
+    wi_posted<Carry> own, near[wi_near_groups<Op>], prefix, group_total;
 };
 
 /* All loads are started together: a look takes one latency of the second-level cache. */
 template <class Op, class Carry>
-__device__ inline wi_view<Op, Carry> wi_look(const wi_lookback &l, uint64_t epoch, uint64_t tile) {
+__device__ inline wi_view<Op, Carry> wi_look(const wi_lookback &l, uint64_t tile) {
     const uint64_t lane = (uint64_t)wi_lane();
     const uint64_t group = tile / wi_group, first = group * wi_group;
-    wi_posted<Carry> own = {}, near[wi_near_groups<Op>] = {}, prefix = {}, group_total = {};
+    wi_view<Op, Carry> view = {};
     if (first + lane < tile)
-        own = wi_read_posted<Carry>(l.totals, first + lane);
+        view.own = wi_read_posted<Carry>(l.totals, first + lane);
 #pragma unroll
     for (int k = 0; k < wi_near_groups<Op>; k++)
         if ((uint64_t)k < group && wi_is_in_group())
-            near[k] = wi_read_posted<Carry>(l.totals, first - (uint64_t)(k + 1) * wi_group + lane);
+            view.near[k] =
+                wi_read_posted<Carry>(l.totals, first - (uint64_t)(k + 1) * wi_group + lane);
     if (lane < group) {
-        prefix = wi_read_posted<Carry>(l.prefixes, group - lane);
-        group_total = wi_read_posted<Carry>(l.group_totals, group - 1 - lane);
+        view.prefix = wi_read_posted<Carry>(l.prefixes, group - lane);
+        view.group_total = wi_read_posted<Carry>(l.group_totals, group - 1 - lane);
     }
-    wi_view<Op, Carry> view;
-    view.own = wi_seen_of(own, epoch);
+    return view;
+}
+
+/* What a look has brought: carries, and whether they are in, which takes half the registers. */
+template <class Op, class Carry>
+struct wi_sight {
+    wi_seen<Carry> own, near[wi_near_groups<Op>], prefix, group_total;
+};
+template <class Op, class Carry>
+__device__ inline wi_sight<Op, Carry> wi_seen_in(const wi_view<Op, Carry> &view, uint64_t epoch) {
+    wi_sight<Op, Carry> sight;
+    sight.own = wi_seen_of(view.own, epoch);
 #pragma unroll
     for (int k = 0; k < wi_near_groups<Op>; k++)
-        view.near[k] = wi_seen_of(near[k], epoch);
-    view.prefix = wi_seen_of(prefix, epoch);
-    view.group_total = wi_seen_of(group_total, epoch);
-    return view;
+        sight.near[k] = wi_seen_of(view.near[k], epoch);
+    sight.prefix = wi_seen_of(view.prefix, epoch);
+    sight.group_total = wi_seen_of(view.group_total, epoch);
+    return sight;
 }
 
 /* Lane k gets the total of the group k + 1 back, and whether it has been published. */
 template <class Op, class Carry>
-__device__ inline Carry wi_group_total(const wi_view<Op, Carry> &view, bool *in) {
-    *in = view.group_total.in;
-    Carry total = view.group_total.carry;
+__device__ inline Carry wi_group_total(const wi_sight<Op, Carry> &sight, bool *in) {
+    *in = sight.group_total.in;
+    Carry total = sight.group_total.carry;
 #pragma unroll
     for (int k = 0; k < wi_near_groups<Op>; k++) {
-        if (!__all_sync(wi_all_lanes, view.near[k].in || !wi_is_in_group()))
+        if (!__all_sync(wi_all_lanes, sight.near[k].in || !wi_is_in_group()))
             continue;
-        const Carry near = wi_combine_group<Op, Carry>(view.near[k].carry);
+        const Carry near = wi_combine_group<Op, Carry>(sight.near[k].carry);
         if (wi_lane() == k) {
             total = near;
             *in = true;
@@ -254,25 +265,25 @@ __device__ inline Carry wi_group_total(const wi_view<Op, Carry> &view, bool *in)
 
 /* How many groups back the nearest prefix is; -1 if none is known yet. */
 template <class Op, class Carry>
-__device__ inline int wi_nearest_prefix(const wi_view<Op, Carry> &view, uint64_t group) {
+__device__ inline int wi_nearest_prefix(const wi_sight<Op, Carry> &sight, uint64_t group) {
     const uint64_t lane = (uint64_t)wi_lane();
     /* All know the prefix of group 0. */
-    const bool prefix = lane == group || (lane < group && view.prefix.in);
+    const bool prefix = lane == group || (lane < group && sight.prefix.in);
     return __ffs((int)__ballot_sync(wi_all_lanes, prefix)) - 1;
 }
 
 /* The carry at the start of the tile's group, in every lane; false if it cannot be found yet. */
 template <class Op, class Carry>
-__device__ inline bool wi_group_carry(const wi_view<Op, Carry> &view, uint64_t group,
+__device__ inline bool wi_group_carry(const wi_sight<Op, Carry> &sight, uint64_t group,
                                       const Carry &start, Carry *carry) {
-    const int back = wi_nearest_prefix(view, group);
+    const int back = wi_nearest_prefix(sight, group);
     if (back < 0)
         return false;
     bool in;
-    const Carry total = wi_group_total<Op, Carry>(view, &in);
+    const Carry total = wi_group_total<Op, Carry>(sight, &in);
     if (!__all_sync(wi_all_lanes, in || wi_lane() >= back))
         return false;
-    *carry = (uint64_t)back == group ? start : wi_shuffle(view.prefix.carry, back);
+    *carry = (uint64_t)back == group ? start : wi_shuffle(sight.prefix.carry, back);
     if constexpr (wi_adds_counts<Op>) {
         *carry += wi_combine_lanes<Op>(wi_lane() < back ? total : 0);
     } else {
@@ -285,10 +296,10 @@ __device__ inline bool wi_group_carry(const wi_view<Op, Carry> &view, uint64_t g
 /* The carry at the start of the tile at this place in its group, in every lane, found from the
  * carry at the group's start; *after gets the carry at the tile's end. */
 template <class Op, class Carry>
-__device__ inline Carry wi_carry_in_group(const wi_view<Op, Carry> &view, unsigned place,
+__device__ inline Carry wi_carry_in_group(const wi_sight<Op, Carry> &sight, unsigned place,
                                           Carry carry, const Carry &total, Carry *after) {
     const unsigned lane = (unsigned)wi_lane();
-    const Carry seen = view.own.carry;
+    const Carry seen = sight.own.carry;
     if constexpr (wi_adds_counts<Op>) {
         carry += wi_combine_lanes<Op>(lane < place ? seen : 0);
         *after = carry + total;
@@ -308,32 +319,32 @@ __device__ inline Carry wi_carry_in_group(const wi_view<Op, Carry> &view, unsign
 /* The carry at the start of `tile`, in every lane, if any order will do: each lane combines what it
  * sees, and then all do once. False if it cannot be found yet. */
 template <class Op, class Carry>
-__device__ inline bool wi_carry_in_any_order(const wi_view<Op, Carry> &view, uint64_t tile,
+__device__ inline bool wi_carry_in_any_order(const wi_sight<Op, Carry> &sight, uint64_t tile,
                                              const Carry &start, Carry *carry) {
     const int lane = wi_lane(), place = (int)(tile % wi_group);
     const uint64_t group = tile / wi_group;
-    const int back = wi_nearest_prefix(view, group);
+    const int back = wi_nearest_prefix(sight, group);
     Carry mine = Op::template identity<Carry>();
     if (back < 0)
         return false;
     bool by_tiles = false; /* the tiles stand for the group of this lane's look */
 #pragma unroll
     for (int k = 0; k < wi_near_groups<Op>; k++) {
-        if (k >= back || !__all_sync(wi_all_lanes, view.near[k].in || !wi_is_in_group()))
+        if (k >= back || !__all_sync(wi_all_lanes, sight.near[k].in || !wi_is_in_group()))
             continue;
         by_tiles = by_tiles || lane == k;
         if (wi_is_in_group())
-            mine = Op::combine(mine, view.near[k].carry);
+            mine = Op::combine(mine, sight.near[k].carry);
     }
     const bool in =
-        (lane >= back || by_tiles || view.group_total.in) && (lane >= place || view.own.in);
+        (lane >= back || by_tiles || sight.group_total.in) && (lane >= place || sight.own.in);
     if (!__all_sync(wi_all_lanes, in))
         return false;
     if (lane < back && !by_tiles)
-        mine = Op::combine(mine, view.group_total.carry);
+        mine = Op::combine(mine, sight.group_total.carry);
     if (lane < place)
-        mine = Op::combine(mine, view.own.carry);
-    const Carry prefix = (uint64_t)back == group ? start : wi_shuffle(view.prefix.carry, back);
+        mine = Op::combine(mine, sight.own.carry);
+    const Carry prefix = (uint64_t)back == group ? start : wi_shuffle(sight.prefix.carry, back);
     *carry = Op::combine(prefix, wi_combine_lanes<Op>(mine));
     return true;
 }
@@ -341,40 +352,48 @@ __device__ inline bool wi_carry_in_any_order(const wi_view<Op, Carry> &view, uin
 /* The carry at the start of `tile`, in every lane, and at its end, from one look; false if it
  * cannot be found yet. */
 template <class Op, class Carry>
-__device__ inline bool wi_carry_seen(const wi_view<Op, Carry> &view, uint64_t tile,
+__device__ inline bool wi_carry_seen(const wi_sight<Op, Carry> &sight, uint64_t tile,
                                      const Carry &start, const Carry &total, Carry *before,
                                      Carry *after) {
     const uint64_t group = tile / wi_group;
     const unsigned place = (unsigned)(tile % wi_group);
     if constexpr (wi_in_any_order<Op>) {
-        if (!wi_carry_in_any_order<Op>(view, tile, start, before))
+        if (!wi_carry_in_any_order<Op>(sight, tile, start, before))
             return false;
         *after = Op::combine(*before, total);
     } else {
         Carry carry;
-        const bool in = (unsigned)wi_lane() >= place || view.own.in;
-        if (!__all_sync(wi_all_lanes, in) || !wi_group_carry<Op>(view, group, start, &carry))
+        const bool in = (unsigned)wi_lane() >= place || sight.own.in;
+        if (!__all_sync(wi_all_lanes, in) || !wi_group_carry<Op>(sight, group, start, &carry))
             return false;
-        *before = wi_carry_in_group<Op>(view, place, carry, total, after);
+        *before = wi_carry_in_group<Op>(sight, place, carry, total, after);
     }
     return true;
 }
 
-/* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by a
- * whole warp, after the tile's total was published. */
+/* The carry at the start of `tile`, in every lane, from a look that the warp began before, or later
+ * ones; *after gets the carry at the tile's end. Called by a whole warp, after the tile's total was
+ * published. */
 template <class Op, class Carry>
-__device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile,
-                               const Carry &start, const Carry &total, Carry *after) {
+__device__ Carry wi_find_carry_from(wi_view<Op, Carry> view, const wi_lookback &l, uint64_t epoch,
+                                    uint64_t tile, const Carry &start, const Carry &total,
+                                    Carry *after) {
     Carry before;
-    while (
-        !wi_carry_seen<Op>(wi_look<Op, Carry>(l, epoch, tile), tile, start, total, &before, after))
+    while (!wi_carry_seen(wi_seen_in(view, epoch), tile, start, total, &before, after)) {
         wi_spin();
+        view = wi_look<Op, Carry>(l, tile);
+    }
     wi_lookback_warp_fence(l);
     if (wi_lane() == 0 && wi_ends_group(tile)) {
         wi_lookback_fence(l);
         wi_post(l.prefixes, tile / wi_group + 1, *after, epoch);
     }
     return before;
+}
+template <class Op, class Carry>
+__device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile,
+                               const Carry &start, const Carry &total, Carry *after) {
+    return wi_find_carry_from(wi_look<Op, Carry>(l, tile), l, epoch, tile, start, total, after);
 }
 
 /* The carries of tiles whose totals are already known. Tiles must be asked for in ascending order.

@@ -68,17 +68,22 @@ weft_status wi_with_group_call(const wi_group_args *args, F f) {
     });
 }
 
-/* Calls f with a tag of the keys' type. */
+/* Calls f with a tag of the keys' type, of at most 4 bytes or of any. */
 template <class F>
-__device__ inline void wi_with_key(unsigned width, F f) {
+__device__ inline void wi_with_narrow_key(unsigned width, F f) {
     if (width == 4)
         f(wi_tag<uint32_t>{});
-    else if (width == 8)
-        f(wi_tag<uint64_t>{});
     else if (width == 2)
         f(wi_tag<uint16_t>{});
     else
         f(wi_tag<uint8_t>{});
+}
+template <class F>
+__device__ inline void wi_with_key(unsigned width, F f) {
+    if (width == 8)
+        f(wi_tag<uint64_t>{});
+    else
+        wi_with_narrow_key(width, f);
 }
 
 /* Calls f(type tag, reducer) for the one column of a reduction by key, of elements of 4 or 8 bytes.

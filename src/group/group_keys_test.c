@@ -218,9 +218,6 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
     const weft_column column = {op, type, home(r, device, X0)->p, home(r, device, Y0)->p};
     test_buffer *const out = home(r, device, in_place ? KEYS : KEYS_OUT);
     test_use(r->ctx, "group_keys", row);
-#ifdef WEFT_EMU
-    wi_runs_ahead = test_below(&r->random, 4);
-#endif
     const weft_status status =
         weft_reduce_by_key(r->ctx, n, width, home(r, device, KEYS)->p, no_keys ? NULL : out->p, 1,
                            &column, (uint64_t *)(void *)home(r, device, COUNT)->p);
@@ -405,7 +402,6 @@ static void reduce_one_column(weft_context *ctx) {
     sweep(ctx, &wi_group_keys_ladder, WEFT_TYPE_COUNT, ONE_OPS, GROUP_SHAPES, 2, 35, reduce_one_at);
 #ifdef WEFT_EMU
     wi_group = 32;
-    wi_runs_ahead = SIZE_MAX;
 #endif
 }
 
@@ -441,7 +437,6 @@ static void many_tiles(weft_context *ctx) {
     rig_close(&r);
 #ifdef WEFT_EMU
     wi_group = 32;
-    wi_runs_ahead = SIZE_MAX;
 #endif
 }
 

@@ -3,81 +3,57 @@
 #ifndef WI_GROUP_RUNS_CUH
 #define WI_GROUP_RUNS_CUH
 
-#include "cuda/lookback.cuh"
-#include "group/group_tile.cuh"
-#include "select/select_cuda.cuh"
+#include "group/group_runs_guide.cuh"
 
-/* A block's warps: the first have elements; the last brings tiles and looks back. */
-constexpr int threads = wi_group_block; /* that have elements */
-constexpr int warps = threads / 32;
-constexpr int block = threads + 32;
-constexpr uint64_t has_runs = (uint64_t)1 << 63; /* beside the number of runs before a tile */
-
-template <class Reducer, class T>
-struct wi_run_params {
-    const T *x;
-    typename Reducer::Result *y;
-    const void *keys;
-    void *keys_out; /* or NULL */
-    uint64_t n, *count;
-    uint64_t ahead; /* tiles by which counting is ahead of reducing */
-    unsigned width;
-};
-
-/* What tiles leave to the kernels behind: one of each for every tile, and one for the end. */
-template <class State>
-struct wi_run_scratch {
-    wi_open_segment<State> *opens, *groups;
-    State *heads;    /* what is before the first run of a tile */
-    uint64_t *bases; /* the runs that begin before a tile; with has_runs if any begins in it */
-};
-
-/* A tile in dynamic shared memory: elements, whose place results take; positions; and keys, with
- * the one before them. */
-template <class Reducer, class T>
+/* A warp's part of a tile in dynamic shared memory: elements, whose place results take; positions;
+ * and keys, with the one before them, of two tiles. */
+template <class Reducer, class T, bool wide_keys>
 struct wi_run_layout {
     using Result = typename Reducer::Result;
     static constexpr unsigned wide = sizeof(T) > sizeof(Result) ? sizeof(T) : sizeof(Result);
-    /* Neighbours of a thread: odd, so that lanes that walk side by side are in different banks. */
-    static constexpr unsigned each = wide > 4 ? 9 : 15;
-    static constexpr unsigned tile = threads * each;
-    static constexpr unsigned positions_at = (tile + 4) * wide;
-    static constexpr unsigned keys_at = positions_at + tile * (unsigned)sizeof(uint16_t);
-    static_assert(tile <= 0x8000 && keys_at % 16 == 0, "positions and copies need it");
-    static size_t bytes(size_t width) {
-        return keys_at + tile * width + 48;
+    /* Neighbours of a lane: odd, so that lanes that walk side by side are in different banks; and
+     * so many that three blocks fit a multiprocessor, with keys of 4 or, if wide, 8 bytes. */
+    static constexpr unsigned each = wide > 4 ? (wide_keys ? 9 : 15) : (wide_keys ? 11 : 19);
+    static constexpr unsigned part = 32 * each, tile = warps * part;
+    static constexpr unsigned positions_at = (part + 4) * wide;
+    static constexpr unsigned keys_at = positions_at + part * (unsigned)sizeof(uint16_t);
+    static_assert(keys_at % 16 == 0, "copies need it");
+    __host__ __device__ static constexpr unsigned keys_bytes(unsigned width) {
+        return part * width + 48;
+    }
+    __host__ __device__ static constexpr unsigned bytes(unsigned width) {
+        return keys_at + 2 * keys_bytes(width);
     }
 };
 
-/* Beside a position: of the first run that begins in a thread's elements. The run that ends there
- * is finished by `close`. */
-constexpr unsigned is_first = 0x8000;
-
-template <class State>
-struct wi_run_shared {
-    wi_open_segment<State> of_warp[warps]; /* what each leaves open */
-    uint64_t epoch, ticket, base;
-    uint32_t runs[warps];  /* that begin in a warp's elements */
-    uint32_t ahead[warps]; /* the same of the tile that is counted */
+/* Which of a lane's keys begin a run, a bit for each, and how many do up to its last. */
+struct wi_run_marks {
+    uint32_t begins, up_to;
 };
 
-/* A block at work on a tile. */
-template <class Reducer, class T>
-struct wi_run_tile {
+/* A warp at work on its part of a tile. */
+template <class Reducer, class T, bool wide_keys>
+struct wi_run_part {
     using State = typename Reducer::State;
     using Result = typename Reducer::Result;
     using Open = wi_open_segment<State>;
-    using Shape = wi_run_layout<Reducer, T>;
-    using Shared = wi_run_shared<State>;
+    using Shape = wi_run_layout<Reducer, T, wide_keys>;
+    using Round = wi_run_round<State>;
     static constexpr unsigned each = Shape::each;
     const Reducer &reducer;
     const wi_run_params<Reducer, T> &p;
-    const wi_run_scratch<State> &scratch;
-    Shared &shared;
     unsigned char *memory;
-    uint64_t tile, first;
+    unsigned slot; /* of its keys */
+    uint64_t first;
     unsigned many; /* elements */
 
+    template <class F>
+    __device__ void with_key(F f) const {
+        if constexpr (wide_keys)
+            f(wi_tag<uint64_t>{});
+        else
+            wi_with_narrow_key(p.width, f);
+    }
     __device__ Result *results() const {
         return (Result *)memory;
     }
@@ -87,107 +63,41 @@ struct wi_run_tile {
     __device__ T *elements() const {
         return (T *)(memory + (uintptr_t)(p.x + first) % 16);
     }
-    /* Is there a key before the tile? It comes with the tile's. */
+    /* Is there a key before the part? It comes with the part's. */
     __device__ unsigned lead() const {
         return first > 0;
+    }
+    __device__ unsigned char *keys_memory() const {
+        return memory + Shape::keys_at + slot * Shape::keys_bytes(p.width);
     }
     template <class Key>
     __device__ Key *keys() const {
         const Key *const from = (const Key *)p.keys + (first - lead());
-        return (Key *)(memory + Shape::keys_at + (uintptr_t)from % 16) + lead();
+        return (Key *)(keys_memory() + (uintptr_t)from % 16) + lead();
     }
 
-    /* ---- the last warp ---- */
-
-    /* Behind the array's end threads find zeros. */
-    template <class Key>
-    __device__ void fill() const {
-        for (unsigned i = many + (unsigned)wi_lane(); i < Shape::tile; i += 32) {
-            keys<Key>()[i] = 0;
-            elements()[i] = T{};
-        }
-    }
-
-    __device__ void bring() const {
-        wi_with_key(p.width, [&](auto tag) {
+    /* Starts to bring the keys, or the elements. Behind the array's end lanes find zeros. */
+    __device__ void bring_keys() const {
+        with_key([&](auto tag) {
             using Key = typename decltype(tag)::type;
-            wi_bring<false>(memory + Shape::keys_at, (const Key *)p.keys, p.n, first - lead(),
-                            many + lead());
-            if (many < Shape::tile)
-                fill<Key>();
+            if (many > 0)
+                wi_bring<false, 5>(keys_memory(), (const Key *)p.keys, p.n, first - lead(),
+                                   many + lead());
+            for (unsigned i = many + (unsigned)wi_lane(); i < Shape::part; i += 32)
+                keys<Key>()[i] = 0;
         });
-        wi_bring<false>(memory, p.x, p.n, first, many);
-        wi_async_commit();
-        wi_async_wait<0>();
+    }
+    __device__ void bring_elements() const {
+        wi_bring<false, 5>(memory, p.x, p.n, first, many);
+        for (unsigned i = many + (unsigned)wi_lane(); i < Shape::part; i += 32)
+            elements()[i] = T{};
     }
 
-    /* Publishes how many runs begin in the tile, as its warps have counted. */
-    __device__ void publish(const wi_lookback &l) const {
-        uint32_t runs = 0;
-#pragma unroll
-        for (unsigned w = 0; w < warps; w++)
-            runs += shared.ahead[w];
-        if (wi_lane() == 0)
-            wi_publish_total(l, shared.epoch, tile, (uint64_t)runs);
-        if (wi_ends_group(tile))
-            wi_publish_group<wi_add_counts, uint64_t>(l, shared.epoch, tile);
-    }
-
-    /* Finds how many runs begin before the tile. */
-    __device__ void find_base(const wi_lookback &l, uint32_t runs) const {
-        uint64_t after;
-        const uint64_t base = wi_find_carry<wi_add_counts>(l, shared.epoch, tile, (uint64_t)0,
-                                                           (uint64_t)runs, &after);
-        if (wi_lane() > 0)
-            return;
-        shared.base = base;
-        scratch.bases[tile] = base | (runs > 0 ? has_runs : 0);
-        if (tile == l.tiles - 1) {
-            *p.count = after;
-            scratch.bases[l.tiles] = after | has_runs;
-            scratch.heads[l.tiles] = reducer.identity();
-            scratch.opens[l.tiles] = {reducer.identity(), 1};
-        }
-    }
-
-    /* ---- the others ---- */
-
-    /* Counts the runs that begin in a warp's part of the tile, of keys in global memory. */
+    /* A bit for each of the lane's keys that differs from the one before. */
     template <class Key>
-    __device__ uint32_t count() const {
-        const Key *const key = (const Key *)p.keys + first;
-        const unsigned lane = (unsigned)wi_lane(), from = threadIdx.x / 32 * 32 * each;
-        Key of[each], before = 0;
-        uint32_t runs = 0;
-#pragma unroll
-        for (unsigned e = 0; e < each; e++)
-            of[e] = from + e * 32 + lane < many ? key[from + e * 32 + lane] : 0;
-        if (lane == 0 && first + from > 0 && from < many)
-            before = key[(int64_t)from - 1];
-#pragma unroll
-        for (unsigned e = 0; e < each; e++) {
-            const Key last = e > 0 ? of[e - 1] : 0;
-            const Key other = wi_shuffle(lane == 31 ? last : of[e], (int)(lane + 31) % 32);
-            const Key previous = e == 0 && lane == 0 ? before : other;
-            const unsigned i = from + e * 32 + lane;
-            runs += i < many && (of[e] != previous || first + i == 0);
-        }
-        return wi_warp_sum(runs);
-    }
-
-    /* The warp's part of the count, for `publish`. */
-    __device__ void count_ahead() const {
-        uint32_t runs = 0;
-        wi_with_key(p.width, [&](auto tag) { runs = count<typename decltype(tag)::type>(); });
-        if (wi_lane() == 0)
-            shared.ahead[threadIdx.x / 32] = runs;
-    }
-
-    /* A bit for each of the thread's keys that differs from the one before. */
-    template <class Key>
-    __device__ uint32_t mark(unsigned from) const {
+    __device__ uint32_t mark_keys(unsigned from) const {
         const Key *const key = keys<Key>();
-        const bool none = from == 0 && lead() == 0; /* is before the first */
+        const bool none = from == 0 && (lead() == 0 || many == 0); /* is before the first */
         uint32_t begins = none;
         Key before = none ? 0 : key[(int)from - 1];
 #pragma unroll
@@ -200,191 +110,164 @@ struct wi_run_tile {
         return begins;
     }
 
-    /* The thread's elements, and which of them begin a run; of the last tile some are not there. */
-    struct own {
-        T x[each];
-        unsigned from, there;
-        uint32_t begins;
-    };
-
-    __device__ own load() const {
-        own o;
-        o.from = threadIdx.x * each;
-        o.there = many > o.from ? many - o.from : 0;
-        wi_with_key(p.width,
-                    [&](auto tag) { o.begins = mark<typename decltype(tag)::type>(o.from); });
-        if (o.there < each)
-            o.begins &= (1u << o.there) - 1;
-#pragma unroll
-        for (unsigned e = 0; e < each; e++)
-            o.x[e] = elements()[o.from + e];
-        return o;
+    /* How many elements the lane has: of the last part some are not there. */
+    __device__ unsigned there() const {
+        const unsigned from = (unsigned)wi_lane() * each;
+        return many > from ? many - from : 0;
     }
 
-    /* The runs that begin in the elements of warps before this one, and of all in *all. */
-    __device__ uint32_t runs_before(uint32_t *all) const {
-        uint32_t before = 0, sum = 0;
-#pragma unroll
-        for (unsigned w = 0; w < warps; w++) {
-            before += w < threadIdx.x / 32 ? shared.runs[w] : 0;
-            sum += shared.runs[w];
-        }
-        *all = sum;
-        return before;
+    __device__ wi_run_marks mark() const {
+        wi_run_marks m = {0, 0};
+        with_key([&](auto tag) {
+            m.begins = mark_keys<typename decltype(tag)::type>((unsigned)wi_lane() * each);
+        });
+        if (there() < each)
+            m.begins &= (1u << there()) - 1;
+        m.up_to = wi_warp_sum_scan((uint32_t)__popc(m.begins));
+        return m;
     }
 
-    /* What a thread has after it went through its elements. */
-    struct walked {
-        Open in_warp; /* what the warp's threads before it leave open */
-        State head;   /* what it has before its first run */
-        unsigned r;   /* that run's number in the tile */
-    };
-
-    /* Goes through the thread's elements, of which the first run to begin is number r of the tile.
+    /* Goes through the lane's elements, of which the first run to begin is number r of the part.
      * *head gets the state before it. */
-    __device__ Open take(const own &o, unsigned r, State *head) const {
+    __device__ Open take(const T (&x)[each], uint32_t begins, unsigned r, State *head) const {
+        const unsigned from = (unsigned)wi_lane() * each, behind = there();
         State state = reducer.identity();
 #pragma unroll
         for (unsigned e = 0; e < each; e++) {
-            if (o.begins >> e & 1) {
-                const bool starts = (o.begins & ((1u << e) - 1)) == 0;
+            if (begins >> e & 1) {
+                const bool starts = (begins & ((1u << e) - 1)) == 0;
                 *head = starts ? state : *head;
                 results()[r] = reducer.finish(state);
-                positions()[r++] = (uint16_t)(o.from + e + (starts ? is_first : 0));
+                positions()[r++] = (uint16_t)(from + e);
                 state = reducer.identity();
             }
-            if (e < o.there)
-                state = reducer.take(state, o.x[e], o.x[e], first + o.from + e);
+            if (e < behind)
+                state = reducer.take(state, x[e], x[e], first + from + e);
         }
-        return {state, o.begins != 0};
+        return {state, begins != 0};
     }
 
-    /* The same, and what the warp's threads leave open. */
-    __device__ walked walk(const own &o, unsigned r) const {
-        walked w = {{reducer.identity(), 0}, reducer.identity(), r};
-        const Open mine = take(o, r, &w.head);
-        const Open up_to = wi_warp_scan(
-            mine, [&](const Open &a, const Open &b) { return wi_follow(reducer, a, b); });
-        const Open before = wi_shuffle_up(up_to, 1);
-        if (wi_lane() > 0)
-            w.in_warp = before;
-        if (wi_lane() == 31)
-            shared.of_warp[threadIdx.x / 32] = up_to;
-        return w;
-    }
-
-    /* What the warps before this one leave open, and in *all what all do. */
-    __device__ Open open_before(Open *all) const {
-        Open so_far = {reducer.identity(), 0}, before = so_far;
+    /* Puts down a result for each run that begins in the part, that of the run before it, and what
+     * the last warp needs: what is open, and what is before the first. */
+    __device__ void walk(const wi_run_marks &m, Round &round) const {
+        const unsigned warp = threadIdx.x / 32, r = m.up_to - (unsigned)__popc(m.begins);
+        T x[each];
 #pragma unroll
-        for (unsigned w = 0; w < warps; w++) {
-            if (w == threadIdx.x / 32)
-                before = so_far;
-            so_far = wi_follow(reducer, so_far, shared.of_warp[w]);
+        for (unsigned e = 0; e < each; e++)
+            x[e] = elements()[(unsigned)wi_lane() * each + e];
+        State head = reducer.identity();
+        __syncwarp(); /* all have theirs: results may take the place of elements */
+        const Open up_to =
+            wi_warp_scan(take(x, m.begins, r, &head),
+                         [&](const Open &a, const Open &b) { return wi_follow(reducer, a, b); });
+        Open before = wi_shuffle_up(up_to, 1);
+        if (wi_lane() == 0)
+            before.state = reducer.identity();
+        if (wi_lane() == 31)
+            round.open[warp] = up_to, round.runs[warp] = m.up_to;
+        if (m.begins) {
+            head = reducer.combine(before.state, head);
+            results()[r] = reducer.finish(head);
+            if (r == 0)
+                round.head[warp] = head;
         }
-        *all = so_far;
-        return before;
+        __syncwarp();
     }
 
-    /* Finishes the run that ends where the first begins in the thread's elements. */
-    __device__ void close(const own &o, const walked &w) const {
-        Open all;
-        const Open before = wi_follow(reducer, open_before(&all), w.in_warp);
-        if (threadIdx.x == 0)
-            scratch.opens[tile] = all;
-        if (o.begins == 0)
-            return;
-        const State state = reducer.combine(before.state, w.head);
-        if (w.r == 0)
-            scratch.heads[tile] = state;
-        else
-            p.y[shared.base + w.r - 1] = reducer.finish(state);
-    }
-
-    /* Writes what is not open: run r - 1 of the tile ends where run r begins. */
-    __device__ void write(uint32_t runs) const {
+    /* Writes results and keys: run r - 1 of the part ends where run r begins. */
+    __device__ void write(uint64_t base, uint32_t runs) const {
         const Result *const result = results();
-        for (unsigned r = threadIdx.x; r < runs; r += threads)
-            if (!(positions()[r] & is_first))
-                p.y[shared.base + r - 1] = result[r];
+        const unsigned lane = (unsigned)wi_lane();
+        for (unsigned r = lane + 1; r < runs; r += 32)
+            p.y[base + r - 1] = result[r];
         if (!p.keys_out)
             return;
-        wi_with_key(p.width, [&](auto tag) {
+        with_key([&](auto tag) {
             using Key = typename decltype(tag)::type;
             const Key *const key = keys<Key>();
-            Key *const out = (Key *)p.keys_out + shared.base;
-            for (unsigned r = threadIdx.x; r < runs; r += threads)
-                out[r] = key[positions()[r] % is_first];
+            Key *const out = (Key *)p.keys_out + base;
+            for (unsigned r = lane; r < runs; r += 32)
+                out[r] = key[positions()[r]];
         });
     }
 };
 
 /* How many blocks on a multiprocessor the registers must allow. */
 template <class Reducer>
-constexpr int resident = sizeof(typename Reducer::State) > 8 ? 2 : 4;
+constexpr int resident = sizeof(typename Reducer::State) > 8 ? 2 : 3;
 
-/* Persistent blocks. With each ticket a block counts tile `ticket`, and reduces the tile that is
- * `ahead` places before it: first both come from memory; then the count is published, and the runs
- * of what is reduced are marked; then elements are walked through while the last warp looks back;
- * then results are written. */
-template <class Reducer, class T>
+/* Persistent blocks. With each ticket a block counts the runs of a tile, and reduces the tile of
+ * the ticket before. Each of its warps has a part of either, and waits for nobody but the last
+ * warp, which tells what ticket it is and where results go. */
+template <class Reducer, class T, bool wide_keys>
 __global__ void __launch_bounds__(block, resident<Reducer>)
     reduce_runs(Reducer reducer, wi_run_params<Reducer, T> p,
                 wi_run_scratch<typename Reducer::State> scratch, wi_lookback l) {
-    using Tile = wi_run_tile<Reducer, T>;
-    using Shared = wi_run_shared<typename Reducer::State>;
-    WEFT_SHARED(Shared, shared, );
+    using Part = wi_run_part<Reducer, T, wide_keys>;
+    using Shape = typename Part::Shape;
+    using Round = typename Part::Round;
+    WEFT_SHARED(Round, rounds, [rounds_apart]);
     WEFT_DYNAMIC_SHARED(memory);
-    const bool helps = threadIdx.x >= threads; /* the last warp */
-    const auto tile_of = [&](uint64_t tile) {
-        const uint64_t first = tile * Tile::Shape::tile, left = p.n - first;
-        const unsigned many = (unsigned)(left < Tile::Shape::tile ? left : Tile::Shape::tile);
-        return Tile{reducer, p, scratch, shared, memory, tile, first, many};
+    if (threadIdx.x < rounds_apart) {
+        rounds[threadIdx.x].begun = rounds[threadIdx.x].found = 0;
+        for (unsigned w = 0; w < warps; w++)
+            rounds[threadIdx.x].walked[w] = rounds[threadIdx.x].counted[w] = 0;
+    }
+    __syncthreads();
+    const unsigned warp = threadIdx.x / 32;
+    if (warp == warps) {
+        const wi_run_guide<Reducer, T> guide = {reducer, p,      scratch,
+                                                l,       rounds, wi_lookback_epoch(l)};
+        guide.work();
+        if (wi_lane() == 0)
+            wi_lookback_leave(l, gridDim.x);
+        return;
+    }
+    const auto part_of = [&](uint64_t tile, unsigned slot) {
+        const uint64_t first = tile * Shape::tile + warp * Shape::part,
+                       left = first < p.n ? p.n - first : 0;
+        const unsigned many = (unsigned)(left < Shape::part ? left : Shape::part);
+        return Part{reducer, p, memory + warp * Shape::bytes(p.width), slot, first, many};
     };
-    if (threadIdx.x == threads) {
-        shared.epoch = wi_lookback_epoch(l);
-        shared.ticket = wi_lookback_take_tile(l);
-    }
-    for (;;) {
-        __syncthreads();
-        const uint64_t ticket = shared.ticket;
-        if (ticket >= l.tiles + p.ahead)
-            break;
-        const bool counts = ticket < l.tiles, reduces = ticket >= p.ahead;
-        const Tile tile = tile_of(ticket - p.ahead);
-        typename Tile::own own = {};
-        typename Tile::walked walked = {};
-        uint32_t runs = 0, up_to = 0, before = 0;
-        if (helps && reduces)
-            tile.bring();
-        if (!helps && counts)
-            tile_of(ticket).count_ahead();
-        __syncthreads();
-        if (helps && counts)
-            tile_of(ticket).publish(l);
-        if (!helps && reduces) {
-            own = tile.load();
-            up_to = wi_warp_sum_scan((uint32_t)__popc(own.begins));
-            if (wi_lane() == 31)
-                shared.runs[threadIdx.x / 32] = up_to;
-        }
-        __syncthreads();
+    uint64_t last = l.tiles;
+    wi_run_marks last_marks = {0, 0};
+    for (uint32_t round = 0;; round++) {
+        Round &now = rounds[round % rounds_apart];
+        if (wi_lane() == 0)
+            wi_await_round(&now.begun, round);
+        __syncwarp();
+        const uint64_t ticket = now.ticket;
+        const bool counts = ticket < l.tiles, reduces = last < l.tiles;
+        const Part next = part_of(ticket, round % 2), part = part_of(last, 1 - round % 2);
+        if (counts)
+            next.bring_keys();
+        wi_async_commit();
         if (reduces)
-            before = tile.runs_before(&runs);
-        if (helps && reduces)
-            tile.find_base(l, runs);
-        if (!helps && reduces)
-            walked = tile.walk(own, before + up_to - (uint32_t)__popc(own.begins));
-        __syncthreads();
-        if (!helps && reduces) {
-            tile.close(own, walked);
-            tile.write(runs);
+            part.bring_elements();
+        wi_async_commit();
+        wi_async_wait<1>();
+        __syncwarp();
+        wi_run_marks marks = {0, 0};
+        if (counts)
+            marks = next.mark();
+        if (wi_lane() == 31)
+            wi_tell(&now.counted[warp], wi_round_word(round, marks.up_to));
+        if (!counts && !reduces)
+            return;
+        wi_async_wait<0>();
+        __syncwarp();
+        if (reduces) {
+            part.walk(last_marks, now);
+            if (wi_lane() == 0)
+                wi_tell(&now.walked[warp], wi_round_word(round));
+            if (wi_lane() == 0)
+                wi_await_round(&now.found, round);
+            __syncwarp();
+            part.write(now.base[warp], now.runs[warp]);
+            __syncwarp(); /* all have done with the part */
         }
-        if (threadIdx.x == threads)
-            shared.ticket = wi_lookback_take_tile(l);
+        last = ticket, last_marks = marks;
     }
-    if (threadIdx.x == 0)
-        wi_lookback_leave(l, gridDim.x);
 }
 
 #endif

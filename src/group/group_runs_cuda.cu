@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung "one_pass" of reduction by key: keys and elements are read once from memory.
  *
- * A block takes a tile of both, and each thread of eight warps neighbours of it. A thread marks the
- * keys that differ from the one before, walks through its elements, and puts down a result where
- * the next run begins. A run that began before a thread's elements is finished when the warps have
- * left what they have open. Then results and keys are written side by side.
+ * A warp takes a part of a tile of both, a lane neighbours of it. The lane marks the keys that
+ * differ from the one before, and later walks through its elements, and puts down a result where
+ * the next run begins. A run that began before a lane's elements is finished when the lanes know
+ * what those before them leave open. Then results and keys are written side by side.
  *
- * Which run of all the tile's first is, a ninth warp finds by look-back over the tiles' counts of
- * runs. Tiles are counted well before they are reduced: what a block counts, some block reduces
- * hundreds of tiles later, when its keys come from the second-level cache. So counts are there when
- * somebody looks back, and nobody waits for tiles that are late.
+ * Which run of all the part's first is, a block's ninth warp finds by look-back over the tiles'
+ * counts of runs. A block counts a tile while it reduces the tile before, whose keys it has kept in
+ * shared memory. So counts are there when somebody looks back, nobody waits for tiles that are
+ * late, and every key is read once. No warp meets another at a barrier: the ninth tells the others
+ * by words in shared memory what tile is next and where results go, and they tell it their counts.
  *
  * A run that goes on in the next tile is left open. What each tile leaves open, and what it has
  * before its first run, are kept; small kernels carry the former on from tile to tile, and write
  * the result of the run that ends at each tile's first. So no tile waits for more than counts, and
- * the same input gives the same bits. */
-#include "cuda/limit.cuh"
+ * the same input gives the same bits.
+ */
 #include "group/group_runs.cuh"
 
 /* Writes the result of the run that ends where the first of each tile begins; `tiles` counts the
@@ -96,55 +97,44 @@ static weft_status take_scratch(weft_context *ctx, uint64_t tiles, wi_run_scratc
     return WEFT_OK;
 }
 
-/* By how many tiles counting is ahead; SIZE_MAX: as tiles_ahead says. Tests set it. */
-WI_LIMIT(size_t, wi_runs_ahead, SIZE_MAX)
-
-/* Half as many as blocks work at: what is counted is then known in time, and still in the cache. */
-static uint64_t tiles_ahead(size_t blocks, uint64_t tiles) {
-    if (wi_runs_ahead != SIZE_MAX)
-        return wi_runs_ahead;
-    return tiles > 4 * blocks ? blocks / 2 : 0;
-}
-
-template <class Reducer, class T>
+template <class Reducer, class T, bool wide_keys>
 static weft_status
 reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &reducer,
              const wi_run_scratch<typename Reducer::State> &scratch, const wi_lookback &l) {
-    const auto kernel = reduce_runs<Reducer, T>;
-    const size_t bytes = wi_run_layout<Reducer, T>::bytes(a->width);
+    const auto kernel = reduce_runs<Reducer, T, wide_keys>;
+    const size_t bytes = warps * wi_run_layout<Reducer, T, wide_keys>::bytes((unsigned)a->width);
     size_t blocks;
     weft_status status = wi_grant_shared(ctx, "reduce_runs", kernel, bytes);
     if (status == WEFT_OK)
         status = wi_resident_blocks(ctx, kernel, block, bytes, &blocks);
     if (status != WEFT_OK)
         return status;
-    const uint64_t ahead = tiles_ahead(blocks, l.tiles), tickets = l.tiles + ahead;
     const wi_run_params<Reducer, T> p = {(const T *)a->column[0].x,
                                          (typename Reducer::Result *)a->column[0].y,
                                          a->keys,
                                          a->keys_out,
                                          a->n,
                                          a->count,
-                                         ahead,
                                          (unsigned)a->width};
-    return WEFT_LAUNCH((reduce_runs<Reducer, T>), ctx,
-                       (unsigned)(blocks < tickets ? blocks : tickets), block, bytes, reducer, p,
+    return WEFT_LAUNCH((reduce_runs<Reducer, T, wide_keys>), ctx,
+                       (unsigned)(blocks < l.tiles ? blocks : l.tiles), block, bytes, reducer, p,
                        scratch, l);
 }
 
-template <class Reducer, class T>
+template <class Reducer, class T, bool wide_keys>
 static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
                                const Reducer &reducer) {
     using Closer = decltype(closer_of(reducer));
     const Closer closer = closer_of(reducer);
-    const uint64_t tiles = wi_tiles_of(a->n, wi_run_layout<Reducer, T>::tile), all = tiles + 1;
+    const uint64_t tiles = wi_tiles_of(a->n, wi_run_layout<Reducer, T, wide_keys>::tile),
+                   all = tiles + 1;
     const uint64_t groups = wi_tiles_of(all, threads);
     typename Reducer::Result *const y = (typename Reducer::Result *)a->column[0].y;
     wi_run_scratch<typename Reducer::State> s = {};
     wi_lookback l = {};
     weft_status status = take_scratch(ctx, tiles, &s, &l);
     if (status == WEFT_OK)
-        status = reduce_tiles<Reducer, T>(ctx, a, reducer, s, l);
+        status = reduce_tiles<Reducer, T, wide_keys>(ctx, a, reducer, s, l);
     if (status == WEFT_OK)
         status = wi_carry_opens<threads>(ctx, carrier_of(closer), s.opens, all, threads, s.groups);
     if (status == WEFT_OK)
@@ -156,6 +146,9 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *arguments) {
     const wi_group_keys_args *const a = (const wi_group_keys_args *)arguments;
     return wi_with_one_column(a, [=](auto tag, auto reducer) {
-        return launch_runs<decltype(reducer), typename decltype(tag)::type>(ctx, a, reducer);
+        using Reducer = decltype(reducer);
+        using T = typename decltype(tag)::type;
+        return a->width == 8 ? launch_runs<Reducer, T, true>(ctx, a, reducer)
+                             : launch_runs<Reducer, T, false>(ctx, a, reducer);
     });
 }

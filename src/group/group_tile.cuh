@@ -25,22 +25,22 @@ __host__ __device__ constexpr unsigned wi_spread(unsigned byte) {
     return byte + byte / 128 * 16;
 }
 
-/* Starts to bring pieces k, k + 1, ... of a lane, 16 bytes each and a warp's width apart, of which
- * `left` bytes from the first on are wanted: a copy and a comparison for each piece. */
-constexpr int wi_bring_step = 32 * 16, wi_bring_side_by_side = 8;
-template <bool spreads, int k = 0>
+/* Starts to bring so many pieces of a lane from piece k on, 16 bytes each and a warp's width apart,
+ * of which `left` bytes from the first on are wanted: a copy and a comparison for each piece. */
+constexpr int wi_bring_step = 32 * 16;
+template <bool spreads, int side_by_side, int k = 0>
 __device__ inline void wi_bring_pieces(unsigned char *to, const char *base, int left) {
     constexpr int step_to = spreads ? wi_spread(wi_bring_step) : wi_bring_step;
     wi_async_copy_if<16, k * step_to, k * wi_bring_step>(left > k * wi_bring_step, to, base);
-    if constexpr (k + 1 < wi_bring_side_by_side)
-        wi_bring_pieces<spreads, k + 1>(to, base, left);
+    if constexpr (k + 1 < side_by_side)
+        wi_bring_pieces<spreads, side_by_side, k + 1>(to, base, left);
 }
 
 /* Starts to bring `count` elements from array[first] on to shared memory, in whole pieces of 16
  * bytes: with neighbours of the array's `total`, but nothing that is outside of it. At its ends
  * elements are read one by one, for compute-sanitizer takes a copy of fewer bytes for one of 16.
  * Called by one warp: if all did their share, each would spend as much on where that is. */
-template <bool spreads, class U>
+template <bool spreads, int side_by_side = 8, class U>
 __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t total, uint64_t first,
                                 unsigned count) {
     constexpr unsigned step_to = spreads ? wi_spread(wi_bring_step) : wi_bring_step;
@@ -54,11 +54,10 @@ __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t tota
     to += spreads ? wi_spread(b) : b;
     if (first >= piece && first + count + piece <= total) {
 #pragma unroll 1
-        for (int left = (int)bytes - (int)b; left > 0;
-             left -= wi_bring_side_by_side * wi_bring_step) {
-            wi_bring_pieces<spreads>(to, base, left);
-            base += wi_bring_side_by_side * wi_bring_step;
-            to += wi_bring_side_by_side * step_to;
+        for (int left = (int)bytes - (int)b; left > 0; left -= side_by_side * wi_bring_step) {
+            wi_bring_pieces<spreads, side_by_side>(to, base, left);
+            base += side_by_side * wi_bring_step;
+            to += side_by_side * step_to;
         }
         return;
     }
