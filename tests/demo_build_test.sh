@@ -19,7 +19,7 @@ fail() {
 # level on its line counts.
 is_little() { # is_little FOLDER FILE
     grep -E "\"command\".*/weft_(c|simd_[a-z0-9]+)\.dir/.*/src/$2\"*,*\$" "$1/compile_commands.json" |
-        grep -q -- ' -O3 .*-O1 '
+        grep -q -- ' -O3 .*-O[1g] '
 }
 
 for shown in scan/scan_simd.c sort/sort_simd.c reduce/reduce_cpu.c exact/exact_cpu.c cpu/team.c; do

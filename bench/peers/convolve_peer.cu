@@ -197,18 +197,19 @@ static void run(const track &t, const race &r) {
 
 int main(int argc, char **argv) {
     static const race races[] = {
-        {"dense", 3, 1, false, false},      {"dense", 5, 1, false, false},
-        {"dense", 7, 1, false, false},      {"dense", 9, 1, false, false},
-        {"dense", 11, 1, false, false},     {"dense", 13, 1, false, false},
-        {"dense", 15, 1, false, false},     {"dense", 17, 1, false, false},
-        {"dense", 21, 1, false, false},     {"dense", 33, 1, false, false},
-        {"dense", 65, 1, false, false},     {"separable", 3, 1, false, true},
-        {"separable", 5, 1, false, true},   {"separable", 9, 1, false, true},
-        {"separable", 17, 1, false, true},  {"separable", 33, 1, false, true},
-        {"separable", 65, 1, false, true},  {"rgb", 3, 3, true, false},
-        {"rgb", 5, 3, true, false},         {"rgb separable", 5, 3, true, true},
-        {"bytes", 5, 1, true, false},       {"any order", 17, 1, false, false},
-        {"any order", 33, 1, false, false}, {"any order", 65, 1, false, false},
+        {"dense", 3, 1, false, false},       {"dense", 5, 1, false, false},
+        {"dense", 7, 1, false, false},       {"dense", 9, 1, false, false},
+        {"dense", 11, 1, false, false},      {"dense", 13, 1, false, false},
+        {"dense", 15, 1, false, false},      {"dense", 17, 1, false, false},
+        {"dense", 21, 1, false, false},      {"dense", 33, 1, false, false},
+        {"dense", 65, 1, false, false},      {"separable", 3, 1, false, true},
+        {"separable", 5, 1, false, true},    {"separable", 9, 1, false, true},
+        {"separable", 17, 1, false, true},   {"separable", 33, 1, false, true},
+        {"separable", 65, 1, false, true},   {"rgb", 3, 3, true, false},
+        {"rgb", 5, 3, true, false},          {"rgb", 7, 3, true, false},
+        {"rgb separable", 5, 3, true, true}, {"bytes", 5, 1, true, false},
+        {"bytes", 7, 1, true, false},        {"any order", 17, 1, false, false},
+        {"any order", 33, 1, false, false},  {"any order", 65, 1, false, false},
     };
     track t = {};
     int clock_khz = 0, multiprocessors = 0;

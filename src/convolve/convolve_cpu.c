@@ -54,7 +54,7 @@ static void plan_strips(wi_convolve_plan *p, int threads) {
     p->blocks = pieces(p->length * p->kept * sum_bytes(a), STRIPS_BYTES);
     p->block = round_up(pieces(p->length, p->blocks), STRIPS_BLOCK);
     p->pitch = round_up(WI_CONVOLVE_SEGMENT + (side - 1) * p->step, 16) + WI_CONVOLVE_SPARE;
-    p->band = a->out_height / (4 * (size_t)threads) + 1;
+    p->band = pieces(a->out_height, (size_t)threads); /* of more, each would have rows to spare */
     p->band = round_up(p->band < LEAST_BAND ? LEAST_BAND : p->band, p->rows);
     p->blocks = p->length > p->lead ? pieces(p->length - p->lead, p->block) : 1;
     p->bands = pieces(a->out_height, p->band);

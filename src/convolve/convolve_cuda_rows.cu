@@ -2,7 +2,6 @@
 /* The rungs rows, fused and low_rank_fused of convolve: which kernel a call takes. The kernels are
  * much alike, so they are compressed together. */
 #include "convolve/convolve_rows.cuh"
-#include "convolve/convolve_sizes.h"
 
 weft_status wi_convolve_rows(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;

@@ -95,6 +95,14 @@ static bool has_kernel(const wi_convolve_args *a, const size_t *of_f32, const si
     return *side;
 }
 
+/* Bytes are numbers of 2^-24 there, and weights are multiplied by 2^24. */
+static const char *fits_bytes(const wi_convolve_args *a, const double *weights, size_t n) {
+    for (size_t k = 0; k < n && a->type == WEFT_U8; k++)
+        if (!(fabs(weights[k]) <= 0x1p100))
+            return "needs weights of at most 2^100 with images of u8";
+    return NULL;
+}
+
 static const char *fits_rows(const weft_context *ctx, const void *args) {
     static const size_t of_f32[] = {WI_CONVOLVE_ROWS_F32, 0}, of_u8[] = {WI_CONVOLVE_ROWS_U8, 0},
                         of_rgb[] = {WI_CONVOLVE_ROWS_RGB, 0};
@@ -104,7 +112,7 @@ static const char *fits_rows(const weft_context *ctx, const void *args) {
     if (fits_strips(a))
         return fits_strips(a);
     if (has_kernel(a, of_f32, of_u8, of_rgb))
-        return NULL;
+        return fits_bytes(a, a->filter, a->filter_width * a->filter_height);
     return "needs a filter of a side that a kernel was made for: 3, 5, 7 ... 17, fewer of u8";
 }
 
@@ -117,7 +125,7 @@ static const char *fits_fused(const weft_context *ctx, const void *args) {
     if (fits_strips(a))
         return fits_strips(a);
     if (has_kernel(a, of_f32, of_u8, of_rgb))
-        return NULL;
+        return fits_bytes(a, a->row, a->filter_width);
     return "needs a filter of a side that a kernel was made for: 3, 5 ... 17, 21, 25, 33, fewer of "
            "u8";
 }

@@ -2,7 +2,8 @@
 /* Calls whose sums may have any order. Which filters are sums of a few products, and that no other
  * is treated so: filters of rank 1, 2, 3 and more, of any rank, nearly of a low rank, very large
  * and very small; which variant a call takes, and what is refused. convolve_test.c checks the
- * outputs. */
+ * outputs; here are those of images of bytes besides, with very large and very small weights, and
+ * as bytes. */
 #include <math.h>
 #include <string.h>
 
@@ -217,10 +218,94 @@ static void transforms(weft_context *ctx) {
     test_use(ctx, "convolve", NULL);
 }
 
+/* ---- weights of bytes ---- */
+
+/* Some variants multiply them by 2^24, and have to leave calls that this is too much for. */
+static void byte_weights(weft_context *ctx) {
+    enum {
+        WIDTH = 70,
+        HEIGHT = 9,
+        COUNT = WIDTH * HEIGHT
+    };
+    static const int exponents[] = {-140, -1, 100, 101, 119};
+    static uint8_t x[COUNT];
+    static float y[COUNT];
+    double filter[25] = {0};
+    test_use(ctx, "convolve", NULL);
+    for (size_t k = 0; k < COUNT; k++)
+        x[k] = (uint8_t)(k * 37);
+    for (size_t e = 0; e < 2 * sizeof exponents / sizeof *exponents; e++) {
+        const int exponent = exponents[e / 2];
+        const weft_convolution c = {.type = WEFT_U8,
+                                    .out = WEFT_F32,
+                                    .width = WIDTH,
+                                    .height = HEIGHT,
+                                    .channels = 1,
+                                    .images = 1,
+                                    .how = e % 2 ? WEFT_DENSE : 0,
+                                    .filter_width = 5,
+                                    .filter_height = 5,
+                                    .filter = filter};
+        filter[12] = ldexp(1, exponent);
+        assert_int_equal(weft_convolve(ctx, &c, x, y), WEFT_OK);
+        for (size_t k = 0; k < COUNT; k++)
+            if (!(y[k] == ldexpf(x[k], exponent)))
+                fail_msg("%s: 2^%d times %u is %g", weft_used(ctx, "convolve"), exponent, x[k],
+                         (double)y[k]);
+    }
+}
+
+/* Bytes are those floats, rounded and cut to their range, which other kernels may write; whatever
+ * part of a lane's elements a row ends with, nothing lies beyond it. */
+static void byte_outputs(weft_context *ctx) {
+    enum {
+        MOST = 2112,
+        HEIGHT = 13,
+        MARK = 0x5a
+    };
+    static const size_t widths[] = {1, 31, 64, 340, 701};
+    static uint8_t x[MOST * HEIGHT], y[MOST * HEIGHT];
+    static float exact[MOST * HEIGHT];
+    test_random random = test_random_at(1);
+    for (size_t k = 0; k < MOST * HEIGHT; k++)
+        x[k] = (uint8_t)test_below(&random, 256);
+    for (size_t t = 0; t < 8 * sizeof widths / sizeof *widths; t++) {
+        const size_t side = t & 1 ? 5 : 3, channels = t & 2 ? 3 : 1, rank = t & 4 ? 1 : 0;
+        const size_t row = widths[t / 8] * channels, ld = (row + 15) / 16 * 16;
+        weft_convolution c = {.type = WEFT_U8,
+                              .out = WEFT_F32,
+                              .width = widths[t / 8],
+                              .height = HEIGHT,
+                              .channels = (unsigned)channels,
+                              .images = 1,
+                              .ldx = ld,
+                              .ldy = ld,
+                              .border = WEFT_BORDER_REFLECT,
+                              .filter_width = side,
+                              .filter_height = side,
+                              .filter = weights};
+        draw(&random, side, side, rank);
+        memset(y, MARK, sizeof y);
+        assert_int_equal(weft_convolve(ctx, &c, x, exact), WEFT_OK);
+        c.out = WEFT_U8;
+        assert_int_equal(weft_convolve(ctx, &c, x, y), WEFT_OK);
+        for (size_t k = 0; k < ld * HEIGHT; k++) {
+            const double low = exact[k] > 0 ? (double)exact[k] : 0, cut = low < 255 ? low : 255;
+            const long right = k % ld < row ? lrint(cut) : MARK;
+            if (y[k] != right)
+                fail_msg("%s: %zu x %zu, width %zu, channels %zu: element %zu is %u, not %ld",
+                         weft_used(ctx, "convolve"), side, side, widths[t / 8], channels, k, y[k],
+                         right);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks),    cmocka_unit_test(nearly),   cmocka_unit_test(scaled),
-        TEST_ON_EACH_PLACE(choice), TEST_ON_EACH_PLACE(forced), TEST_ON_EACH_PLACE(transforms),
+        cmocka_unit_test(ranks),          cmocka_unit_test(nearly),
+        cmocka_unit_test(scaled),         TEST_ON_EACH_PLACE(choice),
+        TEST_ON_EACH_PLACE(forced),       TEST_ON_EACH_PLACE(transforms),
+        TEST_ON_EACH_PLACE(byte_weights), TEST_ON_EACH_PLACE(byte_outputs),
     };
     return cmocka_run_group_tests_name("convolve_terms", tests, NULL, NULL);
 }

@@ -13,6 +13,9 @@
 #ifndef WI_CONVOLVE_ROWS_CUH
 #define WI_CONVOLVE_ROWS_CUH
 
+#include <limits.h>
+
+#include "convolve/convolve_sizes.h"
 #include "convolve/convolve_strip_out.cuh"
 
 /* Adds the products of one more term to the sums, which have moved on. */
@@ -42,41 +45,44 @@ __device__ inline wi_strip_sums<Shape> wi_strip_filtered(const wi_strip_params<S
 }
 
 /* Adds a row's products to the sums of all rows that it belongs to; those of the first are complete
- * and are returned. What is added is, for each of these, `add(moved, j)`. */
-template <class Shape, class Add>
-__device__ inline wi_strip_sums<Shape> wi_strip_move(wi_strip_sums<Shape> (&sum)[Shape::side],
-                                                     Add add) {
+ * and go to `put`, before the registers of those of the last are needed. What is added is, for each
+ * of these, `add(moved, j)`. */
+template <class Shape, class Add, class Put>
+__device__ inline void wi_strip_move(wi_strip_sums<Shape> (&sum)[Shape::side], Add add, Put put) {
     constexpr int side = Shape::side;
-    wi_strip_sums<Shape> done = {};
 #pragma unroll
     for (int j = side - 1; j >= 0; j--) {
         wi_strip_sums<Shape> moved = {};
         if (j > 0)
             moved = sum[j - 1 < 0 ? 0 : j - 1];
         add(moved, j);
-        (j == side - 1 ? done : sum[j]) = moved;
+        if (j == side - 1)
+            put(moved);
+        else
+            sum[j] = moved;
     }
-    return done;
 }
 
-template <class Shape>
-__device__ inline wi_strip_sums<Shape> wi_strip_add(const wi_strip_params<Shape> &p,
-                                                    const wi_strip_window<Shape> &x,
-                                                    wi_strip_sums<Shape> (&sum)[Shape::side]) {
-    return wi_strip_move<Shape>(sum, [&](wi_strip_sums<Shape> &to, int j) {
+template <class Shape, class Put>
+__device__ inline void wi_strip_add(const wi_strip_params<Shape> &p,
+                                    const wi_strip_window<Shape> &x,
+                                    wi_strip_sums<Shape> (&sum)[Shape::side], Put put) {
+    const auto add = [&](wi_strip_sums<Shape> &to, int j) {
 #pragma unroll
         for (int i = 0; i < Shape::side; i++)
             to.add(p.weight[j * Shape::side + i], x, i * Shape::channels);
-    });
+    };
+    wi_strip_move<Shape>(sum, add, put);
 }
 
 /* The same of a filtered row. */
-template <class Shape>
-__device__ inline wi_strip_sums<Shape> wi_strip_add(const wi_strip_params<Shape> &p,
-                                                    const wi_strip_sums<Shape> &filtered,
-                                                    wi_strip_sums<Shape> (&sum)[Shape::side]) {
-    return wi_strip_move<Shape>(
-        sum, [&](wi_strip_sums<Shape> &to, int j) { to.add(p.weight[Shape::side + j], filtered); });
+template <class Shape, class Put>
+__device__ inline void wi_strip_add(const wi_strip_params<Shape> &p,
+                                    const wi_strip_sums<Shape> &filtered,
+                                    wi_strip_sums<Shape> (&sum)[Shape::side], Put put) {
+    wi_strip_move<Shape>(
+        sum, [&](wi_strip_sums<Shape> &to, int j) { to.add(p.weight[Shape::side + j], filtered); },
+        put);
 }
 
 /* What a lane does with one row after the other. With one term, a row is filtered when it is taken
@@ -91,17 +97,22 @@ struct wi_strip_lane {
     __device__ explicit wi_strip_lane(const wi_strip_params<Shape> &params)
         : p(params), sum{}, filtered{} {}
 
-    /* Adds the row that is next; the sums that are complete with it. */
-    __device__ wi_strip_sums<Shape> add(const wi_strip_window<Shape> &x) {
-        if constexpr (late)
-            return wi_strip_add(p, filtered, sum);
-        else if constexpr (!Shape::is_fused)
-            return wi_strip_add(p, x, sum);
-        wi_strip_sums<Shape> done = wi_strip_add(p, wi_strip_filtered(p, x), sum);
+    /* Adds the row that is next. The sums that are complete with it go to `put`. */
+    template <class Put>
+    __device__ void add(const wi_strip_window<Shape> &x, Put put) {
+        if constexpr (late) {
+            wi_strip_add(p, filtered, sum, put);
+        } else if constexpr (!Shape::is_fused) {
+            wi_strip_add(p, x, sum, put);
+        } else {
+            wi_strip_sums<Shape> done;
+            wi_strip_add(p, wi_strip_filtered(p, x), sum,
+                         [&](const wi_strip_sums<Shape> &first) { done = first; });
 #pragma unroll 1
-        for (int t = 1; t < p.terms; t++)
-            wi_strip_add_term(p.weight + t * 2 * Shape::side, x, sum, done);
-        return done;
+            for (int t = 1; t < p.terms; t++)
+                wi_strip_add_term(p.weight + t * 2 * Shape::side, x, sum, done);
+            put(done);
+        }
     }
 
     __device__ void keep(const wi_strip_window<Shape> &x) {
@@ -119,20 +130,20 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     constexpr int side = Shape::side, ahead = Shape::ahead;
     const wi_convolve_tile_at at = wi_convolve_tile_of(blockIdx.x, p.strips, p.bands);
     const int warp = (int)threadIdx.x / wi_strip_lanes;
-    const int first = ((int)at.across * wi_strip_warps + warp) * Shape::width;
+    const int first = ((int)at.across * p.warps + warp) * Shape::width;
     const int top = (int)at.down * p.band + p.down; /* the row of x of the first output row */
     const int left = p.m.out_height - (int)at.down * p.band;
     const int steps = (left < p.band ? left : p.band) + side - 1;
     const In *const x = (const In *)p.m.x + at.plane * p.m.apart_x;
-    In *const row = (In *)rings + warp * Shape::ring;
+    In *const ring = (In *)rings + warp * Shape::ring;
     if (first >= p.elements)
         return;
     wi_strip_loader<Shape> loader(p, x, first, top - side / 2, steps);
     wi_strip_writer<Shape> writer(p, at.plane * p.m.apart_y + (size_t)(top - p.down) * p.m.ldy,
                                   first);
-    loader.clear(row);
+    loader.clear(ring);
     for (int t = 0; t < ahead; t++) {
-        loader.copy_next(row + t * Shape::length);
+        loader.copy_next(ring, t * Shape::length);
         wi_async_commit();
     }
     using Lane = wi_strip_lane<Shape>;
@@ -143,17 +154,18 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         wi_strip_window<Shape> window;
         if (is_there) {
             wi_async_wait<ahead - 1>();
-            loader.flush();
+            loader.flush(ring);
             __syncwarp();
-            window.take(row + slot);
+            window.take(ring + slot);
             __syncwarp();
-            loader.copy_next(row + slot);
+            loader.copy_next(ring, slot);
             wi_async_commit();
             slot = slot == (ahead - 1) * Shape::length ? 0 : slot + Shape::length;
         }
-        const wi_strip_sums<Shape> done = lane.add(window);
-        if (t >= side - 1 + Lane::late)
-            writer.put(done);
+        lane.add(window, [&](const wi_strip_sums<Shape> &done) {
+            if (t >= side - 1 + Lane::late)
+                writer.put(done);
+        });
         if (is_there)
             lane.keep(window);
     }
@@ -179,11 +191,19 @@ size_t wi_strip_band(size_t rows, size_t columns, size_t resident) {
     return band < least ? least : band;
 }
 
+/* Warps of a block: of u8, whose strips are as wide as many an image, no more than have one. */
+template <class Shape>
+int wi_strip_warps_of(size_t elements) {
+    const size_t strips = wi_convolve_pieces(elements, (size_t)Shape::width);
+    const size_t blocks = wi_convolve_pieces(strips, wi_strip_warps);
+    return Shape::at_once > 0 ? wi_strip_warps : (int)wi_convolve_pieces(strips, blocks);
+}
+
 /* Shared memory of a block: its rings, or so much that a multiprocessor has no room for more than
  * Shape::at_once blocks. It has 1 KiB more than a block may have, and takes 1 KiB for each. */
 template <class Shape>
-size_t wi_strip_shared([[maybe_unused]] const weft_context *ctx) {
-    size_t bytes = Shape::rings_bytes;
+size_t wi_strip_shared([[maybe_unused]] const weft_context *ctx, int warps) {
+    size_t bytes = Shape::ring_bytes * (size_t)warps;
     if constexpr (Shape::at_once > 0) {
         const size_t each = ctx->gpu->shared_optin / (size_t)Shape::at_once - 1024;
         bytes = each > bytes ? each : bytes;
@@ -197,8 +217,9 @@ weft_status wi_strip_divide(weft_context *ctx, const wi_convolve_args *args, siz
     size_t resident = 1;
     weft_status status = wi_grant_shared(ctx, "wi_strips<Shape>", wi_strips<Shape>, shared);
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, wi_strips<Shape>, Shape::threads, shared, &resident);
-    p->strips = wi_convolve_pieces((size_t)p->elements, (size_t)Shape::width * wi_strip_warps);
+        status =
+            wi_resident_blocks(ctx, wi_strips<Shape>, p->warps * wi_strip_lanes, shared, &resident);
+    p->strips = wi_convolve_pieces((size_t)p->elements, (size_t)(Shape::width * p->warps));
     p->band = (int)wi_strip_band<Shape>(args->out_height, p->strips * args->images, resident);
     p->bands = wi_convolve_pieces(args->out_height, (size_t)p->band);
     return status;
@@ -208,19 +229,21 @@ inline bool wi_strip_is_aligned(const void *p, size_t ld, size_t apart, size_t w
     return ((uintptr_t)p | ld * width | apart * width) % 16 == 0;
 }
 
+/* Weights of pixels make up for the unit in which bytes come. */
 template <class Shape>
 void wi_strip_put_weights(const wi_convolve_args *args, wi_strip_params<Shape> *p) {
     constexpr int side = Shape::side;
+    constexpr float scale = sizeof(typename Shape::In) == 1 ? 1 / wi_byte_unit : 1;
     const double *const rows = args->terms ? args->term_rows : args->row;
     const double *const columns = args->terms ? args->term_columns : args->column;
     p->terms = args->terms ? (int)args->terms : 1;
     for (int k = 0; k < Shape::weights; k++) {
         const int term = k / (2 * side), at = k % (2 * side);
         if (!Shape::is_fused)
-            p->weight[k] = (float)args->filter[k];
+            p->weight[k] = (float)args->filter[k] * scale;
         else if (term < p->terms)
-            p->weight[k] =
-                (float)(at < side ? rows[term * side + at] : columns[term * side + at - side]);
+            p->weight[k] = at < side ? (float)rows[term * side + at] * scale
+                                     : (float)columns[term * side + at - side];
     }
 }
 
@@ -238,20 +261,45 @@ weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
         wi_strip_is_aligned(args->x, args->ldx, args->apart_x, sizeof(typename Shape::In));
     p.aligned_y = p.shift == 0 &&
                   wi_strip_is_aligned(args->y, args->ldy, args->apart_y, weft_type_size(args->out));
-    p.plain_y =
-        p.aligned_y && args->out == args->type && (args->out == WEFT_F32 || !args->truncates);
+    p.last_plain =
+        p.aligned_y && args->out == args->type && (args->out == WEFT_F32 || !args->truncates)
+            ? p.out_elements - (Shape::groups - 1) * Shape::group_width - Shape::across
+            : INT_MIN;
     p.out_bytes = (int)weft_type_size(args->out);
     p.step_x = args->ldx * sizeof(typename Shape::In);
     p.step_y = args->ldy * weft_type_size(args->out);
     wi_strip_put_weights(args, &p);
-    const size_t shared = wi_strip_shared<Shape>(ctx);
+    p.warps = wi_strip_warps_of<Shape>((size_t)p.elements);
+    const size_t shared = wi_strip_shared<Shape>(ctx, p.warps);
     weft_status status = wi_strip_divide(ctx, args, shared, &p);
     const size_t blocks = p.strips * p.bands * args->images;
     if (status == WEFT_OK)
         status = wi_convolve_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks, Shape::threads, shared, p);
+    return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks,
+                       (unsigned)(p.warps * wi_strip_lanes), shared, p);
+}
+
+/* Whether a call goes to the wide kernel: a large image of bytes, whose outputs are bytes at even
+ * addresses, rounded to nearest. */
+template <class Shape>
+bool wi_strip_suits(const weft_context *ctx, const wi_convolve_args *args) {
+    const size_t strips = wi_convolve_pieces(args->width * args->channels, (size_t)Shape::width);
+    const size_t warps = strips * args->images * args->out_height / (2 * (size_t)Shape::side);
+    return args->out == WEFT_U8 && !args->truncates && args->left == (size_t)Shape::side / 2 &&
+           wi_strip_is_aligned(args->y, args->ldy, args->apart_y, 1) &&
+           warps >= (size_t)ctx->gpu->multiprocessors * WI_CONVOLVE_WIDE_WARPS;
+}
+
+template <class In, int side, int channels, int most_terms>
+weft_status wi_strip_run_side(weft_context *ctx, const wi_convolve_args *args) {
+    using Usual = wi_strip_shape<In, side, channels, most_terms, false>;
+    using Wide = wi_strip_shape<In, side, channels, most_terms, true>;
+    if constexpr (Wide::across > Usual::across)
+        if (wi_strip_suits<Wide>(ctx, args))
+            return wi_strip_run<Wide>(ctx, args);
+    return wi_strip_run<Usual>(ctx, args);
 }
 
 /* By the kernel of the filter's side, which is one of these. */
@@ -259,7 +307,7 @@ template <class In, int channels, int most_terms, int... sides>
 weft_status wi_strip_choose(weft_context *ctx, const wi_convolve_args *args) {
     weft_status status = WEFT_EUNSUPPORTED;
     ((status = args->filter_width == (size_t)sides
-                   ? wi_strip_run<wi_strip_shape<In, sides, channels, most_terms>>(ctx, args)
+                   ? wi_strip_run_side<In, sides, channels, most_terms>(ctx, args)
                    : status),
      ...);
     return status;

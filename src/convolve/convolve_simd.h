@@ -19,6 +19,9 @@ enum {
     WI_CONVOLVE_MOST_HEIGHT = 33,
     WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_HEIGHT + WI_CONVOLVE_TALL_ROWS - 1,
     WI_CONVOLVE_SEGMENT = 384,
+    /* Widest filter of which rows are prefetched while strips go along them, and how far ahead. */
+    WI_CONVOLVE_QUICK_SIDE = 5,
+    WI_CONVOLVE_AHEAD_BYTES = 1152,
     WI_CONVOLVE_NARROW = 128 /* columns of images that do not gain by strips */
 };
 

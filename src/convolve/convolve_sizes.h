@@ -4,7 +4,9 @@
 #ifndef WI_CONVOLVE_SIZES_H
 #define WI_CONVOLVE_SIZES_H
 
+/* Large images of bytes have so many warps of wide kernels for each multiprocessor; on emu, all. */
 #ifdef WEFT_EMU
+#    define WI_CONVOLVE_WIDE_WARPS 0
 #    define WI_CONVOLVE_ROWS_F32 3, 5
 #    define WI_CONVOLVE_ROWS_U8 5
 #    define WI_CONVOLVE_ROWS_RGB 3
@@ -13,6 +15,7 @@
 #    define WI_CONVOLVE_FUSED_RGB 3
 #    define WI_CONVOLVE_TERMS_F32 9
 #else
+#    define WI_CONVOLVE_WIDE_WARPS 16
 #    define WI_CONVOLVE_ROWS_F32 3, 5, 7, 9, 11, 13, 15, 17
 #    define WI_CONVOLVE_ROWS_U8 3, 5, 7, 9
 #    define WI_CONVOLVE_ROWS_RGB 3, 5, 7

@@ -14,10 +14,17 @@ __host__ __device__ constexpr int wi_strip_round_up(int n, int to) {
 }
 
 /* Elements of a group: 16 bytes of f32. Of u8 more are worth their registers as long as these are
- * few, for the pixels beside a group are converted, too. */
+ * few, for the pixels beside a group are converted, too. Large images have a kernel besides that
+ * has as many as there are registers for: what a row costs beside its products counts where a byte
+ * takes as many of these as a float. Small ones would be too few warps. */
 template <class In>
-constexpr int wi_strip_across(int side) {
-    return sizeof(In) == 4 ? 4 : side <= 5 ? 16 : 8;
+constexpr int wi_strip_across(int side, int channels, int most_terms, bool is_wide) {
+    const int usual = sizeof(In) == 4 ? 4 : side <= 5 ? 16 : 8;
+    if (!is_wide || sizeof(In) == 4 || channels == 4)
+        return usual;
+    if (most_terms > 0)
+        return side == 5 ? 32 : side <= 7 ? 16 : usual;
+    return side == 5 || (side == 3 && channels > 1) ? 32 : 16;
 }
 
 /* Groups: two, where their sums leave room for enough warps, halve what a row costs beside its
@@ -43,16 +50,17 @@ constexpr int wi_strip_at_once(int side, int most_terms) {
 }
 
 /* Filters of `side` x `side` over images of In with `channels` in a pixel, all with one filter. A
- * lane has `groups` of neighbouring elements, a warp's width of them apart, so that neighbouring
- * lanes access neighbouring addresses; `ahead` rows are on their way. With `most_terms` filters are
- * sums of up to so many products of a row and a column; without, all their weights are used. */
-template <class In_, int side_, int channels_, int most_terms_>
+ * lane has `groups` of `across` neighbouring elements, a warp's width of them apart, so that
+ * neighbouring lanes access neighbouring addresses; `ahead` rows are on their way. With
+ * `most_terms` filters are sums of up to so many products of a row and a column; without, all their
+ * weights are used. */
+template <class In_, int side_, int channels_, int most_terms_, bool is_wide_>
 struct wi_strip_shape {
     using In = In_;
     static constexpr int side = side_, channels = channels_;
     static constexpr int most_terms = most_terms_;
-    static constexpr bool is_fused = most_terms > 0;
-    static constexpr int across = wi_strip_across<In>(side); /* elements of a group */
+    static constexpr bool is_fused = most_terms > 0, is_wide = is_wide_;
+    static constexpr int across = wi_strip_across<In>(side, channels, most_terms, is_wide);
     static constexpr int groups = wi_strip_groups<In>(side, most_terms);
     static constexpr int ahead = wi_strip_ahead(side, across, groups);
     static constexpr int at_once = wi_strip_at_once<In>(side, most_terms);
@@ -62,16 +70,16 @@ struct wi_strip_shape {
     static constexpr int margin = wi_strip_round_up(reach, chunk); /* of a row in the ring */
     static constexpr int width = group_width * groups;
     static constexpr int length = width + 2 * margin;
-    static constexpr int beside = wi_strip_round_up(reach, across); /* read by a lane */
+    static constexpr int pack = across * (int)sizeof(In) > 16 ? 16 / (int)sizeof(In) : across;
+    static constexpr int beside = wi_strip_round_up(reach, pack); /* read by a lane */
     static constexpr int weights = is_fused ? 2 * side * most_terms : side * side;
     static constexpr int threads = wi_strip_lanes * wi_strip_warps;
     static constexpr size_t ring = (size_t)ahead * length; /* elements of a warp's */
-    static constexpr size_t rings_bytes = ring * wi_strip_warps * sizeof(In);
-    /* Registers of a lane, about, with bytes before they are numbers, and how many blocks of a
-     * multiprocessor that leaves room for. */
-    static constexpr int bytes_registers = across > 8 ? 10 : 0;
+    static constexpr size_t ring_bytes = ring * sizeof(In);
+    /* Registers of a lane, about, and how many blocks of a multiprocessor that leaves room for. */
+    static constexpr int late_sums = sizeof(In) == 1 && most_terms == 1 ? across : 0;
     static constexpr int registers =
-        ((side - 1) * across + across + 2 * reach) * groups + bytes_registers + 36;
+        ((side - 1) * across + across + 2 * reach) * groups + late_sums + 36;
     static constexpr int blocks = registers <= 64    ? 8
                                   : registers <= 80  ? 6
                                   : registers <= 128 ? 4
@@ -82,12 +90,14 @@ struct wi_strip_shape {
 template <class Shape>
 struct wi_strip_params {
     wi_convolve_images m;
-    size_t strips, bands;       /* groups of strips across, bands down */
+    size_t strips, bands;       /* groups of `warps` strips across, bands down */
+    int warps;                  /* of a block */
     int band;                   /* rows of a band */
     int elements, out_elements; /* of a row of x and of y */
     int shift, down;            /* columns and rows of pixels that y lacks on the left and above */
     bool aligned_x, aligned_y;
-    bool plain_y;          /* y is aligned, of the type of x, and its sums are rounded to nearest */
+    int last_plain;        /* a lane whose first element is no later writes them as they are, whole;
+                              INT_MIN: y is not aligned, not of x's type, or its sums are cut */
     int out_bytes;         /* of an element of y */
     size_t step_x, step_y; /* bytes from a row to the next */
     int terms;
@@ -104,13 +114,13 @@ struct wi_strip_loader {
     static constexpr int copies = Shape::length / Shape::chunk; /* of a row */
     static constexpr int chunks_width = wi_strip_lanes * Shape::chunk;
     const wi_strip_params<Shape> &p;
-    const In *x;     /* the image */
-    int first;       /* element of a row where the strip begins */
-    bool is_inside;  /* all chunks of the strip are */
-    bool is_general; /* element by element */
-    int from, to;    /* of this lane's element, in x and in the ring; `to` < 0: it has none */
-    In late;         /* an element on its way that no asynchronous copy brings */
-    In *late_to;
+    const In *x;         /* the image */
+    int first;           /* element of a row where the strip begins */
+    bool is_inside;      /* all chunks of the strip are */
+    bool is_general;     /* element by element */
+    int from, to;        /* of this lane's element, in x and in the ring; `to` < 0: it has none */
+    In late;             /* an element on its way that no asynchronous copy brings */
+    int late_to;         /* where it goes in the warp's ring; < 0: there is none */
     int row, last;       /* the next row, and the first that the band does not need */
     unsigned plain_end;  /* rows from 0 to it are there, and come in chunks */
     const char *next;    /* in the next row, if that is so: this lane's first chunk */
@@ -119,7 +129,7 @@ struct wi_strip_loader {
 
     __device__ wi_strip_loader(const wi_strip_params<Shape> &params, const In *image, int begin,
                                int top, int rows)
-        : p(params), x(image), first(begin), from(-1), to(-1), late(0), late_to(nullptr), row(top),
+        : p(params), x(image), first(begin), from(-1), to(-1), late(0), late_to(-1), row(top),
           last(top + rows), has_chunks(0) {
         const int lane = (int)threadIdx.x % wi_strip_lanes;
         const int e = first - Shape::margin + lane * Shape::chunk;
@@ -175,10 +185,10 @@ struct wi_strip_loader {
     }
 
     /* An element that was loaded a row ago goes to the ring; nobody waits for it. */
-    __device__ void flush() {
-        if (sizeof(In) < 4 && late_to) {
-            *late_to = late;
-            late_to = nullptr;
+    __device__ void flush(In *ring) {
+        if (sizeof(In) < 4 && late_to >= 0) {
+            ring[late_to] = late;
+            late_to = -1;
         }
     }
 
@@ -194,13 +204,13 @@ struct wi_strip_loader {
     }
 
     /* This lane's element of a row, which lies `from` there. */
-    __device__ void copy_beyond(const In *there, In *ring) {
+    __device__ void copy_beyond(const In *there, In *ring, int slot) {
         if constexpr (sizeof(In) == 4) {
-            wi_async_copy<4>(ring + to, from < 0 ? x : there, from >= 0);
+            wi_async_copy<4>(ring + slot + to, from < 0 ? x : there, from >= 0);
         } else {
-            flush();
+            flush(ring);
             late = from < 0 ? (In)0 : *there;
-            late_to = ring + to;
+            late_to = slot + to;
         }
     }
 
@@ -214,32 +224,37 @@ struct wi_strip_loader {
         }
     }
 
+    /* The whole chunks of a row that is there, from this lane's chunk k on. */
+    template <int k = 0>
+    __device__ void copy_plain(In *to_row) const {
+        if constexpr (k * wi_strip_lanes < copies) {
+            constexpr unsigned behind = k * wi_strip_lanes * wi_strip_chunk;
+            wi_async_copy_if<wi_strip_chunk, behind, behind>(has_chunks >> k & 1, to_row, next);
+            copy_plain<k + 1>(to_row);
+        }
+    }
+
     /* A row above or below the image, or one that comes element by element. */
-    __device__ void copy_edge(In *ring) {
+    __device__ void copy_edge(In *ring, int slot) {
         const int there = wi_convolve_pixel(p.m.border, row, p.m.height);
         const In *const line = x + (size_t)(there < 0 ? 0 : there) * p.m.ldx;
         if (is_general) {
-            copy_elements(line, there >= 0, ring);
+            copy_elements(line, there >= 0, ring + slot);
             return;
         }
-        copy_chunks(line, there >= 0, ring);
+        copy_chunks(line, there >= 0, ring + slot);
         if (to >= 0 && there >= 0)
-            copy_beyond(line + from, ring);
+            copy_beyond(line + from, ring, slot);
     }
 
-    /* The next row of the strip, if the band needs one more, on its way to the ring. */
-    __device__ void copy_next(In *ring) {
+    /* The next row of the strip, if the band needs one more, on its way to a slot of the ring. */
+    __device__ void copy_next(In *ring, int slot) {
         if ((unsigned)row < plain_end) {
-            const int lane = (int)threadIdx.x % wi_strip_lanes;
-#pragma unroll
-            for (int k = 0; k * wi_strip_lanes < copies; k++)
-                if (has_chunks >> k & 1)
-                    wi_async_copy<wi_strip_chunk>(ring + lane * Shape::chunk + k * chunks_width,
-                                                  next + k * wi_strip_lanes * wi_strip_chunk);
+            copy_plain(ring + slot + (int)threadIdx.x % wi_strip_lanes * Shape::chunk);
             if (to >= 0)
-                copy_beyond((const In *)(next + beside), ring);
+                copy_beyond((const In *)(next + beside), ring, slot);
         } else if (row < last) {
-            copy_edge(ring);
+            copy_edge(ring, slot);
         }
         row++;
         next += p.step_x;

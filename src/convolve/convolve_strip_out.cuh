@@ -19,16 +19,13 @@ struct wi_strip_writer {
     using In = typename Shape::In;
     static constexpr int across = Shape::across;
     const wi_strip_params<Shape> &p;
-    int e;         /* of the row: the lane's first element */
-    bool is_plain; /* all of them exist, and go out whole */
-    char *next;    /* where it is */
+    int e;      /* of the row: the lane's first element */
+    char *next; /* where it is */
 
     /* For the output row that begins at element `row`. */
     __device__ wi_strip_writer(const wi_strip_params<Shape> &params, size_t row, int first)
         : p(params) {
         e = first + (int)threadIdx.x % wi_strip_lanes * across - p.shift * Shape::channels;
-        is_plain =
-            p.plain_y && e + (Shape::groups - 1) * Shape::group_width + across <= p.out_elements;
         next = (char *)p.m.y + ((ptrdiff_t)row + e) * p.out_bytes;
     }
 
@@ -79,8 +76,22 @@ struct wi_strip_writer {
             put_group(bits, e_, (uint16_t *)to);
     }
 
+    /* The same for wide kernels, which write bytes alone: those that a row has yet. */
+    __device__ void put_last(const float (&v)[across], int e_, uint8_t *to) const {
+#pragma unroll
+        for (int k = 0; k < across; k += 4) {
+            const uint32_t word = wi_pack_bytes(v[k], v[k + 1], v[k + 2], v[k + 3]);
+#pragma unroll
+            for (int b = 0; b < 4; b++)
+                if (e_ + k + b < p.out_elements)
+                    to[k + b] = (uint8_t)(word >> 8 * b);
+        }
+    }
+
     __device__ void put_any(const float (&v)[across], int e_, void *to) const {
-        if (p.m.out == WEFT_F32)
+        if constexpr (Shape::is_wide)
+            put_last(v, e_, (uint8_t *)to);
+        else if (p.m.out == WEFT_F32)
             put_group(v, e_, (float *)to);
         else if (p.m.out == WEFT_F64)
             put_group(v, e_, (double *)to);
@@ -90,13 +101,16 @@ struct wi_strip_writer {
 
     /* A row; the next is the one below. */
     __device__ void put(const wi_strip_sums<Shape> &sums) {
+        if (e <= p.last_plain) {
 #pragma unroll
-        for (int g = 0; g < Shape::groups; g++) {
-            const int further = g * Shape::group_width;
-            if (is_plain)
-                put_plain(sums.at[g], (In *)next + further);
-            else
+            for (int g = 0; g < Shape::groups; g++)
+                put_plain(sums.at[g], (In *)next + g * Shape::group_width);
+        } else {
+#pragma unroll
+            for (int g = 0; g < Shape::groups; g++) {
+                const int further = g * Shape::group_width;
                 put_any(sums.at[g], e + further, next + further * p.out_bytes);
+            }
         }
         next += p.step_y;
     }

@@ -7,17 +7,18 @@
 #include "convolve/convolve_strip.cuh"
 #include "cuda/bytes.cuh"
 
-/* What a lane reads from shared memory at once: a group's elements, in words. */
+/* What a lane reads from shared memory at once, in words. */
 template <class Shape>
-struct alignas(sizeof(typename Shape::In) * Shape::across) wi_strip_pack {
+struct alignas(sizeof(typename Shape::In) * Shape::pack) wi_strip_pack {
     static constexpr int each = 4 / (int)sizeof(typename Shape::In); /* elements of a word */
-    uint32_t word[Shape::across / each];
+    uint32_t word[Shape::pack / each];
 
+    /* Of u8 in units of 2^-24, which weights make up for. */
     __device__ float number(int k) const {
         if constexpr (each == 1)
             return wi_bit_cast<float>(word[k]);
         else
-            return wi_byte_number(word[k / each], k % each);
+            return wi_byte_units(word[k / each], k % each);
     }
 };
 
@@ -29,18 +30,18 @@ struct wi_strip_window {
 
     __device__ void take(const typename Shape::In *row) {
         using Pack = wi_strip_pack<Shape>;
-        constexpr int packs = 1 + 2 * Shape::beside / Shape::across;
+        constexpr int packs = (Shape::across + 2 * Shape::beside) / Shape::pack;
         constexpr int skipped = Shape::beside - Shape::reach;
-        const Pack *const from =
-            (const Pack *)(row + Shape::margin - Shape::beside) + threadIdx.x % wi_strip_lanes;
+        const Pack *const from = (const Pack *)(row + Shape::margin - Shape::beside +
+                                                (int)threadIdx.x % wi_strip_lanes * Shape::across);
 #pragma unroll
         for (int g = 0; g < Shape::groups; g++)
 #pragma unroll
             for (int k = 0; k < packs; k++) {
-                const Pack pack = from[g * wi_strip_lanes + k];
+                const Pack pack = from[g * Shape::group_width / Shape::pack + k];
 #pragma unroll
-                for (int v = 0; v < Shape::across; v++) {
-                    const int i = k * Shape::across + v - skipped;
+                for (int v = 0; v < Shape::pack; v++) {
+                    const int i = k * Shape::pack + v - skipped;
                     if (i >= 0 && i < count)
                         at[g][i] = pack.number(v);
                 }

@@ -3,6 +3,7 @@
 #ifndef WI_BYTES_CUH
 #define WI_BYTES_CUH
 
+#include <cuda_fp16.h>
 #include <stdint.h>
 
 #include "cuda/bits.cuh"
@@ -18,15 +19,18 @@ __device__ inline uint32_t wi_add_products(uint32_t a, uint32_t b, uint32_t sum)
 #endif
 }
 
-/* Byte k of a word as a number. Without a conversion, of which few can be made at a time: the bytes
- * of 2^23 with this one as the lowest are those of their sum. */
-__device__ inline float wi_byte_number(uint32_t word, int k) {
+/* Byte k of a word as a number of 2^-24: with a byte of zeros above, it is the f16 of that value,
+ * which one instruction makes an f32. One more sets two bytes apart. Of conversions from integers
+ * few can be made at a time. */
+constexpr float wi_byte_unit = 0x1p-24f;
+__device__ inline float wi_byte_units(uint32_t word, int k) {
 #ifdef WEFT_EMU
-    const uint32_t bits = 0x4b000000u | (word >> 8 * k & 0xff);
+    return (float)(word >> 8 * k & 0xff) * wi_byte_unit;
 #else
-    const uint32_t bits = __byte_perm(word, 0x4b000000u, 0x7650u + (unsigned)k);
+    const uint32_t two = k % 2 ? __byte_perm(word, 0, 0x4341) : word & 0x00ff00ffu;
+    const __half2 numbers = wi_bit_cast<__half2>(two);
+    return k < 2 ? __low2float(numbers) : __high2float(numbers);
 #endif
-    return wi_bit_cast<float>(bits) - 0x1p23f;
 }
 
 /* Numbers as bytes, the first in the lowest: to nearest, ties to even, at least 0 and at most 255;
