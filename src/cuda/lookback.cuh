@@ -27,7 +27,7 @@
 #define WI_LOOKBACK_CUH
 
 #include "cuda/limit.cuh"
-#include "cuda/posts.cuh"
+#include "cuda/carries.cuh"
 #include "cuda/warp.cuh"
 
 WI_LIMIT(unsigned, wi_group, 32)

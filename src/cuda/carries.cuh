@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Carries that tiles post for each other in memory (lookback.cuh), each word with the number of the
  * launch: who reads one sees whether it is there yet. */
-#ifndef WI_POSTS_CUH
-#define WI_POSTS_CUH
+#ifndef WI_CARRIES_CUH
+#define WI_CARRIES_CUH
 
 #include "cuda/bits.cuh"
 #include "cuda/memory.cuh"
