@@ -26,8 +26,8 @@
 #ifndef WI_LOOKBACK_CUH
 #define WI_LOOKBACK_CUH
 
-#include "cuda/limit.cuh"
 #include "cuda/carries.cuh"
+#include "cuda/limit.cuh"
 #include "cuda/warp.cuh"
 
 WI_LIMIT(unsigned, wi_group, 32)
