@@ -57,7 +57,7 @@ static double draw_shadowed(rig *r, const scan_case *c, size_t i) {
     if (at == 0) {
         s->large = highest_of(c->type) - 1 - (int)test_below(t, 20);
         if (c->type == WEFT_F64 ||
-            c->type == WEFT_F32) /* or so that carries of 192 bits hold all */
+            c->type == WEFT_F32) /* or so that carries of 184 bits hold all */
             s->large =
                 test_bits(t) & 1 ? (int)test_below(t, c->type == WEFT_F64 ? 100 : 10) : s->large;
         s->middle = s->large - 20 - (int)test_below(t, 130);
