@@ -115,7 +115,8 @@ __device__ inline uint64_t wi_lookback_take_tile(const wi_lookback &l) {
     return wi_take_number(&l.header->next_tile);
 }
 
-/* By the last thread of a launch: what it published is not of the next one. */
+/* By the last thread of a launch: what it published is not of the next one. The arrays of words lie
+ * one after another, totals first. */
 __device__ inline void wi_lookback_end_epoch(const wi_lookback &l) {
     wi_lookback_header *const header = l.header;
     if (header->words < l.words)

@@ -96,8 +96,7 @@ struct wi_ring_block {
      *   total(k, tile)          gives, in the first lanes, the parts' totals so far
      *   all(carry)              once, by one thread: what comes after the last tile
      *   finish(k, tile, warp)   by each warp of a team; calls release(k) and carries(k)
-     *   begin(k, carries)       by a starter, with the carries at the start of the parts, before
-     * any finisher gets them */
+     *   begin(k, carries)       by a starter, before a finisher gets the carries of the parts */
     template <class Load, class Prepare, class Total, class All, class Finish,
               class Begin = wi_ring_no_start>
     __device__ void work(Carry start, Load load, Prepare prepare, Total total, All all,

@@ -137,7 +137,8 @@ struct small_front {
                 add_child(wi_shuffle(mine, k));
         }
     }
-    /* A lane's two rows are read before the first is added. */
+    /* A child has no more rows than the front, which are two of a lane at most: both are read
+     * before the first is added. */
     __device__ void add_child(const small_child &c) const {
         double part[2][R];
         int to[2];

@@ -173,6 +173,8 @@ struct up_block : sweep_block<real, up_threads> {
     /* What a thread adds is read at once, so that it arrives together. */
     __device__ void add_child(const wi_sweep_child &c) const {
         constexpr int batch = side * most / up_threads;
+        static_assert(up_threads % most == 0 && batch * up_threads == side * most,
+                      "a thread's numbers are of one side, and all of a part go at once");
         const int end = c.high * most;
         for (int e = c.low * most + (int)threadIdx.x; e < end; e += batch * up_threads) {
             const int q = e % most; /* also of the numbers after e */

@@ -48,20 +48,21 @@ __device__ static wi_child_column find_column(const wi_device_chol &d, const wi_
     return found;
 }
 
-/* Adds `count` rows of a child's column, but at most `batch`, 32 apart, to those of the parent's
- * column: all are read before the first is written, so that they arrive together. */
-constexpr int batch = 4;
+constexpr int rows_at_once = 4; /* of a lane, 32 apart */
+
+/* Adds a lane's rows of a child's column, `count` of them or as many as go at once, to those of the
+ * parent's column: all are read before the first is written, so that they arrive together. */
 template <class real>
 __device__ static void add_rows(const int32_t *relative, const real *update, int count, real *to) {
-    real x[batch], *place[batch];
+    real x[rows_at_once], *place[rows_at_once];
 #pragma unroll
-    for (int b = 0; b < batch; b++)
+    for (int b = 0; b < rows_at_once; b++)
         place[b] = b < count ? to + relative[32 * b] : nullptr;
 #pragma unroll
-    for (int b = 0; b < batch; b++)
+    for (int b = 0; b < rows_at_once; b++)
         x[b] = place[b] ? *place[b] + update[32 * b] : 0;
 #pragma unroll
-    for (int b = 0; b < batch; b++)
+    for (int b = 0; b < rows_at_once; b++)
         if (place[b])
             *place[b] = x[b];
 }
@@ -78,7 +79,7 @@ __device__ static void add_children(const wi_device_chol &d, const wi_front_reco
             const int32_t *const relative = d.relative + c.relative;
             const real *const update = (const real *)d.updates + c.update;
             __syncwarp();
-            for (int i = c.j + wi_lane(); i < c.rows; i += 32 * batch)
+            for (int i = c.j + wi_lane(); i < c.rows; i += 32 * rows_at_once)
                 add_rows(relative + i, update + i, wi_pieces(c.rows - i, 32), to);
         }
     }
