@@ -278,7 +278,7 @@ enum {
     ROUNDS = 8,
     MOST_CASES = 1 << 10,
     MOST_N = 1 << 20,
-    LEARNT = 1 << 14, /* elements whose comparisons a processor may learn by heart */
+    LEARNT = 1 << 14,  /* elements whose comparisons a processor may learn by heart */
     MOST_SIDE = 1 << 8 /* of a matrix */
 };
 
@@ -293,9 +293,9 @@ typedef struct inputs {
 
 /* The least of some calls of each: names[0] is NULL, what the library chooses. They take turns, so
  * that all of them meet whatever else the machine does; and that only adds to a time. A rung that
- * is far behind gets no more turns; one that cannot do this call has none. And each call has another
- * input than the one before: on the same few elements again and again, a processor foresees every
- * branch, and what branches seems twice as fast as any user will find it. */
+ * is far behind gets no more turns; one that cannot do this call has none. And each call has
+ * another input than the one before: on the same few elements again and again, a processor foresees
+ * every branch, and what branches seems twice as fast as any user will find it. */
 static void seconds_of(weft_context *ctx, const wi_climb *climb, const inputs *in, size_t count,
                        const char *const names[], double least[]) {
     double fastest = INFINITY;
