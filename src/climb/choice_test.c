@@ -30,16 +30,6 @@ static const wi_machine h200 = {.bytes_per_s = 4.18e12,
                                 .units = 132,
                                 .unit_hz = 1.98e9};
 
-/* An H100: less memory, and a smaller cache. */
-static const wi_machine h100 = {.bytes_per_s = 2.85e12,
-                                .cache_bytes_per_s = 6.3e12,
-                                .cache_bytes = 50 << 20,
-                                .launch_s = 3e-6,
-                                .f32_flops = 66.9e12,
-                                .f64_flops = 33.5e12,
-                                .units = 132,
-                                .unit_hz = 1.98e9};
-
 /* A GPU nobody has seen, of half the multiprocessors and half the memory. */
 static wi_machine half_of(wi_machine m) {
     m.bytes_per_s /= 2;
@@ -169,6 +159,16 @@ static void test_made_up(weft_context *ctx) {
 }
 
 #ifdef WEFT_RING
+/* An H100: less memory, and a smaller cache. */
+static const wi_machine h100 = {.bytes_per_s = 2.85e12,
+                                .cache_bytes_per_s = 6.3e12,
+                                .cache_bytes = 50 << 20,
+                                .launch_s = 3e-6,
+                                .f32_flops = 66.9e12,
+                                .f64_flops = 33.5e12,
+                                .units = 132,
+                                .unit_hz = 1.98e9};
+
 /* ---- products, whose tiles also depend on the multiprocessors there are ---- */
 
 typedef struct made_product {
