@@ -117,7 +117,8 @@ weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char 
         bool written = fwrite(&head, sizeof head, 1, target.file) == 1;
         for (int p = 0; written && p < PARTS; p++) {
             const size_t count = (size_t)parts[p].count;
-            written = fwrite(parts[p].array, sizeof(int64_t), count, target.file) == count;
+            if (count > 0) /* else there may be no array */
+                written = fwrite(parts[p].array, sizeof(int64_t), count, target.file) == count;
         }
         status = written ? wi_target_close(&target, &note) : wi_target_fail(&target, &note);
     }
