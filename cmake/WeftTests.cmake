@@ -89,6 +89,7 @@ foreach(source IN LISTS WEFT_EXAMPLES)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/examples)
     target_link_libraries(${name} PRIVATE weft_shared m)
+    target_link_options(${name} PRIVATE ${sanitize}) # as the library, if it is
 endforeach()
 add_test(NAME cnn_example COMMAND cnn --place cpu:2 --steps 60 --least 90)
 set_tests_properties(cnn_example PROPERTIES TIMEOUT 600)
@@ -97,8 +98,9 @@ if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
     add_test(NAME cnn_example_2 COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -np 2
                                         $<TARGET_FILE:cnn> --place mpi:cpu:1 --steps 40 --least 70)
     set_tests_properties(
-        cnn_example_2 PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT
-                                 "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+        cnn_example_2
+        PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT
+                   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0")
 endif()
 # examples/job_*.c check their own results
 foreach(job groups matrix table)
@@ -196,6 +198,7 @@ if(TARGET weft_blas)
     target_compile_options(blas_test PRIVATE -Wno-missing-prototypes)
     target_include_directories(blas_test PRIVATE ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(blas_test PRIVATE weft_blas PkgConfig::CMOCKA Threads::Threads m)
+    target_link_options(blas_test PRIVATE ${sanitize})
     add_test(NAME blas_test COMMAND blas_test)
     set_tests_properties(blas_test PROPERTIES TIMEOUT 600 ENVIRONMENT WEFT_BLAS_PLACE=cpu:2)
 endif()

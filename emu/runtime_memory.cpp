@@ -54,15 +54,18 @@ cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
 }
 
 static int open_pools;
-struct EmuPool { /* never freed: its memory may outlive it */
+struct EmuPool {
     int device;
     unsigned peers; /* the devices that may access its memory */
 };
+static std::deque<EmuPool> *const pools =
+    new std::deque<EmuPool>; /* their memory may outlive them */
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties) {
     return call([=] {
         const int device = properties->location.id;
-        *pool = new EmuPool{device, 1u << device};
+        pools->push_back({device, 1u << device});
+        *pool = &pools->back();
         open_pools++;
     });
 }

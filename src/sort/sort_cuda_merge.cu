@@ -180,8 +180,10 @@ static weft_status merge_two(weft_context *ctx, const wi_merge_args *args, V *va
                              bool by_position, uint64_t *splits) {
     const V *const a_values = by_position ? NULL : (const V *)args->a_values;
     const V *const b_values = by_position ? NULL : (const V *)args->b_values;
-    const wi_merge_io<U, V> io = {.a = {(const U *)args->a, a_values, 0},
-                                  .b = {(const U *)args->b, b_values, args->na},
+    /* kernels count back from b, which may have no address if it is empty */
+    const U *const a = (const U *)args->a, *const b = args->nb > 0 ? (const U *)args->b : a;
+    const wi_merge_io<U, V> io = {.a = {a, a_values, 0},
+                                  .b = {b, b_values, args->na},
                                   .out = {(U *)args->out, values_out},
                                   .run_a = args->na,
                                   .run_b = args->nb,
