@@ -303,7 +303,7 @@ if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
         emu_comm_nccl_test_mpi
         PROPERTIES
             TIMEOUT 60 PROCESSORS 2 LABELS emu ENVIRONMENT
-            "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;WEFT_EMU_DEVICES=3;WEFT_NCCL=$<TARGET_FILE:fake_nccl>"
+            "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;WEFT_EMU_DEVICES=3;WEFT_NCCL=$<TARGET_FILE:fake_nccl>"
         )
 endif()
 weft_emu_runs_of(one emu_dist_test_gpus_apart emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0" emus)

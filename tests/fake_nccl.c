@@ -148,13 +148,15 @@ OUT int ncclCommInitRank(void **comm, int ranks, wi_nccl_id id, int rank) {
     return WI_NCCL_OK;
 }
 
+/* Others may still look at what all share. */
 OUT int ncclCommAbort(void *comm) {
-    (void)comm; /* others may still look at it */
+    free(comm);
     return WI_NCCL_OK;
 }
 
 OUT int ncclCommDestroy(void *comm) {
     meet(((member *)comm)->g); /* as NCCL, which waits for the others of the process */
+    free(comm);
     return WI_NCCL_OK;
 }
 

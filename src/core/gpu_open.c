@@ -269,15 +269,19 @@ static void close_parts(weft_context *ctx) {
 void wi_gpu_close(weft_context *ctx) {
     struct wi_gpu *const gpu = ctx->gpu;
     int before = 0;
-    if (make_current(ctx, &before) == WEFT_OK) {
+    const bool is_mine = gpu->forks == wi_forks(); /* and no parent's, for whom it must stay */
+    const bool is_current =
+        make_current(ctx, &before) == WEFT_OK; /* not if the device has failed */
+    if (is_mine) {
         if (gpu->stream && gpu->stream != gpu->own && !wi_gpu_capturing(ctx))
             cudaStreamSynchronize(gpu->stream);
         if (gpu->own)
             cudaStreamSynchronize(gpu->own);
         close_parts(ctx);
         cudaGetLastError(); /* clear the error: no one is left to report it to */
-        wi_gpu_leave(ctx, before);
     }
+    if (is_current)
+        wi_gpu_leave(ctx, before);
     wi_host_free(gpu);
     ctx->gpu = NULL;
 }

@@ -8,8 +8,11 @@
 
 /* ---- sizes ---- */
 
+static size_t whole(size_t bytes, size_t of) {
+    return (bytes + of - 1) / of * of;
+}
 static size_t whole_words(size_t bytes) {
-    return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+    return whole(bytes, sizeof(double));
 }
 
 /* The parts of `index`, in bytes from its beginning: after the schedule, for each entry of A its
@@ -34,7 +37,8 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     at.rows = at.relative + rows * sizeof(int32_t);
     at.arrived = at.rows + rows * sizeof(int32_t);
     at.pivots = whole_words(at.arrived + (size_t)schedule->fronts * sizeof(uint32_t));
-    at.window = whole_words(at.pivots + wi_pivots_bytes(plan));
+    /* a state of a window lies where one access may read all of it */
+    at.window = whole(at.pivots + wi_pivots_bytes(plan), sizeof(wi_window_state));
     at.column = at.window +
                 (is_interchanged(plan) ? (size_t)schedule->fronts * sizeof(wi_window_state) : 0);
     at.end = at.column + (is_interchanged(plan) ? 3 * plan->report.n * sizeof(int32_t) : 0);
