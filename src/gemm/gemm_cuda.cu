@@ -144,6 +144,20 @@ weft_status wi_gemm_thin(weft_context *ctx, const void *args) {
     }
 }
 
+weft_status wi_gemm_small(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    switch (g->type) {
+    case WEFT_F64:
+        return wi_gemm_small_f64(ctx, g);
+    case WEFT_F32:
+        return g->accuracy == WI_TF32 ? wi_gemm_small_tf32(ctx, g) : wi_gemm_small_f32(ctx, g);
+    case WEFT_F16:
+        return wi_gemm_small_f16(ctx, g);
+    default:
+        return wi_gemm_small_bf16(ctx, g);
+    }
+}
+
 /* Is it better to copy elements of A and B than to align them first? */
 static bool prefers_elements(const wi_gemm_args *g) {
     const size_t width = weft_type_size(g->type);
