@@ -4,7 +4,7 @@
 #include "gemm/gemm_groups.cuh"
 
 #ifndef SENT
-#define SENT 1
+#    define SENT 1
 #endif
 using large = wi_gemm_groups_shape<__half, __half, float, 256, SENT ? 3 : 4, 1200, SENT>;
 using small = wi_gemm_groups_shape<__half, __half, float, 128, SENT ? 4 : 6, 1200, SENT>;
