@@ -289,7 +289,8 @@ static Fibre *new_fibre() {
 static void fibre_main() {
     entered();
     self->block->grid->shape.body();
-    emu_bulk_wait();
+    emu_bulk_commit();
+    emu_bulk_wait(0);
     self->state = ENDED;
     note_place(nullptr, "ended");
     idle_spins = 0;
