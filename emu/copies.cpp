@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cudaTypedefs.h>
-#include <limits.h>
 #include <string.h>
 
 using namespace emu;
@@ -55,13 +54,14 @@ void emu_barrier_arrive(uint64_t *barrier, unsigned bytes) {
 
 /* A copy ends as late as possible: when somebody has waited for its barrier or, for a copy to
  * global memory, when the thread that began it has waited. */
-static void finish_copies(const void *until, unsigned groups = UINT_MAX) {
+static void finish_copies(const void *until) {
     std::vector<Copy> &copies = self->block->copies;
-    const auto ends = [=](const Copy &copy) { return copy.until == until && copy.group < groups; };
     for (const Copy &copy : copies)
-        if (ends(copy))
+        if (copy.until == until)
             copy.move();
-    copies.erase(std::remove_if(copies.begin(), copies.end(), ends), copies.end());
+    copies.erase(std::remove_if(copies.begin(), copies.end(),
+                                [=](const Copy &copy) { return copy.until == until; }),
+                 copies.end());
 }
 
 void emu_barrier_wait(uint64_t *barrier, unsigned parity, emu_site at) {
@@ -114,19 +114,12 @@ void emu_bulk_prefetch(const void *global, size_t bytes) {
 
 void emu_bulk_store(void *global, const void *shared, size_t bytes) {
     check_sixteen(global, shared, bytes, __builtin_return_address(0));
-    self->block->copies.push_back(
-        {self, [=] { move_bytes(global, shared, bytes); }, self->store_groups});
+    self->block->copies.push_back({self, [=] { move_bytes(global, shared, bytes); }});
     give_way();
 }
 
-void emu_bulk_commit() {
-    self->store_groups++;
-}
-
-/* For all groups but the latest `pending`, and not for what is in no group yet. */
-void emu_bulk_wait(unsigned pending) {
-    if (self->store_groups > pending)
-        finish_copies(self, self->store_groups - pending);
+void emu_bulk_wait() {
+    finish_copies(self);
 }
 
 /* ---- boxes of a matrix ---- */
@@ -234,8 +227,7 @@ void emu_box_store(const CUtensorMap *map, int x, int y, int z, const void *shar
              each_chunk(to, at.data(), [=](size_t from, const char *global, size_t valid) {
                  move_bytes((char *)global, (const char *)shared + from, valid);
              });
-         },
-         self->store_groups});
+         }});
     give_way();
 }
 

@@ -210,7 +210,6 @@ struct alignas(64) Fibre {
     std::vector<uint64_t> engine_fences = {}; /* when it showed its writes to the copy engine */
     std::vector<Fetch> fetches = {};          /* its own copies in progress */
     unsigned fetch_groups = 0;                /* of those copies, closed so far */
-    unsigned store_groups = 0;                /* the same of its copies to global memory */
     Look look[most_looks] = {};
 };
 
@@ -218,7 +217,6 @@ struct alignas(64) Fibre {
 struct Copy {
     const void *until; /* the barrier, or the thread, that must have waited for it */
     std::function<void()> move;
-    unsigned group = 0; /* of that thread's */
 };
 
 struct Block : Group {

@@ -289,8 +289,7 @@ static Fibre *new_fibre() {
 static void fibre_main() {
     entered();
     self->block->grid->shape.body();
-    emu_bulk_commit();
-    emu_bulk_wait(0);
+    emu_bulk_wait();
     self->state = ENDED;
     note_place(nullptr, "ended");
     idle_spins = 0;

@@ -244,8 +244,7 @@ void emu_send(void *to, const void *value, uint64_t *barrier, unsigned rank, emu
 void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier);
 void emu_bulk_prefetch(const void *global, size_t bytes);
 void emu_bulk_store(void *global, const void *shared, size_t bytes);
-void emu_bulk_commit();
-void emu_bulk_wait(unsigned pending);
+void emu_bulk_wait();
 void emu_bulk_fence();
 void emu_box_load(void *shared, const struct CUtensorMap *from, int x, int y, int z,
                   uint64_t *barrier);

@@ -26,15 +26,13 @@ inline void wi_bulk_prefetch(const void *global, uint32_t bytes) {
 inline void wi_bulk_store(void *global, const void *shared, uint32_t bytes) {
     emu_bulk_store(global, shared, bytes);
 }
-inline void wi_bulk_commit() {
-    emu_bulk_commit();
-}
+inline void wi_bulk_commit() {}
 template <int pending>
 inline void wi_bulk_wait_read() {
-    emu_bulk_wait(pending);
+    emu_bulk_wait();
 }
 inline void wi_bulk_wait_all() {
-    emu_bulk_wait(0);
+    emu_bulk_wait();
 }
 inline void wi_bulk_fence() {
     emu_bulk_fence();
