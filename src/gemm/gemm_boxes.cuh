@@ -17,7 +17,7 @@
  *   may_turn_c           may C be stored by rows?
  *   read_bytes           of C that a thread reads at once, to add to them
  *   carries_c            does C come and go by shared memory? gemm_carried.cuh
- *   is_staged, is_sent   do sums go there through it, and take the copy engine? gemm_staged.cuh
+ *   is_staged            do sums go there through it? gemm_staged.cuh
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each
  *
@@ -376,8 +376,6 @@ struct wi_gemm_boxed_block {
                 }
             store(item, sums, g.c);
         });
-        if constexpr (Shape::is_sent)
-            staged().finish();
     }
 };
 
@@ -414,7 +412,7 @@ struct wi_gemm_boxed_shape {
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
-    static constexpr bool is_staged = false, is_sent = false;
+    static constexpr bool is_staged = false;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };

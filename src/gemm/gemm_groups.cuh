@@ -97,11 +97,9 @@ struct wi_gemm_any_groups_shape
     static constexpr double rate = percent / 100.0;
     static constexpr bool is_staged = true;
 };
-template <class Element, class Out, class Sum, int tile_m, int slots, int percent,
-          bool is_sent_ = false>
+template <class Element, class Out, class Sum, int tile_m, int slots, int percent>
 struct wi_gemm_groups_shape
     : wi_gemm_any_groups_shape<Element, Out, Sum, tile_m, 128, slots, percent> {
-    static constexpr bool is_sent = is_sent_;
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
 };

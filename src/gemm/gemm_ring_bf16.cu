@@ -3,13 +3,8 @@
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_groups.cuh"
 
-#ifndef SENT
-#    define SENT 1
-#endif
-using large =
-    wi_gemm_groups_shape<__nv_bfloat16, __nv_bfloat16, float, 256, SENT ? 3 : 4, 1200, SENT>;
-using small =
-    wi_gemm_groups_shape<__nv_bfloat16, __nv_bfloat16, float, 128, SENT ? 4 : 6, 1200, SENT>;
+using large = wi_gemm_groups_shape<__nv_bfloat16, __nv_bfloat16, float, 256, 4, 1200>;
+using small = wi_gemm_groups_shape<__nv_bfloat16, __nv_bfloat16, float, 128, 6, 1200>;
 using narrow = wi_gemm_one_group_shape<__nv_bfloat16, __nv_bfloat16, float, 128, 8, 900>;
 using square = wi_gemm_one_group_shape<__nv_bfloat16, __nv_bfloat16, float, 64, 12, 540>;
 

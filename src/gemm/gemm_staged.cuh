@@ -3,14 +3,10 @@
  * shared memory of the warp's own, so that it reads and writes C by whole lines of memory. Eight
  * columns go at a time, up to 512 bytes of each. What C was is read for one such piece while the
  * one before is on its way, and all of a piece at once: where the reads stood beside their uses,
- * under the question whether beta is 0, the compiler made them one by one.
- *
- * Where C is not read the copy engine may take a piece to it (`is_sent`), while the warp goes on to
- * the next piece, or the products of the next tile. */
+ * under the question whether beta is 0, the compiler made them one by one. */
 #ifndef WI_GEMM_STAGED_CUH
 #define WI_GEMM_STAGED_CUH
 
-#include "cuda/bulk.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
 
@@ -36,20 +32,14 @@ struct wi_gemm_piece {
         const int shuffled = (width == 2 ? column : column % 4 * 2) * chunk, byte = row * width;
         return (uint32_t)(column * line + byte / 128 * 128 + ((byte % 128) ^ shuffled));
     }
-    /* The same of a piece for the copy engine, whose columns are in order: a gap after each keeps
-     * banks apart. */
-    __device__ static uint32_t at_sent(int row, int column) {
-        return (uint32_t)(column * (line + chunk) + row * width);
-    }
 };
 
 template <class Shape>
 struct wi_gemm_staged {
     using Sum = typename Shape::Sum;
-    static constexpr size_t of_piece = 8 * (512 + 16); /* with the gaps */
-    static constexpr size_t of_warp = Shape::is_sent ? 2 * of_piece : 8 * 512;
+    static constexpr size_t of_warp = 8 * 512;
     static constexpr size_t bytes = Shape::is_staged ? Shape::adders * of_warp : 0;
-    char *mine; /* of_warp */
+    char *mine; /* 4 KiB */
 
     /* Stores a warp's sums in the tile, of which so many rows and columns are in C; false, and
      * nothing is done, if these do not lie in aligned runs. */
@@ -58,25 +48,11 @@ struct wi_gemm_staged {
                           Sum alpha, Sum beta) const {
         if (!has_runs<Sum>(tile, ldc, rows))
             return false;
-        if constexpr (Shape::is_sent)
-            if (beta == (Sum)0 && has_runs<To>(tile, ldc, rows)) {
-                send(sums, tile, ldc, rows, columns, alpha);
-                return true;
-            }
-        finish();
         if (beta != (Sum)0 || (sizeof(To) < sizeof(Sum) && !has_runs<To>(tile, ldc, rows)))
             store_as<true, Sum>(sums, tile, ldc, rows, columns, alpha, beta);
         else
             store_as<false, To>(sums, tile, ldc, rows, columns, alpha, beta);
         return true;
-    }
-
-    /* Waits until the copy engine has read what the warp gave it. */
-    __device__ void finish() const {
-        if constexpr (Shape::is_sent) {
-            wi_bulk_wait_read<0>();
-            __syncwarp();
-        }
     }
 
   private:
@@ -85,34 +61,6 @@ struct wi_gemm_staged {
     __device__ static bool has_runs(const To *tile, size_t ldc, size_t rows) {
         constexpr size_t run = 16 / sizeof(Staged);
         return (uintptr_t)tile % (run * sizeof(To)) == 0 && ldc % run == 0 && rows % run == 0;
-    }
-
-    /* Pieces take turns between two places. A lane gives the copy engine a column. */
-    template <class Adder, class To>
-    __device__ void send(const Adder &sums, To *tile, size_t ldc, size_t rows, size_t columns,
-                         Sum alpha) const {
-        using piece = wi_gemm_piece<To, Shape::tile_m>;
-        static_assert(piece::pieces % 2 == 0, "a tile begins with the first place");
-        const int across = sums.warp_column() + wi_lane();
-        const int rows_left = in_int(rows), columns_left = in_int(columns) - across;
-#pragma unroll
-        for (int p = 0; p < piece::pieces; p++) {
-            char *const place = mine + p % 2 * of_piece;
-            wi_bulk_wait_read<1>();
-            __syncwarp();
-            each_scaled<piece, To>(sums, p, alpha, [&](int row, int column, const auto &pair) {
-                *(wi_gemm_run<To, 2> *)(place + piece::at_sent(row, column)) = pair;
-            });
-            wi_bulk_fence();
-            __syncwarp();
-            const int there = rows_left - piece::down(p);
-            if (wi_lane() < piece::columns && there > 0 && piece::right(p) < columns_left)
-                wi_bulk_store(tile + piece::down(p) + (size_t)(across + piece::right(p)) * ldc,
-                              place + piece::at_sent(0, wi_lane()),
-                              (uint32_t)(there < piece::rows ? there : piece::rows) *
-                                  (uint32_t)sizeof(To));
-            wi_bulk_commit();
-        }
     }
 
     /* Sums are scaled and rounded to Staged on their way: if C is read, Staged is Sum. */
@@ -166,22 +114,15 @@ struct wi_gemm_staged {
     __device__ static int in_int(size_t extent) {
         return extent < 1024 ? (int)extent : 1024;
     }
-    /* Calls f(row, column, pair) for the pairs of a piece's sums. */
-    template <class piece, class Staged, class Adder, class F>
-    __device__ static void each_scaled(const Adder &sums, int p, Sum alpha, F f) {
+    /* A piece's sums to shared memory. */
+    template <class piece, class Staged, class Adder>
+    __device__ void put(const Adder &sums, int p, Sum alpha) const {
         sums.each_pair(piece::right(p) / piece::columns, piece::down(p), piece::rows,
                        [&](int row, int column, Sum x, Sum y) {
                            const wi_gemm_run<Staged, 2> pair = {{(Staged)wi_gemm_scaled(alpha, x),
                                                                  (Staged)wi_gemm_scaled(alpha, y)}};
-                           f(row, column, pair);
+                           *(wi_gemm_run<Staged, 2> *)(mine + piece::at(row, column)) = pair;
                        });
-    }
-    /* A piece's sums to shared memory. */
-    template <class piece, class Staged, class Adder>
-    __device__ void put(const Adder &sums, int p, Sum alpha) const {
-        each_scaled<piece, Staged>(sums, p, alpha, [&](int row, int column, const auto &pair) {
-            *(wi_gemm_run<Staged, 2> *)(mine + piece::at(row, column)) = pair;
-        });
     }
     template <bool reads, class To, class Staged, int count>
     __device__ static wi_gemm_run<To, count>
