@@ -222,8 +222,7 @@ void emu_box_store(const CUtensorMap *map, int x, int y, int z, const void *shar
             check_access(global, valid, EMU_WRITE | by_engine, false, caller, "box");
     });
     self->block->copies.push_back(
-        {self,
-         [=] {
+        {self, [=] {
              each_chunk(to, at.data(), [=](size_t from, const char *global, size_t valid) {
                  move_bytes((char *)global, (const char *)shared + from, valid);
              });

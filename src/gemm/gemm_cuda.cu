@@ -11,9 +11,10 @@ static bool is_aligned(const void *p, size_t ld, size_t width) {
     return wi_is_aligned(p) && ld * width % 16 == 0;
 }
 
-/* Bytes from one line of an aligned copy to the next. */
+/* Bytes from one line of an aligned copy to the next: lines of memory, which boxes then are. */
 static size_t pitch_of(wi_gemm_lines of, size_t width) {
-    return wi_gemm_pieces(of.length * width, 16) * 16;
+    constexpr size_t line = 128;
+    return wi_gemm_pieces(of.length * width, line) * line;
 }
 
 weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
