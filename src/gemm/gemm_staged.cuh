@@ -7,6 +7,7 @@
 #ifndef WI_GEMM_STAGED_CUH
 #define WI_GEMM_STAGED_CUH
 
+#include "cuda/memory.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
 
@@ -103,8 +104,7 @@ struct wi_gemm_staged {
             for (int time = 0; time < piece::times; time++, to += step) {
                 const auto x = *(const wi_gemm_run<Staged, piece::run>
                                      *)(mine + piece::at(row, column + time * piece::at_once));
-                if (is_there(p, time))
-                    *(run *)to = added_to<reads>(old[p][time], x, beta);
+                wi_store_if(is_there(p, time), (run *)to, added_to<reads>(old[p][time], x, beta));
             }
             __syncwarp();
         }
