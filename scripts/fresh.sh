@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a newcomer does, each on a fresh system in a folder: README's first command in a clone; the Debian
-# packages of build-deb, if they are there, with the programs that the documentation shows in C, C++,
-# Fortran and Python; the wheel in dist/, if it is there, with nothing but Python and numpy. Needs root,
-# mmdebstrap and a network; minutes each. WEFT_FRESH names the parts to run: "demo packages wheel".
+# What a newcomer does, each on a fresh system in a folder: README's first command in a clone, and its
+# second one if WEFT_FRESH asks for it; the Debian packages of build-deb, if they are there, with the
+# programs that the documentation shows in C, C++, Fortran and Python; the wheel in dist/, if it is there,
+# with nothing but Python and numpy. Needs root, mmdebstrap and a network; minutes each, a quarter of an
+# hour for the second command. WEFT_FRESH names the parts to run: "demo packages wheel", or "test".
 #   scripts/fresh.sh [SUITE [SOURCES]]     bookworm by default; SOURCES as mmdebstrap takes them
+# Ubuntu on a machine with Debian, with the keys from Ubuntu's package ubuntu-keyring:
+#   scripts/fresh.sh noble "deb [signed-by=KEYS] http://archive.ubuntu.com/ubuntu noble main universe"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:-bookworm}
@@ -53,13 +56,15 @@ block() { # block LANGUAGE PAGE
     awk -v start="^\`\`\`$1\$" '/^```/ && inside { exit } inside { print } $0 ~ start { inside = 1 }' "$2"
 }
 
-if wanted demo; then
-    fresh "README's first command"
-    inside 'apt-get -qq install -y git make'
-    git clone -q . "$root/srv/weft"
-    inside 'cd /srv/weft && git config --global --add safe.directory /srv/weft && make demo'
-    tail -n 3 "$work/log"
-fi
+for command in demo test; do
+    if wanted $command; then
+        fresh "README's make $command"
+        inside 'apt-get -qq install -y git make'
+        git clone -q . "$root/srv/weft"
+        inside "cd /srv/weft && git config --global --add safe.directory /srv/weft && make $command"
+        tail -n 3 "$work/log"
+    fi
+done
 
 if wanted packages && compgen -G 'build-deb/*.deb' >/dev/null; then
     fresh "the packages"

@@ -2,8 +2,6 @@
 /* Loops that find slots and number pairs of bytes, written so that compilers vectorise them. */
 #include "histogram/histogram_simd.h"
 
-#include <string.h>
-
 #include "cpu/vector.h"
 
 /* The slot of a value that is `at` bins above the first edge: 0 if at < 0, else the bin's number
@@ -34,14 +32,16 @@ WI_INLINE uint32_t slot_at(double at, double count) {
 #define LINEAR_SLOTS linear_slots_f64
 #include "histogram/histogram_simd_float.inc"
 
+/* Two bytes wherever they lie. Of a memcpy gcc 13 makes no vectors. */
+typedef uint16_t two_bytes __attribute__((aligned(1), may_alias));
+
 /* 256 times the distance of the two bytes modulo 256, plus the byte from which counting up that far
  * gives the other (wi_pairs_run). Without conditions: a compiler that makes branches of them cannot
  * vectorise the loop, and half of those would be predicted wrongly. */
 static void number_pairs(size_t n, const uint8_t *x, uint16_t *pairs) {
 #pragma omp simd
     for (size_t k = 0; k < n; k++) {
-        uint16_t both;
-        memcpy(&both, x + 2 * k, sizeof both);
+        const uint16_t both = ((const two_bytes *)x)[k];
         /* 256 times (high - low), modulo 256 and signed; and all bits set if that is negative */
         const int16_t up = (int16_t)((both - (both << 8)) & 0xff00);
         const uint16_t falls = (uint16_t)(up >> 15);
