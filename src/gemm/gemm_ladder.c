@@ -130,15 +130,19 @@ static double copying_seconds(const weft_context *ctx, size_t lines, double leng
     return 2 * m->launch_s + wi_seconds_moving(m, 2 * width * (double)lines * length);
 }
 
-/* To copy operands whose lines are not aligned; `turned` ones are copied anyway. */
+/* To copy operands whose lines are not aligned, or that are `turned`. The driver, which copies
+ * lines that are not turned, reaches a third of memory's rate. */
 static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, bool turned_a,
                                bool turned_b) {
     const size_t width = weft_type_size(g->type);
+    const double slowly = 3;
     double seconds = 0;
     if (turned_a || g->lda * width % 16 != 0)
-        seconds += copying_seconds(ctx, g->m, (double)g->k, (double)width);
+        seconds +=
+            copying_seconds(ctx, g->m, (double)g->k, (turned_a ? 1 : slowly) * (double)width);
     if (turned_b || g->ldb * width % 16 != 0)
-        seconds += copying_seconds(ctx, g->n, (double)g->k, (double)width);
+        seconds +=
+            copying_seconds(ctx, g->n, (double)g->k, (turned_b ? 1 : slowly) * (double)width);
     return seconds;
 }
 
@@ -185,9 +189,8 @@ static small_pace small_pace_of(const weft_context *ctx, const wi_gemm_args *g) 
         return (small_pace){0.82 * m->f64_flops, 0, 31, 3};
     if (weft_type_size(g->type) == 2)
         return (small_pace){0.66 * m->f32_flops, 1.34 * m->f32_flops, 55, 6};
-    return g->accuracy == WI_TF32
-               ? (small_pace){0.63 * m->f32_flops, 1.26 * m->f32_flops, 69, 4}
-               : (small_pace){0.4 * m->f32_flops, 0, 18, 8};
+    return g->accuracy == WI_TF32 ? (small_pace){0.63 * m->f32_flops, 1.26 * m->f32_flops, 69, 4}
+                                  : (small_pace){0.4 * m->f32_flops, 0, 18, 8};
 }
 
 /* By tiles of 64 where there is one for each multiprocessor, else of 32, whose k is cut while there
@@ -207,7 +210,8 @@ static double small_seconds(const weft_context *ctx, const void *args) {
     const double factors = (double)weft_type_size(g->type) * (rows + columns) * k;
     const double sums = (double)weft_type_size(g->out) * rows * columns;
     const double joining = slices > 1 ? m->launch_s + wi_seconds_moving(m, 2 * slices * sums) : 0;
-    return 1.7 * m->launch_s + fmax(working, wi_seconds_moving(m, factors)) + joining +
+    const double of_memory = 0.7;
+    return 1.7 * m->launch_s + fmax(working, wi_seconds_moving(m, factors) / of_memory) + joining +
            wi_seconds_moving(m, sums);
 }
 
