@@ -89,7 +89,7 @@ foreach(source IN LISTS WEFT_EXAMPLES)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/examples)
     target_link_libraries(${name} PRIVATE weft_shared m)
-    target_link_options(${name} PRIVATE ${sanitize}) # as the library, if it is
+    target_link_options(${name} PRIVATE ${sanitize}) # empty, unless the library is built so
 endforeach()
 add_test(NAME cnn_example COMMAND cnn --place cpu:2 --steps 60 --least 90)
 set_tests_properties(cnn_example PROPERTIES TIMEOUT 600)

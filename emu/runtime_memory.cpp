@@ -58,14 +58,14 @@ struct EmuPool {
     int device;
     unsigned peers; /* the devices that may access its memory */
 };
-static std::deque<EmuPool> *const pools =
-    new std::deque<EmuPool>; /* their memory may outlive them */
+/* Never freed, as their memory may outlive them; kept here, where a leak checker finds them. */
+static std::deque<EmuPool> &pools = *new std::deque<EmuPool>;
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties) {
     return call([=] {
         const int device = properties->location.id;
-        pools->push_back({device, 1u << device});
-        *pool = &pools->back();
+        pools.push_back({device, 1u << device});
+        *pool = &pools.back();
         open_pools++;
     });
 }

@@ -24,7 +24,7 @@ leave() {
 }
 trap leave EXIT
 
-mmdebstrap --quiet --mode=root --variant=minbase --include=ca-certificates "$suite" "$work/first.tar" \
+mmdebstrap --quiet --mode=root --variant=minbase --include=apt,ca-certificates "$suite" "$work/first.tar" \
     ${sources[@]+"${sources[@]}"}
 
 # fresh WHAT: a new system in $root.

@@ -148,7 +148,7 @@ OUT int ncclCommInitRank(void **comm, int ranks, wi_nccl_id id, int rank) {
     return WI_NCCL_OK;
 }
 
-/* Others may still look at what all share. */
+/* Frees what is this rank's alone: others may still look at what all share. */
 OUT int ncclCommAbort(void *comm) {
     free(comm);
     return WI_NCCL_OK;

@@ -159,16 +159,6 @@ static void test_made_up(weft_context *ctx) {
 }
 
 #ifdef WEFT_RING
-/* An H100: less memory, and a smaller cache. */
-static const wi_machine h100 = {.bytes_per_s = 2.85e12,
-                                .cache_bytes_per_s = 6.3e12,
-                                .cache_bytes = 50 << 20,
-                                .launch_s = 3e-6,
-                                .f32_flops = 66.9e12,
-                                .f64_flops = 33.5e12,
-                                .units = 132,
-                                .unit_hz = 1.98e9};
-
 /* ---- products, whose tiles also depend on the multiprocessors there are ---- */
 
 typedef struct made_product {
@@ -250,7 +240,8 @@ static void test_products(weft_context *ctx) {
     ctx->gpu->capability = 90;
     ctx->machine = h200;
     multiply_as_measured(ctx);
-    ctx->machine = h100;
+    ctx->machine.bytes_per_s = 2.85e12; /* an H100: less memory, and a smaller cache */
+    ctx->machine.cache_bytes = 50 << 20;
     multiply_as_measured(ctx);
     ctx->machine = own;
     ctx->gpu->multiprocessors = units;
@@ -278,7 +269,7 @@ enum {
     ROUNDS = 8,
     MOST_CASES = 1 << 10,
     MOST_N = 1 << 20,
-    LEARNT = 1 << 14,  /* elements whose comparisons a processor may learn by heart */
+    LEARNT = 1 << 14,  /* elements whose branches a processor may learn to predict */
     MOST_SIDE = 1 << 8 /* of a matrix */
 };
 
@@ -286,6 +277,7 @@ static const double least_seconds = 20e-6, long_seconds = 500e-6, tolerance = 1.
 /* Who takes so many times as long as the fastest will not overtake it. */
 static const double hopeless = 4;
 
+/* Problems of one case, with different data. */
 typedef struct inputs {
     size_t count;
     void *problems[INPUTS];
@@ -293,9 +285,9 @@ typedef struct inputs {
 
 /* The least of some calls of each: names[0] is NULL, what the library chooses. They take turns, so
  * that all of them meet whatever else the machine does; and that only adds to a time. A rung that
- * is far behind gets no more turns; one that cannot do this call has none. And each call has
- * another input than the one before: on the same few elements again and again, a processor foresees
- * every branch, and what branches seems twice as fast as any user will find it. */
+ * is far behind gets no more turns; one that cannot do this call has none. Few elements are others
+ * in each call: if they were the same again and again, the processor would predict every branch,
+ * and code with branches would seem twice as fast as a user finds it. */
 static void seconds_of(weft_context *ctx, const wi_climb *climb, const inputs *in, size_t count,
                        const char *const names[], double least[]) {
     double fastest = INFINITY;

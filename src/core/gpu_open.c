@@ -269,10 +269,11 @@ static void close_parts(weft_context *ctx) {
 void wi_gpu_close(weft_context *ctx) {
     struct wi_gpu *const gpu = ctx->gpu;
     int before = 0;
-    const bool is_mine = gpu->forks == wi_forks(); /* and no parent's, for whom it must stay */
-    const bool is_current =
-        make_current(ctx, &before) == WEFT_OK; /* not if the device has failed */
-    if (is_mine) {
+    const bool is_forked = gpu->forks != wi_forks();
+    const bool is_current = make_current(ctx, &before) == WEFT_OK;
+    /* A forked process must leave all to its parent. A device that has failed cannot be made
+     * current, but events and streams can be given back. */
+    if (!is_forked) {
         if (gpu->stream && gpu->stream != gpu->own && !wi_gpu_capturing(ctx))
             cudaStreamSynchronize(gpu->stream);
         if (gpu->own)

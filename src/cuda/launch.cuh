@@ -117,6 +117,22 @@ weft_status wi_launch(weft_context *ctx, const char *name, void (*kernel)(Parame
     return wi_launched(ctx, &shape, cudaGetLastError());
 }
 
+#ifndef WEFT_EMU
+/* How to launch with so many attributes, which must live as long as the result. */
+inline cudaLaunchConfig_t wi_config_of(weft_context *ctx, dim3 blocks, dim3 threads,
+                                       size_t shared_bytes, cudaLaunchAttribute *attributes,
+                                       unsigned count) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = ctx->gpu->stream;
+    config.attrs = attributes;
+    config.numAttrs = count;
+    return config;
+}
+#endif
+
 template <class... Parameters, class... Arguments>
 weft_status wi_launch_ahead(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                             dim3 blocks, dim3 threads, size_t shared_bytes,
@@ -130,13 +146,9 @@ weft_status wi_launch_ahead(weft_context *ctx, const char *name, void (*kernel)(
     cudaLaunchAttribute attribute;
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = blocks;
-    config.blockDim = threads;
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = ctx->gpu->stream;
-    config.attrs = &attribute;
-    config.numAttrs = wi_gpu_capturing(ctx) ? 0 : 1;
+    const unsigned count = wi_gpu_capturing(ctx) ? 0 : 1;
+    const cudaLaunchConfig_t config =
+        wi_config_of(ctx, blocks, threads, shared_bytes, &attribute, count);
     const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
     const wi_launch_shape shape =
         wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes);
@@ -157,17 +169,10 @@ inline bool wi_marks_cluster(weft_context *ctx) {
 inline cudaLaunchConfig_t wi_cluster_config(weft_context *ctx, dim3 blocks, dim3 threads,
                                             unsigned cluster, size_t shared_bytes,
                                             cudaLaunchAttribute *attribute) {
-    cudaLaunchConfig_t config = {};
-    config.gridDim = blocks;
-    config.blockDim = threads;
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = ctx->gpu->stream;
     attribute->id = cudaLaunchAttributeClusterDimension;
     attribute->val.clusterDim.x = cluster;
     attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
-    config.attrs = attribute;
-    config.numAttrs = 1;
-    return config;
+    return wi_config_of(ctx, blocks, threads, shared_bytes, attribute, 1);
 }
 #endif
 

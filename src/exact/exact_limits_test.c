@@ -69,6 +69,31 @@ static void test_full_folds(void **state) {
     }
 }
 
+/* In the lowest window there is, the unit of the last fold is that of subnormal numbers: small
+ * multiples of it between elements just below the window's end, which cancel. */
+static void test_least_window(void **state) {
+    static double x[WI_EXACT_BLOCK];
+    const wi_exact_run run = {.shape = WI_EXACT_DOUBLES,
+                              .x = x,
+                              .n = WI_EXACT_BLOCK,
+                              .folds = WI_EXACT_FOLDS,
+                              .top = WI_EXACT_TOP_LEAST};
+    double right = 0;
+    (void)state;
+    for (int i = 0; i < WI_EXACT_BLOCK; i++) {
+        const double small = ldexp(2 * i + 1, -1074);
+        x[i] = i % 2 == 0 ? small : ldexp(i % 4 == 1 ? 1 : -1, WI_EXACT_TOP_LEAST - 1);
+        right += i % 2 == 0 ? small : 0;
+    }
+    for (int isa = WI_ISA_BASE; isa <= (int)wi_cpu_isa(); isa++) {
+        wi_exact_block block;
+        WI_OF_ISA((wi_isa)isa, wi_exact_simd)->fold(&run, &block);
+        assert_false(block.left);
+        if (sum_of(&run, &block) != right)
+            fail_msg("isa %d: the sum is %a, not %a", isa, sum_of(&run, &block), right);
+    }
+}
+
 /* ---- words ---- */
 
 /* All words as far from 0 as additions can bring them: WI_EXACT_MOST_ADDS times 2^32 - 1, and then
@@ -299,6 +324,7 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_folds),
+        cmocka_unit_test(test_least_window),
         cmocka_unit_test(test_full_words),
 #if WEFT_CUDA
         TEST_ON_EACH_PLACE(full_folds_of_a_thread),
