@@ -114,4 +114,16 @@ struct wi_gemm_one_group_shape
     using Adder = wi_gemm_group<wi_gemm_one_group_shape, A, B>;
 };
 
+/* Three groups of adders, and square tiles: what they bring for each product is a ninth less. Few
+ * of them would be cut along k, which costs more than with smaller ones. */
+template <class Element, class Out, class Sum, int slots, int percent>
+struct wi_gemm_three_groups_shape
+    : wi_gemm_any_groups_shape<Element, Out, Sum, 192, 192, slots, percent> {
+    static constexpr bool wants_many = true;
+    static constexpr int adders = 12, warps = 16;
+    static constexpr int adder_registers = 152;
+    template <class A, class B>
+    using Adder = wi_gemm_group<wi_gemm_three_groups_shape, A, B>;
+};
+
 #endif

@@ -130,19 +130,17 @@ static double copying_seconds(const weft_context *ctx, size_t lines, double leng
     return 2 * m->launch_s + wi_seconds_moving(m, 2 * width * (double)lines * length);
 }
 
-/* To copy operands whose lines are not aligned, or that are `turned`. The driver, which copies
- * lines that are not turned, reaches a third of memory's rate. */
+/* To copy operands whose lines are not aligned, element by element, which of 16-bit ones reaches a
+ * third of memory's rate; `turned` ones are copied anyway. */
 static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, bool turned_a,
                                bool turned_b) {
     const size_t width = weft_type_size(g->type);
-    const double slowly = 3;
+    const double cost = (width <= 2 ? 3 : 1) * (double)width;
     double seconds = 0;
     if (turned_a || g->lda * width % 16 != 0)
-        seconds +=
-            copying_seconds(ctx, g->m, (double)g->k, (turned_a ? 1 : slowly) * (double)width);
+        seconds += copying_seconds(ctx, g->m, (double)g->k, turned_a ? (double)width : cost);
     if (turned_b || g->ldb * width % 16 != 0)
-        seconds +=
-            copying_seconds(ctx, g->n, (double)g->k, (turned_b ? 1 : slowly) * (double)width);
+        seconds += copying_seconds(ctx, g->n, (double)g->k, turned_b ? (double)width : cost);
     return seconds;
 }
 

@@ -17,7 +17,8 @@
 template <class Staged, int tile_m>
 struct wi_gemm_piece {
     static constexpr int columns = 8, width = (int)sizeof(Staged), chunk = 16, run = chunk / width;
-    static constexpr int most = 512 / width, rows = tile_m < most ? tile_m : most;
+    static constexpr int most = tile_m % 128 == 0 ? 512 / width : 64,
+                         rows = tile_m < most ? tile_m : most;
     static constexpr int line = rows * width, lanes = line / chunk;       /* of a column */
     static constexpr int at_once = 32 / lanes, times = columns / at_once; /* columns, by a warp */
     static constexpr int pieces_down = tile_m / rows, pieces = 2 * pieces_down;
