@@ -120,6 +120,7 @@ template <class Element, class Out, class Sum, int slots, int percent>
 struct wi_gemm_three_groups_shape
     : wi_gemm_any_groups_shape<Element, Out, Sum, 192, 192, slots, percent> {
     static constexpr bool wants_many = true;
+    static constexpr double ending = 0.42;
     static constexpr int adders = 12, warps = 16;
     static constexpr int adder_registers = 152;
     template <class A, class B>
