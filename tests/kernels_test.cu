@@ -337,6 +337,42 @@ void test_tensor_cores(weft_context *ctx) {
     }
 }
 
+/* Stores four 8 x 8 matrices of the numbers 0 .. 255, row r of matrix i to the first sixteen bytes
+ * of line 4 r + i, and lists what lies where. */
+__global__ void store_matrices(int *out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    WEFT_SHARED(uint16_t, memory, [32 * 24]);
+    const int lane = wi_lane();
+    const uint32_t first = (uint32_t)lane * 2;
+    uint32_t part[4];
+    for (uint32_t i = 0; i < 4; i++)
+        part[i] = (64 * i + first) | (64 * i + first + 1) << 16;
+    for (int k = lane; k < 32 * 24; k += 32)
+        memory[k] = 999;
+    __syncwarp();
+    wi_store_matrices(part, &memory[(lane % 8 * 4 + lane / 8) * 24]);
+    __syncwarp();
+    for (int k = lane; k < 32 * 24; k += 32)
+        out[k] = memory[k];
+#endif
+}
+
+void test_stored_matrices(weft_context *ctx) {
+    constexpr int n = 32 * 24;
+    if (!has_clusters(ctx)) /* what came with compute capability 9.0 */
+        return;
+    int *const out = zeros(ctx, n);
+    ok(ctx, WEFT_LAUNCH(store_matrices, ctx, 1u, 32u, 0, out));
+    const std::vector<int> got = taken(ctx, out, n);
+    for (int k = 0; k < n; k++) {
+        const int slot = k / 24, place = k % 24, matrix = slot % 4, row = slot / 4;
+        const int expected = place < 8 ? 64 * matrix + 8 * row + place : 999;
+        if (got[(size_t)k] != expected)
+            fail_msg("element %d of row %d of matrix %d is %d, not %d", place, row, matrix,
+                     got[(size_t)k], expected);
+    }
+}
+
 /* ---- roots ---- */
 
 /* v[k], v[n + k] = the root of v[k], and the reciprocal of that. */
@@ -449,16 +485,18 @@ void test_boxes(weft_context *ctx) {
     check_box(ctx, 36, 36, 1);
 }
 
-const test_body bodies[] = {{test_clusters},   {test_fixed_cluster}, {test_device_launches},
-                            {test_tail_turns}, {test_constants},     {test_tensor_cores},
-                            {test_roots},      {test_boxes}};
+const test_body bodies[] = {{test_clusters},        {test_fixed_cluster}, {test_device_launches},
+                            {test_tail_turns},      {test_constants},     {test_tensor_cores},
+                            {test_stored_matrices}, {test_roots},         {test_boxes}};
 
 } // namespace
 
 int main() {
     constexpr size_t count = sizeof bodies / sizeof *bodies;
-    const char *const names[count] = {"clusters",  "fixed cluster", "device launches", "tail turns",
-                                      "constants", "tensor cores",  "roots",           "boxes"};
+    const char *const names[] = {"clusters",        "fixed cluster", "device launches",
+                                 "tail turns",      "constants",     "tensor cores",
+                                 "stored matrices", "roots",         "boxes"};
+    static_assert(sizeof names / sizeof *names == count, "a name for each");
     struct CMUnitTest tests[count];
     for (size_t k = 0; k < count; k++)
         tests[k] = {names[k], test_on_each_place, nullptr, nullptr, (void *)&bodies[k]};

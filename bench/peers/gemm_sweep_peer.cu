@@ -3,7 +3,8 @@
  * ones, few terms and many, each with some of the transposes. At the end standard error gets the
  * least ratio of each type. A wrong result ends the program with status 1.
  *
- *   gemm_sweep_peer [TYPE]    all types, or one of f64, f32, tf32, f16, bf16 */
+ *   gemm_sweep_peer [TYPE [RUNG]]    all types, or one of f64, f32, tf32, f16, bf16; RUNG alone,
+ * where it can do them */
 #include <string.h>
 
 #include "cublas.cuh"
@@ -103,6 +104,8 @@ int main(int argc, char **argv) {
     bool all_ok = true;
     /* Else some of its sums of f16 and bf16 are rounded on the way, and cannot be compared. */
     BLAS(cublasSetMathMode(r.blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+    if (argc > 2)
+        check_weft(r.ctx, weft_use(r.ctx, "gemm", argv[2]));
     for (const kind &t : kinds) {
         const bool swept = strcmp(t.name, "strict") != 0 && t.type != WEFT_I8;
         if (swept && (argc < 2 || strcmp(argv[1], t.name) == 0))

@@ -48,14 +48,16 @@ struct wi_group_operand {
         "%48, %49, %50, %51, %52, %53, %54, %55"                                                   \
         ", "                                                                                       \
         "%56, %57, %58, %59, %60, %61, %62, %63"
-#    define WI_SUMS_HIGH                                                                           \
+#    define WI_SUMS_MIDDLE                                                                         \
         "%64, %65, %66, %67, %68, %69, %70, %71"                                                   \
         ", "                                                                                       \
         "%72, %73, %74, %75, %76, %77, %78, %79"                                                   \
         ", "                                                                                       \
         "%80, %81, %82, %83, %84, %85, %86, %87"                                                   \
         ", "                                                                                       \
-        "%88, %89, %90, %91, %92, %93, %94, %95"                                                   \
+        "%88, %89, %90, %91, %92, %93, %94, %95"
+#    define WI_SUMS_HIGH                                                                           \
+        WI_SUMS_MIDDLE                                                                             \
         ", "                                                                                       \
         "%96, %97, %98, %99, %100, %101, %102, %103"                                               \
         ", "                                                                                       \
@@ -93,6 +95,12 @@ __device__ inline uint64_t wi_group_descriptor(const wi_group_operand &x) {
                      "}, %64, %65, add" how ";\n\t}"                                               \
                      : WI_SUMS_64(kind, 0)                                                         \
                      : "l"(from_a), "l"(from_b)__VA_ARGS__)
+#    define WI_GROUP_96(kind, opcode, how, ...)                                                    \
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"                          \
+                     "wgmma.mma_async.sync.aligned.m64n192" opcode " {" WI_SUMS_LOW                \
+                     ", " WI_SUMS_MIDDLE "}, %96, %97, add" how ";\n\t}"                           \
+                     : WI_SUMS_64(kind, 0), WI_SUMS_32(kind, 64)                                   \
+                     : "l"(from_a), "l"(from_b)__VA_ARGS__)
 #    define WI_GROUP_128(kind, opcode, how, ...)                                                   \
         asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"                          \
                      "wgmma.mma_async.sync.aligned.m64n256" opcode " {" WI_SUMS_LOW                \
@@ -105,8 +113,9 @@ __device__ inline uint64_t wi_group_descriptor(const wi_group_operand &x) {
 template <class T, bool a_by_k, bool b_by_k, class Sum, int sums>
 __device__ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operand &a,
                                          const wi_group_operand &b) {
-    static_assert(sums == 64 || sums == 128 || (sums == 32 && std::is_same_v<Sum, float>),
-                  "128 or 256 columns; 64 of floats");
+    static_assert(sums == 64 || sums == 128 || (sums == 32 && std::is_same_v<Sum, float>) ||
+                      (sums == 96 && sizeof(T) == 2),
+                  "128 or 256 columns; 64 of floats, 192 of those of 16 bits");
     static_assert(sizeof(T) == 2 || (a_by_k && b_by_k), "elements of 16 bits alone lie across");
     const uint64_t from_a = wi_group_descriptor(a), from_b = wi_group_descriptor(b);
     if constexpr (std::is_same_v<T, __half> && sums == 32)
@@ -117,10 +126,14 @@ __device__ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operan
         WI_GROUP_32(WI_FLOAT_SUM, "k8.f32.tf32.tf32", ", 1, 1", );
     else if constexpr (std::is_same_v<T, __half> && sums == 64)
         WI_GROUP_64(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %66, %67", WI_GROUP_ACROSS);
+    else if constexpr (std::is_same_v<T, __half> && sums == 96)
+        WI_GROUP_96(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %98, %99", WI_GROUP_ACROSS);
     else if constexpr (std::is_same_v<T, __half>)
         WI_GROUP_128(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %130, %131", WI_GROUP_ACROSS);
     else if constexpr (std::is_same_v<T, __nv_bfloat16> && sums == 64)
         WI_GROUP_64(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %66, %67", WI_GROUP_ACROSS);
+    else if constexpr (std::is_same_v<T, __nv_bfloat16> && sums == 96)
+        WI_GROUP_96(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %98, %99", WI_GROUP_ACROSS);
     else if constexpr (std::is_same_v<T, __nv_bfloat16>)
         WI_GROUP_128(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %130, %131", WI_GROUP_ACROSS);
     else if constexpr (std::is_same_v<T, float> && sums == 64)

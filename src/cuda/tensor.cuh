@@ -76,6 +76,14 @@ __device__ inline void wi_load_matrices_transposed(uint32_t (&part)[4], const vo
                  : "r"((uint32_t)__cvta_generic_to_shared(row))
                  : "memory");
 }
+/* The way back of wi_load_matrices; from compute capability 9.0 on. */
+__device__ inline void wi_store_matrices(const uint32_t (&part)[4], void *row) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "r"((uint32_t)__cvta_generic_to_shared(row)), "r"(part[0]), "r"(part[1]),
+                   "r"(part[2]), "r"(part[3])
+                 : "memory");
+}
 #endif
 
 #endif

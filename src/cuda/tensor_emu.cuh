@@ -92,8 +92,8 @@ inline void wi_multiply_f64(double (&d)[4], const double (&a)[2 * k4], const dou
 /* The rows that the lanes name. */
 struct wi_rows {
     const unsigned char *all;
-    const uint16_t *of(int lane) const {
-        return emu_gathered<const uint16_t *>(all, lane, 0);
+    uint16_t *of(int lane) const {
+        return emu_gathered<uint16_t *>(all, lane, 0);
     }
 };
 inline wi_rows wi_gather_rows(const void *row) {
@@ -113,6 +113,12 @@ inline void wi_load_matrices_transposed(uint32_t (&part)[4], const void *row) {
         const uint16_t *const second = rows.of(8 * i + 2 * t + 1);
         part[i] = first[g] | (uint32_t)second[g] << 16;
     }
+}
+inline void wi_store_matrices(const uint32_t (&part)[4], void *row) {
+    const int g = wi_lane() / 4, t = wi_lane() % 4;
+    const wi_rows rows = wi_gather_rows(row);
+    for (int i = 0; i < 4; i++)
+        *(uint32_t *)(rows.of(8 * i + g) + 2 * t) = part[i];
 }
 
 #endif

@@ -276,14 +276,20 @@ __global__ void __launch_bounds__(wide_threads)
         hand_on(w, start, sum[0]);
 }
 
+/* The sums of all tiles, a column of them after the other, and of all. */
+template <class T>
+static weft_status take_sums(weft_context *ctx, const wi_exact_scan_args *args, void **sums) {
+    static const char key = 0;
+    const size_t tiles = (size_t)wi_tiles_of(args->n, wi_tile_elements<T>);
+    return wi_gpu_scratch(ctx, &key, (tiles + 1) * columns_of<T> * sizeof(int64_t), sums);
+}
+
 template <class T>
 static weft_status run_wide(weft_context *ctx, const wi_exact_scan_args *args,
                             const wi_exact_plan *plan) {
-    static const char key = 0;
     const uint64_t tiles = wi_tiles_of(args->n, wi_tile_elements<T>);
-    const size_t bytes = ((size_t)tiles + 1) * columns_of<T> * sizeof(int64_t);
     void *scratch;
-    weft_status status = wi_gpu_scratch(ctx, &key, bytes, &scratch);
+    weft_status status = take_sums<T>(ctx, args, &scratch);
     if (status != WEFT_OK)
         return status;
     const wi_exact_start start = wi_exact_start_of(args);
@@ -308,6 +314,13 @@ static weft_status run_wide(weft_context *ctx, const wi_exact_scan_args *args,
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(exact_scan_tiles<T>, ctx, blocks, wide_threads, 0, w, start);
     return status;
+}
+
+weft_status wi_exact_scan_room(weft_context *ctx, const wi_exact_scan_args *args) {
+    return wi_with_float_type(args->type, [=](auto tag) {
+        void *scratch;
+        return take_sums<typename decltype(tag)::type>(ctx, args, &scratch);
+    });
 }
 
 weft_status wi_exact_scan_rest(weft_context *ctx, const wi_exact_scan_args *args,

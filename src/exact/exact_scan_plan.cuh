@@ -77,6 +77,9 @@ inline wi_exact_start wi_exact_start_of(const wi_exact_scan_args *args) {
     return start;
 }
 
+/* Takes the memory that the next one needs, so that nothing is written if there is none. */
+weft_status wi_exact_scan_room(weft_context *ctx, const wi_exact_scan_args *args);
+
 /* Runs wide on the tiles from plan->cut on; on all if plan is NULL. */
 weft_status wi_exact_scan_rest(weft_context *ctx, const wi_exact_scan_args *args,
                                const wi_exact_plan *plan);

@@ -99,6 +99,8 @@ weft_status wi_exact_scan_in_one(weft_context *ctx, const wi_exact_scan_args *ar
     void *scratch;
     weft_status status = wi_gpu_scratch(ctx, &wi_exact_scan_ladder, bytes, &scratch);
     if (status == WEFT_OK)
+        status = wi_exact_scan_room(ctx, args);
+    if (status == WEFT_OK)
         status = wi_exact_scan_begin(ctx, args, &plan);
     if (status == WEFT_OK)
         status =

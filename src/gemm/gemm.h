@@ -136,6 +136,7 @@ weft_status wi_gemm_warps(weft_context *ctx, const void *args);
 weft_status wi_gemm_thin(weft_context *ctx, const void *args);
 weft_status wi_gemm_outer(weft_context *ctx, const void *args);
 weft_status wi_gemm_by_gemv(weft_context *ctx, const void *args);
+weft_status wi_gemm_small(weft_context *ctx, const void *args);
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);
 weft_status wi_gemm_ring(weft_context *ctx, const void *args);

@@ -18,6 +18,8 @@
  *   read_bytes           of C that a thread reads at once, to add to them
  *   carries_c            does C come and go by shared memory? gemm_carried.cuh
  *   is_staged            do sums go there through it? gemm_staged.cuh
+ *   ending               of a tile, of a launch: what its end takes beside its way through memory
+ *   wants_many           is it for more tiles than there are multiprocessors?
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each
  *
@@ -412,7 +414,8 @@ struct wi_gemm_boxed_shape {
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
-    static constexpr bool is_staged = false;
+    static constexpr bool is_staged = false, wants_many = false;
+    static constexpr double ending = 0.25;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };

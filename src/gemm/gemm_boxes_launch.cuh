@@ -126,6 +126,9 @@ void wi_gemm_consider(const weft_context *ctx, const wi_gemm_args *g, wi_gemm_wo
     if (wi_gemm_only_tile_m > 0 &&
         (Shape::tile_m != wi_gemm_only_tile_m || Shape::tile_n != wi_gemm_only_tile_n))
         return;
+    const size_t tiles = wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, Shape::tile_n);
+    if (Shape::wants_many && wi_gemm_only_tile_m == 0 && tiles <= wi_gemm_units(ctx, g))
+        return;
     const double seconds = wi_gemm_boxed_seconds<Shape>(ctx, g);
     if (!best->run || seconds < best->seconds)
         *best = {seconds, run, false};

@@ -1,33 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs that users get, by type. Their copies take 16 bytes at a time: an operand whose lines
  * begin elsewhere is copied first, which costs less than copies of single elements would. */
-#include "core/stage.h"
 #include "gemm/gemm_launch.cuh"
 #include "gemm/gemm_thin.cuh"
 #include "gemm/gemv.h"
 #include "gemm/transpose.h"
 
-static bool is_aligned(const void *p, size_t ld, size_t width) {
-    return wi_is_aligned(p) && ld * width % 16 == 0;
+constexpr size_t chunk = 16, line = 128; /* bytes */
+
+static bool is_aligned(const void *p, size_t ld, size_t width, size_t to = chunk) {
+    return (uintptr_t)p % to == 0 && ld * width % to == 0;
 }
 
-/* Bytes from one line of an aligned copy to the next. */
+/* Bytes from one line of an aligned copy to the next: lines of memory, which boxes then are. */
 static size_t pitch_of(wi_gemm_lines of, size_t width) {
-    return wi_gemm_pieces(of.length * width, 16) * 16;
+    return wi_gemm_pieces(of.length * width, line) * line;
 }
 
-weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
-                          size_t *ld, void **copy) {
-    if (is_aligned(*p, *ld, width))
+/* Lines of boxes that are not lines of memory are half as much again to read from the second-level
+ * cache, which sets the pace of 16-bit floats. So where there is much to multiply they are copied.
+ */
+static size_t alignment_of(const wi_gemm_args *g) {
+    constexpr double worth_it = 0x1p33;
+    const bool is_long = (double)g->m * (double)g->n * (double)g->k >= worth_it;
+    return weft_type_size(g->type) == 2 && is_long ? line : chunk;
+}
+
+static weft_status align(weft_context *ctx, wi_gemm_lines of, size_t width, size_t to,
+                         const void **p, size_t *ld, void **copy) {
+    if (is_aligned(*p, *ld, width, to))
         return WEFT_OK;
     const size_t pitch = pitch_of(of, width);
     weft_status status = wi_gpu_alloc(ctx, copy, of.count * pitch);
     if (status == WEFT_OK)
-        status = wi_stage_queue_rows(ctx, {(char *)*copy, pitch}, {(char *)*p, *ld * width},
-                                     of.count, of.length * width, ctx->gpu->stream);
+        status = wi_gemm_copy_lines(ctx, of, width, *copy, pitch / width, *p, *ld);
     *p = *copy;
     *ld = pitch / width;
     return status;
+}
+
+weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
+                          size_t *ld, void **copy) {
+    return align(ctx, of, width, chunk, p, ld, copy);
 }
 
 /* The same of a copy whose lines are the columns of those there are, `of`. */
@@ -58,9 +72,9 @@ size_t wi_gemm_most_bytes(const weft_context *ctx, const wi_gemm_args *g) {
     const size_t elements = (g->m + g->n) * (pitch_of({1, g->k}, width) / width);
     const wi_gemm_lines of_a = lines_of_a(g), of_b = lines_of_b(g);
     size_t bytes = (size_t)ctx->gpu->multiprocessors * sums;
-    if (!is_aligned(g->a, g->lda, width))
+    if (!is_aligned(g->a, g->lda, width, alignment_of(g)))
         bytes += of_a.count * pitch_of(of_a, width);
-    if (!is_aligned(g->b, g->ldb, width))
+    if (!is_aligned(g->b, g->ldb, width, alignment_of(g)))
         bytes += of_b.count * pitch_of(of_b, width);
     const size_t parts_width = 3 * 2, turned_width = g->type == WEFT_I8 ? 1 : 0;
     return bytes + (g->type == WEFT_F32 ? parts_width : turned_width) * elements;
@@ -82,12 +96,15 @@ static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, lay
     const bool turn_a = wanted == (g.transposed_a ? ACROSS_K : ALONG_K);
     const bool b_along = wanted == ALONG_K || wanted == B_ALONG_K;
     const bool turn_b = g.transposed_b ? b_along : wanted == ACROSS_K;
+    const size_t to = alignment_of(&g);
     void *a = NULL, *b = NULL;
     weft_status status = WEFT_OK;
     if (g.k > 0)
-        status = (turn_a ? turn : wi_gemm_align)(ctx, lines_of_a(&g), width, &g.a, &g.lda, &a);
+        status = turn_a ? turn(ctx, lines_of_a(&g), width, &g.a, &g.lda, &a)
+                        : align(ctx, lines_of_a(&g), width, to, &g.a, &g.lda, &a);
     if (status == WEFT_OK && g.k > 0)
-        status = (turn_b ? turn : wi_gemm_align)(ctx, lines_of_b(&g), width, &g.b, &g.ldb, &b);
+        status = turn_b ? turn(ctx, lines_of_b(&g), width, &g.b, &g.ldb, &b)
+                        : align(ctx, lines_of_b(&g), width, to, &g.b, &g.ldb, &b);
     g.transposed_a = g.transposed_a != turn_a;
     g.transposed_b = g.transposed_b != turn_b;
     if (status == WEFT_OK)
@@ -141,6 +158,20 @@ weft_status wi_gemm_thin(weft_context *ctx, const void *args) {
         return run_prepared(ctx, g, AS_THEY_DO, wi_gemm_thin_f16);
     default:
         return run_prepared(ctx, g, AS_THEY_DO, wi_gemm_thin_bf16);
+    }
+}
+
+weft_status wi_gemm_small(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    switch (g->type) {
+    case WEFT_F64:
+        return wi_gemm_small_f64(ctx, g);
+    case WEFT_F32:
+        return g->accuracy == WI_TF32 ? wi_gemm_small_tf32(ctx, g) : wi_gemm_small_f32(ctx, g);
+    case WEFT_F16:
+        return wi_gemm_small_f16(ctx, g);
+    default:
+        return wi_gemm_small_bf16(ctx, g);
     }
 }
 

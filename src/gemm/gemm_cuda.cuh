@@ -201,6 +201,11 @@ struct wi_gemm_lines {
     size_t count, length;
 };
 
+/* Copies lines of elements of `width` bytes, to aligned ones; *_ld elements from one to the next.
+ */
+weft_status wi_gemm_copy_lines(weft_context *ctx, wi_gemm_lines of, size_t width, void *to,
+                               size_t to_ld, const void *from, size_t from_ld);
+
 /* Gives *p and *ld of a copy whose lines begin at multiples of 16 bytes, unless they do so already;
  * *copy, of which it says nothing then, is to be freed. */
 weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,

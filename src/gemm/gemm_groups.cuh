@@ -55,15 +55,15 @@ struct wi_gemm_group {
     __device__ int warp_column() const {
         return column + (int)threadIdx.x / 32 % 4 * 16;
     }
-    /* Calls f(row, column, two sums) for those of `rows` rows from `first` on and of one half of
-     * the warp's columns; rows and columns count from there. */
+    /* Calls f(row, two sums) for squares of eight rows, those of `rows` rows from `first` on, and
+     * eight columns, one half of the warp's: rows count from `first`, and of a square lane 4 g + t
+     * has rows 2 t and 2 t + 1 of column g. */
     template <class F>
-    __device__ void each_pair(int half, int first, int rows, F f) const {
-        const int t = wi_lane() % 4, g = wi_lane() / 4;
+    __device__ void each_square(int half, int first, int rows, F f) const {
 #pragma unroll
         for (int q = 0; q < count; q += 4)
             if (2 * q >= first && 2 * q < first + rows)
-                f(2 * q - first + 2 * t, g, sum[q + 2 * half], sum[q + 2 * half + 1]);
+                f(2 * q - first, sum[q + 2 * half], sum[q + 2 * half + 1]);
     }
 
     /* Calls f(row, column, sums) for runs of four rows. Two lanes side by side exchange halves of
@@ -112,6 +112,19 @@ struct wi_gemm_one_group_shape
     static constexpr int adder_registers = 168;
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_one_group_shape, A, B>;
+};
+
+/* Three groups of adders, and square tiles: what they bring for each product is a ninth less. Few
+ * of them would be cut along k, which costs more than with smaller ones. */
+template <class Element, class Out, class Sum, int slots, int percent>
+struct wi_gemm_three_groups_shape
+    : wi_gemm_any_groups_shape<Element, Out, Sum, 192, 192, slots, percent> {
+    static constexpr bool wants_many = true;
+    static constexpr double ending = 0.42;
+    static constexpr int adders = 12, warps = 16;
+    static constexpr int adder_registers = 152;
+    template <class A, class B>
+    using Adder = wi_gemm_group<wi_gemm_three_groups_shape, A, B>;
 };
 
 #endif

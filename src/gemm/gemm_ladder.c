@@ -130,15 +130,17 @@ static double copying_seconds(const weft_context *ctx, size_t lines, double leng
     return 2 * m->launch_s + wi_seconds_moving(m, 2 * width * (double)lines * length);
 }
 
-/* To copy operands whose lines are not aligned; `turned` ones are copied anyway. */
+/* To copy operands whose lines are not aligned, element by element, which of 16-bit ones reaches a
+ * third of memory's rate; `turned` ones are copied anyway. */
 static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, bool turned_a,
                                bool turned_b) {
     const size_t width = weft_type_size(g->type);
+    const double cost = (width <= 2 ? 3 : 1) * (double)width;
     double seconds = 0;
     if (turned_a || g->lda * width % 16 != 0)
-        seconds += copying_seconds(ctx, g->m, (double)g->k, (double)width);
+        seconds += copying_seconds(ctx, g->m, (double)g->k, turned_a ? (double)width : cost);
     if (turned_b || g->ldb * width % 16 != 0)
-        seconds += copying_seconds(ctx, g->n, (double)g->k, (double)width);
+        seconds += copying_seconds(ctx, g->n, (double)g->k, turned_b ? (double)width : cost);
     return seconds;
 }
 
@@ -171,6 +173,44 @@ static double pipeline_seconds(const weft_context *ctx, const void *args) {
     wi_gemm_args longer = *(const wi_gemm_args *)args;
     longer.k += 32;
     return tiles_as_they_lie(ctx, &longer, 0.7 * wi_machine_of(ctx)->f32_flops);
+}
+
+/* Small tiles of `small`: a multiprocessor works on so many at a time, at a rate of all together
+ * beside that of multiply-adds. A tile's beginning and end take as long as `lead` of k. */
+typedef struct small_pace {
+    double rate, wide_rate, lead, at_a_time; /* wide_rate: of tiles of 64, or 0 */
+} small_pace;
+
+static small_pace small_pace_of(const weft_context *ctx, const wi_gemm_args *g) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    if (g->type == WEFT_F64)
+        return (small_pace){0.82 * m->f64_flops, 0, 31, 3};
+    if (weft_type_size(g->type) == 2)
+        return (small_pace){0.66 * m->f32_flops, 1.34 * m->f32_flops, 55, 6};
+    return g->accuracy == WI_TF32 ? (small_pace){0.63 * m->f32_flops, 1.26 * m->f32_flops, 69, 4}
+                                  : (small_pace){0.4 * m->f32_flops, 0, 18, 8};
+}
+
+/* By tiles of 64 where there is one for each multiprocessor, else of 32, whose k is cut while there
+ * is room. What counts is how many of them the multiprocessor with the most has. */
+static double small_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const small_pace pace = small_pace_of(ctx, g);
+    const double rows = (double)g->m, columns = (double)g->n, k = (double)g->k, least_k = 256;
+    const bool wide = pace.wide_rate > 0 && ceil(rows / 64) * ceil(columns / 64) >= m->units;
+    const double side = wide ? 64 : 32, rate = wide ? pace.wide_rate : pace.rate;
+    const double tiles = ceil(rows / side) * ceil(columns / side);
+    const double room = floor(pace.at_a_time * m->units / tiles);
+    const double slices = fmax(1, fmin(room, floor(k / least_k)));
+    const double of_one = ceil(tiles * slices / m->units) * 2 * side * side;
+    const double working = of_one * (k / slices + pace.lead) * m->units / rate;
+    const double factors = (double)weft_type_size(g->type) * (rows + columns) * k;
+    const double sums = (double)weft_type_size(g->out) * rows * columns;
+    const double joining = slices > 1 ? m->launch_s + wi_seconds_moving(m, 2 * slices * sums) : 0;
+    const double of_memory = 0.7;
+    return 1.7 * m->launch_s + fmax(working, wi_seconds_moving(m, factors) / of_memory) + joining +
+           wi_seconds_moving(m, sums);
 }
 
 /* As fast as memory takes C, or a quarter as fast as multiply-adds could be. */
@@ -398,6 +438,13 @@ static const wi_row rows[] = {
      .seconds = thin_seconds,
      .shape = shape_of,
      .run = wi_gemm_thin},
+    {.name = "small",
+     .what = "for a small C: small tiles, whose elements come one by one from wherever they lie",
+     .kinds = WI_ON_CUDA,
+     .types = WI_FLOATS,
+     .seconds = small_seconds,
+     .shape = shape_of,
+     .run = wi_gemm_small},
     {.name = "pipeline",
      .what = "tiles come by asynchronous copies, several steps ahead",
      .kinds = WI_ON_CUDA,

@@ -12,7 +12,7 @@ template <class T, int extent, bool by_k_>
 struct wi_gemm_panel {
     static constexpr bool by_k = by_k_;
     static constexpr int across = wi_box_line / (int)sizeof(T), depth = across;
-    static constexpr int box_lines = !by_k ? depth : extent > 128 ? 128 : extent;
+    static constexpr int box_lines = !by_k ? depth : extent % 128 == 0 ? 128 : extent;
     static constexpr int box_extent = by_k ? box_lines : across, boxes = extent / box_extent;
     static constexpr uint32_t box_bytes = (uint32_t)box_lines * wi_box_line;
     static constexpr uint32_t bytes = box_bytes * boxes;

@@ -7,6 +7,8 @@
 #ifndef WI_GEMM_STAGED_CUH
 #define WI_GEMM_STAGED_CUH
 
+#include "cuda/memory.cuh"
+#include "cuda/tensor.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
 
@@ -15,11 +17,12 @@
 template <class Staged, int tile_m>
 struct wi_gemm_piece {
     static constexpr int columns = 8, width = (int)sizeof(Staged), chunk = 16, run = chunk / width;
-    static constexpr int most = 512 / width, rows = tile_m < most ? tile_m : most;
+    static constexpr int most = tile_m % 128 == 0 ? 512 / width : 64,
+                         rows = tile_m < most ? tile_m : most;
     static constexpr int line = rows * width, lanes = line / chunk;       /* of a column */
     static constexpr int at_once = 32 / lanes, times = columns / at_once; /* columns, by a warp */
     static constexpr int pieces_down = tile_m / rows, pieces = 2 * pieces_down;
-    static_assert(tile_m % rows == 0 && line >= 128, "whole pieces");
+    static_assert(tile_m % rows == 0 && line >= 128 && rows % 32 == 0, "whole pieces");
 
     /* Where piece p begins. */
     __device__ static constexpr int down(int p) {
@@ -103,8 +106,7 @@ struct wi_gemm_staged {
             for (int time = 0; time < piece::times; time++, to += step) {
                 const auto x = *(const wi_gemm_run<Staged, piece::run>
                                      *)(mine + piece::at(row, column + time * piece::at_once));
-                if (is_there(p, time))
-                    *(run *)to = added_to<reads>(old[p][time], x, beta);
+                wi_store_if(is_there(p, time), (run *)to, added_to<reads>(old[p][time], x, beta));
             }
             __syncwarp();
         }
@@ -114,15 +116,23 @@ struct wi_gemm_staged {
     __device__ static int in_int(size_t extent) {
         return extent < 1024 ? (int)extent : 1024;
     }
-    /* A piece's sums to shared memory. */
+    /* A piece's sums to shared memory, 16-bit floats by four squares at once. */
     template <class piece, class Staged, class Adder>
     __device__ void put(const Adder &sums, int p, Sum alpha) const {
-        sums.each_pair(piece::right(p) / piece::columns, piece::down(p), piece::rows,
-                       [&](int row, int column, Sum x, Sum y) {
-                           const wi_gemm_run<Staged, 2> pair = {{(Staged)wi_gemm_scaled(alpha, x),
-                                                                 (Staged)wi_gemm_scaled(alpha, y)}};
-                           *(wi_gemm_run<Staged, 2> *)(mine + piece::at(row, column)) = pair;
-                       });
+        using pair = wi_gemm_run<Staged, 2>;
+        const int half = piece::right(p) / piece::columns, lane = wi_lane();
+        uint32_t four[4];
+        sums.each_square(half, piece::down(p), piece::rows, [&](int row, Sum x, Sum y) {
+            const pair two = {{(Staged)wi_gemm_scaled(alpha, x), (Staged)wi_gemm_scaled(alpha, y)}};
+            if constexpr (sizeof(Staged) == 2) {
+                const int square = row / 8 % 4;
+                memcpy(&four[square], &two, sizeof two);
+                if (square == 3)
+                    wi_store_matrices(four, mine + piece::at(row - 24 + lane / 8 * 8, lane % 8));
+            } else {
+                *(pair *)(mine + piece::at(row + lane % 4 * 2, lane / 4)) = two;
+            }
+        });
     }
     template <bool reads, class To, class Staged, int count>
     __device__ static wi_gemm_run<To, count>

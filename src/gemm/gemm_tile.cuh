@@ -17,83 +17,8 @@
 #ifndef WI_GEMM_TILE_CUH
 #define WI_GEMM_TILE_CUH
 
-#include "cuda/async.cuh"
 #include "cuda/warp.cuh"
-#include "gemm/gemm_cuda.cuh"
-
-/* One operand's tile: `extent` rows of A, or columns of B, by `depth` of k. In the caller's matrix
- * elements lie together along k if `by_k`; in shared memory, if `kept_by_k`. */
-template <class T, int extent, int depth, bool by_k, bool kept_by_k, int pad>
-struct wi_gemm_slab {
-    static constexpr bool along_k = by_k, kept_along_k = kept_by_k, turned = by_k != kept_by_k;
-    static constexpr int length = by_k ? depth : extent; /* of a line in the caller's matrix */
-    static constexpr int lines = by_k ? extent : depth;
-    static constexpr int stride = (kept_by_k ? depth : extent) + pad;
-    static constexpr int size = (kept_by_k ? extent : depth) * stride;
-
-    /* Where element p along k of row (or column) i is. */
-    __device__ static constexpr int at(int i, int p) {
-        return kept_by_k ? i * stride + p : p * stride + i;
-    }
-    /* The same by line, and place in the line, of the caller's matrix. */
-    __device__ static constexpr int at_line(int line, int place) {
-        return by_k ? at(line, place) : at(place, line);
-    }
-};
-
-/* The part of an operand's tiles that a thread copies: the same few chunks of each tile, of 16
- * bytes where lines stay lines. Lines of the matrix begin at multiples of 16 bytes, unless chunks
- * are elements; with `whole_chunks` they are also as long, as far as they are gone through. */
-template <class T, class Slab, int threads, bool by_elements, bool whole_chunks = false>
-struct wi_gemm_loader {
-    static constexpr int chunk = Slab::turned || by_elements ? 1 : 16 / (int)sizeof(T);
-    static constexpr int chunks = Slab::length / chunk; /* in a line */
-    static constexpr int step = threads / chunks;       /* lines that all threads take at once */
-    static constexpr int turns = (Slab::lines + step - 1) / step;
-    static_assert(Slab::length % chunk == 0 && threads % chunks == 0 && step > 0, "whole chunks");
-
-    const T *from;   /* the thread's first chunk in the tile at k = 0 */
-    size_t ld;       /* of the matrix */
-    int line, place; /* of the first chunk */
-    int extent_left; /* rows (or columns) of the matrix from the tile's first on, at most 2^30 */
-
-    __device__ wi_gemm_loader(const T *matrix, size_t ld_, size_t first, size_t extent)
-        : ld(ld_), line((int)threadIdx.x / chunks), place((int)threadIdx.x % chunks * chunk) {
-        const size_t left = extent - first;
-        extent_left = left < (1u << 30) ? (int)left : 1 << 30;
-        from = Slab::along_k ? matrix + (first + (size_t)line) * ld + place
-                             : matrix + first + (size_t)place + (size_t)line * ld;
-    }
-
-    /* Of a chunk of which only some elements are there, in each of the first `lines`. */
-    __device__ void load_ends(T *slab, const T *source, int lines, int there) const {
-#pragma unroll 1
-        for (int l = line; l < Slab::lines; l += step) {
-            wi_async_copy_first(slab + Slab::at_line(l, place), source, l < lines ? there : 0);
-            source += (size_t)step * ld;
-        }
-    }
-
-    /* Starts the copy of the tile whose k begins at p, of which `left` are there. */
-    __device__ void load(T *slab, size_t p, int left) const {
-        const T *source = from + (Slab::along_k ? p : p * ld);
-        const int in_line = (Slab::along_k ? left : extent_left) - place;
-        const int lines = Slab::along_k ? extent_left : left;
-        if constexpr (chunk > 1 && !whole_chunks)
-            if (in_line > 0 && in_line < chunk) {
-                load_ends(slab, source, lines, in_line);
-                return;
-            }
-#pragma unroll
-        for (int turn = 0; turn < turns; turn++) {
-            const int l = line + turn * step;
-            if (Slab::lines % step == 0 || l < Slab::lines)
-                wi_async_copy<chunk *(int)sizeof(T)>(slab + Slab::at_line(l, place), source,
-                                                     in_line >= chunk && l < lines);
-            source += (size_t)step * ld;
-        }
-    }
-};
+#include "gemm/gemm_held.cuh"
 
 /* Of a product whose k is cut into slices, the blocks of each slice leave their sums in a matrix of
  * its own, without gaps, one after the other in `partial`; else `partial` is NULL. */
@@ -116,12 +41,17 @@ struct wi_gemm_block {
     using A = Slab<Shape::tile_m, a_by_k>;
     using B = Slab<Shape::tile_n, b_by_k>;
     using Sums = typename Shape::template Sums<A, B>;
+    static constexpr bool held = Shape::by_elements && sizeof(T) == 2;
+    template <class Slab>
+    using Loader = std::conditional_t<held, wi_gemm_holder<T, Slab, threads>,
+                                      wi_gemm_loader<T, Slab, threads, Shape::by_elements>>;
     static constexpr int stage = A::size + B::size;
     static constexpr int sums_stride = Shape::tile_m + (sizeof(Sum) == 8 ? 2 : 4);
     static constexpr size_t operand_bytes = (size_t)Shape::stages * stage * sizeof(T);
     static constexpr size_t sum_bytes = (size_t)sums_stride * Shape::tile_n * sizeof(Sum);
     static constexpr size_t shared_bytes = operand_bytes > sum_bytes ? operand_bytes : sum_bytes;
     static_assert(Sums::groups % 2 == 0, "operands take turns");
+    static_assert(!held || Shape::stages >= 3, "what is held is put a step later");
     static_assert(A::size * sizeof(T) % 16 == 0 && B::size * sizeof(T) % 16 == 0, "aligned slabs");
 
     const Params &g;
@@ -165,8 +95,8 @@ struct wi_gemm_block {
     }
 
     __device__ void add_up(Sums &sums) const {
-        const wi_gemm_loader<T, A, threads, Shape::by_elements> load_a(g.a, g.lda, row, g.m);
-        const wi_gemm_loader<T, B, threads, Shape::by_elements> load_b(g.b, g.ldb, column, g.n);
+        Loader<A> load_a(g.a, g.lda, row, g.m);
+        Loader<B> load_b(g.b, g.ldb, column, g.n);
         const size_t steps = wi_gemm_pieces(end - first, Shape::tile_k);
         size_t p = first; /* of the step that is loaded next */
         const auto load = [&](int slot) {
@@ -174,6 +104,9 @@ struct wi_gemm_block {
             if (p < end) {
                 load_a.load(slab, p, left(p));
                 load_b.load(slab + A::size, p, left(p));
+            } else {
+                load_a.finish();
+                load_b.finish();
             }
             wi_async_commit();
             p += Shape::tile_k;

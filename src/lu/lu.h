@@ -66,6 +66,20 @@ void wi_lu_swap_some(const weft_context *ctx, weft_type type, size_t n, void *x,
 weft_status wi_lu_swap_rows_gpu(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                                 size_t count, const int64_t *pivot, bool forward);
 
+/* Exchanges of rows in columns that are done with may wait for the end: until then numbers of rows
+ * are exchanged in their place, one column of them for many. index[i + rows k] = i, k < columns. */
+weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, size_t columns);
+/* Row i of these columns becomes what row from[i] was, i = first ... rows - 1. */
+typedef struct wi_lu_permute_args {
+    weft_type type;
+    size_t rows, columns, first;
+    void *a;
+    size_t lda;
+    const uint32_t *from;
+    void *copy; /* room for `rows` elements of each column */
+} wi_lu_permute_args;
+weft_status wi_lu_permute(weft_context *ctx, const wi_lu_permute_args *args);
+
 /* What the public calls check: the type, f64 or f32, and the flags, of which `allowed` are `names`.
  */
 weft_status wi_lu_check(weft_context *ctx, const char *call, weft_type type, unsigned how,

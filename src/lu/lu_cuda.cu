@@ -207,9 +207,18 @@ struct rows_of_blocks {
     }
     weft_status permute() const {
         weft_status status = WEFT_OK;
-        for (size_t k = 0; k + 1 < blocks() && status == WEFT_OK; k++)
-            status =
-                wi_lu_permute(s.ctx, s.args, block_at(s, k * s.wide), from + k * s.args->m, copy);
+        for (size_t k = 0; k + 1 < blocks() && status == WEFT_OK; k++) {
+            const wi_lu_columns block = block_at(s, k * s.wide);
+            const wi_lu_permute_args args = {s.args->type,
+                                             s.args->m,
+                                             wi_lu_count(block),
+                                             block.end,
+                                             wi_lu_at(s.args, 0, block.first),
+                                             s.args->lda,
+                                             from + k * s.args->m,
+                                             copy};
+            status = wi_lu_permute(s.ctx, &args);
+        }
         return status;
     }
 };

@@ -67,12 +67,4 @@ constexpr size_t wi_lu_most_substituted = 256; /* rows */
 weft_status wi_lu_substitute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns triangle,
                              wi_lu_columns columns);
 
-/* index[i + rows k] = i, k < columns. */
-weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, size_t columns);
-
-/* Row i of the columns of a block becomes what row from[i] was, i = block.end ... m - 1. `copy` has
- * room for m elements of each column. */
-weft_status wi_lu_permute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns block,
-                          const uint32_t *from, void *copy);
-
 #endif

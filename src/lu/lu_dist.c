@@ -19,7 +19,10 @@ typedef struct work {
     wi_sweep sweep;
     const wi_lu_call *call;
     char *tails; /* of all messages, in memory of the place: the pivots, and the words of a rung */
-    int64_t *host; /* a copy */
+    int64_t *host;  /* a copy */
+    uint32_t *from; /* numbers of rows, for what is exchanged at the end: a column for each block
+                       of this rank; NULL: all is exchanged at once */
+    void *copy;     /* room for the columns of a block */
 } work;
 
 /* ---- blocks and messages ---- */
@@ -124,7 +127,12 @@ static weft_status exchange_rows(void *user, size_t k, const char *message, size
 }
 
 static weft_status update_left(void *user, size_t k, const char *message, size_t n) {
-    return exchange_rows(user, k, message, 0, n);
+    const work *const w = user;
+    const block b = block_at(w, k);
+    if (!w->from)
+        return exchange_rows(user, k, message, 0, n);
+    return wi_lu_swap_rows(w->c.ctx->child, WEFT_F32, n / w->c.block, w->from + b.first,
+                           w->c.given.m, b.pivots, tail_of(w, &b, message), true);
 }
 
 /* U12 = L11 \ A12 */
@@ -184,6 +192,58 @@ static const wi_sweep_steps steps = {.message_bytes = message_bytes,
                                      .arrived = arrived,
                                      .update = update,
                                      .update_left = update_left};
+
+/* ---- columns that are done with ---- */
+
+#ifdef WEFT_CUDA
+static size_t own_blocks(const work *w) {
+    return (w->c.own + w->c.block - 1) / w->c.block;
+}
+
+/* On a GPU their rows are exchanged at the end, all at once: each element then moves twice, where
+ * an exchange would move whole sectors for each of a row. Without memory for that they are not. */
+static weft_status number_rows(work *w) {
+    weft_context *const child = w->c.ctx->child;
+    const size_t rows = w->c.given.m, width = width_of(w);
+    void *from = NULL;
+    if (!child->gpu || w->c.own == 0 || rows > UINT32_MAX)
+        return WEFT_OK;
+    if (weft_alloc(child, &w->copy, rows * w->c.block * width) == WEFT_OK &&
+        weft_alloc(child, &from, rows * own_blocks(w) * sizeof *w->from) == WEFT_OK)
+        w->from = from;
+    return w->from ? wi_lu_number_rows(child, w->from, rows, own_blocks(w)) : WEFT_OK;
+}
+
+static weft_status permute_rows(const work *w) {
+    weft_context *const child = w->c.ctx->child;
+    const size_t rows = w->c.given.m, width = w->c.block;
+    const size_t rank = (size_t)w->c.ctx->comm->rank, ranks = (size_t)w->c.ctx->comm->size;
+    weft_status status = WEFT_OK;
+    for (size_t k = 0; w->from && k < own_blocks(w) && status == WEFT_OK; k++) {
+        const size_t end = (rank + k * ranks + 1) * width; /* of the block in the whole */
+        const wi_lu_permute_args args = {.type = w->c.given.type,
+                                         .rows = rows,
+                                         .columns = wi_smaller(width, w->c.own - k * width),
+                                         .first = end,
+                                         .a = wi_cyclic_at(&w->c, 0, k * width),
+                                         .lda = w->c.ld,
+                                         .from = w->from + k * rows,
+                                         .copy = w->copy};
+        if (end < rows)
+            status = wi_lu_permute(child, &args);
+    }
+    return status == WEFT_OK ? weft_sync(child) : status;
+}
+#else
+static weft_status number_rows(work *w) {
+    (void)w;
+    return WEFT_OK;
+}
+static weft_status permute_rows(const work *w) {
+    (void)w;
+    return WEFT_OK;
+}
+#endif
 
 /* ---- the result ---- */
 
@@ -254,7 +314,7 @@ static weft_status take(work *w, size_t columns, bool ahead) {
         status = wi_dist_take(ctx, words, sizeof *w->host, &host);
     w->tails = tails;
     w->host = host;
-    return status;
+    return status == WEFT_OK ? wi_local(ctx, number_rows(w)) : status;
 }
 
 static weft_status factor_all(work *w, size_t columns, bool ahead) {
@@ -263,6 +323,8 @@ static weft_status factor_all(work *w, size_t columns, bool ahead) {
         status = wi_cyclic_deal(&w->c);
     if (status == WEFT_OK)
         status = wi_sweep_run(&w->sweep);
+    if (status == WEFT_OK)
+        status = wi_agree(w->c.ctx, 0, wi_local(w->c.ctx, permute_rows(w)));
     if (status == WEFT_OK)
         status = wi_cyclic_return(&w->c);
     return status == WEFT_OK ? give_pivots(w) : status;
@@ -278,6 +340,8 @@ weft_status wi_lu_over_ranks(weft_context *ctx, const void *args, size_t columns
     if (status == WEFT_OK && g->m > 0 && w.c.all > 0)
         status = factor_all(&w, columns ? columns : wi_cyclic_usual_block(&w.c), ahead);
     wi_sweep_end(&w.sweep);
+    weft_free(ctx->child, w.from);
+    weft_free(ctx->child, w.copy);
     weft_free(ctx->child, w.tails);
     wi_host_free(w.host);
     wi_cyclic_end(&w.c);

@@ -49,27 +49,18 @@ weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, s
 }
 
 template <class T>
-static weft_status permute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns block,
-                           const uint32_t *from, void *copy) {
-    const size_t rows = args->m - block.end, columns = wi_lu_count(block);
-    const size_t row_blocks = (rows + rows_of_thread * movers - 1) / (rows_of_thread * movers);
-    const permute_params<T> p = {(T *)wi_lu_at(args, 0, block.first),
-                                 (T *)copy,
-                                 args->lda,
-                                 block.end,
-                                 args->m,
-                                 columns,
-                                 row_blocks,
-                                 from};
-    const unsigned blocks = (unsigned)(row_blocks * columns);
-    if (rows == 0)
+static weft_status permute(weft_context *ctx, const wi_lu_permute_args *args) {
+    const size_t left = args->rows - args->first;
+    const size_t row_blocks = (left + rows_of_thread * movers - 1) / (rows_of_thread * movers);
+    const permute_params<T> p = {(T *)args->a, (T *)args->copy, args->lda,  args->first,
+                                 args->rows,   args->columns,   row_blocks, args->from};
+    const unsigned blocks = (unsigned)(row_blocks * args->columns);
+    if (left == 0)
         return WEFT_OK;
     const weft_status status = WEFT_LAUNCH(gather_rows<T>, ctx, blocks, movers, 0, p);
     return status == WEFT_OK ? WEFT_LAUNCH(put_back<T>, ctx, blocks, movers, 0, p) : status;
 }
 
-weft_status wi_lu_permute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns block,
-                          const uint32_t *from, void *copy) {
-    return args->type == WEFT_F64 ? permute<double>(ctx, args, block, from, copy)
-                                  : permute<float>(ctx, args, block, from, copy);
+weft_status wi_lu_permute(weft_context *ctx, const wi_lu_permute_args *args) {
+    return args->type == WEFT_F64 ? permute<double>(ctx, args) : permute<float>(ctx, args);
 }
