@@ -71,7 +71,7 @@ if(WEFT_SIMD_C)
         weft_for_isa(weft_simd_${isa} ${isa})
         if(simd_${isa} AND NOT CMAKE_C_COMPILER_LAUNCHER) # ccache would not keep such objects
             target_precompile_headers(weft_simd_${isa} PRIVATE <immintrin.h>)
-            # A demo's -Og differs from the header's -O3 too much for gcc 13, which then reads the text.
+            # For a file with a demo's -Og gcc 13 refuses the header, made with -O3, and reads its text.
             set_target_properties(weft_simd_${isa} PROPERTIES PCH_WARN_INVALID OFF)
         endif()
     endforeach()

@@ -77,7 +77,8 @@ inline wi_exact_start wi_exact_start_of(const wi_exact_scan_args *args) {
     return start;
 }
 
-/* Takes the memory that the next one needs, so that nothing is written if there is none. */
+/* Takes the memory that wi_exact_scan_rest needs: called before anything is written, which must not
+ * happen if there is none. */
 weft_status wi_exact_scan_room(weft_context *ctx, const wi_exact_scan_args *args);
 
 /* Runs wide on the tiles from plan->cut on; on all if plan is NULL. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of matrices whose lines begin anywhere, to where each begins at a line of memory. The
- * driver's copies of such lines reach a quarter of memory's rate. */
+/* Copies a matrix whose lines (its rows or columns, as they are stored) begin anywhere to where
+ * each begins at a multiple of 128 bytes. The driver's copies of such lines reach a quarter of
+ * memory's rate. */
+#include "cuda/size.cuh"
 #include "gemm/gemm_cuda.cuh"
 
 constexpr unsigned threads = 256, most_lanes = 128, at_once = 4; /* elements of a thread */
@@ -43,7 +45,7 @@ static weft_status copy_typed(weft_context *ctx, wi_gemm_lines of, void *to, siz
                        threads, 0, of, (T *)to, to_ld, (const T *)from, from_ld, lanes);
 }
 
-/* The widest elements of which there are whole ones between all beginnings and ends of lines. */
+/* The widest access of which all lines begin and end at multiples, in bytes: a power of 2. */
 static size_t widest(wi_gemm_lines of, size_t width, const void *from, size_t from_ld) {
     const size_t bits = (size_t)(uintptr_t)from | of.length * width | from_ld * width | 16;
     return bits & (~bits + 1);
@@ -54,16 +56,9 @@ weft_status wi_gemm_copy_lines(weft_context *ctx, wi_gemm_lines of, size_t width
     const size_t wide = widest(of, width, from, from_ld);
     const size_t to_step = to_ld * width / wide, from_step = from_ld * width / wide;
     const wi_gemm_lines wider = {of.count, of.length * width / wide};
-    switch (wide) {
-    case 1:
-        return copy_typed<uint8_t>(ctx, wider, to, to_step, from, from_step);
-    case 2:
-        return copy_typed<uint16_t>(ctx, wider, to, to_step, from, from_step);
-    case 4:
-        return copy_typed<uint32_t>(ctx, wider, to, to_step, from, from_step);
-    case 8:
-        return copy_typed<uint64_t>(ctx, wider, to, to_step, from, from_step);
-    default:
+    if (wide == 16)
         return copy_typed<uint4>(ctx, wider, to, to_step, from, from_step);
-    }
+    return wi_with_size(wide, [&](auto tag) {
+        return copy_typed<typename decltype(tag)::type>(ctx, wider, to, to_step, from, from_step);
+    });
 }

@@ -18,7 +18,7 @@
  *   read_bytes           of C that a thread reads at once, to add to them
  *   carries_c            does C come and go by shared memory? gemm_carried.cuh
  *   is_staged            do sums go there through it? gemm_staged.cuh
- *   ending               of a tile, of a launch: what its end takes beside its way through memory
+ *   ending               what a tile's end takes beside its way through memory, in launches
  *   wants_many           is it for more tiles than there are multiprocessors?
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each

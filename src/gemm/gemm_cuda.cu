@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs that users get, by type. Their copies take 16 bytes at a time: an operand whose lines
  * begin elsewhere is copied first, which costs less than copies of single elements would. */
+#include "core/smaller.h"
 #include "gemm/gemm_launch.cuh"
 #include "gemm/gemm_thin.cuh"
 #include "gemm/gemv.h"
@@ -17,13 +18,15 @@ static size_t pitch_of(wi_gemm_lines of, size_t width) {
     return wi_gemm_pieces(of.length * width, line) * line;
 }
 
-/* Lines of boxes that are not lines of memory are half as much again to read from the second-level
- * cache, which sets the pace of 16-bit floats. So where there is much to multiply they are copied.
- */
+/* Of 16-bit floats: with a side or k below it, copies would cost more than they save. */
+WI_LIMIT(size_t, wi_gemm_least_lined, 2048)
+
+/* A box's lines that do not begin where lines of memory do take half as many reads more from the
+ * second-level cache, which sets the pace of large products of 16-bit floats: so operands of these
+ * are copied. Not where C is thin: its product takes no longer than reading the long operand. */
 static size_t alignment_of(const wi_gemm_args *g) {
-    constexpr double worth_it = 0x1p33;
-    const bool is_long = (double)g->m * (double)g->n * (double)g->k >= worth_it;
-    return weft_type_size(g->type) == 2 && is_long ? line : chunk;
+    const size_t least = wi_smaller(wi_smaller(g->m, g->n), g->k);
+    return weft_type_size(g->type) == 2 && least >= wi_gemm_least_lined ? line : chunk;
 }
 
 static weft_status align(weft_context *ctx, wi_gemm_lines of, size_t width, size_t to,

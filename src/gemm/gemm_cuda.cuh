@@ -201,8 +201,7 @@ struct wi_gemm_lines {
     size_t count, length;
 };
 
-/* Copies lines of elements of `width` bytes, to aligned ones; *_ld elements from one to the next.
- */
+/* Copies lines of elements of `width` bytes to aligned ones. Leading dimensions are in elements. */
 weft_status wi_gemm_copy_lines(weft_context *ctx, wi_gemm_lines of, size_t width, void *to,
                                size_t to_ld, const void *from, size_t from_ld);
 

@@ -130,8 +130,8 @@ static double copying_seconds(const weft_context *ctx, size_t lines, double leng
     return 2 * m->launch_s + wi_seconds_moving(m, 2 * width * (double)lines * length);
 }
 
-/* To copy operands whose lines are not aligned, element by element, which of 16-bit ones reaches a
- * third of memory's rate; `turned` ones are copied anyway. */
+/* To copy operands whose lines are not aligned; `turned` ones are copied anyway. Copies of 16-bit
+ * elements one by one reach a third of memory's rate. */
 static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, bool turned_a,
                                bool turned_b) {
     const size_t width = weft_type_size(g->type);
@@ -144,6 +144,11 @@ static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, b
     return seconds;
 }
 
+/* To add up slices of k, by another kernel, where C's sums take so many bytes. */
+static double joining_seconds(const wi_machine *m, double slices, double sums) {
+    return slices > 1 ? m->launch_s + wi_seconds_moving(m, 2 * slices * sums) : 0;
+}
+
 /* By small tiles, two on a multiprocessor, whose k is cut while there is room. A tile's beginning
  * and end take as long as 120 of k. */
 static double small_tiles_seconds(const weft_context *ctx, const wi_gemm_args *g,
@@ -154,9 +159,8 @@ static double small_tiles_seconds(const weft_context *ctx, const wi_gemm_args *g
     const double slices = fmax(1, fmin(floor(room / tiles), floor((double)g->k / least_k)));
     const double waves = ceil(tiles * slices / room), depth = (double)g->k / slices + lead;
     const double sums = (double)weft_type_size(g->out) * (double)g->m * (double)g->n;
-    const double joining = slices > 1 ? m->launch_s + wi_seconds_moving(m, 2 * slices * sums) : 0;
-    return m->launch_s + waves * room * 2 * side * side * depth / flops_per_s + joining +
-           wi_seconds_moving(m, sums);
+    return m->launch_s + waves * room * 2 * side * side * depth / flops_per_s +
+           joining_seconds(m, slices, sums) + wi_seconds_moving(m, sums);
 }
 
 /* Tiles of what is not aligned: small ones take single elements. */
@@ -207,10 +211,9 @@ static double small_seconds(const weft_context *ctx, const void *args) {
     const double working = of_one * (k / slices + pace.lead) * m->units / rate;
     const double factors = (double)weft_type_size(g->type) * (rows + columns) * k;
     const double sums = (double)weft_type_size(g->out) * rows * columns;
-    const double joining = slices > 1 ? m->launch_s + wi_seconds_moving(m, 2 * slices * sums) : 0;
-    const double of_memory = 0.7;
-    return 1.7 * m->launch_s + fmax(working, wi_seconds_moving(m, factors) / of_memory) + joining +
-           wi_seconds_moving(m, sums);
+    const double of_memory = 0.7; /* the share of its rate that single elements reach */
+    return 1.7 * m->launch_s + fmax(working, wi_seconds_moving(m, factors) / of_memory) +
+           joining_seconds(m, slices, sums) + wi_seconds_moving(m, sums);
 }
 
 /* As fast as memory takes C, or a quarter as fast as multiply-adds could be. */

@@ -106,6 +106,7 @@ struct wi_gemm_staged {
             for (int time = 0; time < piece::times; time++, to += step) {
                 const auto x = *(const wi_gemm_run<Staged, piece::run>
                                      *)(mine + piece::at(row, column + time * piece::at_once));
+                /* by one access, which the compiler makes several of behind a question */
                 wi_store_if(is_there(p, time), (run *)to, added_to<reads>(old[p][time], x, beta));
             }
             __syncwarp();

@@ -32,7 +32,7 @@ WI_INLINE uint32_t slot_at(double at, double count) {
 #define LINEAR_SLOTS linear_slots_f64
 #include "histogram/histogram_simd_float.inc"
 
-/* Two bytes wherever they lie. Of a memcpy gcc 13 makes no vectors. */
+/* Two bytes wherever they lie: gcc 13 does not vectorise a loop with memcpy. */
 typedef uint16_t two_bytes __attribute__((aligned(1), may_alias));
 
 /* 256 times the distance of the two bytes modulo 256, plus the byte from which counting up that far
