@@ -57,6 +57,11 @@ function(weft_emu_kernels name)
         set(wrapper ${PROJECT_BINARY_DIR}/emu/${stem}.cpp)
         file(CONFIGURE OUTPUT ${wrapper} CONTENT "#include \"${source}\"\n")
         list(APPEND wrappers ${wrapper})
+        # A kernel for each of many operators and types: -Og saves a third of what these files take,
+        # far more than their tests take longer.
+        if(stem MATCHES "^group_")
+            set_property(SOURCE ${wrapper} APPEND PROPERTY COMPILE_OPTIONS -Og)
+        endif()
     endforeach()
     add_library(${name} OBJECT ${wrappers})
     target_link_libraries(${name} PRIVATE weft_emu_flags weft_flags)
@@ -146,7 +151,8 @@ endforeach()
 # one orderly policy and one wild: label round_K has the runs of round K of four, in which half of the
 # programs have the two other policies. scripts/test.sh chooses the round. With WHICH `one`, for a
 # program whose runs are many or much the same, a round has one seed, each round another policy; the
-# other four seeds, of label later, are left to `make test-all`.
+# other four seeds, of label later, are left to `make test-all`. With WHICH `even` or `odd`, for one
+# program over several numbers of devices or ranks, only rounds of that kind have a seed.
 set(emu_seeds 0 1 2 3 4 5 6 7)
 if(WEFT_SANITIZE)
     set(emu_seeds 2 3)
@@ -157,11 +163,12 @@ function(weft_emu_runs_of which name program environment)
         string(REPLACE "@SEED@" ${seed} arguments "${ARGN}")
         math(EXPR round "(${seed} % 2 + ${seed} / 4 * 2 + ${emu_programs}) % 4")
         set(label round_${round})
-        if(which STREQUAL "one" AND NOT WEFT_SANITIZE)
+        if(NOT which STREQUAL "two" AND NOT WEFT_SANITIZE)
             math(EXPR round "(${seed} + ${emu_programs}) % 4")
+            math(EXPR odd "${round} % 2")
             set(label round_${round})
             math(EXPR later "(${seed} / 4 + ${emu_programs}) % 2")
-            if(later)
+            if(later OR (odd AND which STREQUAL "even") OR (NOT odd AND which STREQUAL "odd"))
                 set(label later)
             endif()
         endif()
@@ -251,12 +258,16 @@ foreach(source IN LISTS WEFT_EXAMPLES)
     endif()
 endforeach()
 weft_emu_program(emu_dist_test ${dist_c} $<TARGET_OBJECTS:weft_emu_testing>)
-weft_emu_runs_of(one emu_dist_test_1 emu_dist_test ASAN_OPTIONS=detect_leaks=0 mpi:emu)
+weft_emu_runs_of(even emu_dist_test_1 emu_dist_test ASAN_OPTIONS=detect_leaks=0 mpi:emu)
 foreach(seed IN LISTS emu_seeds) # without MPI there is no such place
     set_tests_properties(emu_dist_test_1_${seed} PROPERTIES SKIP_RETURN_CODE 77)
 endforeach()
 foreach(ranks IN LISTS dist_ranks)
-    weft_emu_runs_of(one emu_dist_test_${ranks} ${MPIEXEC_EXECUTABLE} "${mpi_environment}" --oversubscribe
+    set(rounds odd)
+    if(ranks EQUAL 7) # it takes as long as all others
+        set(rounds even)
+    endif()
+    weft_emu_runs_of(${rounds} emu_dist_test_${ranks} ${MPIEXEC_EXECUTABLE} "${mpi_environment}" --oversubscribe
                      --bind-to none -np ${ranks} $<TARGET_FILE:emu_dist_test> mpi:emu)
     foreach(seed IN LISTS emu_seeds)
         set_tests_properties(emu_dist_test_${ranks}_${seed} PROPERTIES PROCESSORS 2)
@@ -264,15 +275,19 @@ foreach(ranks IN LISTS dist_ranks)
 endforeach()
 weft_dist_kills(emu_dist_test mpi:emu emu "sort;lu")
 # Several GPUs in one process: 1 to 4, and 3 that do not reach each other.
+set(rounds_of_devices - odd even odd even)
 foreach(devices 1 2 3 4)
-    weft_emu_runs_of(one emu_dist_test_gpus_${devices} emu_dist_test "WEFT_EMU_DEVICES=${devices}" emus)
+    list(GET rounds_of_devices ${devices} rounds)
+    weft_emu_runs_of(${rounds} emu_dist_test_gpus_${devices} emu_dist_test
+                     "WEFT_EMU_DEVICES=${devices}" emus)
 endforeach()
 # Sparse factors that GPUs share, with and without a way to each other's memory.
 foreach(devices 2 3 4)
-    weft_emu_runs_of(one emu_chol_spread_test_gpus_${devices} emu_chol_spread_test
+    list(GET rounds_of_devices ${devices} rounds)
+    weft_emu_runs_of(${rounds} emu_chol_spread_test_gpus_${devices} emu_chol_spread_test
                      "${emu_environment};WEFT_EMU_DEVICES=${devices}")
 endforeach()
-weft_emu_runs_of(one emu_chol_spread_test_gpus_apart emu_chol_spread_test
+weft_emu_runs_of(odd emu_chol_spread_test_gpus_apart emu_chol_spread_test
                  "${emu_environment};WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0")
 weft_emu_runs_as(emu_trace_test_gpus emu_trace_test "${emu_environment};WEFT_EMU_DEVICES=2")
 weft_emu_runs_as(emu_links_test_gpus emu_links_test "${emu_environment};WEFT_EMU_DEVICES=3")
@@ -283,7 +298,7 @@ foreach(devices 2 3 4)
 endforeach()
 weft_emu_runs_of(one emu_comm_mailbox_test_gpus_apart emu_comm_mailbox_test
                  "WEFT_EMU_DEVICES=2;WEFT_EMU_PEERS=0")
-weft_emu_runs_of(one emu_dist_test_gpus_mailbox emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_MAILBOX=on" emus)
+weft_emu_runs_of(odd emu_dist_test_gpus_mailbox emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_MAILBOX=on" emus)
 # Steps between GPUs by NCCL, for which a fake one stands in: in one process, and in three.
 add_library(fake_nccl MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl.c)
 # Not weft_flags itself: it would bring a CUDA runtime of its own, and emu's is meant.
@@ -306,7 +321,7 @@ if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
             "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0;WEFT_EMU_DEVICES=3;WEFT_NCCL=$<TARGET_FILE:fake_nccl>"
         )
 endif()
-weft_emu_runs_of(one emu_dist_test_gpus_apart emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0" emus)
+weft_emu_runs_of(even emu_dist_test_gpus_apart emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0" emus)
 weft_cases(weft_emu_cases weft_emu_flags)
 foreach(test IN LISTS tests_of_cases)
     target_sources(emu_${test} PRIVATE $<TARGET_OBJECTS:weft_emu_cases>)

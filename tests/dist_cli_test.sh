@@ -92,10 +92,13 @@ beside files "the half of a transform of real numbers" fft "$m" --half
 beside files "fft of rows" fft "$m" --dims 1
 beside expect 1 'WEFT_FFT_OWN' over 3 fft "$x" -o "$folder/never.npy"
 beside files "scan of one element" scan "$folder/tiny.npy"
-expect 0 '' over 3 unique "$m" -o "$folder/all.npy" --lengths "$folder/all_lengths.npy"
-expect 0 '' "$weft" unique "$m" -p cpu:1 -o "$folder/one.npy" --lengths "$folder/one_lengths.npy"
-checks=$((checks + 1))
-cmp -s "$folder/one_lengths.npy" "$folder/all_lengths.npy" || fail "lengths of runs differ"
+lengths_of_runs() {
+    expect 0 '' over 3 unique "$m" -o "$folder/runs.npy" --lengths "$folder/all_lengths.npy"
+    expect 0 '' "$weft" unique "$m" -p cpu:1 -o "$folder/run.npy" --lengths "$folder/one_lengths.npy"
+    checks=$((checks + 1))
+    cmp -s "$folder/one_lengths.npy" "$folder/all_lengths.npy" || fail "lengths of runs differ"
+}
+beside lengths_of_runs
 beside lines reduce "$x"
 beside lines reduce "$m" --op argmax
 beside lines reduce "$m" "$m" --op dot
@@ -151,45 +154,48 @@ beside expect 1 'ranks cannot share standard input' over 2 group - --by 1
 beside expect 1 'opening failed' over 2 group "$folder/none.csv" --by 1
 beside expect 1 'cannot hold 18446744073709551615 exactly' over 2 group "$folder/large.npy" \
     "$folder/large.npy" --op sum
-expect 1 'm.npy has 2 dimensions' over 2 gather "$m" "$folder/at.npy" -o "$folder/all.npy"
-expect 0 '"place": "mpi:cpu:1", "ranks": 2, "comm": "[^"]+: 2 ranks, 2 on this machine"' \
-    over 2 scan "$x" -o "$folder/all.npy" --json
+beside expect 1 'm.npy has 2 dimensions' over 2 gather "$m" "$folder/at.npy" -o "$folder/never.npy"
+beside expect 0 '"place": "mpi:cpu:1", "ranks": 2, "comm": "[^"]+: 2 ranks, 2 on this machine"' \
+    over 2 scan "$x" -o "$folder/scanned.npy" --json
 
 # every size of every step, checked
-over 3 links --bytes 20000 --json >"$folder/links.json"
-json_valid 'links over ranks' 21 <"$folder/links.json"
-same 21 "$(grep -c '"right": true' "$folder/links.json")" "steps that are right"
-expect 0 'all-to-all of 3 ranks, host memory' over 3 links --bytes 4096 --plot "$folder/links.svg"
-same 1 "$(grep -c '</svg>' "$folder/links.svg")" "pictures"
+links() {
+    over 3 links --bytes 20000 --json >"$folder/links.json"
+    json_valid 'links over ranks' 21 <"$folder/links.json"
+    same 21 "$(grep -c '"right": true' "$folder/links.json")" "steps that are right"
+}
+picture_of_links() {
+    expect 0 'all-to-all of 3 ranks, host memory' over 3 links --bytes 4096 --plot "$folder/links.svg"
+    same 1 "$(grep -c '</svg>' "$folder/links.svg")" "pictures"
+}
+beside links
+beside picture_of_links
 # a system of small integers, whose solution is exact: f64 numbers below 256 by their two high bytes
 number() { printf '\\x00\\x00\\x00\\x00\\x00\\x00\\x%s\\x%s' "${1#??}" "${1%??}"; }
 one=$(number 3ff0) two=$(number 4000) none=$(number 0000)
 npy a.npy "'<f8'" '(3, 3)' "$two$one$none$none$one$none$one$none$one"
 npy b.npy "'<f8'" '(3, 2)' "$one$two$one$one$two$one"
 npy zero.npy "'<f8'" '(2, 2)' "$one$one$one$one"
-expect 0 '' "$weft" solve "$folder/a.npy" -b "$folder/b.npy" --place cpu:1 -o "$folder/one.npy"
-expect 0 '"ranks": 3' over 3 solve "$folder/a.npy" -b "$folder/b.npy" -o "$folder/all.npy" --json
-checks=$((checks + 1))
-cmp -s "$folder/one.npy" "$folder/all.npy" || fail "solve over 3 ranks writes another file"
-expect 0 '"exact": 1' over 3 solve "$folder/a.npy" -b "$folder/b.npy" --exact --json
-expect 1 'singular: its column 1' over 2 solve "$folder/zero.npy"
-expect 1 'ranks cannot share standard input' over 2 solve "$folder/a.npy" -b -
+beside files "solve" solve "$folder/a.npy" -b "$folder/b.npy"
+beside expect 0 '"ranks": 3' over 3 solve "$folder/a.npy" -b "$folder/b.npy" --json
+beside expect 0 '"exact": 1' over 3 solve "$folder/a.npy" -b "$folder/b.npy" --exact --json
+beside expect 1 'singular: its column 1' over 2 solve "$folder/zero.npy"
+beside expect 1 'ranks cannot share standard input' over 2 solve "$folder/a.npy" -b -
 npy spd.npy "'<f8'" '(2, 2)' "$two$one$one$two"
 npy ones.npy "'<f8'" '(2,)' "$one$one"
-expect 0 'factor .*, in f64, by ranks on mpi:cpu:1, 2 ranks' over 2 solve "$folder/spd.npy" --spd
-expect 0 '"variant": "ranks"' over 3 solve "$folder/spd.npy" -b "$folder/ones.npy" --spd --json
-expect 1 'not positive definite: its leading block of order 2' over 2 solve "$folder/zero.npy" --spd
+beside expect 0 'factor .*, in f64, by ranks on mpi:cpu:1, 2 ranks' over 2 solve "$folder/spd.npy" --spd
+beside expect 0 '"variant": "ranks"' over 3 solve "$folder/spd.npy" -b "$folder/ones.npy" --spd --json
+beside expect 1 'not positive definite: its leading block of order 2' over 2 solve "$folder/zero.npy" --spd
 # sparse: x to the last bit, failures with the column, one report
 "$weft" generate laplace3d 17 -o "$folder/cube.mtx" 2>/dev/null
-expect 0 '' "$weft" solve "$folder/cube.mtx" --place cpu:1 -o "$folder/one.npy"
-expect 0 'by ranks on mpi:cpu:1' over 3 solve "$folder/cube.mtx" -o "$folder/all.npy"
-checks=$((checks + 1))
-cmp -s "$folder/one.npy" "$folder/all.npy" || fail "sparse solve over 3 ranks writes another file"
-expect 0 '"variant": "ranks", "ranks": 2.*"forward_error": [0-9.e-]+' over 2 solve "$folder/cube.mtx" --json --refine
+beside files "sparse solve" solve "$folder/cube.mtx"
+beside expect 0 'by ranks on mpi:cpu:1' over 3 solve "$folder/cube.mtx" -o "$folder/cube.npy"
+beside expect 0 '"variant": "ranks", "ranks": 2.*"forward_error": [0-9.e-]+' \
+    over 2 solve "$folder/cube.mtx" --json --refine
 printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '2 2 3' '1 1 1' '2 1 2' '2 2 1' >"$folder/bad.mtx"
-expect 1 'bad.mtx is not positive definite: elimination leaves -3' over 2 solve "$folder/bad.mtx"
-expect 0 '1 above 0, 1 below' over 2 solve "$folder/bad.mtx" --kind indefinite
-expect 1 'ranks cannot share standard input' over 2 solve "$folder/bad.mtx" -b -
+beside expect 1 'bad.mtx is not positive definite: elimination leaves -3' over 2 solve "$folder/bad.mtx"
+beside expect 0 '1 above 0, 1 below' over 2 solve "$folder/bad.mtx" --kind indefinite
+beside expect 1 'ranks cannot share standard input' over 2 solve "$folder/bad.mtx" -b -
 
 # what cannot be shared, and what is not there: every rank ends, and one line says why
 beside expect 1 'ranks cannot share standard input' over 2 reduce -
