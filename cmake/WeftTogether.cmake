@@ -8,7 +8,7 @@ set(weft_groups
     "blend_cuda blend_cuda_steps"
     "cholesky_cuda cholesky_cuda_steps cholesky_overlapped cholesky_panel cholesky_panels cholesky_streamed"
     "cholesky_step trsm_chain"
-    "links_cuda mailbox_cuda meter_cuda roof_cuda roof_link_cuda"
+    "links_cuda meter_cuda roof_cuda roof_link_cuda"
     "convolve_cuda convolve_cuda_steps convolve_cuda_tiles"
     "exact_cuda exact_cuda_steps exact_cuda_windows exact_scan_cuda_begin exact_scan_cuda_wide exact_segments_cuda"
     "exact_scan_cuda_bulk exact_scan_cuda_lanes"
