@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that are on their multiprocessors before those queued earlier have ended, so that what
- * they begin with (barriers, addresses) takes no time of its own (compute capability 9.0). They are
- * launched by WEFT_LAUNCH_AHEAD. */
+ * they begin with (barriers, addresses) takes no time of its own. They are launched by
+ * WEFT_LAUNCH_AHEAD. Before compute capability 9.0 they begin as any other. */
 #ifndef WI_AHEAD_CUH
 #define WI_AHEAD_CUH
 
@@ -16,8 +16,10 @@
 inline void wi_wait_for_earlier() {}
 #else
 __device__ inline void wi_wait_for_earlier() {
+#    if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#    endif
 }
 #endif
 

@@ -14,7 +14,7 @@
     wi_launch(ctx, #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
 
 /* The same for a kernel that may begin while what was queued before it ends: cuda/ahead.cuh. In a
- * graph that is captured it begins as any other. Needs compute capability 9.0. */
+ * graph that is captured, and before compute capability 9.0, it begins as any other. */
 #define WEFT_LAUNCH_AHEAD(kernel, ctx, blocks, threads, shared_bytes, ...)                         \
     wi_launch_ahead(ctx, #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
 
@@ -146,7 +146,7 @@ weft_status wi_launch_ahead(weft_context *ctx, const char *name, void (*kernel)(
     cudaLaunchAttribute attribute;
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
-    const unsigned count = wi_gpu_capturing(ctx) ? 0 : 1;
+    const unsigned count = wi_gpu_capturing(ctx) || ctx->gpu->capability < 90 ? 0 : 1;
     const cudaLaunchConfig_t config =
         wi_config_of(ctx, blocks, threads, shared_bytes, &attribute, count);
     const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);

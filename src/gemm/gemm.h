@@ -134,6 +134,7 @@ weft_status wi_gemm_vector(weft_context *ctx, const void *args);
 weft_status wi_gemm_doubled(weft_context *ctx, const void *args);
 weft_status wi_gemm_warps(weft_context *ctx, const void *args);
 weft_status wi_gemm_thin(weft_context *ctx, const void *args);
+weft_status wi_gemm_narrow(weft_context *ctx, const void *args);
 weft_status wi_gemm_outer(weft_context *ctx, const void *args);
 weft_status wi_gemm_by_gemv(weft_context *ctx, const void *args);
 weft_status wi_gemm_small(weft_context *ctx, const void *args);

@@ -106,6 +106,8 @@ static inline bool may_refuse(const product *p) {
         return p->types.type == WEFT_I8 || p->k > WI_GEMM_OUTER_TERMS;
     if (strcmp(p->row->name, "gemv") == 0)
         return p->types.type == WEFT_I8 || (p->m > 1 && p->n > 1);
+    if (strcmp(p->row->name, "narrow") == 0)
+        return test_size_of(p->types.type) != 2 || (p->m > 16 && p->n > 16);
     if (strcmp(p->row->name, "thin") == 0)
         return p->types.type == WEFT_I8 || (p->m > 64 && p->n > 64);
     return !wide || strcmp(p->row->name, "openblas") == 0;

@@ -179,7 +179,8 @@ static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, t
     run_case(ctx, cpu, &c);
 }
 static void staged(weft_context *ctx) {
-    static const size_t tiles[][2] = {{128, 128}, {256, 128}, {128, 64}, {64, 64}, {192, 192}};
+    static const size_t tiles[][2] = {{128, 128}, {256, 128}, {128, 64},
+                                      {64, 64},   {192, 192}, {192, 128}};
     if (ctx->kind != WI_CUDA)
         return;
     weft_context *const cpu = test_open("cpu:1");
@@ -190,9 +191,9 @@ static void staged(weft_context *ctx) {
     for (unsigned k = 0; k < sizeof tiles / sizeof *tiles; k++)
         for (int t = 1; t < PAIRS; t++)
             for (unsigned way = 0; way < 4; way++) {
-                const bool is_narrow = tiles[k][1] < 128, is_even = tiles[k][1] == 192;
+                const bool is_narrow = tiles[k][1] < 128, is_of_halves = tiles[k][0] == 192;
                 if ((is_narrow && pairs[t].type == WEFT_I8) ||
-                    (is_even && test_size_of(pairs[t].type) != 2))
+                    (is_of_halves && test_size_of(pairs[t].type) != 2))
                     continue;
 #ifdef WEFT_EMU
                 if (test_times(4) < 4 && (begun + way + way / 2 + (unsigned)t + k) % 2)

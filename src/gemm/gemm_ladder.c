@@ -89,6 +89,18 @@ static const char *fits_thin(const weft_context *ctx, const void *args) {
                : "needs a C of at most 64 rows or columns, which it keeps in registers";
 }
 
+enum {
+    NARROW_MOST = 16
+};
+
+static const char *fits_narrow(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    return (g->m <= NARROW_MOST || g->n <= NARROW_MOST) && g->wanted == WI_ALL
+               ? NULL
+               : "needs a C of at most 16 rows or columns, as tensor cores have them";
+}
+
 /* ---- what they cost ---- */
 
 enum {
@@ -227,12 +239,13 @@ static double outer_seconds(const weft_context *ctx, const void *args) {
            fmax(wi_seconds_moving(m, bytes), 2 * sums * (double)g->k / (0.26 * peak));
 }
 
-/* As fast as memory brings the matrix. */
+/* As fast as memory brings the matrix; 16-bit floats are widened one by one on their way. */
 static double gemv_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double bytes = (double)weft_type_size(g->type) * (double)(g->m * g->n) * (double)g->k;
-    return m->launch_s + wi_seconds_moving(m, bytes);
+    const double width = (double)weft_type_size(g->type), of_memory = width <= 2 ? 0.79 : 1;
+    const double bytes = width * (double)(g->m * g->n) * (double)g->k;
+    return m->launch_s + wi_seconds_moving(m, bytes) / of_memory;
 }
 
 /* Are the lines of the long factor of a thin C aligned? */
@@ -287,6 +300,31 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
     return 3 * m->launch_s +
            (is_long_aligned(g) ? 1 : by_elements) *
                fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes) / OF_MEMORY);
+}
+
+/* How much longer blocks of 64 rows take than if all multiprocessors worked all the time. Those
+ * that are too few, or a few too many, may be cut into slices of k. */
+static double narrow_unevenness(const wi_machine *m, double groups, double most_slices) {
+    const double enough = 8;
+    double best = INFINITY;
+    for (double slices = 1; slices <= fmin(fmax(most_slices, 1), enough); slices++)
+        best = fmin(best, ceil(groups * slices / m->units) * m->units / (groups * slices));
+    return best;
+}
+
+/* As fast as memory brings the long factor, a short k at less of its rate. */
+static double narrow_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
+    const double width = (double)weft_type_size(g->type), k = (double)g->k, least_k = 2048;
+    const double share = k < least_k ? 0.75 : 0.9;
+    const double groups = ceil(most / 64);
+    const double uneven =
+        k < least_k ? fmax(1, m->units / groups) : narrow_unevenness(m, groups, floor(k / least_k));
+    const double copy = is_long_aligned(g) ? 0 : copying_seconds(ctx, (size_t)most, k, 3 * width);
+    return 1.4 * m->launch_s + copy +
+           wi_seconds_moving(m, width * (most + least) * k) * uneven / share;
 }
 
 /* Rates beside that of fused multiply-adds of the type that sums are kept in. Nothing hides a
@@ -441,6 +479,15 @@ static const wi_row rows[] = {
      .seconds = thin_seconds,
      .shape = shape_of,
      .run = wi_gemm_thin},
+    {.name = "narrow",
+     .what =
+         "for 16 rows or columns: the long factor goes straight to the registers of tensor cores",
+     .kinds = WI_ON_CUDA,
+     .types = WI_HALF_FLOATS,
+     .misfit = fits_narrow,
+     .seconds = narrow_seconds,
+     .shape = shape_of,
+     .run = wi_gemm_narrow},
     {.name = "small",
      .what = "for a small C: small tiles, whose elements come one by one from wherever they lie",
      .kinds = WI_ON_CUDA,

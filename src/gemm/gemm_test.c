@@ -325,8 +325,8 @@ static const struct {
     {WEFT_F32, 128, 128, false}, {WEFT_F32, 256, 64, false},  {WEFT_F32, 256, 32, false},
     {WEFT_F32, 64, 64, false},   {WEFT_F16, 256, 128, false}, {WEFT_F16, 128, 128, false},
     {WEFT_F16, 128, 64, false},  {WEFT_F16, 64, 64, false},   {WEFT_F16, 192, 192, false},
-    {WEFT_F32, 128, 256, true},  {WEFT_F32, 128, 128, true},  {WEFT_F32, 256, 128, true},
-    {WEFT_F32, 128, 64, true},   {WEFT_F32, 64, 64, true}};
+    {WEFT_F16, 192, 128, false}, {WEFT_F32, 128, 256, true},  {WEFT_F32, 128, 128, true},
+    {WEFT_F32, 256, 128, true},  {WEFT_F32, 128, 64, true},   {WEFT_F32, 64, 64, true}};
 
 static void run_ring_tile(rig *r, size_t tile, bool is_low, unsigned stored) {
     const weft_type type = ring_tiles[tile].type;
@@ -466,6 +466,46 @@ static void thin_on_tensor_cores(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* The rung for 16 rows or columns: blocks of few warps and of many, k whole and in slices, lines
+ * that are aligned and others. */
+static void narrow_shapes(weft_context *ctx) {
+    static const size_t shapes[][3] = {{70, 3, 40},    {64, 16, 265}, {130, 9, 530},
+                                       {9, 100, 1030}, {1, 77, 300},  {77, 1, 64},
+                                       {16, 65, 133},  {257, 8, 1},   {128, 16, 512}};
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    size_t longer = 4;
+#ifdef WEFT_EMU
+    const size_t least = wi_gemm_narrow_least_pieces;
+    wi_gemm_narrow_least_pieces = 1;
+    longer = 1;
+#endif
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (size_t t = 0; t < PAIRS; t++) {
+            product p = {.row = test_row_named(&wi_gemm_ladder, "narrow"),
+                         .types = pairs[t],
+                         .device = ALL_ON_DEVICE,
+                         .on_gpu = is_gpu(&r),
+                         .m = shapes[s][0],
+                         .n = shapes[s][1],
+                         .k = shapes[s][2] * longer};
+            if (test_size_of(p.types.type) != 2)
+                continue;
+            choose_numbers(&r, &p, (s + t) % SCALINGS, s % KINDS);
+            choose_layout(&r, &p, test_below(&r.random, STORED));
+            for (int k = A; k <= B && s % 2 == 0; k++) {
+                p.ld[k] = (p.ld[k] + 7) / 8 * 8;
+                p.offset[k] = 0;
+            }
+            run_case(&r, &p);
+        }
+#ifdef WEFT_EMU
+    wi_gemm_narrow_least_pieces = least;
+#endif
+    rig_close(&r);
+}
+
 /* Few terms: their own rung, with C's rows and columns beyond a block's, and at odd addresses. */
 static void few_terms(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
@@ -539,6 +579,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(each_rung_once),
         TEST_ON_EACH_PLACE(thin_shapes),
         TEST_ON_EACH_PLACE(thin_on_tensor_cores),
+        TEST_ON_EACH_PLACE(narrow_shapes),
         TEST_ON_EACH_PLACE(deep_products),
         TEST_ON_EACH_PLACE(ring_shapes),
         TEST_ON_EACH_PLACE(one_line),

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How products with a C of at most 16 columns or rows are launched: gemm_narrow.cuh. */
+#include "cuda/ahead.cuh"
+#include "cuda/limit.cuh"
+#include "gemm/gemm_launch.cuh"
+#include "gemm/gemm_narrow.cuh"
+
+/* Pieces of k that each warp of a slice takes at least, and from which on blocks have many warps.
+ */
+WI_LIMIT(size_t, wi_gemm_narrow_least_pieces, 4)
+
+static const char ended_key = 0;
+
+/* As many slices as keep the device busy in the last wave too: more of them end more evenly, but
+ * each begins and ends. */
+static size_t slices_for(size_t groups, size_t pieces, size_t room, int warps) {
+    constexpr size_t most_slices = 64;
+    const double of_slice = 2.0 * warps; /* pieces that its beginning and end take as long as */
+    const size_t most = pieces / ((size_t)warps * wi_gemm_narrow_least_pieces);
+    size_t best = 1;
+    double least = 0;
+    for (size_t slices = 1; slices <= most_slices && (slices == 1 || slices <= most); slices++) {
+        const double waves = (double)wi_gemm_pieces(groups * slices, room);
+        const double cost = waves * ((double)wi_gemm_pieces(pieces, slices) + of_slice);
+        if (slices == 1 || cost < least) {
+            least = cost;
+            best = slices;
+        }
+    }
+    return best;
+}
+
+template <class T, bool along_k, int warps>
+static weft_status launch_with(weft_context *ctx, const wi_gemm_args *g) {
+    const size_t groups = wi_gemm_pieces(g->m, wi_narrow_rows);
+    const size_t pieces = wi_gemm_pieces(g->k, wi_narrow_depth);
+    constexpr size_t bytes = wi_narrow_shared_bytes<warps>;
+    size_t room;
+    wi_narrow_deal deal = {};
+    weft_status status =
+        wi_resident_blocks(ctx, wi_gemm_narrow<T, along_k, warps>, 32 * warps, bytes, &room);
+    if (status != WEFT_OK)
+        return status;
+    deal.slices = slices_for(groups, pieces, room, warps);
+    deal.pieces = wi_gemm_pieces(pieces, deal.slices);
+    if (deal.slices > 1) {
+        status = wi_gpu_scratch(ctx, &ended_key, groups * sizeof *deal.ended, (void **)&deal.ended);
+        if (status == WEFT_OK)
+            status = wi_gpu_alloc(ctx, (void **)&deal.partial,
+                                  groups * deal.slices * wi_narrow_elements * sizeof *deal.partial);
+        if (status != WEFT_OK)
+            return status;
+    }
+    const bool b_aligned = wi_is_aligned(g->b) && g->ldb * sizeof(T) % 16 == 0;
+    status = WEFT_LAUNCH_AHEAD((wi_gemm_narrow<T, along_k, warps>), ctx,
+                               (unsigned)(groups * deal.slices), 32 * warps, bytes,
+                               wi_gemm_typed<T, T, float>(g), deal, !g->transposed_b, b_aligned);
+    const weft_status freed = deal.partial ? wi_gpu_free(ctx, deal.partial) : WEFT_OK;
+    return status == WEFT_OK ? freed : status;
+}
+
+/* With many warps that share rows, k need not be cut further; with a short k they would have
+ * nothing to do, and more blocks on a multiprocessor end one by one. */
+template <class T, bool along_k>
+static weft_status launch(weft_context *ctx, const wi_gemm_args *g) {
+    constexpr int few = 4, many = wi_narrow_most_warps;
+    const size_t pieces = wi_gemm_pieces(g->k, wi_narrow_depth);
+    return pieces >= many * wi_gemm_narrow_least_pieces ? launch_with<T, along_k, many>(ctx, g)
+                                                        : launch_with<T, along_k, few>(ctx, g);
+}
+
+/* A of C' = B' A', if C has few rows; its lines are aligned. A column of B lies along k if that is
+ * how the next element is reached. */
+template <class T>
+static weft_status run(weft_context *ctx, const wi_gemm_args *g) {
+    wi_gemm_args tall = g->m < g->n ? wi_gemm_turned(g) : *g;
+    const wi_gemm_lines lines =
+        tall.transposed_a ? wi_gemm_lines{tall.m, tall.k} : wi_gemm_lines{tall.k, tall.m};
+    void *copy = NULL;
+    weft_status status = WEFT_OK;
+    if (tall.n == 1 && tall.transposed_b && tall.ldb == 1)
+        tall.transposed_b = false;
+    if (tall.k > 0)
+        status = wi_gemm_align(ctx, lines, sizeof(T), &tall.a, &tall.lda, &copy);
+    if (status == WEFT_OK)
+        status = tall.transposed_a ? launch<T, true>(ctx, &tall) : launch<T, false>(ctx, &tall);
+    const weft_status freed = copy ? wi_gpu_free(ctx, copy) : WEFT_OK;
+    return status == WEFT_OK ? freed : status;
+}
+
+weft_status wi_gemm_narrow(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    return g->type == WEFT_F16 ? run<__half>(ctx, g) : run<__nv_bfloat16>(ctx, g);
+}
