@@ -218,7 +218,6 @@ static void multiply_as_measured(const weft_context *ctx) {
         {WEFT_BF16, WI_FULL_F32, 8192, 1, 8192, "narrow"},
         {WEFT_F16, WI_FULL_F32, 1, 8192, 8192, "narrow"},
         {WEFT_F16, WI_FULL_F32, 8192, 8, 4096, "narrow"},
-        {WEFT_F16, WI_FULL_F32, 100000, 16, 1000, "narrow"},
         {WEFT_F16, WI_FULL_F32, 2048, 16, 2048, "ring"},
         {WEFT_F16, WI_FULL_F32, 7, 8191, 4097, "small"},
         {WEFT_BF16, WI_FULL_F32, 33, 8192, 8192, "ring"},

@@ -318,7 +318,7 @@ static double narrow_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
     const double width = (double)weft_type_size(g->type), k = (double)g->k, least_k = 2048;
-    const double share = k < least_k ? 0.75 : 0.9;
+    const double share = k < least_k ? 0.82 : 0.9;
     const double groups = ceil(most / 64);
     const double uneven =
         k < least_k ? fmax(1, m->units / groups) : narrow_unevenness(m, groups, floor(k / least_k));
