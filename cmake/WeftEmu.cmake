@@ -152,7 +152,7 @@ endforeach()
 # one orderly policy and one wild: label round_K has the runs of round K of four, in which half of the
 # programs have the two other policies. scripts/test.sh chooses the round. With WHICH `one`, for a
 # program whose runs are many or much the same, a round has one seed, each round another policy; the
-# other four seeds, of label later, are left to `make test-all`. With WHICH `even` or `odd`, for one
+# other four seeds, of label later, are left to `make test-all`. With WHICH `even` or `odd`, as for one
 # program over several numbers of devices or ranks, only rounds of that kind have a seed.
 set(emu_seeds 0 1 2 3 4 5 6 7)
 if(WEFT_SANITIZE)
@@ -200,8 +200,8 @@ foreach(name kernels_test faults_test)
     weft_emu_runs(emu_${name} "${emu_environment}")
 endforeach()
 # One seed a round is enough for those that take three seconds and more, but where blocks wait for
-# each other's results in most kernels (scans, select, sort), and for climb_test, whose data are always
-# the same.
+# each other's results in most kernels (scans, select, sort): these have two if a run takes less than
+# seven. For climb_test, whose data are always the same, every second round has one.
 set(emu_long
     allocation_test
     chol_gpu_test
@@ -209,11 +209,11 @@ set(emu_long
     chol_mixed_test
     chol_stream_test
     cholesky_test
-    climb_test
     conv_shapes_test
     conv_test
     convolve_test
     core_test
+    exact_scan_test
     expr_reduce_test
     expr_test
     fft_long_test
@@ -247,6 +247,8 @@ foreach(source IN LISTS WEFT_TEST_C)
         set(which two)
         if(name IN_LIST emu_long)
             set(which one)
+        elseif(name STREQUAL climb_test)
+            set(which odd)
         endif()
         weft_emu_runs_of(${which} emu_${name} emu_${name} "${emu_environment}")
     endif()

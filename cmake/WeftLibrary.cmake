@@ -34,8 +34,16 @@ if(WEFT_KERNELS)
 endif()
 if(WEFT_RING_KERNELS)
     weft_objects(weft_ring_kernels ${WEFT_RING_KERNELS})
-    target_compile_options(weft_ring_kernels PRIVATE ${WEFT_KERNEL_OPTIONS}
-                           --generate-code=arch=compute_90a,code=[sm_90a])
+    target_compile_options(weft_ring_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
+    # Where kernels are only seen to compile the assembler does not see f16: bf16 differs in a word.
+    foreach(source IN LISTS WEFT_RING_KERNELS)
+        set(made sm_90a)
+        if(WEFT_QUICK_KERNELS AND source MATCHES "/gemm_ring_f16[.]cu$")
+            set(made compute_90a)
+        endif()
+        set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS
+                                                      --generate-code=arch=compute_90a,code=[${made}])
+    endforeach()
     set_target_properties(weft_ring_kernels PROPERTIES CUDA_ARCHITECTURES OFF)
     target_compile_definitions(weft_flags INTERFACE WEFT_RING=1)
 endif()
