@@ -17,6 +17,7 @@
  *   may_turn_c           may C be stored by rows?
  *   read_bytes           of C that a thread reads at once, to add to them
  *   carries_c            does C come and go by shared memory? gemm_carried.cuh
+ *   sends_c              does C go by shared memory, as boxes? gemm_sent.cuh
  *   is_staged            do sums go there through it? gemm_staged.cuh
  *   ending               what a tile's end takes beside its way through memory, in launches
  *   wants_many           is it for more tiles than there are multiprocessors?
@@ -38,6 +39,7 @@
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_deal.cuh"
 #include "gemm/gemm_panel.cuh"
+#include "gemm/gemm_sent.cuh"
 #include "gemm/gemm_staged.cuh"
 #include "gemm/gemm_triangle.cuh"
 
@@ -60,6 +62,7 @@ struct wi_gemm_boxed_block {
     using Adder = typename Shape::template Adder<A, B>;
     using Triangle = wi_gemm_triangle<Shape>;
     using Carried = wi_gemm_carried<Shape>;
+    using Sent = wi_gemm_sent<Shape>;
     using Staged = wi_gemm_staged<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
     static constexpr int threads = 32 * Shape::warps;
@@ -68,8 +71,9 @@ struct wi_gemm_boxed_block {
     struct barriers {
         wi_barrier full[slots], empty[slots];
         typename Carried::barriers of_c;
+        typename Sent::barriers of_sent;
     };
-    static constexpr size_t shared_bytes = wi_box_align + (size_t)slots * slot_bytes +
+    static constexpr size_t shared_bytes = wi_box_align + (size_t)slots * slot_bytes + Sent::bytes +
                                            sizeof(barriers) + Carried::bytes + Staged::bytes;
     static_assert(sizeof(barriers) % 16 == 0, "what comes behind them is aligned");
 
@@ -85,13 +89,14 @@ struct wi_gemm_boxed_block {
     __device__ wi_gemm_boxed_block(const Params &g_, const wi_gemm_deal<Sum> &deal_,
                                    unsigned char *memory)
         : g(g_), deal(deal_), slot(first_slot(memory)),
-          b(*(barriers *)(slot + (size_t)slots * slot_bytes)) {
+          b(*(barriers *)(slot + (size_t)slots * slot_bytes + Sent::bytes)) {
         if (threadIdx.x == 0) {
             for (int s = 0; s < slots; s++) {
                 wi_barrier_init(&b.full[s], 1);
                 wi_barrier_init(&b.empty[s], Shape::adders);
             }
             carried().begin();
+            sent().begin();
             wi_barrier_publish();
         }
         __syncthreads();
@@ -200,6 +205,9 @@ struct wi_gemm_boxed_block {
     __device__ Carried carried() const {
         return {(char *)(&b + 1), b.of_c};
     }
+    __device__ Sent sent() const {
+        return {slot + (size_t)slots * slot_bytes, b.of_sent};
+    }
     __device__ Staged staged() const {
         return {(char *)(&b + 1) + Carried::bytes + threadIdx.x / 32 * Staged::of_warp};
     }
@@ -214,6 +222,21 @@ struct wi_gemm_boxed_block {
             carried().store(tile, g.ldc, parity);
             parity ^= 1;
         });
+    }
+
+    /* The same where tiles are sent. */
+    __device__ void send(const wi_boxes *to) const {
+        uint32_t parity = 0;
+        each_item([&](const wi_gemm_item &item) {
+            if (!item.whole)
+                return;
+            if (wi_lane() == 0)
+                sent().send(to, item.row, item.column, parity);
+            __syncwarp();
+            parity ^= 1;
+        });
+        if (wi_lane() == 0)
+            Sent::finish();
     }
 
     /* For an adder: waits until the slot is full; returns A, behind which is B. */
@@ -366,6 +389,12 @@ struct wi_gemm_boxed_block {
             }
             if (!item.whole && !join(item, adder, sums.sum))
                 return;
+            if constexpr (Shape::sends_c)
+                if (item.whole) {
+                    sent().put(sums, g.alpha, parity);
+                    parity ^= 1;
+                    return;
+                }
             if constexpr (Shape::carries_c)
                 if (is_carried(item)) {
                     store_carried(sums, parity);
@@ -381,12 +410,11 @@ struct wi_gemm_boxed_block {
     }
 };
 
-template <class Shape, bool a_by_k, bool b_by_k>
-__global__ void __launch_bounds__(32 * Shape::warps, 1)
-    wi_gemm_boxed(const __grid_constant__ wi_boxes from_a, const __grid_constant__ wi_boxes from_b,
-                  wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
-                  wi_gemm_deal<typename Shape::Sum> deal) {
-    WEFT_DYNAMIC_SHARED(memory);
+/* What the kernels below do. */
+template <class Shape, bool a_by_k, bool b_by_k, class Params, class Deal>
+__device__ inline void wi_gemm_boxed_work(const wi_boxes *from_a, const wi_boxes *from_b,
+                                          const wi_boxes *to_c, const Params &g, const Deal &deal,
+                                          unsigned char *memory) {
     const wi_gemm_boxed_block<Shape, a_by_k, b_by_k> block(g, deal, memory);
     const int warp = (int)threadIdx.x / 32;
     wi_wait_for_earlier();
@@ -395,14 +423,37 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
     if (warp >= Shape::adders) {
         wi_keep_registers<Shape::copier_registers>();
         if (warp == Shape::adders)
-            block.copy(&from_a, &from_b);
+            block.copy(from_a, from_b);
         if constexpr (Shape::carries_c)
             if (warp == Shape::adders + 1)
                 block.carry();
+        if constexpr (Shape::sends_c)
+            if (warp == Shape::adders + 1)
+                block.send(to_c);
     } else {
         wi_take_registers<Shape::adder_registers>();
         block.add(warp);
     }
+}
+
+template <class Shape, bool a_by_k, bool b_by_k>
+__global__ void __launch_bounds__(32 * Shape::warps, 1)
+    wi_gemm_boxed(const __grid_constant__ wi_boxes from_a, const __grid_constant__ wi_boxes from_b,
+                  wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
+                  wi_gemm_deal<typename Shape::Sum> deal) {
+    WEFT_DYNAMIC_SHARED(memory);
+    wi_gemm_boxed_work<Shape, a_by_k, b_by_k>(&from_a, &from_b, NULL, g, deal, memory);
+}
+
+/* The same with C as boxes. */
+template <class Shape, bool a_by_k, bool b_by_k>
+__global__ void __launch_bounds__(32 * Shape::warps, 1) wi_gemm_boxed_and_sent(
+    const __grid_constant__ wi_boxes from_a, const __grid_constant__ wi_boxes from_b,
+    const __grid_constant__ wi_boxes to_c,
+    wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
+    wi_gemm_deal<typename Shape::Sum> deal) {
+    WEFT_DYNAMIC_SHARED(memory);
+    wi_gemm_boxed_work<Shape, a_by_k, b_by_k>(&from_a, &from_b, &to_c, g, deal, memory);
 }
 
 /* What most shapes have in common: two groups of adders, and a third whose registers they take. */
@@ -414,7 +465,7 @@ struct wi_gemm_boxed_shape {
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
-    static constexpr bool is_staged = false, wants_many = false;
+    static constexpr bool is_staged = false, sends_c = false, wants_many = false;
     static constexpr double ending = 0.25;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;

@@ -18,6 +18,20 @@ weft_status wi_gemm_describe_boxes(weft_context *ctx, weft_type type, const void
     return wi_gpu_describe_boxes(ctx, &from, Panel::box_lines, boxes);
 }
 
+/* The boxes of C: one has all columns of a tile. */
+template <class Shape>
+weft_status wi_gemm_describe_c(weft_context *ctx, const wi_gemm_args *g, wi_boxes *boxes) {
+    const size_t pitch = g->ldc * weft_type_size(g->out);
+    const wi_box_source to = {g->out, g->c, g->m, g->n, pitch, 1, g->n * pitch};
+    return wi_gpu_describe_boxes(ctx, &to, Shape::tile_n, boxes);
+}
+
+/* May C be sent as boxes? */
+inline bool wi_gemm_may_send(const wi_gemm_args *g) {
+    return g->beta == 0 && g->out == g->type && !g->c_by_rows && g->wanted == WI_ALL &&
+           wi_is_aligned(g->c) && g->ldc * weft_type_size(g->out) % 16 == 0;
+}
+
 /* Of the scratch memory where warps count slices: 0 before a product, and after it. */
 inline const char wi_gemm_ended_key = 0;
 
@@ -60,9 +74,17 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     if (status != WEFT_OK)
         return status;
     const auto g = wi_gemm_typed<typename Shape::T, typename Shape::Out, Sum>(args);
-    status = WEFT_LAUNCH_AHEAD((wi_gemm_boxed<Shape, a_by_k, b_by_k>), ctx,
-                               (unsigned)(items < units ? items : units), Ring::threads,
-                               Ring::shared_bytes, a, b, g, deal);
+    const unsigned blocks = (unsigned)(items < units ? items : units);
+    if constexpr (Shape::sends_c) {
+        wi_boxes c;
+        status = wi_gemm_describe_c<Shape>(ctx, args, &c);
+        if (status == WEFT_OK)
+            status = WEFT_LAUNCH_AHEAD((wi_gemm_boxed_and_sent<Shape, a_by_k, b_by_k>), ctx, blocks,
+                                       Ring::threads, Ring::shared_bytes, a, b, c, g, deal);
+    } else {
+        status = WEFT_LAUNCH_AHEAD((wi_gemm_boxed<Shape, a_by_k, b_by_k>), ctx, blocks,
+                                   Ring::threads, Ring::shared_bytes, a, b, g, deal);
+    }
     if (status == WEFT_OK && plan.joins_after)
         status = wi_gemm_join_after<Shape>(ctx, g, units, deal);
     const weft_status freed = deal.rest > 0 ? wi_gpu_free(ctx, deal.partial) : WEFT_OK;
@@ -99,32 +121,39 @@ double wi_gemm_memory_share(const wi_gemm_args *g) {
     return share < most ? share : most;
 }
 
-/* The blocks' own time, or the memory's for A and B if that is longer; then C's way to memory. A
- * staged tile's is in its own time, as nothing hides it; others, unless they are carried, store
- * some of C while more is multiplied. */
+/* The blocks' own time, or the memory's for A and B if that is longer; then C's way to memory. That
+ * of a tile that is staged is in its own time, as nothing hides it, and what is not hidden of one
+ * that is sent as well; others, unless they are carried, store some of C while more is multiplied.
+ */
 template <class Shape>
 double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g) {
-    constexpr double begin = Shape::is_staged ? 0.75 : 1, of_c = Shape::carries_c ? 1 : 0.8;
+    constexpr bool ends_tiles = Shape::is_staged || Shape::sends_c;
+    constexpr double begin = ends_tiles ? 0.75 : 1, of_c = Shape::carries_c ? 1 : 0.8;
     const wi_machine *const m = wi_machine_of(ctx);
     const double factors =
         (double)weft_type_size(g->type) * ((double)g->m + (double)g->n) * (double)g->k;
     const double sums = (double)weft_type_size(g->out) * (double)g->m * (double)g->n;
     const double working = wi_gemm_plan_for<Shape>(ctx, g).seconds;
     const double moving = wi_seconds_moving(m, factors) / wi_gemm_memory_share<Shape>(g);
-    const double storing = Shape::is_staged ? 0 : of_c * wi_seconds_moving(m, sums);
+    const double storing = ends_tiles ? 0 : of_c * wi_seconds_moving(m, sums);
     return begin * m->launch_s + (working > moving ? working : moving) + storing;
 }
 
-/* On emu tests leave only one shape, of so many elements in a tile, to be considered. */
+/* On emu tests leave only one shape, of so many elements in a tile, to be considered; one that
+ * sends its tiles, or another. */
 WI_LIMIT(int, wi_gemm_only_tile_m, 0)
 WI_LIMIT(int, wi_gemm_only_tile_n, 0)
+WI_LIMIT(bool, wi_gemm_only_sent, false)
 
 /* Takes the shape, as it is or turned, if it is better than the best so far. */
 template <class Shape>
 void wi_gemm_consider(const weft_context *ctx, const wi_gemm_args *g, wi_gemm_work *run,
                       wi_gemm_choice *best) {
     if (wi_gemm_only_tile_m > 0 &&
-        (Shape::tile_m != wi_gemm_only_tile_m || Shape::tile_n != wi_gemm_only_tile_n))
+        (Shape::tile_m != wi_gemm_only_tile_m || Shape::tile_n != wi_gemm_only_tile_n ||
+         Shape::sends_c != wi_gemm_only_sent))
+        return;
+    if (Shape::sends_c && !wi_gemm_may_send(g))
         return;
     const size_t tiles = wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, Shape::tile_n);
     if (Shape::wants_many && wi_gemm_only_tile_m == 0 && tiles <= wi_gemm_units(ctx, g))

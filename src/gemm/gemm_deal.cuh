@@ -87,9 +87,10 @@ struct wi_gemm_pace {
         const double bytes = elements * sizeof(Sum);
         step = 2 * elements * depth * m->units / (Shape::rate * peak);
         slice = bytes * m->units / (of_all * m->bytes_per_s);
-        end = Shape::is_staged ? Shape::ending * m->launch_s +
-                                     elements * (double)width * m->units / m->bytes_per_s
-                               : 0;
+        end =
+            Shape::is_staged || Shape::sends_c
+                ? Shape::ending * m->launch_s + elements * (double)width * m->units / m->bytes_per_s
+                : 0;
         least = Shape::carries_c ? 2 * m->launch_s : 0;
         begin = 0.9 * m->launch_s;
         after = 2.2 * m->launch_s;

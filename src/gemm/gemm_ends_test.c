@@ -179,8 +179,7 @@ static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, t
     run_case(ctx, cpu, &c);
 }
 static void staged(weft_context *ctx) {
-    static const size_t tiles[][2] = {{128, 128}, {256, 128}, {128, 64},
-                                      {64, 64},   {192, 192}, {192, 128}};
+    static const size_t tiles[][2] = {{128, 128}, {256, 128}, {128, 64}, {64, 64}, {192, 192}};
     if (ctx->kind != WI_CUDA)
         return;
     weft_context *const cpu = test_open("cpu:1");
@@ -191,9 +190,9 @@ static void staged(weft_context *ctx) {
     for (unsigned k = 0; k < sizeof tiles / sizeof *tiles; k++)
         for (int t = 1; t < PAIRS; t++)
             for (unsigned way = 0; way < 4; way++) {
-                const bool is_narrow = tiles[k][1] < 128, is_of_halves = tiles[k][0] == 192;
+                const bool is_narrow = tiles[k][1] < 128, is_even = tiles[k][1] == 192;
                 if ((is_narrow && pairs[t].type == WEFT_I8) ||
-                    (is_of_halves && test_size_of(pairs[t].type) != 2))
+                    (is_even && test_size_of(pairs[t].type) != 2))
                     continue;
 #ifdef WEFT_EMU
                 if (test_times(4) < 4 && (begun + way + way / 2 + (unsigned)t + k) % 2)
@@ -211,6 +210,46 @@ static void staged(weft_context *ctx) {
     weft_close(cpu);
 }
 
+/* Tiles of 16-bit floats that the copy engine brings to C: whole ones and such as C ends in,
+ * several for each block, with gaps between C's columns. */
+static void sent(weft_context *ctx) {
+    static const size_t highs[] = {256, 192};
+    const operation op = {&wi_gemm_ladder, 1, run_gemm};
+    if (ctx->kind != WI_CUDA)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    test_random r = test_random_at(3);
+    for (size_t k = 0; k < sizeof highs / sizeof *highs; k++)
+        for (int t = 0; t < PAIRS; t++) {
+            if (test_size_of(pairs[t].type) != 2 || pairs[t].out != pairs[t].type)
+                continue;
+            call c = {.op = &op,
+                      .p = {.row = test_row_named(&wi_gemm_ladder, "ring"),
+                            .types = pairs[t],
+                            .how = (unsigned)test_below(&r, STORED / 2),
+                            .m = 2 * highs[k] + 8 * test_below(&r, 8) + 3,
+                            .n = 2 * 128 + test_below(&r, 70),
+                            .k = 24 + 64 * test_below(&r, 2),
+                            .alpha = k == 0 ? -1 : 2}};
+#ifdef WEFT_EMU
+            wi_gemm_only_tile_m = (int)highs[k];
+            wi_gemm_only_tile_n = 128;
+            wi_gemm_only_sent = true;
+#endif
+            for (int array = 0; array < ARRAYS; array++) {
+                size_t lines, length;
+                stored_as(&c.p, array, &lines, &length);
+                c.p.ld[array] = (length + 7) / 8 * 8 + 8 * k;
+            }
+            run_case(ctx, cpu, &c);
+        }
+#ifdef WEFT_EMU
+    wi_gemm_only_tile_m = wi_gemm_only_tile_n = 0;
+    wi_gemm_only_sent = false;
+#endif
+    weft_close(cpu);
+}
+
 static void gemm(weft_context *ctx) {
     each_row(ctx, &(operation){&wi_gemm_ladder, 1, run_gemm});
 }
@@ -222,8 +261,8 @@ static void gemm_batch(weft_context *ctx) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(gemm), TEST_ON_EACH_PLACE(syrk),
+    const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(gemm),       TEST_ON_EACH_PLACE(syrk),
                                        TEST_ON_EACH_PLACE(gemm_batch), TEST_ON_EACH_PLACE(tiles),
-                                       TEST_ON_EACH_PLACE(staged)};
+                                       TEST_ON_EACH_PLACE(sent),       TEST_ON_EACH_PLACE(staged)};
     return cmocka_run_group_tests_name("gemm_ends", tests, NULL, NULL);
 }

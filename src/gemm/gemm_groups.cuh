@@ -104,6 +104,16 @@ struct wi_gemm_groups_shape
     using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
 };
 
+/* C is sent as boxes, beside which there is less room for slots. */
+template <class Element, int tile_m, int slots, int percent>
+struct wi_gemm_sent_groups_shape
+    : wi_gemm_any_groups_shape<Element, Element, float, tile_m, 128, slots, percent> {
+    static constexpr bool is_staged = false, sends_c = true;
+    static constexpr double ending = 0.1;
+    template <class A, class B>
+    using Adder = wi_gemm_group<wi_gemm_sent_groups_shape, A, B>;
+};
+
 /* One group of adders, for a small C or a thin one. */
 template <class Element, class Out, class Sum, int tile_m, int slots, int percent>
 struct wi_gemm_one_group_shape

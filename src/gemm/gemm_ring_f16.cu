@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f16 by a ring of boxes. Narrow and square tiles are for a thin C or a small one, even ones, which
- * bring less for each product, for a large one, and middle ones for what others would leave
- * multiprocessors idle with. */
+ * bring less for each product, for a large one. Tiles are sent where k is short, and middle ones
+ * for what others would leave multiprocessors idle with. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_groups.cuh"
 
 using large = wi_gemm_groups_shape<__half, __half, float, 256, 4, 1200>;
 using even = wi_gemm_three_groups_shape<__half, __half, float, 3, 1260>;
-using middle = wi_gemm_groups_shape<__half, __half, float, 192, 4, 1200>;
+using sent = wi_gemm_sent_groups_shape<__half, 256, 3, 1180>;
+using middle = wi_gemm_sent_groups_shape<__half, 192, 4, 1200>;
 using small = wi_gemm_groups_shape<__half, __half, float, 128, 6, 1200>;
 using narrow = wi_gemm_one_group_shape<__half, __half, float, 128, 8, 900>;
 using square = wi_gemm_one_group_shape<__half, __half, float, 64, 12, 540>;
@@ -16,6 +17,7 @@ static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
     wi_gemm_consider<large>(ctx, g, wi_gemm_boxed_by_layout<large>, &best);
     wi_gemm_consider<even>(ctx, g, wi_gemm_boxed_by_layout<even>, &best);
+    wi_gemm_consider<sent>(ctx, g, wi_gemm_boxed_by_layout<sent>, &best);
     wi_gemm_consider<middle>(ctx, g, wi_gemm_boxed_by_layout<middle>, &best);
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
     wi_gemm_consider<narrow>(ctx, g, wi_gemm_boxed_by_layout<narrow>, &best);

@@ -325,8 +325,8 @@ static const struct {
     {WEFT_F32, 128, 128, false}, {WEFT_F32, 256, 64, false},  {WEFT_F32, 256, 32, false},
     {WEFT_F32, 64, 64, false},   {WEFT_F16, 256, 128, false}, {WEFT_F16, 128, 128, false},
     {WEFT_F16, 128, 64, false},  {WEFT_F16, 64, 64, false},   {WEFT_F16, 192, 192, false},
-    {WEFT_F16, 192, 128, false}, {WEFT_F32, 128, 256, true},  {WEFT_F32, 128, 128, true},
-    {WEFT_F32, 256, 128, true},  {WEFT_F32, 128, 64, true},   {WEFT_F32, 64, 64, true}};
+    {WEFT_F32, 128, 256, true},  {WEFT_F32, 128, 128, true},  {WEFT_F32, 256, 128, true},
+    {WEFT_F32, 128, 64, true},   {WEFT_F32, 64, 64, true}};
 
 static void run_ring_tile(rig *r, size_t tile, bool is_low, unsigned stored) {
     const weft_type type = ring_tiles[tile].type;
