@@ -21,7 +21,7 @@ extern size_t wi_gemm_panels_from;  /* bytes of host matrices that are multiplie
 extern size_t wi_gemm_panels_least; /* rows and columns of a piece, at least */
 extern int wi_gemm_only_tile_m;     /* with the next: the only tiles of `ring`; 0: any */
 extern int wi_gemm_only_tile_n;
-extern bool wi_gemm_only_sent;        /* with both */
+extern int wi_gemm_only_sent;         /* with both: are they sent to C? */
 extern size_t wi_gemm_least_lined;    /* sides and k from which 16-bit lines are aligned to 128 */
 extern double wi_gemm_price_by_warps; /* factors of the cost of joining slices of k */
 extern double wi_gemm_price_by_kernel;

@@ -143,7 +143,7 @@ double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g) {
  * sends its tiles, or another. */
 WI_LIMIT(int, wi_gemm_only_tile_m, 0)
 WI_LIMIT(int, wi_gemm_only_tile_n, 0)
-WI_LIMIT(bool, wi_gemm_only_sent, false)
+WI_LIMIT(int, wi_gemm_only_sent, 0)
 
 /* Takes the shape, as it is or turned, if it is better than the best so far. */
 template <class Shape>
@@ -151,10 +151,12 @@ void wi_gemm_consider(const weft_context *ctx, const wi_gemm_args *g, wi_gemm_wo
                       wi_gemm_choice *best) {
     if (wi_gemm_only_tile_m > 0 &&
         (Shape::tile_m != wi_gemm_only_tile_m || Shape::tile_n != wi_gemm_only_tile_n ||
-         Shape::sends_c != wi_gemm_only_sent))
+         Shape::sends_c != (wi_gemm_only_sent > 0)))
         return;
     if (Shape::sends_c && !wi_gemm_may_send(g))
         return;
+    if (Shape::sends_c && wi_gemm_only_tile_m == 0 && wi_gemm_plan_for<Shape>(ctx, g).deal.rest > 0)
+        return; /* slices are not sent, and have less room */
     const size_t tiles = wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, Shape::tile_n);
     if (Shape::wants_many && wi_gemm_only_tile_m == 0 && tiles <= wi_gemm_units(ctx, g))
         return;

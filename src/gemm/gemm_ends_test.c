@@ -234,7 +234,7 @@ static void sent(weft_context *ctx) {
 #ifdef WEFT_EMU
             wi_gemm_only_tile_m = (int)highs[k];
             wi_gemm_only_tile_n = 128;
-            wi_gemm_only_sent = true;
+            wi_gemm_only_sent = 1;
 #endif
             for (int array = 0; array < ARRAYS; array++) {
                 size_t lines, length;
@@ -245,7 +245,7 @@ static void sent(weft_context *ctx) {
         }
 #ifdef WEFT_EMU
     wi_gemm_only_tile_m = wi_gemm_only_tile_n = 0;
-    wi_gemm_only_sent = false;
+    wi_gemm_only_sent = 0;
 #endif
     weft_close(cpu);
 }

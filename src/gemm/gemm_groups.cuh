@@ -104,12 +104,13 @@ struct wi_gemm_groups_shape
     using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
 };
 
-/* C is sent as boxes, beside which there is less room for slots. */
-template <class Element, int tile_m, int slots, int percent>
+/* C is sent as boxes, beside which there is less room for slots. of_end: a hundredth of what a
+ * tile's end takes, in launches. */
+template <class Element, int tile_m, int slots, int percent, int of_end>
 struct wi_gemm_sent_groups_shape
     : wi_gemm_any_groups_shape<Element, Element, float, tile_m, 128, slots, percent> {
     static constexpr bool is_staged = false, sends_c = true;
-    static constexpr double ending = 0.1;
+    static constexpr double ending = of_end / 100.0;
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_sent_groups_shape, A, B>;
 };

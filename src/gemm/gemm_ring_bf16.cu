@@ -7,8 +7,8 @@
 
 using large = wi_gemm_groups_shape<__nv_bfloat16, __nv_bfloat16, float, 256, 4, 1200>;
 using even = wi_gemm_three_groups_shape<__nv_bfloat16, __nv_bfloat16, float, 3, 1260>;
-using sent = wi_gemm_sent_groups_shape<__nv_bfloat16, 256, 3, 1180>;
-using middle = wi_gemm_sent_groups_shape<__nv_bfloat16, 192, 4, 1200>;
+using sent = wi_gemm_sent_groups_shape<__nv_bfloat16, 256, 3, 1120, 4>;
+using middle = wi_gemm_sent_groups_shape<__nv_bfloat16, 192, 4, 1300, 12>;
 using small = wi_gemm_groups_shape<__nv_bfloat16, __nv_bfloat16, float, 128, 6, 1200>;
 using narrow = wi_gemm_one_group_shape<__nv_bfloat16, __nv_bfloat16, float, 128, 8, 900>;
 using square = wi_gemm_one_group_shape<__nv_bfloat16, __nv_bfloat16, float, 64, 12, 540>;
