@@ -365,6 +365,15 @@ struct wi_gemm_boxed_block {
                 return;
         if (!Shape::is_staged && is_plain(item, c))
             store_all(sums, tile, across, alpha, beta);
+        else if (!Shape::is_staged && aligned && beta == (Sum)0 && deal.wanted == WI_ALL)
+            sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
+                To *const to = tile + (size_t)i + (size_t)j * across;
+                const bool is_there = (size_t)j < columns && (size_t)i < rows;
+                const bool is_whole = is_there && (size_t)(i + Adder::run) <= rows;
+                wi_store_if(is_whole, (run *)to, wi_gemm_updated(run{}, alpha, x, beta));
+                if (is_there && !is_whole)
+                    wi_gemm_update_edge(to, 1, {0, (int)(rows - (size_t)i)}, false, alpha, x, beta);
+            });
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
                 const int to_diagonal = (int)(item.column - item.row) + j - i;
