@@ -34,7 +34,7 @@ template <class T, bool along_k, int warps>
 static weft_status launch_with(weft_context *ctx, const wi_gemm_args *g) {
     const size_t groups = wi_gemm_pieces(g->m, wi_narrow_rows);
     const size_t pieces = wi_gemm_pieces(g->k, wi_narrow_depth);
-    constexpr size_t bytes = wi_narrow_shared_bytes<warps>;
+    constexpr size_t bytes = wi_narrow_shared_bytes(warps);
     size_t room;
     wi_narrow_deal deal = {};
     weft_status status =

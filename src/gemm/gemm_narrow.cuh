@@ -25,9 +25,10 @@ constexpr int wi_narrow_line = wi_narrow_rows + 4; /* of sums: columns begin in 
 constexpr int wi_narrow_elements = wi_narrow_rows * wi_narrow_columns; /* of a block */
 constexpr int wi_narrow_most_warps = 16; /* of a multiprocessor: a thread has 128 registers */
 
-template <int warps>
-constexpr size_t wi_narrow_shared_bytes = (size_t)warps *wi_narrow_columns *wi_narrow_line *
-                                          sizeof(float);
+/* Of a block of so many warps. */
+constexpr size_t wi_narrow_shared_bytes(int warps) {
+    return (size_t)warps * wi_narrow_columns * wi_narrow_line * sizeof(float);
+}
 
 /* How the product is dealt out. Slices of the same rows follow each other. */
 struct wi_narrow_deal {
