@@ -86,4 +86,14 @@ __device__ inline void wi_store_matrices(const uint32_t (&part)[4], void *row) {
 }
 #endif
 
+/* The product of f16 or bf16, as T is. */
+template <class T>
+__device__ inline void wi_multiply_half(float (&d)[4], const uint32_t (&a)[4],
+                                        const uint32_t (&b)[2]) {
+    if constexpr (std::is_same_v<T, __half>)
+        wi_multiply_f16(d, a, b);
+    else
+        wi_multiply_bf16(d, a, b);
+}
+
 #endif

@@ -139,8 +139,8 @@ double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     return begin * m->launch_s + (working > moving ? working : moving) + storing;
 }
 
-/* On emu tests leave only one shape, of so many elements in a tile, to be considered; one that
- * sends its tiles, or another. */
+/* On emu tests leave only one shape to be considered, by the elements of its tile and by whether it
+ * sends them. */
 WI_LIMIT(int, wi_gemm_only_tile_m, 0)
 WI_LIMIT(int, wi_gemm_only_tile_n, 0)
 WI_LIMIT(int, wi_gemm_only_sent, 0)

@@ -104,8 +104,8 @@ struct wi_gemm_groups_shape
     using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
 };
 
-/* C is sent as boxes, beside which there is less room for slots. of_end: a hundredth of what a
- * tile's end takes, in launches. */
+/* C is sent as boxes, beside which there is less room for slots. of_end: what a tile's end
+ * takes, in hundredths of a launch. */
 template <class Element, int tile_m, int slots, int percent, int of_end>
 struct wi_gemm_sent_groups_shape
     : wi_gemm_any_groups_shape<Element, Element, float, tile_m, 128, slots, percent> {

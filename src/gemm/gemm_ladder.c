@@ -239,7 +239,7 @@ static double outer_seconds(const weft_context *ctx, const void *args) {
            fmax(wi_seconds_moving(m, bytes), 2 * sums * (double)g->k / (0.26 * peak));
 }
 
-/* As fast as memory brings the matrix; 16-bit floats are widened one by one on their way. */
+/* As fast as memory brings the matrix, one of 16-bit floats at four fifths of its rate. */
 static double gemv_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);

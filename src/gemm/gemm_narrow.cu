@@ -69,8 +69,8 @@ static weft_status launch(weft_context *ctx, const wi_gemm_args *g) {
                                                         : launch_with<T, along_k, few>(ctx, g);
 }
 
-/* A of C' = B' A', if C has few rows; its lines are aligned. A column of B lies along k if that is
- * how the next element is reached. */
+/* If C has few rows, the factors change places. The long factor's lines are aligned; the only
+ * column of a short one lies along k too if it is stored without gaps. */
 template <class T>
 static weft_status run(weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_args tall = g->m < g->n ? wi_gemm_turned(g) : *g;

@@ -16,6 +16,7 @@
 #include "cuda/ahead.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/tensor.cuh"
+#include "cuda/ticket.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
 
@@ -146,8 +147,9 @@ struct wi_narrow_short {
                 run[h] = wi_narrow_edge(from, 1, there - first);
         }
     }
-    /* A lane brings one k, of all columns, to shared memory, from where tensor cores' way of
-     * loading turns them. Lines are put where those that are read together meet different banks. */
+    /* A lane brings one k, of all columns, to shared memory, and a load that transposes matrices of
+     * 8 x 8 takes it from there. Lines are put where those that it reads together use different
+     * banks. */
     __device__ void load_across(size_t k, int there, wi_narrow_run (&run)[2]) const {
         const int lane = wi_lane();
         const T *const line = b + (k + (size_t)lane) * ldb;
@@ -171,15 +173,6 @@ struct wi_narrow_short {
     }
 };
 
-template <class T>
-__device__ inline void wi_narrow_multiply(float (&d)[4], const uint32_t (&a)[4],
-                                          const uint32_t (&b)[2]) {
-    if constexpr (std::is_same_v<T, __half>)
-        wi_multiply_f16(d, a, b);
-    else
-        wi_multiply_bf16(d, a, b);
-}
-
 /* A warp's sums of 64 rows: those of product j are of rows row_of(j, ...). Tensor cores get B's
  * columns as rows, and A's rows as columns. */
 template <class T, bool along_k>
@@ -196,7 +189,7 @@ struct wi_narrow_sums {
             for (int j = 0; j < 8; j++) {
                 uint32_t a[2];
                 Long::take(of_a, j, half, a);
-                wi_narrow_multiply<T>(sum[j], b, a);
+                wi_multiply_half<T>(sum[j], b, a);
             }
         }
     }
@@ -211,19 +204,6 @@ struct wi_narrow_sums {
                 f(Long::row_of(j, 2 * t + q % 2), g + q / 2 * 8, sum[j][q]);
     }
 };
-
-/* True in all threads of the block that ends last of the slices of the same rows. */
-__device__ inline bool wi_narrow_ends_last(unsigned *ended, unsigned slices) {
-    WEFT_SHARED(bool, last, );
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicInc(ended, slices - 1) == slices - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
 
 /* The sum of `count` values, in order. */
 template <class At>
@@ -289,7 +269,10 @@ __global__ void __launch_bounds__(32 * warps, wi_narrow_most_warps / warps)
             of_group[slice * wi_narrow_elements + (size_t)e] = board.total(warps, e);
         else
             store(e, board.total(warps, e));
-    if (deal.slices == 1 || !wi_narrow_ends_last(&deal.ended[group], (unsigned)deal.slices))
+    if (deal.slices == 1)
+        return;
+    __syncthreads();
+    if (!wi_ends_last_of(&deal.ended[group], (unsigned)deal.slices))
         return;
     for (int e = (int)threadIdx.x; e < wi_narrow_elements; e += 32 * warps)
         store(e, wi_narrow_sum((unsigned)deal.slices, [&](unsigned s) {

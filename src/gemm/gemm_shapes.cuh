@@ -54,10 +54,7 @@ struct wi_gemm_half_shape : Extents {
     static constexpr bool may_lie_along_k = true;
     static constexpr int pad_by_k = 8, pad_across = 8;
     __device__ static void multiply(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-        if constexpr (std::is_same_v<T, __half>)
-            wi_multiply_f16(d, a, b);
-        else
-            wi_multiply_bf16(d, a, b);
+        wi_multiply_half<T>(d, a, b);
     }
 };
 
