@@ -9,6 +9,14 @@ import pytest
 
 import weft
 from conftest import CASES, FLOATS, TYPES, lengths, numbers, same
+from weft._arrays import is_bfloat16
+
+
+def test_which_types_are_bfloat16():
+    for dtype in TYPES:
+        assert not is_bfloat16(np.dtype(dtype))
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert is_bfloat16(np.dtype(ml_dtypes.bfloat16))
 
 
 def rounding(x):

@@ -8,8 +8,8 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import as_numbers, cast, finish, flat, last_axis, new, offsets_of, output, take
-from ._arrays import take_line
+from ._arrays import as_numbers, cast, finish, flat, is_bfloat16, last_axis, new, offsets_of
+from ._arrays import output, take, take_line
 from ._context import current
 
 _SUM, _PRODUCT, _MIN, _MAX, _AND, _OR, _XOR, _ARGMIN, _ARGMAX, _NRM1, _NRM2, _NRMINF = range(12)
@@ -157,7 +157,7 @@ def argmax(a, axis=None):
 def _scan(a, op, axis, out, exclusive, name, widen, exact=False):
     c = current()
     x = take_line(c, a)
-    kind = "f" if x.dtype.name == "bfloat16" else x.dtype.kind
+    kind = "f" if is_bfloat16(x.dtype) else x.dtype.kind
     wide = (np.uint64 if kind == "u" else np.int64) if widen and kind != "f" else x.dtype
     if axis is None or x.ndim < 2:
         x = flat(x)
