@@ -124,19 +124,28 @@ void emu_bulk_wait() {
 
 /* ---- boxes of a matrix ---- */
 
-constexpr size_t line_bytes = 128, chunk_bytes = 16, box_align = 1024;
+constexpr size_t line_bytes = 128, chunk_bytes = 16;
 static const char zeros[chunk_bytes] = {};
+
+/* Where a box begins in shared memory is a multiple of this. */
+static size_t box_align(const CUtensorMap &map) {
+    return map.shuffled ? 1024 : 128;
+}
 
 /* The driver's checks that a description can fail here. */
 CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, unsigned rank, void *base,
                             const uint64_t *extents, const uint64_t *strides, const unsigned *box,
-                            const unsigned *steps, CUtensorMapInterleave, CUtensorMapSwizzle,
-                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+                            const unsigned *steps, CUtensorMapInterleave,
+                            CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                            CUtensorMapFloatOOBfill) {
     const unsigned widths[] = {1, 2, 2, 4, 8};
     *map = {};
     map->base = base;
     map->width = widths[type];
-    bool right = rank == 3 && (uintptr_t)base % 16 == 0 && box[0] * map->width == line_bytes;
+    map->line = box[0] * map->width;
+    map->shuffled = swizzle == CU_TENSOR_MAP_SWIZZLE_128B;
+    bool right = rank == 3 && (uintptr_t)base % 16 == 0 &&
+                 (map->shuffled ? map->line == line_bytes : map->line % chunk_bytes == 0);
     for (unsigned d = 0; right && d < rank; d++) {
         map->extents[d] = extents[d];
         map->box[d] = box[d];
@@ -150,17 +159,26 @@ CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, unsigned
     return right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Calls f(where in the box, where in memory, bytes that are there) for each chunk of a box's line,
- * whose numbers are those of `begin` from `at` on, if they are there. */
+/* Of a chunk of a box: where it is in the box; what is there of it, where that is in memory, and
+ * how far behind the chunk's beginning. */
+struct BoxChunk {
+    size_t to, skipped, valid;
+    const char *global;
+};
+
+/* Calls f for each chunk of a box's line, whose numbers are those of `begin` from `at` on, if they
+ * are there. */
 template <class F>
 static void each_of_line(const CUtensorMap &from, int64_t at, unsigned line, const char *begin,
                          bool there, F f) {
     const int64_t length = (int64_t)(from.extents[0] * from.width);
-    for (size_t chunk = 0; chunk < line_bytes / chunk_bytes; chunk++) {
+    for (size_t chunk = 0; chunk < from.line / chunk_bytes; chunk++) {
         const int64_t x = at * from.width + (int64_t)(chunk * chunk_bytes);
-        const int64_t left = there && x >= 0 ? std::max<int64_t>(length - x, 0) : 0;
-        f(line * line_bytes + (chunk ^ line % 8) * chunk_bytes, begin + x,
-          std::min((size_t)left, chunk_bytes));
+        const int64_t first = std::max<int64_t>(x, 0);
+        const int64_t last = std::min<int64_t>(x + (int64_t)chunk_bytes, length);
+        const size_t place = from.shuffled ? chunk ^ line % 8 : chunk;
+        f(BoxChunk{line * from.line + place * chunk_bytes, (size_t)(first - x),
+                   there && last > first ? (size_t)(last - first) : 0, begin + first});
     }
 }
 
@@ -177,35 +195,48 @@ static void each_chunk(const CUtensorMap &from, const int64_t at[3], F f) {
     }
 }
 
-/* A copy of lines of 128 bytes: each(f) calls f(where in the box, where in memory, bytes that are
- * there) for each of their chunks, now to check them and when the copy ends. */
-template <class Each>
-static void load_lines(void *shared, size_t lines, uint64_t *barrier, Where caller, Each each) {
-    const size_t bytes = lines * line_bytes;
-    if ((uintptr_t)shared % box_align != 0)
+static void check_box_align(const CUtensorMap &map, const void *shared, Where caller) {
+    if ((uintptr_t)shared % box_align(map) != 0)
         report(caller, "box at %p in shared memory: it must be a multiple of %zu", shared,
-               box_align);
-    each([&](size_t, const char *global, size_t valid) {
-        if (valid > 0)
-            check_access(global, valid, EMU_READ | by_engine, false, caller, "box");
+               box_align(map));
+}
+
+/* A copy of lines: each(f) calls f for each of their chunks, now to check them and when the copy
+ * ends. */
+template <class Each>
+static void load_lines(void *shared, const CUtensorMap &from, size_t lines, uint64_t *barrier,
+                       Where caller, Each each) {
+    const size_t bytes = lines * from.line;
+    check_box_align(from, shared, caller);
+    each([&](const BoxChunk &c) {
+        if (c.valid > 0)
+            check_access(c.global, c.valid, EMU_READ | by_engine, false, caller, "box");
     });
     check_access(shared, bytes, EMU_WRITE | by_engine, false, caller, "box");
     forget_marks(shared, bytes);
     self->block->copies.push_back({barrier, [=] {
-                                       each([=](size_t to, const char *global, size_t valid) {
-                                           char *const p = (char *)shared + to;
+                                       each([=](const BoxChunk &c) {
+                                           char *const p = (char *)shared + c.to;
                                            move_bytes(p, zeros, chunk_bytes);
-                                           move_bytes(p, global, valid);
+                                           move_bytes(p + c.skipped, c.global, c.valid);
                                        });
                                    }});
     give_way();
     count_in(self->block, (Barrier *)barrier, 0, (int64_t)bytes);
 }
 
+/* An H200 takes another x for an illegal instruction. */
+static void check_box_begin(const CUtensorMap &map, int x, Where caller) {
+    if (x * (int64_t)map.width % (int64_t)chunk_bytes != 0)
+        report(caller, "box that begins %d elements into its lines: not a multiple of %zu bytes", x,
+               chunk_bytes);
+}
+
 void emu_box_load(void *shared, const CUtensorMap *map, int x, int y, int z, uint64_t *barrier) {
     const CUtensorMap from = *map;
+    check_box_begin(from, x, __builtin_return_address(0));
     const std::array<int64_t, 3> at = {x, y, z};
-    load_lines(shared, from.box[1], barrier, __builtin_return_address(0),
+    load_lines(shared, from, from.box[1], barrier, __builtin_return_address(0),
                [=](auto f) { each_chunk(from, at.data(), f); });
 }
 
@@ -213,18 +244,17 @@ void emu_box_store(const CUtensorMap *map, int x, int y, int z, const void *shar
     const Where caller = __builtin_return_address(0);
     const CUtensorMap to = *map;
     const std::array<int64_t, 3> at = {x, y, z};
-    if ((uintptr_t)shared % box_align != 0)
-        report(caller, "box at %p in shared memory: it must be a multiple of %zu", shared,
-               box_align);
-    check_access(shared, to.box[1] * line_bytes, EMU_READ | by_engine, false, caller, "box");
-    each_chunk(to, at.data(), [&](size_t, const char *global, size_t valid) {
-        if (valid > 0)
-            check_access(global, valid, EMU_WRITE | by_engine, false, caller, "box");
+    check_box_begin(to, x, caller);
+    check_box_align(to, shared, caller);
+    check_access(shared, to.box[1] * to.line, EMU_READ | by_engine, false, caller, "box");
+    each_chunk(to, at.data(), [&](const BoxChunk &c) {
+        if (c.valid > 0)
+            check_access(c.global, c.valid, EMU_WRITE | by_engine, false, caller, "box");
     });
     self->block->copies.push_back(
         {self, [=] {
-             each_chunk(to, at.data(), [=](size_t from, const char *global, size_t valid) {
-                 move_bytes((char *)global, (const char *)shared + from, valid);
+             each_chunk(to, at.data(), [=](const BoxChunk &c) {
+                 move_bytes((char *)c.global, (const char *)shared + c.to + c.skipped, c.valid);
              });
          }});
     give_way();
@@ -245,6 +275,8 @@ CUresult emu_describe_walk(CUtensorMap *map, CUtensorMapDataType type, unsigned 
     *map = {};
     map->base = base;
     map->width = widths[type];
+    map->line = line_bytes;
+    map->shuffled = 1;
     map->pixels = pixels;
     bool right = rank == 4 && (uintptr_t)base % 16 == 0 && channels * map->width == line_bytes &&
                  pixels > 0 && pixels <= 1024;
@@ -299,6 +331,6 @@ void emu_walk_load(void *shared, const CUtensorMap *map, const int *at, int colu
     const std::array<int64_t, 2> further = {column, row};
     if (column < 0 || column > 255 || row < 0 || row > 255)
         report(caller, "a walk %d columns and %d rows further: both must be 0 to 255", column, row);
-    load_lines(shared, from.pixels, barrier, caller,
+    load_lines(shared, from, from.pixels, barrier, caller,
                [=](auto f) { each_walked(from, begin, further, f); });
 }

@@ -52,6 +52,8 @@ typedef struct CUtensorMap {
     const void *base;
     uint64_t extents[4], strides[4];
     unsigned box[3], width;
+    unsigned line;             /* bytes of a box's line */
+    int shuffled;              /* are its chunks of 16 bytes? */
     unsigned pixels, steps[2]; /* of images */
     int first[2], past[2];
 } CUtensorMap;
@@ -62,7 +64,8 @@ typedef EMU_ENUM(CUtensorMapDataType, CU_TENSOR_MAP_DATA_TYPE_UINT8,
                  CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
                  CU_TENSOR_MAP_DATA_TYPE_FLOAT64) CUtensorMapDataType;
 typedef EMU_ENUM(CUtensorMapInterleave, CU_TENSOR_MAP_INTERLEAVE_NONE) CUtensorMapInterleave;
-typedef EMU_ENUM(CUtensorMapSwizzle, CU_TENSOR_MAP_SWIZZLE_128B) CUtensorMapSwizzle;
+typedef EMU_ENUM(CUtensorMapSwizzle, CU_TENSOR_MAP_SWIZZLE_NONE,
+                 CU_TENSOR_MAP_SWIZZLE_128B) CUtensorMapSwizzle;
 typedef EMU_ENUM(CUtensorMapL2promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B) CUtensorMapL2promotion;
 typedef EMU_ENUM(CUtensorMapFloatOOBfill,
                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) CUtensorMapFloatOOBfill;

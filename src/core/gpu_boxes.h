@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices in device memory as the copy engine sees them: boxes of lines of 128 bytes come from
- * them to shared memory (cuda/boxes.cuh). */
+/* Matrices in device memory as the copy engine sees them: boxes of lines come from them to shared
+ * memory (cuda/boxes.cuh). */
 #ifndef WI_GPU_BOXES_H
 #define WI_GPU_BOXES_H
 
@@ -23,10 +23,14 @@ typedef struct wi_box_source {
     size_t length, lines, pitch, count, apart;
 } wi_box_source;
 
-/* Describes them for boxes of `box_lines` lines, at most 256. Kernels take *boxes as a parameter
- * that says __grid_constant__. */
+/* Describes them for boxes of `box_lines` lines of 128 bytes, at most 256. Kernels take *boxes as a
+ * parameter that says __grid_constant__. */
 weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, unsigned box_lines,
                                   wi_boxes *boxes);
+/* The same for lines of `line` bytes, a multiple of 16 and at most 256 elements, whose chunks are
+ * not shuffled. */
+weft_status wi_gpu_describe_plain_boxes(weft_context *ctx, const wi_box_source *from, unsigned line,
+                                        unsigned box_lines, wi_boxes *boxes);
 
 /* Images with channels side by side: `extent` channels, columns, rows and images, `apart` bytes
  * from a column, a row and an image to the next, the base and those multiples of 16 bytes. Boxes

@@ -3,7 +3,10 @@
  * A box is as many lines as the matrix was described with, of 128 bytes each, one after the other.
  * The eight chunks of 16 bytes of a line are shuffled, so that the same chunk of neighbouring lines
  * is in different banks: chunk c of line l is where chunk c ^ (l % 8) would be. The box begins at a
- * multiple of 1024 bytes. What a box has beyond the matrix is 0, and does not go back. */
+ * multiple of 1024 bytes. What a box has beyond the matrix is 0, and does not go back. A plain box
+ * has lines of any multiple of 16 bytes, whose chunks are where they are, and begins at a multiple
+ * of 128 bytes. In memory every box begins at a multiple of 16 bytes of its lines: x is one, for
+ * bytes. */
 #ifndef WI_BOXES_CUH
 #define WI_BOXES_CUH
 
