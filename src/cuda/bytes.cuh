@@ -33,8 +33,24 @@ __device__ inline float wi_byte_units(uint32_t word, int k) {
 #endif
 }
 
-/* Numbers as bytes, the first in the lowest: to nearest, ties to even, at least 0 and at most 255;
- * NaN becomes 0. (Two instructions on 9.0.) */
+/* Whole numbers as bytes, the first in the lowest: at least 0 and at most 255. (Two instructions on
+ * 9.0.) */
+__device__ inline uint32_t wi_pack_bytes(int32_t a, int32_t b, int32_t c, int32_t d) {
+#ifdef WEFT_EMU
+    const int32_t all[4] = {a, b, c, d};
+    uint32_t bytes = 0;
+    for (int k = 0; k < 4; k++)
+        bytes |= (uint32_t)(all[k] < 0 ? 0 : all[k] > 255 ? 255 : all[k]) << 8 * k;
+    return bytes;
+#else
+    uint32_t high, bytes;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(high) : "r"(d), "r"(c));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(b), "r"(a), "r"(high));
+    return bytes;
+#endif
+}
+
+/* Numbers: to nearest, ties to even; NaN becomes 0. */
 __device__ inline uint32_t wi_pack_bytes(float a, float b, float c, float d) {
 #ifdef WEFT_EMU
     const float all[4] = {a, b, c, d};
@@ -45,14 +61,8 @@ __device__ inline uint32_t wi_pack_bytes(float a, float b, float c, float d) {
     }
     return bytes;
 #else
-    uint32_t high, bytes;
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;"
-        : "=r"(high)
-        : "r"(__float2int_rn(d)), "r"(__float2int_rn(c)));
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
-        : "=r"(bytes)
-        : "r"(__float2int_rn(b)), "r"(__float2int_rn(a)), "r"(high));
-    return bytes;
+    return wi_pack_bytes(__float2int_rn(a), __float2int_rn(b), __float2int_rn(c),
+                         __float2int_rn(d));
 #endif
 }
 

@@ -9,7 +9,8 @@
  * each other along k; the next 64 are in the next box.
  *
  * A of tf32 may also come from registers: a lane has rows g and g + 8 (of its warp's 16) at t along
- * k, then the same rows at t + 4. They are its warp's own until the products are added up.
+ * k, then the same rows at t + 4. They are its warp's own until the products are added up. So may
+ * bytes from 0 to 255, for 16 or 48 columns of int8: four at 4 t, then four at 4 t + 16.
  *
  * With w the warp in its group, g = lane / 4 and t = lane % 4, a lane has the sums of row
  * 16 w + g + 8 r and columns 8 j + 2 t + c: sum[4 j + 2 r + c]. The order in which the products of
@@ -172,6 +173,31 @@ __device__ inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t
                      ", " WI_SUMS_HIGH "}, {%128, %129, %130, %131}, %132, add, 1, 1;\n\t}"
                      : WI_SUMS_64(WI_FLOAT_SUM, 0), WI_SUMS_64(WI_FLOAT_SUM, 64)
                      : WI_REGISTERS_OF_A);
+}
+
+/* The same with bytes, and 16 or 48 columns of what lies `further` bytes from b on. Without `adds`
+ * the sums begin with 0. */
+template <int further, int sums>
+__device__ inline void wi_group_multiply_bytes(int32_t (&sum)[sums], const uint32_t (&a)[4],
+                                               const wi_group_operand &b, bool adds = true) {
+    static_assert(sums == 8 || sums == 24, "16 or 48 columns");
+    const uint64_t first = wi_group_descriptor(b);
+    const uint64_t from_b = (first & ~(uint64_t)UINT32_MAX) | ((uint32_t)first + further / 16);
+    if constexpr (sums == 8)
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, %13, 0;\n\t"
+                     "wgmma.mma_async.sync.aligned.m64n16k32.s32.u8.s8 "
+                     "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, add;\n\t}"
+                     : WI_SUMS_8(WI_WHOLE_SUM, 0)
+                     : WI_REGISTERS_OF_A, "r"((uint32_t)adds));
+    else
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, %29, 0;\n\t"
+                     "wgmma.mma_async.sync.aligned.m64n48k32.s32.u8.s8 "
+                     "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, "
+                     "%12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, "
+                     "{%24, %25, %26, %27}, %28, add;\n\t}"
+                     : WI_SUMS_8(WI_WHOLE_SUM, 0), WI_SUMS_8(WI_WHOLE_SUM, 8),
+                       WI_SUMS_8(WI_WHOLE_SUM, 16)
+                     : WI_REGISTERS_OF_A, "r"((uint32_t)adds));
 }
 
 /* Before a group of products: what threads did to the sums comes first. */

@@ -91,6 +91,29 @@ inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t (&a)[4],
     }
 }
 
+template <int further, int sums>
+inline void wi_group_multiply_bytes(int32_t (&sum)[sums], const uint32_t (&a)[4],
+                                    const wi_group_operand &operand, bool adds = true) {
+    const wi_group_operand b = {operand.start + further, operand.panel_bytes};
+    constexpr int depth = 32;
+    const int first = wi_lane() / 4 * 4, column = wi_lane() % 4 * 2;
+    uint32_t x[2][depth / 4];
+    float y[2][depth];
+    for (int p = 0; p < depth / 4; p++)
+        for (int r = 0; r < 2; r++)
+            x[r][p] = wi_shuffle(a[p / 4 * 2 + r], first + p % 4);
+    for (int i = 0; i < sums && !adds; i++)
+        sum[i] = 0;
+    for (int j = 0; j < sums / 4; j++) {
+        wi_group_load<int8_t, true>(b, 8 * j + column, y);
+        for (int c = 0; c < 2; c++)
+            for (int p = 0; p < depth; p++)
+                for (int r = 0; r < 2; r++)
+                    sum[4 * j + 2 * r + c] +=
+                        (int)(x[r][p / 4] >> 8 * (p % 4) & 0xff) * (int)y[c][p];
+    }
+}
+
 inline void wi_group_begin() {}
 inline void wi_group_commit() {}
 /* On the device tensor cores read shared memory through the async proxy, as the copy engine does.
