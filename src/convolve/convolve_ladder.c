@@ -6,6 +6,8 @@
 #include "convolve/convolve_simd.h"
 #include "convolve/convolve_sizes.h"
 #include "convolve/convolve_tiles.h"
+#include "convolve/convolve_units.h"
+#include "core/gpu.h"
 #include "cpu/team.h"
 
 #define TAUGHT (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_U8))
@@ -141,6 +143,35 @@ static const char *fits_low_rank_fused(const weft_context *ctx, const void *args
         return NULL;
     return "needs a filter of a side that a kernel was made for: 9, 13, 17, 25 or 33";
 }
+
+enum {
+    TENSOR_ROWS = 33 /* of a filter */
+};
+
+static bool comes_in_boxes(const wi_convolve_args *a) {
+    return (uintptr_t)a->x % 16 == 0 && a->ldx % 16 == 0 &&
+           (a->images == 1 || a->apart_x % 16 == 0);
+}
+
+static const char *fits_tensor(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    wi_convolve_units units;
+    wi_convolve_reach reach;
+    if (ctx->gpu->capability != 90)
+        return "needs a GPU of compute capability 9.0";
+    if (a->out != WEFT_U8 || a->doubles)
+        return "needs bytes, and sums in f32";
+    if (a->filters > 1 || a->summed)
+        return "needs one filter for all";
+    if (!wi_convolve_find_reach(a, &reach) || a->filter_height > TENSOR_ROWS ||
+        a->filter_width * a->filter_height > WI_CONVOLVE_TAUGHT_WEIGHTS)
+        return "needs filters of at most 900 weights in 33 rows, whose rows reach over 33 bytes";
+    if (!comes_in_boxes(a))
+        return "needs rows and images that begin at multiples of 16 bytes";
+    if (!wi_convolve_find_units(a, &units))
+        return "needs weights of at most 2^14";
+    return NULL;
+}
 #endif
 
 /* ---- what they cost ---- */
@@ -261,6 +292,26 @@ static double low_rank_passes_seconds(const weft_context *ctx, const wi_convolve
            gpu_seconds(ctx, a, low_rank_flops(a), 0.3, 1.6 * bytes);
 }
 
+/* In flops in f32, as they take as long: what an output costs, what a step of products costs it,
+ * and what a product of a sum in doubt costs, which is made again meanwhile. */
+static double tensor_seconds(const weft_context *ctx, const void *args) {
+    const double rounding = 50, step = 10, again = 10;
+    const wi_convolve_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    wi_convolve_units units;
+    wi_convolve_reach reach;
+    wi_convolve_find_units(a, &units);
+    wi_convolve_find_reach(a, &reach);
+    const double groups = floor(((double)a->filter_height + 6) / 4);
+    const double steps = ceil(groups * reach.slots / 2);
+    const double doubts = units.is_exact ? 0 : ldexp((double)units.in_doubt, -units.shift);
+    const double multiplying = outputs_of(a) * (rounding + step * steps) / m->f32_flops;
+    const double settling = again * fmin(doubts, 1) * dense_flops(a) / m->f32_flops;
+    const double working = multiplying > settling ? multiplying : settling;
+    const double moving = wi_seconds_moving(m, 1.25 * bytes_of(a));
+    return m->launch_s + (working > moving ? working : moving);
+}
+
 static double low_rank_fused_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
     return gpu_seconds(ctx, a, low_rank_flops(a), 0.6, 1.2 * bytes_of(a));
@@ -359,6 +410,13 @@ static const wi_row rows[] = {
      .misfit = fits_fused,
      .seconds = fused_seconds,
      .run = wi_convolve_fused},
+    {.name = "tensor",
+     .what = "bytes in whole numbers on tensor cores; sums in doubt are made again in order",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_U8),
+     .misfit = fits_tensor,
+     .seconds = tensor_seconds,
+     .run = wi_convolve_tensor},
     {.name = "low_rank_fused",
      .what = "all terms of low_rank in one pass, in registers",
      .kinds = WI_ON_CUDA,

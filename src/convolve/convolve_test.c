@@ -113,6 +113,10 @@ static bool is_strips_rung(const wi_row *row) {
     return is_named(row, "rows") || is_named(row, "fused") || is_named(row, "low_rank_fused");
 }
 
+static bool is_tensor_rung(const wi_row *row) {
+    return is_named(row, "tensor");
+}
+
 static bool is_separable_rung(const wi_row *row) {
     return is_named(row, "two_pass") || is_named(row, "fused") || is_named(row, "separable");
 }
@@ -146,6 +150,16 @@ static void draw_weights(rig *r, const picture *p, size_t rank) {
     }
 }
 
+/* Weights that leave most outputs between the least and the largest byte. */
+static void scale_down(const weft_convolution *c) {
+    const size_t n = c->filters * c->filter_width * c->filter_height;
+    double sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += fabs(weights[k]);
+    for (size_t k = 0; k < n && sum > 0; k++)
+        weights[k] *= (double)c->filters / sum;
+}
+
 static void draw_filter(rig *r, picture *p, size_t kind) {
     weft_convolution *const c = &p->o.c;
     static const size_t made[] = {3, 5, 9};
@@ -166,12 +180,19 @@ static void draw_filter(rig *r, picture *p, size_t kind) {
         c->filter_height = c->filter_height < 9 || kind == 2 ? 9 : c->filter_height;
         p->rank = 2 + test_below(&r->random, 2);
     }
+    if (is_tensor_rung(p->row)) {
+        c->filter_width = 1 + test_below(&r->random, 9);
+        c->filter_height = 1 + test_below(&r->random, kind == 0 ? 27 : 9);
+        c->filters = 1;
+    }
     draw_weights(r, p, p->rank);
+    if (c->out == WEFT_U8 && test_below(&r->random, 2))
+        scale_down(c);
 }
 
 static void draw_places(rig *r, picture *p) {
     weft_convolution *const c = &p->o.c;
-    const bool is_tidy = test_below(&r->random, 3) == 0;
+    const bool is_tidy = (test_below(&r->random, 3) == 0) != is_tensor_rung(p->row);
     const size_t gap = is_tidy ? 0 : test_below(&r->random, MOST_GAP);
     c->ldx = c->width * c->channels + gap;
     c->ldy = oracle_width(&p->o) * c->channels + (is_tidy ? 0 : test_below(&r->random, MOST_GAP));
@@ -191,6 +212,8 @@ static void draw_images(rig *r, picture *p, size_t width, size_t pair) {
     weft_convolution *const c = &p->o.c;
     c->type = types[pair / TYPES];
     c->out = types[pair % TYPES];
+    if (is_tensor_rung(p->row))
+        c->type = c->out = WEFT_U8;
     c->width = width;
     c->height = draw_of(r, heights, HEIGHTS);
     c->channels = 1 + (unsigned)test_below(&r->random, 4);
@@ -214,6 +237,12 @@ static bool may_refuse(const picture *p) {
     if (is_named(p->row, "low_rank_fused"))
         return c->type != WEFT_F32 || c->channels > 1 || oracle_sums_f64(&p->o) ||
                c->filter_width != 9;
+    if (is_tensor_rung(p->row)) /* the copy of an image in host memory has no gaps */
+        return c->ldx % 16 != 0 || p->offset[X] % 16 != 0 || !(p->device >> X & 1)
+#ifdef WEFT_EMU
+               || c->filter_width > 3 /* few kernels */
+#endif
+            ;
     if (is_separable_rung(p->row) != p->o.by_factors)
         return true;
     const bool is_taught =
@@ -363,7 +392,7 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
     weft_convolution *const c = &p.o.c;
     c->border = (weft_border)at[1];
     c->how = (unsigned)test_below(&r->random, 16);
-    if (is_strips_rung(row) || test_below(&r->random, 2))
+    if (is_strips_rung(row) || is_tensor_rung(row) || test_below(&r->random, 2))
         c->how &= ~(unsigned)WEFT_SUMS_F64;
     if (!is_in_order(row)) {
         c->how |= WEFT_ANY_ORDER;
@@ -378,7 +407,7 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
         most_products)
         return false;
     draw_places(r, &p);
-    if (row && !is_separable_rung(row))
+    if (row && !is_separable_rung(row) && !is_tensor_rung(row))
         c->how |= WEFT_DENSE;
     if (is_separable_rung(row) || is_low_rank_rung(row))
         c->how &= ~(unsigned)WEFT_DENSE;

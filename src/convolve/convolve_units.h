@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A filter in whole numbers, for images of bytes: weights in units of 2^-shift, of at most
+ * three bytes. Sums of products are exact then, in any order; how far they may be from the sums of
+ * the promised order is known, and where a sum may round to either of two numbers it is in doubt.
+ */
+#ifndef WI_CONVOLVE_UNITS_H
+#define WI_CONVOLVE_UNITS_H
+
+#include "convolve/convolve.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_CONVOLVE_MOST_UNITS = 127 * (65536 + 256 + 1), /* of a weight: three signed bytes */
+    WI_CONVOLVE_MOST_SHIFT = 22
+};
+
+typedef struct wi_convolve_units {
+    int shift;
+    bool is_exact;    /* these sums are those of the promised order */
+    bool is_short;    /* all weights are signed bytes; only if exact */
+    int32_t begin;    /* else: what a sum begins with, to be the most that it may be; */
+    int32_t in_doubt; /* that less this is the least. Both are rounded down */
+} wi_convolve_units;
+
+/* How tensor reads a row of x. A slot in shared memory begins at a multiple of 16 bytes of it. */
+typedef struct wi_convolve_reach {
+    int skipped; /* bytes of a slot's row before the first that counts */
+    int slots;   /* of the kernel: words that the four bytes of an output word need, at least */
+} wi_convolve_reach;
+
+enum {
+    WI_CONVOLVE_REACH = 36 /* bytes of a slot's row beyond those of the outputs but the last four */
+};
+
+/* False if a slot's row has no room for it. */
+bool wi_convolve_find_reach(const wi_convolve_args *args, wi_convolve_reach *reach);
+
+/* The units for a call's filter, which is one for all; false if its weights are too large. */
+bool wi_convolve_find_units(const wi_convolve_args *args, wi_convolve_units *units);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
