@@ -40,30 +40,36 @@ __device__ T value_of_key(const wi_summary_task<T> &p, uint64_t key) {
     return wi_bit_cast<T>(p.map.bits((wi_bits<T>)key));
 }
 
-/* The result, or the state, of the call and those before. Mean and variance are those of the call.
- */
+struct moments {
+    double mean, variance;
+};
+
+__device__ inline moments moments_of(const wi_summary_sums &s) {
+    const double n = (double)s.count;
+    return {s.shift + s.sum / n, s.squares / n};
+}
+
+/* The result, or the state, of the call and those before: of the call the moments are known. */
 template <class T>
-__device__ void put_out(const wi_summary_task<T> &p, wi_summary_state s, double mean,
-                        double variance) {
-    if (p.state_in) {
-        s = wi_summary_merge(*p.state_in, s);
-        mean = s.sums.shift + s.sums.sum / (double)s.sums.count;
-        variance = s.sums.squares / (double)s.sums.count;
-    }
+__device__ void put_out(const wi_summary_task<T> &p, const wi_summary_state &of_call,
+                        const moments &known) {
+    const wi_summary_state s =
+        p.state_in ? wi_summary_merge(*p.state_in, of_call) : of_call;
     if (p.state_out) {
         *p.state_out = s;
         return;
     }
     const double nan = (double)NAN;
     const bool any = s.sums.count > 0;
+    const moments m = p.state_in ? moments_of(s.sums) : known;
     *p.result = {s.sums.count,
                  s.nans,
                  any ? (double)wi_load(value_of_key(p, s.least)) : nan,
                  any ? (double)wi_load(value_of_key(p, s.most)) : nan,
                  any ? s.least_at : WEFT_NOWHERE,
                  any ? s.most_at : WEFT_NOWHERE,
-                 any ? mean : nan,
-                 any ? variance : nan};
+                 any ? m.mean : nan,
+                 any ? m.variance : nan};
 }
 
 /* What the block does that has the state of all: looks up the extremes in their regions, which were
@@ -74,7 +80,7 @@ __device__ void end(const wi_summary_task<T> &p, const wi_summary_stages<T> &sta
     const wi_summary_sought<T> least(p, value_of_key(p, s.least), s.least_in),
         most(p, value_of_key(p, s.most), s.most_in);
     const double n = s.count > 0 ? (double)s.count : 1;
-    const double mean = s.shift + s.mean, variance = s.squares * wi_reciprocal(n);
+    const moments m = {s.shift + s.mean, s.squares * wi_reciprocal(n)};
     wi_async_wait<0>();
     const uint32_t least_at = wi_warp_min(least.find(p, stages, 0)),
                    most_at = wi_warp_min(most.find(p, stages, 1));
@@ -91,7 +97,7 @@ __device__ void end(const wi_summary_task<T> &p, const wi_summary_stages<T> &sta
                  s.most,
                  p.first + least.begin + found[0],
                  p.first + most.begin + found[1]},
-                mean, variance);
+                m);
 }
 
 template <class T>
