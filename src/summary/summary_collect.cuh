@@ -5,7 +5,7 @@
  *
  * It sums differences to a number near its elements, and starts anew after some of them: that
  * keeps the chain of additions short, and the number near. Of extremes it keeps the value, and in
- * which region it was first met: what a block takes in one turn lies together, so the first region
+ * which region it was first met: what a warp takes in one turn lies together, so the first region
  * with the extreme of the whole array is all that has to be looked through, once, at the end. */
 #ifndef WI_SUMMARY_COLLECT_CUH
 #define WI_SUMMARY_COLLECT_CUH
@@ -18,7 +18,7 @@
 #include "sort/sort_key.cuh"
 #include "summary/summary.h"
 
-constexpr int wi_summary_block = 256;
+constexpr int wi_summary_block = 256, wi_summary_warps = wi_summary_block / 32;
 /* After so many turns a thread's sums are closed. */
 template <class T>
 constexpr unsigned wi_summary_turns = sizeof(T) == 2 ? 32 : 64;
@@ -73,9 +73,9 @@ constexpr size_t wi_summary_shared_bytes =
     (size_t)wi_summary_block * wi_summary_vectors * wi_summary_ahead * 16;
 
 /* How many elements apart the vectors of a thread's turn are, and how many elements a region has:
- * those of a turn of a block, which lie together. */
+ * those of a turn of a warp, which lie together. */
 template <class T>
-constexpr size_t wi_summary_apart = (size_t)wi_summary_block *wi_vector<T>::count;
+constexpr size_t wi_summary_apart = 32 * wi_vector<T>::count;
 template <class T>
 constexpr size_t wi_summary_region = wi_summary_vectors *wi_summary_apart<T>;
 /* No region, and no place in one. */
@@ -332,58 +332,48 @@ struct wi_summary_stages {
     }
 };
 
-/* An element that is in the region of this number, and is to be looked up there. */
+/* A region in which an element is to be looked up, a vector by each thread of half a block. */
 template <class T>
-struct wi_summary_sought {
-    T x;
-    size_t begin;    /* of the region */
-    uint32_t extent; /* elements of it: 0 if there is no such region */
+struct wi_summary_search {
+    static_assert(wi_summary_region<T> == wi_summary_block / 2 * wi_vector<T>::count,
+                  "a vector for each thread");
+    size_t begin;
+    uint32_t extent; /* elements of the region: 0 if there is no such region */
 
-    __device__ wi_summary_sought(const wi_summary_task<T> &p, T x_, uint32_t region)
-        : x(x_), begin(region * wi_summary_region<T>) {
+    __device__ wi_summary_search(const wi_summary_task<T> &p, uint32_t region)
+        : begin(region * wi_summary_region<T>) {
         const size_t left = begin < p.n ? p.n - begin : 0;
         extent = (uint32_t)(left < wi_summary_region<T> ? left : wi_summary_region<T>);
     }
-    /* Where this thread's k-th vector of it is. */
-    __device__ static uint32_t at(int k) {
-        return (uint32_t)(k * wi_summary_apart<T> + threadIdx.x * wi_vector<T>::count);
+    __device__ static uint32_t me() {
+        return threadIdx.x % (wi_summary_block / 2);
     }
-    __device__ bool has(int k) const {
-        return at(k) + wi_vector<T>::count <= extent;
+    __device__ static uint32_t at() {
+        return me() * wi_vector<T>::count;
     }
-    /* Brings this thread's vectors of it as that turn. */
-    __device__ void bring(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages,
-                          unsigned turn) const {
-        if (extent == wi_summary_region<T>)
-            stages.bring(turn, p.x + begin + at(0));
-        else
-#pragma unroll 1
-            for (int k = 0; k < wi_summary_vectors && has(k); k++)
-                stages.bring_one(turn, k, p.x + begin + at(k));
+    __device__ bool has_vector() const {
+        return at() + wi_vector<T>::count <= extent;
     }
-    /* The first place in the region where this thread sees it, or nowhere. Without branches: it is
-     * what all blocks wait for. */
+    __device__ void bring(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages) const {
+        if (has_vector())
+            stages.bring_one(0, 0, p.x + begin + at());
+    }
+    /* The first place in the region where this thread sees x, or nowhere. */
     __device__ uint32_t find(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages,
-                             unsigned turn) const {
+                             T x) const {
         constexpr uint32_t wide = wi_vector<T>::count;
-        const uint32_t rest = extent / wide * wide + threadIdx.x;
-        uint32_t found = wi_summary_nowhere;
-        if (rest < extent && wi_summary_order<T>::same(p.x[begin + rest], x))
-            found = rest;
-        wi_summary_vector<T> v[wi_summary_vectors] = {};
-#pragma unroll
-        for (int k = 0; k < wi_summary_vectors; k++)
-            if (has(k))
-                v[k] = *stages.place(turn, k);
-#pragma unroll
-        for (int k = wi_summary_vectors - 1; k >= 0; k--) {
-            const uint32_t e = first(v[k]);
-            found = (e < wide) & has(k) ? at(k) + e : found;
+        const uint32_t rest = extent / wide * wide + me();
+        if (has_vector()) {
+            const uint32_t e = first(*stages.place(0, 0), x);
+            if (e < wide)
+                return at() + e;
         }
-        return found;
+        return rest < extent && wi_summary_order<T>::same(p.x[begin + rest], x)
+                   ? rest
+                   : wi_summary_nowhere;
     }
     /* Which element of a vector is the first that is x; if none is, their number. */
-    __device__ uint32_t first(const wi_summary_vector<T> &v) const {
+    __device__ static uint32_t first(const wi_summary_vector<T> &v, T x) {
         constexpr int wide = wi_vector<T>::count;
         uint32_t e = wide;
         if constexpr (wi_summary_of_bytes<T>) {
@@ -424,26 +414,26 @@ __device__ void wi_summary_collect_rest(const wi_summary_task<T> &p,
             c.take_one(wi_summary_element<T>(*stages.place(0, k), (int)e), region);
 }
 
-/* Takes this thread's share: turns a whole grid apart, each of vectors a block's width apart, and
+/* Takes this thread's share: turns a whole grid apart, each of vectors a warp's width apart, and
  * for the first threads the elements after the last whole vector. Vectors are counted from the
  * first element, wherever it is in memory, so the same numbers give the same bits at any address.
  */
 template <class T>
 __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages,
                                    wi_summary_collector<T> &c) {
-    constexpr size_t wide = wi_vector<T>::count, apart = wi_summary_apart<T>;
-    constexpr size_t of_block = wi_summary_region<T>, reach = of_block - apart;
-    const size_t whole = p.n / wide * wide, turn = gridDim.x * of_block,
-                 me = (size_t)blockIdx.x * wi_summary_block + threadIdx.x;
-    size_t i = blockIdx.x * of_block + threadIdx.x * wide;
+    constexpr size_t wide = wi_vector<T>::count, of_warp = wi_summary_region<T>;
+    constexpr size_t reach = of_warp - wi_summary_apart<T>;
+    const uint32_t warps = gridDim.x * wi_summary_warps, me = blockIdx.x * wi_summary_block + threadIdx.x;
+    const size_t whole = p.n / wide * wide, turn = warps * of_warp;
+    uint32_t region = me / 32;
+    size_t i = region * of_warp + me % 32 * wide;
 #pragma unroll 1
     for (unsigned t = 0; t < wi_summary_ahead - 1; t++) {
         if (i + t * turn + reach < whole)
             stages.bring(t, p.x + i + t * turn);
         wi_async_commit();
     }
-    uint32_t region = blockIdx.x;
-    for (unsigned t = 0; i + reach < whole; i += turn, region += gridDim.x, t++) {
+    for (unsigned t = 0; i + reach < whole; i += turn, region += warps, t++) {
         const size_t next = i + (wi_summary_ahead - 1) * turn;
         if (next + reach < whole)
             stages.bring(t + wi_summary_ahead - 1, p.x + next);
@@ -458,7 +448,7 @@ __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary
     if (i < whole)
         wi_summary_collect_rest(p, stages, c, i, region);
     if (me < wide && whole + me < p.n)
-        c.take_one(p.x[whole + me], (uint32_t)((whole + me) / of_block));
+        c.take_one(p.x[whole + me], (uint32_t)((whole + me) / of_warp));
     c.close();
 }
 

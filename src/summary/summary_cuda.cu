@@ -72,22 +72,29 @@ __device__ void put_out(const wi_summary_task<T> &p, const wi_summary_state &of_
                  any ? m.variance : nan};
 }
 
+/* Half of the block looks up the least element, half the largest. */
+__device__ inline bool seeks_most() {
+    return threadIdx.x >= wi_summary_block / 2;
+}
+template <class T>
+__device__ wi_summary_search<T> search_of(const wi_summary_task<T> &p,
+                                          const wi_summary_part<T> &s) {
+    return wi_summary_search<T>(p, seeks_most() ? s.most_in : s.least_in);
+}
+
 /* What the block does that has the state of all: looks up the extremes in their regions, which were
- * brought as turns 0 and 1, and puts out the result. */
+ * brought, and puts out the result. */
 template <class T>
 __device__ void end(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages,
                     const wi_summary_part<T> &s, uint32_t (&found)[2]) {
-    const wi_summary_sought<T> least(p, value_of_key(p, s.least), s.least_in),
-        most(p, value_of_key(p, s.most), s.most_in);
+    const wi_summary_search<T> search = search_of(p, s);
     const double n = s.count > 0 ? (double)s.count : 1;
     const moments m = {s.shift + s.mean, s.squares * wi_reciprocal(n)};
     wi_async_wait<0>();
-    const uint32_t least_at = wi_warp_min(least.find(p, stages, 0)),
-                   most_at = wi_warp_min(most.find(p, stages, 1));
-    if (wi_lane() == 0) {
-        atomicMin(&found[0], least_at);
-        atomicMin(&found[1], most_at);
-    }
+    const uint32_t at = wi_warp_min(
+        search.find(p, stages, value_of_key(p, seeks_most() ? s.most : s.least)));
+    if (wi_lane() == 0)
+        atomicMin(&found[seeks_most()], at);
     __syncthreads();
     if (threadIdx.x == 0)
         put_out(p,
@@ -95,8 +102,8 @@ __device__ void end(const wi_summary_task<T> &p, const wi_summary_stages<T> &sta
                  p.n - s.count,
                  s.least,
                  s.most,
-                 p.first + least.begin + found[0],
-                 p.first + most.begin + found[1]},
+                 p.first + s.least_in * wi_summary_region<T> + found[0],
+                 p.first + s.most_in * wi_summary_region<T> + found[1]},
                 m);
 }
 
@@ -120,8 +127,7 @@ __global__ void __launch_bounds__(wi_summary_block, wi_summary_resident)
         s = wi_summary_merge_block(s, of_warp, last, [&](const wi_summary_part<T> &all) {
             if (!last)
                 return;
-            wi_summary_sought<T>(p, T{}, all.least_in).bring(p, stages, 0);
-            wi_summary_sought<T>(p, T{}, all.most_in).bring(p, stages, 1);
+            search_of(p, all).bring(p, stages);
             wi_async_commit();
         });
         if (last)

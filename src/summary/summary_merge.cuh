@@ -10,7 +10,6 @@
 #include "cuda/warp.cuh"
 #include "summary/summary_collect.cuh"
 
-constexpr int wi_summary_warps = wi_summary_block / 32;
 /* Blocks of which one can merge the states: one of each thread, and one of each lane that has none
  * of a warp. */
 constexpr size_t wi_summary_most_blocks = wi_summary_block + 32 - wi_summary_warps;
@@ -68,26 +67,36 @@ __device__ inline int wi_summary_largest(uint64_t count) {
  * lane: of n / 32 elements at least, so that n D^2 is 32 M at most. So both sums are made
  * together, and no lane waits for the mean of all. */
 template <class T>
-__device__ void wi_summary_merge_sums(wi_summary_part<T> *s) {
-    const int largest = wi_summary_largest(s->count);
-    const double shift = wi_shuffle(s->shift, largest), mean = wi_shuffle(s->mean, largest);
-    const double near = isfinite(mean) ? mean : 0;
-    const bool any = s->count > 0;
-    const double n = (double)s->count, d = any ? s->shift - shift + (s->mean - near) : 0;
-    double sum = n * d, squares = s->squares + n * d * d;
-    s->count = wi_summary_total(s->count);
-    const double all = s->count > 0 ? (double)s->count : 1, share = wi_reciprocal(all);
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        sum += wi_shuffle_xor(sum, step);
-        squares += wi_shuffle_xor(squares, step);
+struct wi_summary_sums_of_lanes {
+    uint64_t count;
+    double shift, near; /* c is their sum */
+    double sum, squares;
+
+    __device__ explicit wi_summary_sums_of_lanes(const wi_summary_part<T> &s) {
+        const int largest = wi_summary_largest(s.count);
+        const double mean = wi_shuffle(s.mean, largest);
+        shift = wi_shuffle(s.shift, largest);
+        near = isfinite(mean) ? mean : 0;
+        const double n = (double)s.count, d = s.count ? s.shift - shift + (s.mean - near) : 0;
+        sum = n * d;
+        squares = s.squares + n * d * d;
+        count = wi_summary_total(s.count);
     }
-    const double off = sum * share;
-    squares -= sum * off;
-    s->shift = shift;
-    s->mean = near + off;
-    s->squares = squares < 0 ? 0 : squares;
-}
+    __device__ void add_up(wi_summary_part<T> *s) {
+        const double share = wi_reciprocal(count ? (double)count : 1);
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            sum += wi_shuffle_xor(sum, step);
+            squares += wi_shuffle_xor(squares, step);
+        }
+        const double off = sum * share;
+        squares -= sum * off;
+        s->count = count;
+        s->shift = shift;
+        s->mean = near + off;
+        s->squares = squares < 0 ? 0 : squares;
+    }
+};
 
 /* ---- a block ---- */
 
@@ -102,13 +111,14 @@ __device__ wi_summary_part<T> wi_summary_merge_block(wi_summary_part<T> s,
     using Key = typename wi_summary_part<T>::Key;
 #pragma unroll 1
     for (bool of_threads = true;; of_threads = false) {
+        wi_summary_sums_of_lanes<T> sums(s);
         Key reversed = (Key)~s.most;
         wi_summary_least_of(&s.least, &s.least_in);
         wi_summary_least_of(&reversed, &s.most_in);
         s.most = (Key)~reversed;
         if (!of_threads)
             known(s);
-        wi_summary_merge_sums(&s);
+        sums.add_up(&s);
         if (!of_threads)
             return s;
         if (wi_lane() == 0)
