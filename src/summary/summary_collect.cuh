@@ -86,7 +86,8 @@ __device__ inline void wi_summary_add_closed(wi_summary_sums *a, uint32_t count,
                                              double sum, double of_squares) {
     if (count == 0)
         return;
-    const double n = (double)count, mean = sum * wi_reciprocal(n), squares = of_squares - sum * mean;
+    const double n = (double)count, mean = sum * wi_reciprocal(n),
+                 squares = of_squares - sum * mean;
     const wi_summary_sums b = {count, shift, sum, squares < 0 ? 0 : squares};
     if (a->count == 0) {
         *a = b;
@@ -220,7 +221,8 @@ struct wi_summary_collector {
      * ends can meet nothing beyond. */
     static constexpr int32_t off = wi_traits<T>::is_signed ? 128 : 0;
     __device__ bool met_ends() const {
-        return least_in != wi_summary_nowhere && (int32_t)least + off == 0 && (int32_t)most + off == 255;
+        return least_in != wi_summary_nowhere && (int32_t)least + off == 0 &&
+               (int32_t)most + off == 255;
     }
     __device__ static uint32_t word_of(uint32_t word) {
         return word ^ (uint32_t)off * 0x01010101u;
@@ -332,74 +334,11 @@ struct wi_summary_stages {
     }
 };
 
-/* A region in which an element is to be looked up, a vector by each thread of half a block. */
-template <class T>
-struct wi_summary_search {
-    static_assert(wi_summary_region<T> == wi_summary_block / 2 * wi_vector<T>::count,
-                  "a vector for each thread");
-    size_t begin;
-    uint32_t extent; /* elements of the region: 0 if there is no such region */
-
-    __device__ wi_summary_search(const wi_summary_task<T> &p, uint32_t region)
-        : begin(region * wi_summary_region<T>) {
-        const size_t left = begin < p.n ? p.n - begin : 0;
-        extent = (uint32_t)(left < wi_summary_region<T> ? left : wi_summary_region<T>);
-    }
-    __device__ static uint32_t me() {
-        return threadIdx.x % (wi_summary_block / 2);
-    }
-    __device__ static uint32_t at() {
-        return me() * wi_vector<T>::count;
-    }
-    __device__ bool has_vector() const {
-        return at() + wi_vector<T>::count <= extent;
-    }
-    __device__ void bring(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages) const {
-        if (has_vector())
-            stages.bring_one(0, 0, p.x + begin + at());
-    }
-    /* The first place in the region where this thread sees x, or nowhere. */
-    __device__ uint32_t find(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages,
-                             T x) const {
-        constexpr uint32_t wide = wi_vector<T>::count;
-        const uint32_t rest = extent / wide * wide + me();
-        if (has_vector()) {
-            const uint32_t e = first(*stages.place(0, 0), x);
-            if (e < wide)
-                return at() + e;
-        }
-        return rest < extent && wi_summary_order<T>::same(p.x[begin + rest], x)
-                   ? rest
-                   : wi_summary_nowhere;
-    }
-    /* Which element of a vector is the first that is x; if none is, their number. */
-    __device__ static uint32_t first(const wi_summary_vector<T> &v, T x) {
-        constexpr int wide = wi_vector<T>::count;
-        uint32_t e = wide;
-        if constexpr (wi_summary_of_bytes<T>) {
-            uint32_t bits = 0, word = 0;
-#pragma unroll
-            for (int w = 3; w >= 0; w--) {
-                const uint32_t same = wi_bytes_that_are((uint8_t)x, v.at[w]);
-                bits = same ? same : bits;
-                word = same ? (uint32_t)w : word;
-            }
-            e = bits ? 4 * word + (uint32_t)(__ffs((int)bits) - 1) / 8 : e;
-        } else {
-#pragma unroll
-            for (int k = wide - 1; k >= 0; k--)
-                e = wi_summary_order<T>::same(v.at[k], x) ? (uint32_t)k : e;
-        }
-        return e;
-    }
-};
-
 /* Vectors that are no whole turn, all brought at once. */
 template <class T>
 __device__ void wi_summary_collect_rest(const wi_summary_task<T> &p,
                                         const wi_summary_stages<T> &stages,
-                                        wi_summary_collector<T> &c, size_t i,
-                                        uint32_t region) {
+                                        wi_summary_collector<T> &c, size_t i, uint32_t region) {
     constexpr size_t wide = wi_vector<T>::count, stride = wi_summary_apart<T>;
     const size_t whole = p.n / wide * wide;
 #pragma unroll 1
@@ -423,7 +362,8 @@ __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary
                                    wi_summary_collector<T> &c) {
     constexpr size_t wide = wi_vector<T>::count, of_warp = wi_summary_region<T>;
     constexpr size_t reach = of_warp - wi_summary_apart<T>;
-    const uint32_t warps = gridDim.x * wi_summary_warps, me = blockIdx.x * wi_summary_block + threadIdx.x;
+    const uint32_t warps = gridDim.x * wi_summary_warps,
+                   me = blockIdx.x * wi_summary_block + threadIdx.x;
     const size_t whole = p.n / wide * wide, turn = warps * of_warp;
     uint32_t region = me / 32;
     size_t i = region * of_warp + me % 32 * wide;

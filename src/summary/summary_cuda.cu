@@ -5,6 +5,7 @@
 #include "cuda/limit.cuh"
 #include "cuda/ticket.cuh"
 #include "summary/summary_merge.cuh"
+#include "summary/summary_search.cuh"
 
 constexpr size_t ticket_bytes = 128;
 
@@ -53,8 +54,7 @@ __device__ inline moments moments_of(const wi_summary_sums &s) {
 template <class T>
 __device__ void put_out(const wi_summary_task<T> &p, const wi_summary_state &of_call,
                         const moments &known) {
-    const wi_summary_state s =
-        p.state_in ? wi_summary_merge(*p.state_in, of_call) : of_call;
+    const wi_summary_state s = p.state_in ? wi_summary_merge(*p.state_in, of_call) : of_call;
     if (p.state_out) {
         *p.state_out = s;
         return;
@@ -91,8 +91,8 @@ __device__ void end(const wi_summary_task<T> &p, const wi_summary_stages<T> &sta
     const double n = s.count > 0 ? (double)s.count : 1;
     const moments m = {s.shift + s.mean, s.squares * wi_reciprocal(n)};
     wi_async_wait<0>();
-    const uint32_t at = wi_warp_min(
-        search.find(p, stages, value_of_key(p, seeks_most() ? s.most : s.least)));
+    const uint32_t at =
+        wi_warp_min(search.find(p, stages, value_of_key(p, seeks_most() ? s.most : s.least)));
     if (wi_lane() == 0)
         atomicMin(&found[seeks_most()], at);
     __syncthreads();

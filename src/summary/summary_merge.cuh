@@ -61,10 +61,10 @@ __device__ inline int wi_summary_largest(uint64_t count) {
     return __ffs((int)__ballot_sync(wi_all_lanes, size == most)) - 1;
 }
 
-/* The sums of a warp's lanes as one. With n elements in all, d from c to the mean of a lane's, and D
- * to that of all, n D is the sum of a lane's number times d, and M that of its M plus number times
- * d^2, less n D^2. That is not small beside what it is taken from if c is the mean of the largest
- * lane: of n / 32 elements at least, so that n D^2 is 32 M at most. So both sums are made
+/* The sums of a warp's lanes as one. With n elements in all, d from c to the mean of a lane's, and
+ * D to that of all, n D is the sum of a lane's number times d, and M that of its M plus number
+ * times d^2, less n D^2. That is not small beside what it is taken from if c is the mean of the
+ * largest lane: of n / 32 elements at least, so that n D^2 is 32 M at most. So both sums are made
  * together, and no lane waits for the mean of all. */
 template <class T>
 struct wi_summary_sums_of_lanes {
