@@ -353,29 +353,51 @@ __device__ void wi_summary_collect_rest(const wi_summary_task<T> &p,
             c.take_one(wi_summary_element<T>(*stages.place(0, k), (int)e), region);
 }
 
-/* Takes this thread's share: turns a whole grid apart, each of vectors a warp's width apart, and
- * for the first threads the elements after the last whole vector. Vectors are counted from the
- * first element, wherever it is in memory, so the same numbers give the same bits at any address.
- */
+/* Where a thread's share is: turns a whole grid apart, each of vectors a warp's width apart.
+ * Vectors are counted from the first element, wherever it is in memory, so the same numbers give
+ * the same bits at any address. */
+template <class T>
+struct wi_summary_share {
+    static constexpr size_t wide = wi_vector<T>::count, of_warp = wi_summary_region<T>;
+    uint32_t warps, me; /* of the grid */
+    size_t whole;       /* elements in whole vectors */
+    size_t turn;        /* from one to the next */
+
+    __device__ explicit wi_summary_share(const wi_summary_task<T> &p)
+        : warps(gridDim.x * wi_summary_warps), me(blockIdx.x * wi_summary_block + threadIdx.x),
+          whole(p.n / wide * wide), turn(warps * of_warp) {}
+    __device__ size_t first() const {
+        return me / 32 * of_warp + me % 32 * wide;
+    }
+    __device__ bool has_turn(size_t i) const {
+        return i + of_warp - wi_summary_apart<T> < whole;
+    }
+};
+
+/* Brings this thread's first turns. */
+template <class T>
+__device__ void wi_summary_begin(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages) {
+    const wi_summary_share<T> share(p);
+#pragma unroll 1
+    for (unsigned t = 0; t < wi_summary_ahead - 1; t++) {
+        const size_t i = share.first() + t * share.turn;
+        if (share.has_turn(i))
+            stages.bring(t, p.x + i);
+        wi_async_commit();
+    }
+}
+
+/* Takes this thread's share, of which the first turns are on their way, and for the first threads
+ * the elements after the last whole vector. */
 template <class T>
 __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages,
                                    wi_summary_collector<T> &c) {
-    constexpr size_t wide = wi_vector<T>::count, of_warp = wi_summary_region<T>;
-    constexpr size_t reach = of_warp - wi_summary_apart<T>;
-    const uint32_t warps = gridDim.x * wi_summary_warps,
-                   me = blockIdx.x * wi_summary_block + threadIdx.x;
-    const size_t whole = p.n / wide * wide, turn = warps * of_warp;
-    uint32_t region = me / 32;
-    size_t i = region * of_warp + me % 32 * wide;
-#pragma unroll 1
-    for (unsigned t = 0; t < wi_summary_ahead - 1; t++) {
-        if (i + t * turn + reach < whole)
-            stages.bring(t, p.x + i + t * turn);
-        wi_async_commit();
-    }
-    for (unsigned t = 0; i + reach < whole; i += turn, region += warps, t++) {
-        const size_t next = i + (wi_summary_ahead - 1) * turn;
-        if (next + reach < whole)
+    const wi_summary_share<T> share(p);
+    uint32_t region = share.me / 32;
+    size_t i = share.first();
+    for (unsigned t = 0; share.has_turn(i); i += share.turn, region += share.warps, t++) {
+        const size_t next = i + (wi_summary_ahead - 1) * share.turn;
+        if (share.has_turn(next))
             stages.bring(t + wi_summary_ahead - 1, p.x + next);
         wi_async_commit();
         wi_async_wait<wi_summary_ahead - 1>();
@@ -385,10 +407,11 @@ __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary
             v[k] = *stages.place(t, k);
         c.take_turn(v, region);
     }
-    if (i < whole)
+    if (i < share.whole)
         wi_summary_collect_rest(p, stages, c, i, region);
-    if (me < wide && whole + me < p.n)
-        c.take_one(p.x[whole + me], (uint32_t)((whole + me) / of_warp));
+    const size_t rest = share.whole + share.me;
+    if (share.me < share.wide && rest < p.n)
+        c.take_one(p.x[rest], (uint32_t)(rest / share.of_warp));
     c.close();
 }
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* summary on a GPU in one pass: as many blocks as fit at once read 16-byte vectors; the last block
- * to end merges the blocks' states in a fixed order, so the same input gives the same bits. */
+/* summary on a GPU in one pass: as many blocks as fit at once read 16-byte vectors; the block that
+ * began last merges the blocks' states in a fixed order, so the same input gives the same bits. */
+#include "cuda/carries.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
-#include "cuda/ticket.cuh"
 #include "summary/summary_merge.cuh"
 #include "summary/summary_search.cuh"
-
-constexpr size_t ticket_bytes = 128;
 
 /* Blocks of a launch, at most; tests set it lower. */
 WI_LIMIT(size_t, wi_summary_blocks, SIZE_MAX)
@@ -30,10 +28,47 @@ __device__ wi_summary_part<T> part_of_thread(const wi_summary_task<T> &p,
             c.most_in};
 }
 
-/* What a block has collected; of those that there are not, nothing. */
+/* Blocks post what they have collected, for the one that began last: so those that it waits for are
+ * done or under way. No access has to be ordered with another, as each word tells whether it is
+ * there. All is 0 before a launch and after it. */
+struct meeting {
+    unsigned long long *begun; /* blocks */
+    wi_posts posts;
+};
+constexpr size_t begun_bytes = 128;
+constexpr uint64_t posted = 1;
+
+/* What block b has posted; of a block that there is not, nothing. */
 template <class T>
-__device__ wi_summary_part<T> part_of_block(const wi_summary_part<T> *of_block, unsigned b) {
-    return b < gridDim.x ? of_block[b] : wi_summary_part<T>::nothing();
+__device__ wi_summary_part<T> wait_for_post(const wi_posts &posts, unsigned b) {
+    using Part = wi_summary_part<T>;
+    if (b >= gridDim.x)
+        return Part::nothing();
+    wi_posted<Part> seen = wi_read_posted<Part>(posts, b);
+    for (; !seen.is_in(posted); seen = wi_read_posted<Part>(posts, b))
+        wi_spin();
+#pragma unroll
+    for (int k = 0; k < wi_carry_words<Part>; k++)
+        wi_write_pair(&posts.word[k * posts.count + b], 0, 0);
+    return seen.carry();
+}
+
+/* What block b has collected, in the block that has `own`. */
+template <class T>
+__device__ wi_summary_part<T> part_of_block(const wi_posts &posts, unsigned b,
+                                            const wi_summary_part<T> &own) {
+    return b == blockIdx.x ? own : wait_for_post<T>(posts, b);
+}
+
+/* By a warp: what is looked through if the extremes are those of this block. */
+template <class T>
+__device__ void prefetch(const wi_summary_task<T> &p, const wi_summary_part<T> &s) {
+    constexpr int line = 128 / (int)sizeof(T), lines = (int)wi_summary_region<T> / line;
+    static_assert(2 * lines == 32, "one for each lane");
+    const size_t begin = (wi_lane() < lines ? s.least_in : s.most_in) * wi_summary_region<T>;
+    const size_t at = begin + wi_lane() % lines * line;
+    if (at < p.n)
+        wi_prefetch(p.x + at);
 }
 
 template <class T>
@@ -109,36 +144,48 @@ __device__ void end(const wi_summary_task<T> &p, const wi_summary_stages<T> &sta
 
 template <class T>
 __global__ void __launch_bounds__(wi_summary_block, wi_summary_resident)
-    summarise(wi_summary_task<T> p, unsigned *ticket, wi_summary_part<T> *of_block) {
+    summarise(wi_summary_task<T> p, meeting m) {
     WEFT_DYNAMIC_SHARED(shared);
     WEFT_SHARED(wi_summary_part<T>, of_warp, [32]);
+    WEFT_SHARED(wi_summary_part<T>, own, );
     WEFT_SHARED(uint32_t, found, [2]);
+    WEFT_SHARED(bool, began_last, );
     const wi_summary_stages<T> stages = {(wi_summary_vector<T> *)shared + threadIdx.x,
                                          wi_is_aligned(p.x)};
+    wi_summary_begin(p, stages);
+    if (gridDim.x > 1 && threadIdx.x == 0)
+        began_last = wi_take_number(m.begun) == gridDim.x - 1;
     wi_summary_collector<T> c;
     wi_summary_collect(p, stages, c);
     if (threadIdx.x < 2)
         found[threadIdx.x] = wi_summary_nowhere;
     wi_summary_part<T> s = part_of_thread(p, c), beyond = wi_summary_part<T>::nothing();
 #pragma unroll 1
-    for (bool last = gridDim.x == 1;;) {
+    for (bool has_all = gridDim.x == 1;; has_all = true) {
         if (threadIdx.x < 32 - wi_summary_warps)
             of_warp[wi_summary_warps + threadIdx.x] = beyond;
-        s = wi_summary_merge_block(s, of_warp, last, [&](const wi_summary_part<T> &all) {
-            if (!last)
+        s = wi_summary_merge_block(s, of_warp, has_all, [&](const wi_summary_part<T> &all) {
+            if (!has_all)
                 return;
             search_of(p, all).bring(p, stages);
             wi_async_commit();
         });
-        if (last)
+        if (has_all)
             break;
-        if (threadIdx.x == 0)
-            of_block[blockIdx.x] = s;
-        last = wi_ends_last(ticket);
-        if (!last)
+        if (!began_last) {
+            if (threadIdx.x == 0)
+                wi_post(m.posts, blockIdx.x, s, posted);
+            if (threadIdx.x < 32)
+                prefetch(p, s);
             return;
-        s = part_of_block(of_block, threadIdx.x);
-        beyond = part_of_block(of_block, wi_summary_block + threadIdx.x);
+        }
+        if (threadIdx.x == 0) {
+            own = s;
+            *m.begun = 0;
+        }
+        __syncthreads();
+        s = part_of_block(m.posts, threadIdx.x, own);
+        beyond = part_of_block(m.posts, wi_summary_block + threadIdx.x, own);
     }
     end(p, stages, s, found);
 }
@@ -147,20 +194,15 @@ template <class T>
 static weft_status launch(weft_context *ctx, const wi_summary_args *args) {
     constexpr size_t per_block =
         (size_t)wi_summary_block * wi_summary_vectors * wi_vector<T>::count;
-    const size_t useful = args->n / per_block + 1;
-    size_t blocks;
+    const size_t useful = args->n / per_block + 1,
+                 resident = (size_t)wi_summary_resident * (size_t)ctx->gpu->multiprocessors;
+    constexpr size_t words = wi_carry_words<wi_summary_part<T>>;
+    size_t blocks = wi_summary_most_blocks;
     void *scratch;
-    weft_status status = wi_grant_shared(ctx, "summarise", summarise<T>, wi_summary_shared_bytes);
-    if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, summarise<T>, wi_summary_block, wi_summary_shared_bytes,
-                                    &blocks);
-    if (status != WEFT_OK)
-        return status;
-    const size_t wanted = (size_t)wi_summary_resident * (size_t)ctx->gpu->multiprocessors;
-    for (const size_t most : {wanted, wi_summary_most_blocks, (size_t)wi_summary_blocks, useful})
+    for (const size_t most : {resident, (size_t)wi_summary_blocks, useful})
         blocks = blocks < most ? blocks : most;
-    status = wi_gpu_scratch(ctx, &wi_summary_ladder,
-                            ticket_bytes + blocks * sizeof(wi_summary_part<T>), &scratch);
+    const weft_status status = wi_gpu_scratch(
+        ctx, &wi_summary_ladder, begun_bytes + blocks * words * sizeof(wi_pair), &scratch);
     if (status != WEFT_OK)
         return status;
     const wi_summary_task<T> task = {
@@ -168,9 +210,10 @@ static weft_status launch(weft_context *ctx, const wi_summary_args *args) {
         args->first,        wi_key_map_of<wi_bits<T>>(args->type, false),
         args->state_in,     args->state_out,
         args->result};
+    const meeting m = {(unsigned long long *)scratch,
+                       {(wi_pair *)((char *)scratch + begun_bytes), blocks}};
     return WEFT_LAUNCH(summarise<T>, ctx, (unsigned)blocks, wi_summary_block,
-                       wi_summary_shared_bytes, task, (unsigned *)scratch,
-                       (wi_summary_part<T> *)((char *)scratch + ticket_bytes));
+                       wi_summary_shared_bytes, task, m);
 }
 
 weft_status wi_summary_one_pass(weft_context *ctx, const void *arguments) {
