@@ -66,6 +66,13 @@ __device__ inline uint32_t wi_pack_bytes(float a, float b, float c, float d) {
 #endif
 }
 
+/* The top bits of the bytes of a word that are `byte`: right up to the first of them, and 0 if
+ * there is none. */
+__device__ inline uint32_t wi_bytes_that_are(uint8_t byte, uint32_t word) {
+    const uint32_t apart = word ^ byte * 0x01010101u;
+    return (apart - 0x01010101u) & ~apart & 0x80808080u;
+}
+
 /* Of two halves of a word at a time, each a number of 16 bits, the smaller or the larger. */
 __device__ inline uint32_t wi_min_halves(uint32_t a, uint32_t b) {
 #ifdef WEFT_EMU

@@ -54,6 +54,15 @@ __device__ inline void wi_store_once(T *p, T x) {
 #endif
 }
 
+/* Begins to bring the 128 bytes around p to the second-level cache. */
+#ifdef WEFT_EMU
+inline void wi_prefetch(const void *) {}
+#else
+__device__ inline void wi_prefetch(const void *p) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+#endif
+
 /* Two words that are written and read together: a reader never sees one of each of two writes. */
 struct alignas(16) wi_pair {
     uint64_t value, flag;

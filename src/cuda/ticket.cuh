@@ -5,16 +5,35 @@
 
 #include "cuda/launch.cuh"
 
+/* *ticket as it was, and one more in its place, or 0 behind `most`. What the caller has written, or
+ * has seen written before a barrier, is seen by those who take a later ticket; and behind their
+ * next barrier by their blocks. One access that orders others takes less time than fences around
+ * one. */
+#ifdef WEFT_EMU
+inline unsigned wi_take_ticket(unsigned *ticket, unsigned most) {
+    __threadfence();
+    const unsigned was = atomicInc(ticket, most);
+    __threadfence();
+    return was;
+}
+#else
+__device__ inline unsigned wi_take_ticket(unsigned *ticket, unsigned most) {
+    unsigned was;
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(was)
+                 : "l"(ticket), "r"(most)
+                 : "memory");
+    return was;
+}
+#endif
+
 /* True in every thread of the one of so many blocks that calls this last; its threads then see what
  * thread 0 of every other block has written before. If other threads have written too,
  * __syncthreads() comes first. *ticket is 0 before the launch and 0 after it. */
 __device__ inline bool wi_ends_last_of(unsigned *ticket, unsigned blocks) {
     WEFT_SHARED(bool, last, );
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicInc(ticket, blocks - 1) == blocks - 1;
-        __threadfence();
-    }
+    if (threadIdx.x == 0)
+        last = wi_take_ticket(ticket, blocks - 1) == blocks - 1;
     __syncthreads();
     return last;
 }

@@ -5,18 +5,20 @@
  *
  * It sums differences to a number near its elements, and starts anew after some of them: that
  * keeps the chain of additions short, and the number near. Of extremes it keeps the value, and in
- * which of its turns it was first met; the threads with the block's extremes then look it up. */
+ * which region it was first met: what a warp takes in one turn lies together, so the first region
+ * with the extreme of the whole array is all that has to be looked through, once, at the end. */
 #ifndef WI_SUMMARY_COLLECT_CUH
 #define WI_SUMMARY_COLLECT_CUH
 
 #include "cuda/async.cuh"
 #include "cuda/bytes.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/reciprocal.cuh"
 #include "cuda/types.cuh"
 #include "sort/sort_key.cuh"
 #include "summary/summary.h"
 
-constexpr int wi_summary_block = 256;
+constexpr int wi_summary_block = 256, wi_summary_warps = wi_summary_block / 32;
 /* After so many turns a thread's sums are closed. */
 template <class T>
 constexpr unsigned wi_summary_turns = sizeof(T) == 2 ? 32 : 64;
@@ -70,9 +72,33 @@ constexpr int wi_summary_ahead = 4;
 constexpr size_t wi_summary_shared_bytes =
     (size_t)wi_summary_block * wi_summary_vectors * wi_summary_ahead * 16;
 
-/* How many elements apart the vectors of a thread's turn are: those of a block's lie together. */
+/* How many elements apart the vectors of a thread's turn are, and how many elements a region has:
+ * those of a turn of a warp, which lie together. */
 template <class T>
-constexpr size_t wi_summary_apart = (size_t)wi_summary_block *wi_vector<T>::count;
+constexpr size_t wi_summary_apart = 32 * wi_vector<T>::count;
+template <class T>
+constexpr size_t wi_summary_region = wi_summary_vectors *wi_summary_apart<T>;
+/* No region, and no place in one. */
+constexpr uint32_t wi_summary_nowhere = ~(uint32_t)0;
+
+/* wi_summary_close and wi_summary_add without divisions, each of which has branches. */
+__device__ inline void wi_summary_add_closed(wi_summary_sums *a, uint32_t count, double shift,
+                                             double sum, double of_squares) {
+    if (count == 0)
+        return;
+    const double n = (double)count, mean = sum * wi_reciprocal(n),
+                 squares = of_squares - sum * mean;
+    const wi_summary_sums b = {count, shift, sum, squares < 0 ? 0 : squares};
+    if (a->count == 0) {
+        *a = b;
+        return;
+    }
+    const double before = (double)a->count, step = b.shift - a->shift;
+    const double apart = a->sum * wi_reciprocal(before) - (step + mean);
+    a->squares += b.squares + before * (n * wi_reciprocal(before + n)) * (apart * apart);
+    a->count += count;
+    a->sum += sum + n * step;
+}
 
 /* What a kernel needs of the call, with types. */
 template <class T>
@@ -81,7 +107,6 @@ struct wi_summary_task {
     size_t n;
     uint64_t first;
     wi_key_map<wi_bits<T>> map;
-    weft_type type;
     const wi_summary_state *state_in;
     wi_summary_state *state_out;
     weft_statistics *result;
@@ -92,11 +117,9 @@ template <class T>
 struct wi_summary_collector {
     using order = wi_summary_order<T>;
     static constexpr int wide = wi_vector<T>::count;
-    static constexpr uint64_t nowhere = ~(uint64_t)0;
-    static constexpr uint64_t exactly = (uint64_t)1 << 63; /* the place of an element, not a turn */
 
     wi_summary_sums closed = {0, 0, 0, 0};
-    uint64_t nans = 0, least_in = nowhere, most_in = nowhere;
+    uint32_t least_in = wi_summary_nowhere, most_in = wi_summary_nowhere;
     T least = {}, most = {};
     uint32_t count = 0, taken = 0; /* since the sums were closed: elements, and turns */
     double shift = 0, sum = 0, squares = 0;
@@ -105,33 +128,31 @@ struct wi_summary_collector {
     __device__ void close() {
         if (wi_summary_of_bytes<T>)
             fold_bytes();
-        closed = wi_summary_add(closed, wi_summary_close(count, shift, sum, squares));
+        wi_summary_add_closed(&closed, count, shift, sum, squares);
         count = taken = 0;
         sum = squares = 0;
     }
-    __device__ void meet(T low, T high, uint64_t where) {
-        if (least_in == nowhere || !order::same(order::less(least, low), least)) {
+    __device__ void meet(T low, T high, uint32_t region) {
+        if (least_in == wi_summary_nowhere || !order::same(order::less(least, low), least)) {
             least = low;
-            least_in = where;
+            least_in = region;
         }
-        if (most_in == nowhere || !order::same(order::more(most, high), most)) {
+        if (most_in == wi_summary_nowhere || !order::same(order::more(most, high), most)) {
             most = high;
-            most_in = where;
+            most_in = region;
         }
     }
-    __device__ void take_one(T x, uint64_t at) {
+    __device__ void take_one(T x, uint32_t region) {
         const double value = (double)wi_load(x);
-        if (order::is_nan(x)) {
-            nans++;
+        if (order::is_nan(x))
             return;
-        }
         if (count == 0)
             shift = isinf(value) ? 0 : value;
         const double d = value - shift;
         sum += d;
         squares = wi_fma(d, d, squares);
         count++;
-        meet(x, x, at | exactly);
+        meet(x, x, region);
     }
     /* The sum of a turn of integers that are summed as such. */
     __device__ static int32_t whole_sum(const wi_summary_vector<T> (&v)[wi_summary_vectors]) {
@@ -157,10 +178,13 @@ struct wi_summary_collector {
         const double x = (double)wi_load(wi_summary_element<T>(v[0], 0));
         double all = 0;
 #pragma unroll
-        for (int k = 0; k < wi_summary_vectors; k++)
+        for (int k = 0; k < wi_summary_vectors; k++) {
+            double some = 0; /* a chain of its own */
 #pragma unroll
             for (int e = 0; e < wide; e++)
-                all += (double)wi_load(wi_summary_element<T>(v[k], e)) - x;
+                some += (double)wi_load(wi_summary_element<T>(v[k], e)) - x;
+            all += some;
+        }
         const double near = x + all / (wi_summary_vectors * wide);
         return isinf(near) || near != near ? x : near;
     }
@@ -197,12 +221,14 @@ struct wi_summary_collector {
      * ends can meet nothing beyond. */
     static constexpr int32_t off = wi_traits<T>::is_signed ? 128 : 0;
     __device__ bool met_ends() const {
-        return least_in != nowhere && (int32_t)least + off == 0 && (int32_t)most + off == 255;
+        return least_in != wi_summary_nowhere && (int32_t)least + off == 0 &&
+               (int32_t)most + off == 255;
     }
     __device__ static uint32_t word_of(uint32_t word) {
         return word ^ (uint32_t)off * 0x01010101u;
     }
-    __device__ void take_bytes(const wi_summary_vector<T> (&v)[wi_summary_vectors], size_t at) {
+    __device__ void take_bytes(const wi_summary_vector<T> (&v)[wi_summary_vectors],
+                               uint32_t region) {
 #pragma unroll
         for (int w = 0; w < 4 * wi_summary_vectors; w++) {
             const uint32_t word = word_of(v[w / 4].at[w % 4]);
@@ -216,7 +242,7 @@ struct wi_summary_collector {
 #pragma unroll
         for (int w = 0; w < 4 * wi_summary_vectors; w++)
             range.take(word_of(v[w / 4].at[w % 4]));
-        meet((T)((int32_t)range.least() - off), (T)((int32_t)range.most() - off), at);
+        meet((T)((int32_t)range.least() - off), (T)((int32_t)range.most() - off), region);
     }
     /* Adds what turns of bytes have summed. */
     __device__ void fold_bytes() {
@@ -225,15 +251,15 @@ struct wi_summary_collector {
         squares += (double)((int64_t)of_squares - 2 * near * of_bytes + n * near * near);
         of_bytes = of_squares = 0;
     }
-    /* Vectors at elements `at`, at + stride, ... NaN make the sum one, and are then looked for. */
-    __device__ void take_turn(const wi_summary_vector<T> (&v)[wi_summary_vectors], size_t at,
-                              size_t stride) {
+    /* NaN make the sum one, and are then looked for. */
+    __device__ void take_turn(const wi_summary_vector<T> (&v)[wi_summary_vectors],
+                              uint32_t region) {
         if (count == 0)
             shift = shift_of(v);
         if constexpr (wi_summary_of_bytes<T>)
-            take_bytes(v, at);
+            take_bytes(v, region);
         else
-            take_numbers(v, at, stride);
+            take_numbers(v, region);
         if (++taken == wi_summary_turns<T>)
             close();
     }
@@ -260,8 +286,8 @@ struct wi_summary_collector {
                 *high = order::more(*high, v[k].at[e]);
             }
     }
-    __device__ void take_numbers(const wi_summary_vector<T> (&v)[wi_summary_vectors], size_t at,
-                                 size_t stride) {
+    __device__ void take_numbers(const wi_summary_vector<T> (&v)[wi_summary_vectors],
+                                 uint32_t region) {
         double s = 0, q = 0;
         add_up(v, &s, &q);
         if (s == s) {
@@ -270,11 +296,11 @@ struct wi_summary_collector {
             sum += s;
             squares += q;
             count += wi_summary_vectors * wide;
-            meet(low, high, at);
+            meet(low, high, region);
         } else {
             for (int k = 0; k < wi_summary_vectors; k++)
                 for (int e = 0; e < wide; e++)
-                    take_one(v[k].at[e], at + (size_t)k * stride + (size_t)e);
+                    take_one(v[k].at[e], region);
         }
     }
 };
@@ -295,89 +321,97 @@ struct wi_summary_stages {
         else
             *place(turn, k) = wi_bit_cast<wi_summary_vector<T>>(wi_load_vector(x, false));
     }
-    __device__ void bring(unsigned turn, const T *x, size_t stride) const {
+    __device__ void bring(unsigned turn, const T *x) const {
+        if (aligned) {
 #pragma unroll
-        for (int k = 0; k < wi_summary_vectors; k++)
-            bring_one(turn, k, x + (size_t)k * stride);
+            for (int k = 0; k < wi_summary_vectors; k++)
+                wi_async_copy<16>(place(turn, k), x + k * wi_summary_apart<T>);
+        } else {
+#pragma unroll 1
+            for (int k = 0; k < wi_summary_vectors; k++)
+                bring_one(turn, k, x + k * wi_summary_apart<T>);
+        }
     }
 };
-
-/* The first place of x, which this thread met in the turn or at the place `where`. The turn is
- * brought once more, all of it at once. */
-template <class T>
-__device__ uint64_t wi_summary_locate(const wi_summary_stages<T> &stages, const T *p, T x,
-                                      uint64_t where, size_t stride) {
-    using collector = wi_summary_collector<T>;
-    if (where & collector::exactly)
-        return where ^ collector::exactly;
-    stages.bring(0, p + where, stride);
-    wi_async_commit();
-    wi_async_wait<0>();
-    uint64_t found = collector::nowhere;
-#pragma unroll 1
-    for (int k = wi_summary_vectors - 1; k >= 0; k--) {
-        const wi_summary_vector<T> v = *stages.place(0, k);
-#pragma unroll
-        for (int e = collector::wide - 1; e >= 0; e--)
-            if (collector::order::same(wi_summary_element<T>(v, e), x))
-                found = where + (uint64_t)k * stride + (uint64_t)e;
-    }
-    return found;
-}
 
 /* Vectors that are no whole turn, all brought at once. */
 template <class T>
 __device__ void wi_summary_collect_rest(const wi_summary_task<T> &p,
                                         const wi_summary_stages<T> &stages,
-                                        wi_summary_collector<T> &c, size_t i) {
+                                        wi_summary_collector<T> &c, size_t i, uint32_t region) {
     constexpr size_t wide = wi_vector<T>::count, stride = wi_summary_apart<T>;
     const size_t whole = p.n / wide * wide;
-#pragma unroll
-    for (int k = 0; k < wi_summary_vectors - 1; k++)
-        if (i + (size_t)k * stride < whole)
-            stages.bring_one(0, k, p.x + i + (size_t)k * stride);
+#pragma unroll 1
+    for (int k = 0; k < wi_summary_vectors - 1 && i + k * stride < whole; k++)
+        stages.bring_one(0, k, p.x + i + k * stride);
     wi_async_commit();
     wi_async_wait<0>();
 #pragma unroll 1
     for (int k = 0; k < wi_summary_vectors - 1 && i < whole; i += stride, k++)
 #pragma unroll 1
         for (size_t e = 0; e < wide; e++)
-            c.take_one(wi_summary_element<T>(*stages.place(0, k), (int)e), i + e);
+            c.take_one(wi_summary_element<T>(*stages.place(0, k), (int)e), region);
 }
 
-/* Takes this thread's share: turns a whole grid apart, each of vectors a block's width apart, and
- * for the first threads the elements after the last whole vector. Vectors are counted from the
- * first element, wherever it is in memory, so the same numbers give the same bits at any address.
- */
+/* Where a thread's share is: turns a whole grid apart, each of vectors a warp's width apart.
+ * Vectors are counted from the first element, wherever it is in memory, so the same numbers give
+ * the same bits at any address. */
+template <class T>
+struct wi_summary_share {
+    static constexpr size_t wide = wi_vector<T>::count, of_warp = wi_summary_region<T>;
+    uint32_t warps, me; /* of the grid */
+    size_t whole;       /* elements in whole vectors */
+    size_t turn;        /* from one to the next */
+
+    __device__ explicit wi_summary_share(const wi_summary_task<T> &p)
+        : warps(gridDim.x * wi_summary_warps), me(blockIdx.x * wi_summary_block + threadIdx.x),
+          whole(p.n / wide * wide), turn(warps * of_warp) {}
+    __device__ size_t first() const {
+        return me / 32 * of_warp + me % 32 * wide;
+    }
+    __device__ bool has_turn(size_t i) const {
+        return i + of_warp - wi_summary_apart<T> < whole;
+    }
+};
+
+/* Brings this thread's first turns. */
+template <class T>
+__device__ void wi_summary_begin(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages) {
+    const wi_summary_share<T> share(p);
+#pragma unroll 1
+    for (unsigned t = 0; t < wi_summary_ahead - 1; t++) {
+        const size_t i = share.first() + t * share.turn;
+        if (share.has_turn(i))
+            stages.bring(t, p.x + i);
+        wi_async_commit();
+    }
+}
+
+/* Takes this thread's share, of which the first turns are on their way, and for the first threads
+ * the elements after the last whole vector. */
 template <class T>
 __device__ void wi_summary_collect(const wi_summary_task<T> &p, const wi_summary_stages<T> &stages,
                                    wi_summary_collector<T> &c) {
-    constexpr size_t wide = wi_vector<T>::count, apart = wi_summary_apart<T>;
-    constexpr size_t of_block = wi_summary_vectors * apart, reach = of_block - apart;
-    const size_t whole = p.n / wide * wide, turn = gridDim.x * of_block,
-                 me = (size_t)blockIdx.x * wi_summary_block + threadIdx.x;
-    size_t i = blockIdx.x * of_block + threadIdx.x * wide;
-#pragma unroll 1
-    for (unsigned t = 0; t < wi_summary_ahead - 1; t++) {
-        if (i + t * turn + reach < whole)
-            stages.bring(t, p.x + i + t * turn, apart);
-        wi_async_commit();
-    }
-    for (unsigned t = 0; i + reach < whole; i += turn, t++) {
-        const size_t next = i + (wi_summary_ahead - 1) * turn;
-        if (next + reach < whole)
-            stages.bring(t + wi_summary_ahead - 1, p.x + next, apart);
+    const wi_summary_share<T> share(p);
+    uint32_t region = share.me / 32;
+    size_t i = share.first();
+    for (unsigned t = 0; share.has_turn(i); i += share.turn, region += share.warps, t++) {
+        const size_t next = i + (wi_summary_ahead - 1) * share.turn;
+        if (share.has_turn(next))
+            stages.bring(t + wi_summary_ahead - 1, p.x + next);
         wi_async_commit();
         wi_async_wait<wi_summary_ahead - 1>();
         wi_summary_vector<T> v[wi_summary_vectors];
 #pragma unroll
         for (int k = 0; k < wi_summary_vectors; k++)
             v[k] = *stages.place(t, k);
-        c.take_turn(v, i, apart);
+        c.take_turn(v, region);
     }
-    wi_summary_collect_rest(p, stages, c, i);
-    if (me < wide && whole + me < p.n)
-        c.take_one(p.x[whole + me], whole + me);
+    if (i < share.whole)
+        wi_summary_collect_rest(p, stages, c, i, region);
+    const size_t rest = share.whole + share.me;
+    if (share.me < share.wide && rest < p.n)
+        c.take_one(p.x[rest], (uint32_t)(rest / share.of_warp));
     c.close();
 }
 
