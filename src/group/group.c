@@ -39,12 +39,35 @@ static double paths_seconds(const weft_context *ctx, const void *args) {
 
 /* A multiprocessor starts 128 instructions of threads a cycle, of which six of ten are used if
  * there are many. */
+static double seconds_starting(const wi_machine *m, double instructions) {
+    return wi_seconds_working(m, instructions / (0.6 * 128), m->units);
+}
+
+/* Segments of more than 128 elements are taken one after another, by a whole warp. */
 static double stretches_seconds(const weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double instructions = 3 * (double)a->n + 2000 * (double)a->segments;
-    const double moving = wi_group_bytes(a) / (0.95 * m->bytes_per_s),
-                 working = wi_seconds_working(m, instructions / (0.6 * 128), m->units);
+    const double each = a->n > 128 * a->segments ? 1700 : 550;
+    return m->launch_s + wi_group_bytes(a) / (0.95 * m->bytes_per_s) +
+           seconds_starting(m, each * (double)a->segments);
+}
+
+static const char *marks_misfit(const weft_context *ctx, const void *args) {
+    const wi_reduction op = ((const wi_group_args *)args)->op;
+    (void)ctx;
+    return op == WI_RED_SUM || op == WI_RED_MIN || op == WI_RED_MAX
+               ? NULL
+               : "is compiled for sums, minima and maxima";
+}
+
+/* Two blocks of a multiprocessor, which 9.0 has shared memory for. */
+static double marks_seconds(const weft_context *ctx, const void *args) {
+    const wi_group_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double words = (double)a->n * (double)weft_type_size(a->type) / 4;
+    const double share = ctx->gpu->capability < 90 ? 0.55 : 0.83;
+    const double moving = wi_group_bytes(a) / (share * m->bytes_per_s),
+                 working = seconds_starting(m, 15 * words + 95 * (double)a->segments);
     return m->launch_s + (moving > working ? moving : working);
 }
 #endif
@@ -87,6 +110,14 @@ static const wi_row rows[] = {
      .types = WI_ALL_TYPES,
      .seconds = stretches_seconds,
      .run = wi_group_stretches},
+    {.name = "marks",
+     .what = "the same, neighbours for each lane, and marks where segments end",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_I32) | WI_TYPE(WEFT_I64) | WI_TYPE(WEFT_U32) | WI_TYPE(WEFT_U64) |
+              WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
+     .misfit = marks_misfit,
+     .seconds = marks_seconds,
+     .run = wi_group_marks},
 #endif
     {.name = "ranks",
      .what = "segments go to the ranks that have their elements; what crosses ranks is joined",
