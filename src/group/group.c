@@ -34,7 +34,7 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
 #ifdef WEFT_CUDA
 static double paths_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return 2 * m->launch_s + wi_group_bytes(args) / (0.6 * m->bytes_per_s);
+    return 2 * m->launch_s + wi_group_bytes(args) / (0.74 * m->bytes_per_s);
 }
 
 /* A multiprocessor starts 128 instructions of threads a cycle, of which six of ten are used if
@@ -47,9 +47,9 @@ static double seconds_starting(const wi_machine *m, double instructions) {
 static double stretches_seconds(const weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double each = a->n > 128 * a->segments ? 1700 : 550;
-    return m->launch_s + wi_group_bytes(a) / (0.95 * m->bytes_per_s) +
-           seconds_starting(m, each * (double)a->segments);
+    const double n = (double)a->n, segments = (double)a->segments;
+    return m->launch_s + wi_group_bytes(a) / (1.05 * m->bytes_per_s) +
+           seconds_starting(m, n > 128 * segments ? 1700 * segments : 150 * segments + 5 * n);
 }
 
 static const char *marks_misfit(const weft_context *ctx, const void *args) {
@@ -60,14 +60,17 @@ static const char *marks_misfit(const weft_context *ctx, const void *args) {
                : "is compiled for sums, minima and maxima";
 }
 
-/* Two blocks of a multiprocessor, which 9.0 has shared memory for. */
+/* Of segments of fewer than 14 bytes more end in a part than a warp has asked for, and it waits. A
+ * multiprocessor is to hold two blocks, for which 9.0 has the shared memory. */
 static double marks_seconds(const weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double words = (double)a->n * (double)weft_type_size(a->type) / 4;
-    const double share = ctx->gpu->capability < 90 ? 0.55 : 0.83;
+    const double bytes = (double)a->n * (double)weft_type_size(a->type),
+                 segments = (double)a->segments;
+    const double share = ctx->gpu->capability < 90 ? 0.55 : 0.9,
+                 each = bytes < 14 * segments ? 115 : 75;
     const double moving = wi_group_bytes(a) / (share * m->bytes_per_s),
-                 working = seconds_starting(m, 15 * words + 95 * (double)a->segments);
+                 working = seconds_starting(m, 13 * bytes / 4 + each * segments);
     return m->launch_s + (moving > working ? moving : working);
 }
 #endif
