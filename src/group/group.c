@@ -34,17 +34,43 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
 #ifdef WEFT_CUDA
 static double paths_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return 2 * m->launch_s + wi_group_bytes(args) / (0.6 * m->bytes_per_s);
+    return 2 * m->launch_s + wi_group_bytes(args) / (0.74 * m->bytes_per_s);
 }
 
 /* A multiprocessor starts 128 instructions of threads a cycle, of which six of ten are used if
  * there are many. */
+static double seconds_starting(const wi_machine *m, double instructions) {
+    return wi_seconds_working(m, instructions / (0.6 * 128), m->units);
+}
+
+/* Segments of more than 128 elements are taken one after another, by a whole warp. */
 static double stretches_seconds(const weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double instructions = 3 * (double)a->n + 2000 * (double)a->segments;
-    const double moving = wi_group_bytes(a) / (0.95 * m->bytes_per_s),
-                 working = wi_seconds_working(m, instructions / (0.6 * 128), m->units);
+    const double n = (double)a->n, segments = (double)a->segments;
+    return m->launch_s + wi_group_bytes(a) / (1.05 * m->bytes_per_s) +
+           seconds_starting(m, n > 128 * segments ? 1700 * segments : 150 * segments + 5 * n);
+}
+
+static const char *marks_misfit(const weft_context *ctx, const void *args) {
+    const wi_reduction op = ((const wi_group_args *)args)->op;
+    (void)ctx;
+    return op == WI_RED_SUM || op == WI_RED_MIN || op == WI_RED_MAX
+               ? NULL
+               : "is compiled for sums, minima and maxima";
+}
+
+/* Of segments of fewer than 14 bytes more end in a part than a warp has asked for, and it waits. A
+ * multiprocessor is to hold two blocks, for which 9.0 has the shared memory. */
+static double marks_seconds(const weft_context *ctx, const void *args) {
+    const wi_group_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double bytes = (double)a->n * (double)weft_type_size(a->type),
+                 segments = (double)a->segments;
+    const double share = ctx->gpu->capability < 90 ? 0.55 : 0.9,
+                 each = bytes < 14 * segments ? 115 : 75;
+    const double moving = wi_group_bytes(a) / (share * m->bytes_per_s),
+                 working = seconds_starting(m, 13 * bytes / 4 + each * segments);
     return m->launch_s + (moving > working ? moving : working);
 }
 #endif
@@ -87,6 +113,14 @@ static const wi_row rows[] = {
      .types = WI_ALL_TYPES,
      .seconds = stretches_seconds,
      .run = wi_group_stretches},
+    {.name = "marks",
+     .what = "the same, neighbours for each lane, and marks where segments end",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_I32) | WI_TYPE(WEFT_I64) | WI_TYPE(WEFT_U32) | WI_TYPE(WEFT_U64) |
+              WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
+     .misfit = marks_misfit,
+     .seconds = marks_seconds,
+     .run = wi_group_marks},
 #endif
     {.name = "ranks",
      .what = "segments go to the ranks that have their elements; what crosses ranks is joined",

@@ -11,8 +11,10 @@ const char *const wi_group_y_names[WEFT_COLUMNS] = {"column[0].y", "column[1].y"
 
 static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
 #ifdef WEFT_CUDA
-    const weft_status status = wi_group_paths_prepare(ctx, a);
-    return status == WEFT_OK ? wi_group_stretches_prepare(ctx, a) : status;
+    weft_status status = wi_group_paths_prepare(ctx, a);
+    if (status == WEFT_OK)
+        status = wi_group_stretches_prepare(ctx, a);
+    return status == WEFT_OK ? wi_group_marks_prepare(ctx, a) : status;
 #else
     (void)ctx, (void)a;
     return WEFT_OK;

@@ -15,6 +15,26 @@ struct wi_path_record {
     uint64_t segment;
 };
 
+/* The stretches of so many warps as one; writes the results that are whole. Called by one thread.
+ */
+template <int warps, class Reducer, class State>
+__device__ void wi_join_records(const Reducer &reducer, const wi_path_record<State> *of_warp,
+                                typename Reducer::Result *y, wi_path_record<State> *all) {
+    wi_path_record<State> sum = of_warp[0];
+#pragma unroll 1
+    for (int w = 1; w < warps; w++) {
+        const wi_path_record<State> next = of_warp[w];
+        if (next.open.ended && sum.open.ended) {
+            y[next.segment] = reducer.finish(reducer.combine(sum.open.state, next.head));
+        } else if (next.open.ended) {
+            sum.head = reducer.combine(sum.open.state, next.head);
+            sum.segment = next.segment;
+        }
+        sum.open = wi_follow(reducer, sum.open, next.open);
+    }
+    *all = sum;
+}
+
 /* Carries on what stretches leave open, and writes the results of their first ends. Called by a
  * whole block. */
 template <int threads, class Reducer, class State>

@@ -300,26 +300,6 @@ struct wi_stretch_shared {
     wi_open_segment<State> of_warp[warps];
 };
 
-/* The stretches of a block's warps as one; writes the results that are whole. Called by one thread.
- */
-template <class Reducer, class State>
-__device__ void wi_join_stretches(const Reducer &reducer, const wi_path_record<State> *of_warp,
-                                  typename Reducer::Result *y, wi_path_record<State> *all) {
-    wi_path_record<State> sum = of_warp[0];
-#pragma unroll 1
-    for (int w = 1; w < warps; w++) {
-        const wi_path_record<State> next = of_warp[w];
-        if (next.open.ended && sum.open.ended) {
-            y[next.segment] = reducer.finish(reducer.combine(sum.open.state, next.head));
-        } else if (next.open.ended) {
-            sum.head = reducer.combine(sum.open.state, next.head);
-            sum.segment = next.segment;
-        }
-        sum.open = wi_follow(reducer, sum.open, next.open);
-    }
-    *all = sum;
-}
-
 /* How many blocks on a multiprocessor the registers must allow: vectors of many elements are taken
  * apart in many. */
 template <class T>
@@ -361,7 +341,7 @@ __global__ void __launch_bounds__(threads, vectors_of<T> > 4 ? 3 : resident<T>)
         shared.record[warp].segment = from.end;
     __syncthreads();
     if (threadIdx.x == 0)
-        wi_join_stretches(reducer, shared.record, p.y, &records[blockIdx.x]);
+        wi_join_records<warps>(reducer, shared.record, p.y, &records[blockIdx.x]);
     if (wi_ends_last(ticket))
         wi_close_records<threads>(reducer, records, gridDim.x, p.y, shared.of_warp);
 }

@@ -101,8 +101,11 @@ static void compare(rig *r, const group_case *c, const void *got) {
     }
 }
 
+/* Does a rung not take this type, or not this operation? */
 static bool may_refuse(const group_case *c) {
-    return c->row && c->row->types != WI_ALL_TYPES && !test_taught_type(c->type);
+    return c->row &&
+           ((c->row->types != WI_ALL_TYPES && !test_taught_type(c->type)) ||
+            (c->row->misfit && c->op != WEFT_SUM && c->op != WEFT_MIN && c->op != WEFT_MAX));
 }
 
 static void run_case(rig *r, group_case c) {
@@ -181,21 +184,22 @@ static void many_tiles(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
         return;
 #ifdef WEFT_EMU
-    wi_path_blocks = wi_stretch_blocks = 3;
+    wi_path_blocks = wi_stretch_blocks = wi_mark_blocks = 2;
 #endif
+    static const char *const rungs[] = {"paths", "stretches", "marks"};
     rig r = rig_open(ctx, MOST_N);
-    for (int k = 0; k < 2 * GROUP_SHAPES; k++)
-        run_case(
-            &r, (group_case){.row = test_row_named(&wi_group_ladder, k % 2 ? "paths" : "stretches"),
-                             .n = MOST_N - 77,
-                             .type = WEFT_F32,
-                             .op = k / 2 % 2 ? WEFT_SUM : WEFT_ARGMAX,
-                             .shape = (group_shape)(k / 2),
-                             .offset_type = WEFT_U64,
-                             .device = 7});
+    for (int k = 0; k < 3 * GROUP_SHAPES; k++)
+        run_case(&r, (group_case){.row = test_row_named(&wi_group_ladder, rungs[k % 3]),
+                                  .n = MOST_N - 77,
+                                  .type = k % 3 == 2 && k / 3 % 2 ? WEFT_F64 : WEFT_F32,
+                                  .op = k / 3 % 2 || k % 3 == 2 ? WEFT_SUM : WEFT_ARGMAX,
+                                  .shape = (group_shape)(k / 3),
+                                  .offset_type = k % 2 ? WEFT_U32 : WEFT_U64,
+                                  .device = 7,
+                                  .shift = (size_t)(k % 2)});
     rig_close(&r);
 #ifdef WEFT_EMU
-    wi_path_blocks = wi_stretch_blocks = SIZE_MAX;
+    wi_path_blocks = wi_stretch_blocks = wi_mark_blocks = SIZE_MAX;
 #endif
 }
 
