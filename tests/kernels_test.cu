@@ -460,7 +460,7 @@ void check_box(weft_context *ctx, int x, int y, int z) {
     int *const p = zeros(ctx, n), *const q = zeros(ctx, n);
     ok(ctx, weft_copy(ctx, p, in.data(), n * sizeof(int)));
     /* The engine moves bits: only the size of a type counts. */
-    wi_box_source source = {WEFT_F32, p, length, lines, pitch * sizeof(int), count, 0};
+    wi_box_source source = {WEFT_F32, p, length, lines, pitch * sizeof(int), count, 0, false};
     source.apart = lines * source.pitch;
     wi_boxes from, to;
     ok(ctx, wi_gpu_describe_boxes(ctx, &source, box_lines, &from));

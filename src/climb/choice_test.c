@@ -197,6 +197,8 @@ static void multiply_as_measured(const weft_context *ctx) {
         {WEFT_F64, WI_FULL_F32, 33, 8192, 8192, "ring"},
         {WEFT_F64, WI_FULL_F32, 333, 777, 555, "small"},
         {WEFT_F64, WI_FULL_F32, 127, 129, 131, "small"},
+        {WEFT_F64, WI_FULL_F32, 16, 16, 1 << 20, "small"},
+        {WEFT_F64, WI_FULL_F32, 1001, 999, 1003, "ring"},
         {WEFT_F32, WI_TF32, 127, 129, 131, "small"},
         {WEFT_F32, WI_TF32, 33, 65, 300001, "small"},
         {WEFT_BF16, WI_FULL_F32, 33, 65, 300001, "small"},

@@ -60,9 +60,9 @@ static weft_status launch(weft_context *ctx, const wi_convolve_args *args, wi_te
     if (status != WEFT_OK)
         return status;
     const wi_tensor_room room(*p, pair_bytes, p->tile_rows);
-    const wi_box_source source = {WEFT_U8,      args->x,   args->width * args->channels,
-                                  args->height, args->ldx, args->images,
-                                  args->apart_x};
+    const wi_box_source source = {WEFT_U8,       args->x,   args->width * args->channels,
+                                  args->height,  args->ldx, args->images,
+                                  args->apart_x, false};
     wi_boxes boxes;
     status = wi_gpu_describe_plain_boxes(ctx, &source, wi_tensor_pitch,
                                          room.slot_bytes / wi_tensor_pitch, &boxes);

@@ -44,6 +44,12 @@ weft_status wi_gpu_release(weft_context *ctx);
  * outgrown are kept until the context closes, so that a captured graph stays valid. */
 weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p);
 
+/* Memory for the work that a call queues, handed back when all of it is queued: little is scratch
+ * memory, which takes the host no time; more, and all while memory is reserved, is allocated.
+ * Nobody else borrows under the same key meanwhile. */
+weft_status wi_gpu_borrow(weft_context *ctx, const void *key, size_t bytes, void **p);
+weft_status wi_gpu_hand_back(weft_context *ctx, void *p);
+
 /* Adds `change` to the number of calls that hold scratch memory for small copies of their arrays,
  * one inside of another, on all contexts of this GPU that share their memory; returns what it was.
  */
@@ -125,14 +131,22 @@ size_t wi_dealt_apart(const weft_context *ctx, const void *p, size_t bytes);
 
 enum {
     WI_SCRATCH_LEAST_BYTES = 1 << 16,
-    WI_SCRATCH_BLOCKS = 32,  /* kept at once, one for each key */
+    WI_BORROWED_SCRATCH = 1 << 24, /* the most bytes of it that are borrowed */
+    WI_SCRATCH_BLOCKS = 40,        /* kept at once, one for each key */
     WI_SCRATCH_GROWTHS = 40, /* how often a block can double before any address space is full */
     WI_QUEUED_KEPT = 4,      /* names of kernels kept; a power of 2 */
+    WI_GRANTS_KEPT = 64,     /* kernels with much shared memory that are remembered; a power of 2 */
     WI_LANES = 2,
     WI_LARGEST_CLUSTER = 16 /* blocks; the kernel must ask if it wants more than 8 */
 };
 
 struct wi_watch;
+
+/* How much dynamic shared memory a kernel may have. */
+struct wi_granted {
+    const void *kernel;
+    size_t bytes;
+};
 
 struct wi_gpu {
     int multiprocessors;
@@ -171,6 +185,7 @@ struct wi_gpu {
     struct wi_watch *watch;             /* records launches; or NULL */
     wi_dealt *dealt;                    /* what it shares with other GPUs; or NULL */
     char lost[WI_MESSAGE_BYTES];        /* why this process cannot use the device any more; or "" */
+    struct wi_granted granted[WI_GRANTS_KEPT];
 };
 
 /* An attribute of the device; 0 if the driver does not know it. */

@@ -70,10 +70,11 @@ static weft_status describe(weft_context *ctx, const wi_box_source *from, unsign
                                    from->count > 1 ? from->apart : from->pitch * from->lines};
     const cuuint32_t box[3] = {(cuuint32_t)(line / weft_type_size(from->type)), box_lines, 1};
     const cuuint32_t steps[3] = {1, 1, 1};
-    const CUresult result =
-        encode(boxes, data_type(from->type), 3, (void *)from->base, extents, strides, box, steps,
-               CU_TENSOR_MAP_INTERLEAVE_NONE, shuffle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult result = encode(boxes, data_type(from->type), 3, (void *)from->base, extents,
+                                   strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, shuffle,
+                                   from->alone ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+                                               : CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result == CUDA_SUCCESS)
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EDEVICE,

@@ -16,11 +16,13 @@ typedef CUtensorMap wi_boxes;
 
 /* `count` matrices of the same shape: `lines` lines of `length` elements, a line `pitch` bytes
  * behind the one before and a matrix `apart` bytes (any, if there is one). The base, pitch and
- * apart are multiples of 16 bytes, all extents positive and below 2^31. */
+ * apart are multiples of 16 bytes, all extents positive and below 2^31. If boxes are `alone`, what
+ * comes from memory is 128 bytes at a time, else 256, for the box that follows along the lines. */
 typedef struct wi_box_source {
     weft_type type;
     const void *base;
     size_t length, lines, pitch, count, apart;
+    bool alone;
 } wi_box_source;
 
 /* Describes them for boxes of `box_lines` lines of 128 bytes, at most 256. Kernels take *boxes as a

@@ -261,6 +261,19 @@ weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, voi
     return status;
 }
 
+weft_status wi_gpu_borrow(weft_context *ctx, const void *key, size_t bytes, void **p) {
+    return bytes > WI_BORROWED_SCRATCH || reserve_of(ctx)->p ? wi_gpu_alloc(ctx, p, bytes)
+                                                             : wi_gpu_scratch(ctx, key, bytes, p);
+}
+
+weft_status wi_gpu_hand_back(weft_context *ctx, void *p) {
+    for (const struct wi_block *b = ctx->gpu->scratch;
+         b < ctx->gpu->scratch + WI_SCRATCH_BLOCKS && b->key; b++)
+        if (b->p == p)
+            return WEFT_OK;
+    return wi_gpu_free(ctx, p);
+}
+
 unsigned wi_gpu_nest(weft_context *ctx, int change) {
     const unsigned before = ctx->gpu->nested;
     ctx->gpu->nested = before + (unsigned)change;

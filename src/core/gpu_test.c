@@ -52,6 +52,27 @@ static void test_scratch(weft_context *ctx) {
     assert_true(was_zero(ctx, other, 100));
 }
 
+/* What is borrowed is scratch memory if it is little and nothing is reserved. */
+static void test_borrowing(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    static const char key;
+    void *first, *again, *reserved, *much;
+    ok(ctx, wi_gpu_borrow(ctx, &key, 100, &first));
+    ok(ctx, wi_gpu_hand_back(ctx, first));
+    ok(ctx, wi_gpu_borrow(ctx, &key, 200, &again));
+    assert_ptr_equal(again, first);
+    ok(ctx, wi_gpu_hand_back(ctx, again));
+    ok(ctx, wi_gpu_reserve(ctx, 4096));
+    ok(ctx, wi_gpu_borrow(ctx, &key, 100, &reserved));
+    assert_ptr_equal(reserved, ctx->gpu->reserve[0].p);
+    ok(ctx, wi_gpu_hand_back(ctx, reserved));
+    ok(ctx, wi_gpu_release(ctx));
+    ok(ctx, wi_gpu_borrow(ctx, &key, WI_BORROWED_SCRATCH + 1, &much));
+    assert_ptr_not_equal(much, first);
+    ok(ctx, wi_gpu_hand_back(ctx, much));
+}
+
 /* Memory comes from the reserve while it has room, and all of it is there again when nothing is
  * taken; else, and afterwards, from the pool. */
 static void test_reserve(weft_context *ctx) {
@@ -401,11 +422,12 @@ static void test_current_device(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(test_scratch),        TEST_ON_EACH_PLACE(test_reserve),
-        TEST_ON_EACH_PLACE(test_streams),        TEST_ON_EACH_PLACE(test_default_stream),
-        TEST_ON_EACH_PLACE(test_graph),          TEST_ON_EACH_PLACE(test_graph_sorts),
-        TEST_ON_EACH_PLACE(test_errors),         TEST_ON_EACH_PLACE(test_two_contexts),
-        TEST_ON_EACH_PLACE(test_current_device), TEST_ON_EACH_PLACE(test_fork),
+        TEST_ON_EACH_PLACE(test_scratch),        TEST_ON_EACH_PLACE(test_borrowing),
+        TEST_ON_EACH_PLACE(test_reserve),        TEST_ON_EACH_PLACE(test_streams),
+        TEST_ON_EACH_PLACE(test_default_stream), TEST_ON_EACH_PLACE(test_graph),
+        TEST_ON_EACH_PLACE(test_graph_sorts),    TEST_ON_EACH_PLACE(test_errors),
+        TEST_ON_EACH_PLACE(test_two_contexts),   TEST_ON_EACH_PLACE(test_current_device),
+        TEST_ON_EACH_PLACE(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

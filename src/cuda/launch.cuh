@@ -86,17 +86,43 @@ inline wi_launch_shape wi_shape_of(const char *name, const void *kernel, dim3 bl
             cluster, shared_bytes};
 }
 
+/* Where a context remembers what it asked for a kernel. */
+inline struct wi_granted *wi_granted_of(weft_context *ctx, const void *kernel) {
+    constexpr uint64_t spread = 0x9e3779b97f4a7c15u;
+    const uint64_t mixed = (uint64_t)(uintptr_t)kernel * spread;
+    return &ctx->gpu->granted[mixed >> 32 & (WI_GRANTS_KEPT - 1)];
+}
+
+/* All that a block of the kernel may have beside its static arrays, so that no other context that
+ * asks leaves it with less. */
+inline size_t wi_most_shared(weft_context *ctx, const void *kernel, size_t wanted) {
+    cudaFuncAttributes attributes;
+    if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess) {
+        cudaGetLastError(); /* clear the error: the next call tells it */
+        return wanted;
+    }
+    if (attributes.sharedSizeBytes + wanted > ctx->gpu->shared_optin)
+        return wanted;
+    return ctx->gpu->shared_optin - attributes.sharedSizeBytes;
+}
+
 /* Lets the kernel use that much dynamic shared memory; `name` is its name in messages. */
 template <class... Parameters>
 weft_status wi_grant_shared(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                             size_t shared_bytes) {
-    if (shared_bytes <= wi_shared_default)
+    const void *const function = (const void *)kernel;
+    struct wi_granted *const granted = wi_granted_of(ctx, function);
+    if (shared_bytes <= wi_shared_default ||
+        (granted->kernel == function && shared_bytes <= granted->bytes))
         return WEFT_OK;
-    const cudaError_t error = cudaFuncSetAttribute(
-        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
-    if (error == cudaSuccess)
+    const size_t most = wi_most_shared(ctx, function, shared_bytes);
+    const cudaError_t error =
+        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most);
+    if (error == cudaSuccess) {
+        *granted = {function, most};
         return WEFT_OK;
-    const wi_launch_shape shape = wi_shape_of(name, (const void *)kernel, 1, 1, 1, shared_bytes);
+    }
+    const wi_launch_shape shape = wi_shape_of(name, function, 1, 1, 1, shared_bytes);
     return wi_launch_failed(ctx, &shape, error);
 }
 

@@ -408,7 +408,8 @@ static weft_status lines_of(weft_context *ctx, const void *array, size_t n, unsi
                                 (size_t)(whole > 0 ? whole * exact_lanes_lines : 1),
                                 wi_box_line,
                                 1,
-                                0};
+                                0,
+                                false};
     return wi_gpu_describe_boxes(ctx, &from, box_lines, boxes);
 }
 

@@ -374,6 +374,14 @@ struct wi_gemm_boxed_block {
                 if (is_there && !is_whole)
                     wi_gemm_update_edge(to, 1, {0, (int)(rows - (size_t)i)}, false, alpha, x, beta);
             });
+        else if (beta == (Sum)0 && deal.wanted == WI_ALL)
+            sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
+                To *const to = tile + (size_t)i * down + (size_t)j * across;
+#pragma unroll
+                for (int q = 0; q < Adder::run; q++)
+                    wi_store_if((size_t)j < columns && (size_t)(i + q) < rows,
+                                to + (size_t)q * down, (To)wi_gemm_scaled(alpha, x.at[q]));
+            });
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
                 const int to_diagonal = (int)(item.column - item.row) + j - i;

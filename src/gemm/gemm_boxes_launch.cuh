@@ -8,13 +8,15 @@
 #include "gemm/gemm_boxes.cuh"
 #include "gemm/gemm_join.cuh"
 
-/* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps. */
+/* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps. Only
+ * along k is the box behind one read next; and if lines begin anywhere, it is in other sectors. */
 template <class Panel>
 weft_status wi_gemm_describe_boxes(weft_context *ctx, weft_type type, const void *p, size_t ld,
                                    size_t extent, size_t k, size_t parts, wi_boxes *boxes) {
     const size_t length = Panel::by_k ? k : extent, lines = Panel::by_k ? extent : k;
     const size_t pitch = ld * weft_type_size(type);
-    const wi_box_source from = {type, p, length, lines, pitch, parts, lines * pitch};
+    const bool alone = !Panel::by_k || pitch % (2 * wi_box_line) != 0;
+    const wi_box_source from = {type, p, length, lines, pitch, parts, lines * pitch, alone};
     return wi_gpu_describe_boxes(ctx, &from, Panel::box_lines, boxes);
 }
 
@@ -22,7 +24,7 @@ weft_status wi_gemm_describe_boxes(weft_context *ctx, weft_type type, const void
 template <class Shape>
 weft_status wi_gemm_describe_c(weft_context *ctx, const wi_gemm_args *g, wi_boxes *boxes) {
     const size_t pitch = g->ldc * weft_type_size(g->out);
-    const wi_box_source to = {g->out, g->c, g->m, g->n, pitch, 1, g->n * pitch};
+    const wi_box_source to = {g->out, g->c, g->m, g->n, pitch, 1, g->n * pitch, true};
     return wi_gpu_describe_boxes(ctx, &to, Shape::tile_n, boxes);
 }
 
@@ -69,8 +71,9 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
             wi_gpu_scratch(ctx, &wi_gemm_ended_key, deal.rest * Shape::adders * sizeof *deal.ended,
                            (void **)&deal.ended);
     if (status == WEFT_OK && deal.rest > 0)
-        status = wi_gpu_alloc(ctx, (void **)&deal.partial,
-                              2 * shares * Shape::tile_m * Shape::tile_n * sizeof(Sum));
+        status = wi_gpu_borrow(ctx, &wi_gemm_partial_key,
+                               2 * shares * Shape::tile_m * Shape::tile_n * sizeof(Sum),
+                               (void **)&deal.partial);
     if (status != WEFT_OK)
         return status;
     const auto g = wi_gemm_typed<typename Shape::T, typename Shape::Out, Sum>(args);
@@ -87,7 +90,7 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     }
     if (status == WEFT_OK && plan.joins_after)
         status = wi_gemm_join_after<Shape>(ctx, g, units, deal);
-    const weft_status freed = deal.rest > 0 ? wi_gpu_free(ctx, deal.partial) : WEFT_OK;
+    const weft_status freed = deal.rest > 0 ? wi_gpu_hand_back(ctx, deal.partial) : WEFT_OK;
     return status == WEFT_OK ? freed : status;
 }
 
@@ -108,14 +111,15 @@ struct wi_gemm_choice {
     bool turns_c; /* computes C' = op(B)' op(A)' */
 };
 
-/* What share of memory's rate the copies for a thin C reach: a slot has as much room for the thin
+/* What share of memory's rate the copies for a thin C or a long k reach: of a long k blocks read
+ * pieces far apart; of a thin C a slot has as much room for the thin
  * factor as the tile is wide, and what of it is empty keeps memory waiting. */
 template <class Shape>
 double wi_gemm_memory_share(const wi_gemm_args *g) {
     constexpr size_t thin = 64, m = Shape::tile_m, n = Shape::tile_n;
-    constexpr double most = 0.97, of_empty = 0.15, of_used = 0.9;
+    constexpr double most = 0.97, of_empty = 0.15, of_used = 0.9, of_long = 0.75;
     if (g->m > thin && g->n > thin)
-        return 1;
+        return g->k / 8 >= g->m && g->k / 8 >= g->n ? of_long : 1;
     const size_t used = (g->m < m ? g->m : m) + (g->n < n ? g->n : n);
     const double share = of_empty + of_used * (double)used / (double)(m + n);
     return share < most ? share : most;

@@ -2,6 +2,7 @@
 /* The rungs that users get, by type. Their copies take 16 bytes at a time: an operand whose lines
  * begin elsewhere is copied first, which costs less than copies of single elements would. */
 #include "core/smaller.h"
+#include "cuda/ahead.cuh"
 #include "gemm/gemm_launch.cuh"
 #include "gemm/gemm_thin.cuh"
 #include "gemm/gemv.h"
@@ -29,34 +30,17 @@ static size_t alignment_of(const wi_gemm_args *g) {
     return weft_type_size(g->type) == 2 && least >= wi_gemm_least_lined ? line : chunk;
 }
 
-static weft_status align(weft_context *ctx, wi_gemm_lines of, size_t width, size_t to,
-                         const void **p, size_t *ld, void **copy) {
-    if (is_aligned(*p, *ld, width, to))
+weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
+                          size_t *ld, void **copy) {
+    if (is_aligned(*p, *ld, width))
         return WEFT_OK;
     const size_t pitch = pitch_of(of, width);
     weft_status status = wi_gpu_alloc(ctx, copy, of.count * pitch);
+    const wi_gemm_copy lines = {of, width, *copy, pitch / width, *p, *ld};
     if (status == WEFT_OK)
-        status = wi_gemm_copy_lines(ctx, of, width, *copy, pitch / width, *p, *ld);
+        status = wi_gemm_copy_lines(ctx, &lines, 1);
     *p = *copy;
     *ld = pitch / width;
-    return status;
-}
-
-weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
-                          size_t *ld, void **copy) {
-    return align(ctx, of, width, chunk, p, ld, copy);
-}
-
-/* The same of a copy whose lines are the columns of those there are, `of`. */
-static weft_status turn(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
-                        size_t *ld, void **copy) {
-    const size_t turned_ld = wi_gemm_pieces(of.count * width, 16) * 16 / width;
-    weft_status status = wi_gpu_alloc(ctx, copy, of.length * turned_ld * width);
-    const wi_transpose_args call = {width, of.length, of.count, *p, *ld, *copy, turned_ld};
-    if (status == WEFT_OK)
-        status = wi_transpose_packs(ctx, &call);
-    *p = *copy;
-    *ld = turned_ld;
     return status;
 }
 
@@ -91,30 +75,74 @@ enum layout {
     ACROSS_K
 };
 
+/* Where an operand has to go: nowhere, to aligned lines, or turned to lines that were its columns.
+ */
+struct placing {
+    wi_gemm_lines lines;
+    const void **p;
+    size_t *ld;
+    bool turns;
+    size_t new_ld, bytes; /* 0: it stays */
+};
+
+static placing placing_of(wi_gemm_lines of, size_t width, size_t to, bool turns, const void **p,
+                          size_t *ld) {
+    const size_t pitch =
+        turns ? wi_gemm_pieces(of.count * width, chunk) * chunk : pitch_of(of, width);
+    const size_t lines = turns ? of.length : of.count;
+    const bool stays = !turns && is_aligned(*p, *ld, width, to);
+    return {
+        of, p, ld, turns, pitch / width, stays ? 0 : wi_gemm_pieces(lines * pitch, line) * line};
+}
+
+/* Brings two operands where they have to go, in memory for both. */
+static weft_status place(weft_context *ctx, const placing (&operands)[2], size_t width,
+                         char *memory) {
+    weft_status status = WEFT_OK;
+    wi_gemm_copy copies[2];
+    int count = 0;
+    for (const placing &x : operands) {
+        if (x.bytes == 0)
+            continue;
+        const wi_transpose_args turn = {width, x.lines.length, x.lines.count, *x.p,
+                                        *x.ld, memory,         x.new_ld};
+        if (!x.turns)
+            copies[count++] = {x.lines, width, memory, x.new_ld, *x.p, *x.ld};
+        else if (status == WEFT_OK)
+            status = wi_transpose_packs(ctx, &turn);
+        *x.p = memory;
+        *x.ld = x.new_ld;
+        memory += x.bytes;
+    }
+    return status == WEFT_OK && count > 0 ? wi_gemm_copy_lines(ctx, copies, count) : status;
+}
+
+/* Of memory that is borrowed for operands. */
+static const char placed_key = 0;
+
 /* Runs the call with operands that are aligned, and lie as they must. */
 static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, layout wanted,
                                 wi_gemm_work *run) {
     wi_gemm_args g = *args;
-    const size_t width = weft_type_size(g.type);
+    const size_t width = weft_type_size(g.type), to = alignment_of(&g);
     const bool turn_a = wanted == (g.transposed_a ? ACROSS_K : ALONG_K);
     const bool b_along = wanted == ALONG_K || wanted == B_ALONG_K;
     const bool turn_b = g.transposed_b ? b_along : wanted == ACROSS_K;
-    const size_t to = alignment_of(&g);
-    void *a = NULL, *b = NULL;
+    const placing operands[2] = {placing_of(lines_of_a(&g), width, to, turn_a, &g.a, &g.lda),
+                                 placing_of(lines_of_b(&g), width, to, turn_b, &g.b, &g.ldb)};
+    const size_t bytes = g.k > 0 ? operands[0].bytes + operands[1].bytes : 0;
+    void *memory = NULL;
     weft_status status = WEFT_OK;
-    if (g.k > 0)
-        status = turn_a ? turn(ctx, lines_of_a(&g), width, &g.a, &g.lda, &a)
-                        : align(ctx, lines_of_a(&g), width, to, &g.a, &g.lda, &a);
-    if (status == WEFT_OK && g.k > 0)
-        status = turn_b ? turn(ctx, lines_of_b(&g), width, &g.b, &g.ldb, &b)
-                        : align(ctx, lines_of_b(&g), width, to, &g.b, &g.ldb, &b);
+    if (bytes > 0)
+        status = wi_gpu_borrow(ctx, &placed_key, bytes, &memory);
+    if (memory)
+        status = place(ctx, operands, width, (char *)memory);
     g.transposed_a = g.transposed_a != turn_a;
     g.transposed_b = g.transposed_b != turn_b;
     if (status == WEFT_OK)
         status = run(ctx, &g);
-    const weft_status freed_a = a ? wi_gpu_free(ctx, a) : WEFT_OK;
-    const weft_status freed_b = b ? wi_gpu_free(ctx, b) : WEFT_OK;
-    return status != WEFT_OK ? status : freed_a != WEFT_OK ? freed_a : freed_b;
+    const weft_status returned = memory ? wi_gpu_hand_back(ctx, memory) : WEFT_OK;
+    return status != WEFT_OK ? status : returned;
 }
 
 /* A column of C is op(A) times one of op(B); a row is op(B)' times one of op(A). */

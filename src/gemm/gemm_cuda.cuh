@@ -201,9 +201,18 @@ struct wi_gemm_lines {
     size_t count, length;
 };
 
-/* Copies lines of elements of `width` bytes to aligned ones. Leading dimensions are in elements. */
-weft_status wi_gemm_copy_lines(weft_context *ctx, wi_gemm_lines of, size_t width, void *to,
-                               size_t to_ld, const void *from, size_t from_ld);
+/* A copy of lines of elements of `width` bytes to aligned ones. Leading dimensions are in elements.
+ */
+struct wi_gemm_copy {
+    wi_gemm_lines of;
+    size_t width;
+    void *to;
+    size_t to_ld;
+    const void *from;
+    size_t from_ld;
+};
+/* Makes one such copy, or two. */
+weft_status wi_gemm_copy_lines(weft_context *ctx, const wi_gemm_copy *copies, int count);
 
 /* Gives *p and *ld of a copy whose lines begin at multiples of 16 bytes, unless they do so already;
  * *copy, of which it says nothing then, is to be freed. */

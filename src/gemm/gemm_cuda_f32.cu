@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f32 by fused multiply-adds. */
+#include "cuda/ahead.cuh"
 #include "gemm/gemm_launch.cuh"
 
 using large = wi_gemm_fma_shape<float, wi_gemm_extents<128, 128, 16, 2, 2, 4, 2>>;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f16 and bf16 on tensor cores. Their kernels differ in a bit of some instructions, so they are
  * compressed together. */
+#include "cuda/ahead.cuh"
 #include "gemm/gemm_launch.cuh"
 
 template <class T>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* i8 on tensor cores. */
+#include "cuda/ahead.cuh"
 #include "gemm/gemm_launch.cuh"
 
 using tile = wi_gemm_bytes_shape<wi_gemm_extents<128, 128, 64, 2, 4, 3, 1>>;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f32 on tensor cores, as tf32. */
+#include "cuda/ahead.cuh"
 #include "gemm/gemm_launch.cuh"
 
 using tile = wi_gemm_tf32_shape<wi_gemm_extents<128, 128, 32, 2, 2, 3, 2>>;

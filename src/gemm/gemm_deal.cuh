@@ -46,17 +46,20 @@ struct wi_gemm_deal {
 
 /* ---- for those who add up slices ---- */
 
+/* Of the memory that is borrowed for their sums. */
+inline const char wi_gemm_partial_key = 0;
+
 constexpr int wi_gemm_joiners = 256;
 /* Elements that one of them takes at once. */
 template <class Sum>
 constexpr int wi_gemm_joined_run = 16 / (int)sizeof(Sum);
 
-/* As many groups as keep the device busy, and no more than there are slices. */
+/* As many groups as the device holds at once, and no more than there are slices. */
 inline int wi_gemm_joining_lanes(size_t units, size_t runs, size_t slices) {
-    constexpr size_t of_unit = 2048, least = 16;
+    constexpr size_t of_unit = 1536, least = 16;
     size_t groups = 1;
     while (groups < wi_gemm_joiners / least && groups * 2 <= slices &&
-           runs * groups < units * of_unit)
+           runs * groups * 2 <= units * of_unit)
         groups *= 2;
     return (int)(wi_gemm_joiners / groups);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel that adds up the slices of the tiles that gemm_deal.cuh has cut, on the whole device.
  * It reads them by 16 bytes, and what is the same for a block is computed by one thread: divisions
- * took longer than the sums when each thread made them for its own element. */
+ * took longer than the sums when each thread made them for its own element. All of that is done
+ * before the slices have ended. */
 #ifndef WI_GEMM_JOIN_CUH
 #define WI_GEMM_JOIN_CUH
 
@@ -53,9 +54,6 @@ __global__ void __launch_bounds__(wi_gemm_joiners)
     using run = wi_gemm_run<Sum, count>;
     WEFT_SHARED(run, sums, [wi_gemm_joiners]);
     WEFT_SHARED(wi_gemm_joined, part, );
-    wi_wait_for_earlier();
-    if (!wi_gemm_holds(deal.when))
-        return;
     const unsigned elements = t.tile_m * t.tile_n, of_block = (unsigned)(lanes * count);
     const unsigned pieces = elements / of_block;
     if (threadIdx.x == 0)
@@ -70,6 +68,9 @@ __global__ void __launch_bounds__(wi_gemm_joiners)
     const size_t first = part.from + (unsigned)group * each;
     const size_t past = first + each < part.end ? first + each : part.end;
     const bool is_there = i < g.m && j < g.n;
+    wi_wait_for_earlier();
+    if (!wi_gemm_holds(deal.when))
+        return;
     run sum = {};
     if (is_there)
 #pragma unroll 8

@@ -142,18 +142,22 @@ static double copying_seconds(const weft_context *ctx, size_t lines, double leng
     return 2 * m->launch_s + wi_seconds_moving(m, 2 * width * (double)lines * length);
 }
 
-/* To copy operands whose lines are not aligned; `turned` ones are copied anyway. Copies of 16-bit
- * elements one by one reach a third of memory's rate. */
+/* To copy operands whose lines are not aligned, both by one kernel; `turned` ones are copied
+ * anyway, each by its own. Copies of single elements reach two thirds of memory's rate, of 16 bits
+ * a third.
+ */
 static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, bool turned_a,
                                bool turned_b) {
+    const wi_machine *const m = wi_machine_of(ctx);
     const size_t width = weft_type_size(g->type);
-    const double cost = (width <= 2 ? 3 : 1) * (double)width;
-    double seconds = 0;
-    if (turned_a || g->lda * width % 16 != 0)
-        seconds += copying_seconds(ctx, g->m, (double)g->k, turned_a ? (double)width : cost);
-    if (turned_b || g->ldb * width % 16 != 0)
-        seconds += copying_seconds(ctx, g->n, (double)g->k, turned_b ? (double)width : cost);
-    return seconds;
+    const double cost = (width <= 2 ? 3 : 1.5) * (double)width, k = (double)g->k;
+    const bool copies_a = !turned_a && g->lda * width % 16 != 0;
+    const bool copies_b = !turned_b && g->ldb * width % 16 != 0;
+    const double lines = (copies_a ? (double)g->m : 0) + (copies_b ? (double)g->n : 0);
+    const double launches = lines == 0 ? 0 : turned_a || turned_b ? 0.6 : 1.7;
+    return launches * m->launch_s + wi_seconds_moving(m, 2 * cost * lines * k) +
+           (turned_a ? copying_seconds(ctx, g->m, k, (double)width) : 0) +
+           (turned_b ? copying_seconds(ctx, g->n, k, (double)width) : 0);
 }
 
 /* To add up slices of k, by another kernel, where C's sums take so many bytes. */
@@ -175,13 +179,28 @@ static double small_tiles_seconds(const weft_context *ctx, const wi_gemm_args *g
            joining_seconds(m, slices, sums) + wi_seconds_moving(m, sums);
 }
 
+/* Tiles whose k is cut so that they fill the device: as long as the small ones that they are then,
+ * or as memory takes for A and B at half of its rate. */
+static double cut_tiles_seconds(const weft_context *ctx, const wi_gemm_args *g,
+                                double flops_per_s) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double side = 64, of_memory = 0.55;
+    if (ceil((double)g->m / side) * ceil((double)g->n / side) > m->units)
+        return INFINITY;
+    const double factors =
+        (double)weft_type_size(g->type) * ((double)g->m + (double)g->n) * (double)g->k;
+    return fmax(small_tiles_seconds(ctx, g, flops_per_s),
+                2 * m->launch_s + wi_seconds_moving(m, factors) / of_memory);
+}
+
 /* Tiles of what is not aligned: small ones take single elements. */
 static double tiles_as_they_lie(const weft_context *ctx, const wi_gemm_args *g,
                                 double flops_per_s) {
     const double copies = aligning_seconds(ctx, g, false, false);
     if (copies > 0 && wi_gemm_takes_elements(g))
         return small_tiles_seconds(ctx, g, 0.8 * flops_per_s);
-    return copies + tiles_seconds(ctx, g, flops_per_s);
+    return copies +
+           fmin(tiles_seconds(ctx, g, flops_per_s), cut_tiles_seconds(ctx, g, 0.75 * flops_per_s));
 }
 
 /* A tile's beginning and end take as long as 32 of k. */
@@ -200,11 +219,11 @@ typedef struct small_pace {
 static small_pace small_pace_of(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_machine *const m = wi_machine_of(ctx);
     if (g->type == WEFT_F64)
-        return (small_pace){0.82 * m->f64_flops, 0, 31, 3};
+        return (small_pace){0.9 * m->f64_flops, 0, 31, 3};
     if (weft_type_size(g->type) == 2)
         return (small_pace){0.66 * m->f32_flops, 1.34 * m->f32_flops, 55, 6};
     return g->accuracy == WI_TF32 ? (small_pace){0.63 * m->f32_flops, 1.26 * m->f32_flops, 69, 4}
-                                  : (small_pace){0.4 * m->f32_flops, 0, 18, 8};
+                                  : (small_pace){0.37 * m->f32_flops, 0, 18, 8};
 }
 
 /* By tiles of 64 where there is one for each multiprocessor, else of 32, whose k is cut while there
@@ -283,13 +302,13 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
     if (weft_type_size(g->type) == 2 || is_thin_tf32(g))
         return thin_tensor_seconds(ctx, g);
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
-    const double thin = most <= 32    ? 32
-                        : most <= 64  ? 64
-                        : least <= 16 ? 16
-                        : least <= 24 ? 24
-                        : least <= 36 ? 36
-                        : least <= 48 ? 48
-                                      : 64;
+    const double thin = most <= 32                           ? 32
+                        : most <= 64                         ? 64
+                        : least <= 16                        ? 16
+                        : least <= 24                        ? 24
+                        : least <= 36                        ? 36
+                        : least <= 48 && g->type == WEFT_F64 ? 48
+                                                             : 64;
     const double length = most <= 32 ? 32 : most <= 64 ? 64 : ceil(most / 128) * 128;
     const double of_f64 = thin == 36 || thin == 48 ? 0.7 : 1.1;
     const double of_f32 = most <= 64 ? 0.53 : 0.42;
@@ -297,9 +316,10 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
     const double by_elements = g->type == WEFT_F64 ? 1.5 : 2.7;
     const double k = (double)g->k, width = (double)weft_type_size(g->type);
     const double bytes = width * (most * k + least * k + 2 * most * least);
+    const double of_memory = g->type == WEFT_F64 && most <= 32 ? 0.62 : OF_MEMORY;
     return 3 * m->launch_s +
            (is_long_aligned(g) ? 1 : by_elements) *
-               fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes) / OF_MEMORY);
+               fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes) / of_memory);
 }
 
 /* How much longer blocks of 64 rows take than if all multiprocessors worked all the time. Those
@@ -343,10 +363,12 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
         return tiles_seconds(ctx, &longer, 1.55 * m->f64_flops);
     case WEFT_F32:
         longer.k += 280;
-        return copies + tiles_seconds(ctx, &longer, 2.7 * m->f32_flops);
+        return copies + fmin(tiles_seconds(ctx, &longer, 2.7 * m->f32_flops),
+                             cut_tiles_seconds(ctx, g, 1.9 * m->f32_flops));
     default:
         longer.k += 470;
-        return copies + tiles_seconds(ctx, &longer, 4.5 * m->f32_flops);
+        return copies + fmin(tiles_seconds(ctx, &longer, 4.5 * m->f32_flops),
+                             cut_tiles_seconds(ctx, g, 3.2 * m->f32_flops));
     }
 }
 

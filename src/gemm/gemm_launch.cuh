@@ -4,6 +4,7 @@
 #ifndef WI_GEMM_LAUNCH_CUH
 #define WI_GEMM_LAUNCH_CUH
 
+#include "cuda/ahead.cuh"
 #include "cuda/limit.cuh"
 #include "gemm/gemm_deal.cuh"
 #include "gemm/gemm_shapes.cuh"
@@ -11,6 +12,34 @@
 /* Of a slice: fewer do not repay the sums' way to memory. */
 WI_LIMIT(size_t, wi_gemm_least_steps, 8)
 constexpr size_t wi_gemm_most_slices = 512;
+
+template <class Shape, bool a_by_k, bool b_by_k>
+__global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::blocks)
+    wi_gemm_tiles(wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
+                  wi_gemm_slices<typename Shape::Sum> slices) {
+    using Block = wi_gemm_block<Shape, a_by_k, b_by_k>;
+    wi_wait_for_earlier();
+    if (!wi_gemm_holds(slices.when))
+        return;
+    WEFT_DYNAMIC_SHARED(memory);
+    const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
+    const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);
+    const size_t tile = blockIdx.x % (tiles_m * tiles_n), slice = blockIdx.x / (tiles_m * tiles_n);
+    const wi_gemm_place place = wi_gemm_place_of<8>(tile, tiles_m, tiles_n);
+    const size_t row = place.row * Shape::tile_m, column = place.column * Shape::tile_n;
+    const size_t first = slice * slices.depth;
+    const size_t end = g.k - first < slices.depth ? g.k : first + slices.depth;
+    const Block block = {g, (typename Shape::T *)memory, row, column, first, end};
+    typename Block::Sums sums;
+    if (first < end)
+        block.add_up(sums);
+    block.each(sums, [&](size_t i, size_t j, typename Shape::Sum sum) {
+        if (slices.partial)
+            slices.partial[(slice * g.n + j) * g.m + i] = sum;
+        else
+            wi_gemm_store_either(g, i, j, sum);
+    });
+}
 
 /* C from the sums of all slices: `lanes` of a block's threads have an element each, and so many
  * groups of them as there are add up some slices each, in their order; the first then adds up what
@@ -20,6 +49,7 @@ __global__ void __launch_bounds__(wi_gemm_joiners)
     wi_gemm_combine(wi_gemm_params<T, Out, Sum> g, wi_gemm_slices<Sum> slices, size_t count,
                     int lanes) {
     WEFT_SHARED(Sum, sums, [wi_gemm_joiners]);
+    wi_wait_for_earlier();
     if (!wi_gemm_holds(slices.when))
         return;
     const int groups = wi_gemm_joiners / lanes;
@@ -51,9 +81,9 @@ weft_status wi_gemm_combine_after(weft_context *ctx, const wi_gemm_params<T, Out
     const size_t units = (size_t)ctx->gpu->multiprocessors, most = units * 8;
     const int lanes = wi_gemm_joining_lanes(units, g.m * g.n, count);
     const size_t blocks = wi_gemm_pieces(g.m * g.n, (size_t)lanes);
-    return WEFT_LAUNCH((wi_gemm_combine<T, Out, Sum>), ctx,
-                       (unsigned)(blocks < most ? blocks : most), wi_gemm_joiners, 0, g, slices,
-                       count, lanes);
+    return WEFT_LAUNCH_AHEAD((wi_gemm_combine<T, Out, Sum>), ctx,
+                             (unsigned)(blocks < most ? blocks : most), wi_gemm_joiners, 0, g,
+                             slices, count, lanes);
 }
 
 template <class Shape>
@@ -72,6 +102,8 @@ size_t wi_gemm_slice_count(const weft_context *ctx, const wi_gemm_args *g) {
     return slices < 2 ? 1 : slices < wi_gemm_most_slices ? slices : wi_gemm_most_slices;
 }
 
+/* More than a few blocks are not launched ahead: they would all go to the multiprocessors that the
+ * earlier kernel leaves first, and some of these would have more than their part. */
 template <class Shape, bool a_by_k, bool b_by_k>
 weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
     using T = typename Shape::T;
@@ -86,16 +118,21 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
     const size_t count = g.k == 0 ? 1 : wi_gemm_pieces(g.k, slices.depth);
     weft_status status = WEFT_OK;
     if (count > 1)
-        status = wi_gpu_alloc(ctx, (void **)&slices.partial, count * g.m * g.n * sizeof(Sum));
+        status = wi_gpu_borrow(ctx, &wi_gemm_partial_key, count * g.m * g.n * sizeof(Sum),
+                               (void **)&slices.partial);
     if (status != WEFT_OK)
         return status;
-    status = WEFT_LAUNCH((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, (unsigned)(tiles * count),
-                         Block::threads, Block::shared_bytes, g, slices);
+    const unsigned blocks = (unsigned)(tiles * count);
+    const bool is_few = 2 * blocks <= (unsigned)ctx->gpu->multiprocessors;
+    status = is_few ? WEFT_LAUNCH_AHEAD((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, blocks,
+                                        Block::threads, Block::shared_bytes, g, slices)
+                    : WEFT_LAUNCH((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, blocks,
+                                  Block::threads, Block::shared_bytes, g, slices);
     if (count == 1)
         return status;
     if (status == WEFT_OK)
         status = wi_gemm_combine_after(ctx, g, slices, count);
-    const weft_status freed = wi_gpu_free(ctx, slices.partial);
+    const weft_status freed = wi_gpu_hand_back(ctx, slices.partial);
     return status == WEFT_OK ? freed : status;
 }
 

@@ -19,11 +19,14 @@ static double turning_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     return turned > 0 ? m->launch_s + wi_seconds_moving(m, bytes) : 0;
 }
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
+    constexpr double both_along = 1.18; /* is slower so many times */
     wi_gemm_choice best = {};
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
     wi_gemm_consider<square>(ctx, g, wi_gemm_boxed_by_layout<square>, &best);
     wi_gemm_consider<thin64>(ctx, g, wi_gemm_boxed_by_layout<thin64>, &best);
     wi_gemm_consider<thin32>(ctx, g, wi_gemm_boxed_by_layout<thin32>, &best);
+    if (g->transposed_a && !g->transposed_b)
+        best.seconds *= both_along;
     return best;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small products of f32, tf32 and 16-bit floats: small tiles, so that many multiprocessors work, of
  * single elements, so that operands may lie anywhere. */
+#include "cuda/ahead.cuh"
 #include "gemm/gemm_launch.cuh"
 
 using tile_f32 = wi_gemm_fma_shape<float, wi_gemm_extents<32, 32, 32, 1, 2, 3, 8, true>>;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Thin products of f16 and bf16, on tensor cores. Blocks have 96 to 128 KB on their way to each
  * multiprocessor, several times what memory needs to be busy. */
+#include "cuda/ahead.cuh"
 #include "gemm/gemm_thin_tiles.cuh"
 
 template <class T>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Thin products of f32 on tensor cores, as tf32: as those of 16-bit floats in gemm_thin_half.cu. */
+#include "cuda/ahead.cuh"
 #include "gemm/gemm_thin_tiles.cuh"
 
 using across = wi_gemm_tf32_shape<wi_gemm_extents<128, 16, 32, 4, 1, 3, 3>>;

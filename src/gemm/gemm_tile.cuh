@@ -135,31 +135,4 @@ struct wi_gemm_block {
     }
 };
 
-template <class Shape, bool a_by_k, bool b_by_k>
-__global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::blocks)
-    wi_gemm_tiles(wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
-                  wi_gemm_slices<typename Shape::Sum> slices) {
-    using Block = wi_gemm_block<Shape, a_by_k, b_by_k>;
-    if (!wi_gemm_holds(slices.when))
-        return;
-    WEFT_DYNAMIC_SHARED(memory);
-    const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
-    const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);
-    const size_t tile = blockIdx.x % (tiles_m * tiles_n), slice = blockIdx.x / (tiles_m * tiles_n);
-    const wi_gemm_place place = wi_gemm_place_of<8>(tile, tiles_m, tiles_n);
-    const size_t row = place.row * Shape::tile_m, column = place.column * Shape::tile_n;
-    const size_t first = slice * slices.depth;
-    const size_t end = g.k - first < slices.depth ? g.k : first + slices.depth;
-    const Block block = {g, (typename Shape::T *)memory, row, column, first, end};
-    typename Block::Sums sums;
-    if (first < end)
-        block.add_up(sums);
-    block.each(sums, [&](size_t i, size_t j, typename Shape::Sum sum) {
-        if (slices.partial)
-            slices.partial[(slice * g.n + j) * g.m + i] = sum;
-        else
-            wi_gemm_store_either(g, i, j, sum);
-    });
-}
-
 #endif

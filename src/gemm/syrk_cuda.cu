@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of syrk that users get. */
+#include "cuda/ahead.cuh"
 #include "gemm/syrk.h"
 #include "gemm/syrk_tile.cuh"
 

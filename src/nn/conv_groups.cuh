@@ -47,9 +47,11 @@ inline wi_box_source wi_conv_plain_source(const wi_conv_tensor_job<T> &p, weft_t
                 (size_t)p.plain_lines,
                 pitch,
                 (size_t)p.places,
-                length * sizeof(T)};
+                length * sizeof(T),
+                false};
     const size_t lines = (size_t)(Shape::taps ? p.terms : p.columns);
-    return {type, p.plain, length, lines, pitch, (size_t)p.groups, p.plain_group * sizeof(T)};
+    return {type, p.plain, length, lines, pitch, (size_t)p.groups, p.plain_group * sizeof(T),
+            false};
 }
 
 /* Starts the copies of the plain matrix, for the step whose terms begin at `term`. */
