@@ -2,6 +2,7 @@
 /* The rung tensor of convolve: which kernel a call takes, and how it is cut into tiles. */
 #include "convolve/convolve_sizes.h"
 #include "convolve/convolve_tensor.cuh"
+#include "convolve/convolve_units.h"
 
 static wi_tensor_params params_of(const wi_convolve_args *args, const wi_convolve_units &units,
                                   int skipped) {
