@@ -7,7 +7,6 @@
 WI_LIMIT(size_t, wi_mark_blocks, SIZE_MAX)
 
 static const char scratch_key = 0;
-constexpr size_t ticket_bytes = 128;
 
 /* Calls f(type tag, reducer) for a call that the rung is compiled for. */
 template <class F>
@@ -43,11 +42,8 @@ static weft_status take_scratch(weft_context *ctx, const wi_group_args *args, si
         status = wi_resident_blocks(ctx, kernel, threads, stage_bytes<Reducer, T>, blocks);
     if (status != WEFT_OK)
         return status;
-    *blocks = *blocks < wi_mark_blocks ? *blocks : wi_mark_blocks;
-    *blocks = *blocks < useful ? *blocks : useful;
-    return wi_gpu_scratch(ctx, &scratch_key,
-                          ticket_bytes + *blocks * sizeof(wi_path_record<typename Reducer::State>),
-                          scratch);
+    return wi_take_records<typename Reducer::State>(ctx, &scratch_key, wi_mark_blocks, useful,
+                                                    blocks, scratch);
 }
 
 template <class Reducer, class T>
@@ -61,7 +57,7 @@ static weft_status launch_marks(weft_context *ctx, const wi_group_args *args,
         return status;
     return WEFT_LAUNCH((walk_marks<Reducer, T>), ctx, (unsigned)blocks, threads,
                        (stage_bytes<Reducer, T>), reducer, (wi_group_typed<Reducer, T>(args)),
-                       (unsigned *)scratch, (Record *)((char *)scratch + ticket_bytes));
+                       (unsigned *)scratch, (Record *)((char *)scratch + wi_records_at));
 }
 
 weft_status wi_group_marks_prepare(weft_context *ctx, const wi_group_args *args) {

@@ -57,4 +57,16 @@ __device__ void wi_close_records(const Reducer &reducer, const wi_path_record<St
     }
 }
 
+/* For a launch of at most as many blocks as the device holds, and as `most` and `useful` say:
+ * scratch memory under that key, a ticket of so many bytes and then a record for each block. */
+constexpr size_t wi_records_at = 128;
+template <class State>
+weft_status wi_take_records(weft_context *ctx, const void *key, size_t most, size_t useful,
+                            size_t *blocks, void **scratch) {
+    *blocks = *blocks < most ? *blocks : most;
+    *blocks = *blocks < useful ? *blocks : useful;
+    return wi_gpu_scratch(ctx, key, wi_records_at + *blocks * sizeof(wi_path_record<State>),
+                          scratch);
+}
+
 #endif

@@ -63,7 +63,7 @@ struct wi_run_part {
     __device__ T *elements() const {
         return (T *)(memory + (uintptr_t)(p.x + first) % 16);
     }
-    /* Is there a key before the part? It comes with the part's. */
+    /* Is there a key before the part? It comes by itself where a part begins at a line. */
     __device__ unsigned lead() const {
         return first > 0;
     }
@@ -72,17 +72,23 @@ struct wi_run_part {
     }
     template <class Key>
     __device__ Key *keys() const {
-        const Key *const from = (const Key *)p.keys + (first - lead());
-        return (Key *)(keys_memory() + (uintptr_t)from % 16) + lead();
+        return (Key *)(keys_memory() + 16 + (uintptr_t)((const Key *)p.keys + first) % 16);
     }
 
     /* Starts to bring the keys, or the elements. Behind the array's end lanes find zeros. */
     __device__ void bring_keys() const {
         with_key([&](auto tag) {
             using Key = typename decltype(tag)::type;
+            const Key *const from = (const Key *)p.keys;
             if (many > 0)
-                wi_bring<false, 5>(keys_memory(), (const Key *)p.keys, p.n, first - lead(),
-                                   many + lead());
+                wi_bring<false, 5>(keys_memory() + 16, from, p.n, first, many);
+            const bool is_apart = (uintptr_t)(from + first) % 16 == 0; /* from the key before */
+            if (many > 0 && lead() && is_apart && wi_lane() == 0) {
+                if constexpr (sizeof(Key) >= 4)
+                    wi_async_copy<sizeof(Key)>(keys<Key>() - 1, from + first - 1);
+                else
+                    keys<Key>()[-1] = from[first - 1];
+            }
             for (unsigned i = many + (unsigned)wi_lane(); i < Shape::part; i += 32)
                 keys<Key>()[i] = 0;
         });

@@ -8,7 +8,6 @@
 WI_LIMIT(size_t, wi_stretch_blocks, SIZE_MAX)
 
 static const char scratch_key = 0;
-constexpr size_t ticket_bytes = 128;
 
 /* Blocks for a call, and scratch memory: a ticket, then a record for each block. */
 template <class Reducer, class T>
@@ -20,11 +19,8 @@ static weft_status take_scratch(weft_context *ctx, const wi_group_args *args, si
         wi_resident_blocks(ctx, walk_stretches<Reducer, T>, threads, 0, blocks);
     if (status != WEFT_OK)
         return status;
-    *blocks = *blocks < wi_stretch_blocks ? *blocks : wi_stretch_blocks;
-    *blocks = *blocks < useful ? *blocks : useful;
-    return wi_gpu_scratch(ctx, &scratch_key,
-                          ticket_bytes + *blocks * sizeof(wi_path_record<typename Reducer::State>),
-                          scratch);
+    return wi_take_records<typename Reducer::State>(ctx, &scratch_key, wi_stretch_blocks, useful,
+                                                    blocks, scratch);
 }
 
 template <class Reducer, class T>
@@ -38,7 +34,7 @@ static weft_status launch_stretches(weft_context *ctx, const wi_group_args *args
         return status;
     return WEFT_LAUNCH((walk_stretches<Reducer, T>), ctx, (unsigned)blocks, threads, 0, reducer,
                        (wi_group_typed<Reducer, T>(args)), (unsigned *)scratch,
-                       (Record *)((char *)scratch + ticket_bytes));
+                       (Record *)((char *)scratch + wi_records_at));
 }
 
 weft_status wi_group_stretches_prepare(weft_context *ctx, const wi_group_args *args) {
