@@ -169,7 +169,7 @@ static const char *fits_tensor(const weft_context *ctx, const void *args) {
     if (!comes_in_boxes(a))
         return "needs rows and images that begin at multiples of 16 bytes";
     if (!wi_convolve_find_units(a, &units))
-        return "needs weights of at most 2^14";
+        return "needs weights of at most 2^22";
     return NULL;
 }
 #endif

@@ -89,7 +89,8 @@ static void check_part(pair *p, test_random *r, weft_chol_part part, int shift) 
     }
     if (part == WEFT_CHOL_A) {
         const double error = test_report_of(p->ctx, p->plan[1]).backward_error;
-        assert_true(error <= 1e-10 && test_report_of(p->ctx, p->plan[1]).normwise_error <= error);
+        const double normwise = test_report_of(p->ctx, p->plan[1]).normwise_error;
+        assert_true(error <= 1e-10 && normwise <= error * (1 + 1e-12)); /* of one row the same */
     }
 }
 
