@@ -61,10 +61,11 @@ constexpr size_t wi_triangle_block = (size_t)wi_triangle_side * wi_triangle_side
 /* What trsm keeps of the blocks on the diagonal. Products with an inverse leave a residual that
  * grows with the block's condition, the largest row sum of |inverse| |block|: it is 300 to 1000 for
  * factors of random matrices, whose residuals are then a few units of rounding, as substitution
- * leaves them. Beyond `most` the unknowns are corrected, once. */
+ * leaves them. Beyond `most` the unknowns are corrected, once; in a block of fewer rows, whose
+ * factors are better, beyond less. */
 template <class T>
 struct wi_triangle_inverses {
-    static constexpr T most = 2048;
+    static constexpr T most = 2048, most_for_row = 8;
     T *inverse, *block, *condition; /* of each */
 
     static size_t bytes(size_t blocks) {
@@ -73,6 +74,11 @@ struct wi_triangle_inverses {
     wi_triangle_inverses(T *memory, size_t blocks)
         : inverse(memory), block(memory + blocks * wi_triangle_block),
           condition(memory + 2 * blocks * wi_triangle_block) {}
+    /* What counts as the condition of a block that has so many rows. */
+    __device__ static T counted(T condition, int rows) {
+        return rows < (int)wi_triangle_side ? condition * (most / (most_for_row * (T)rows))
+                                            : condition;
+    }
     __device__ static bool is_bad(T condition) {
         return condition > most && condition - condition == 0;
     }

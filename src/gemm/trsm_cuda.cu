@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(inverters)
     store_triangle(l, to.inverse);
     const T condition = block.largest(block.row_sum([&](int k) { return size[k]; }));
     if (threadIdx.x == 0)
-        to.condition[blockIdx.x] = condition;
+        to.condition[blockIdx.x] = wi_triangle_inverses<T>::counted(condition, rows);
 }
 
 /* X(rows) = alpha T(rows, rows) \ X(rows) */

@@ -152,6 +152,46 @@ static void badly_conditioned(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Solves [1; 1 d; 1 1 1] X = B for f64 X, and returns the largest part of B that is missing, in
+ * roundings of the sum of magnitudes: the third unknown is the difference of what the second is
+ * and its error, which is 1 / d times as large if both come from the inverse. */
+static double small_residual(weft_context *ctx, test_random *random, double d) {
+    enum {
+        ORDER = 3,
+        COUNT = 8
+    };
+    const double t[ORDER * ORDER] = {1, 1, 1, 0, d, 1, 0, 0, 1};
+    double b[ORDER * COUNT], x[ORDER * COUNT], most = 0;
+    for (size_t e = 0; e < ORDER * COUNT; e++)
+        x[e] = b[e] = test_unit(random);
+    assert_int_equal(weft_trsm(ctx, 0, WEFT_F64, ORDER, COUNT, 1, t, ORDER, x, ORDER), WEFT_OK);
+    for (size_t e = 0; e < ORDER * COUNT; e++) {
+        const size_t i = e % ORDER, column = e - i;
+        long double sum = -(long double)b[e], size = fabs(b[e]);
+        for (size_t k = 0; k < ORDER; k++) {
+            sum += (long double)t[i + k * ORDER] * x[column + k];
+            size += fabsl((long double)t[i + k * ORDER] * x[column + k]);
+        }
+        most = fmax(most, (double)(fabsl(sum) / size / test_roundoff(WEFT_F64)));
+    }
+    return most;
+}
+
+static void small_blocks(weft_context *ctx) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_trsm_ladder, rows);
+    test_random random = test_random_at(3);
+    for (size_t k = 0; k < count; k++)
+        for (int t = 0; t < 20; t++) {
+            const double d = ldexp(1 + test_unit(&random) / 2, -t / 2);
+            test_use(ctx, "trsm", rows[k]);
+            const double off = small_residual(ctx, &random, d);
+            if (!(off <= 16))
+                fail_msg("%s: d = %g: off by %g roundings", weft_used(ctx, "trsm"), d, off);
+        }
+    test_use(ctx, "trsm", NULL);
+}
+
 /* So many blocks of rows that the first wait for one another, and slots are filled again. */
 static void long_chain(weft_context *ctx) {
     rig r = rig_open(ctx, ARRAYS, LONG * LONG * sizeof(double));
@@ -186,9 +226,10 @@ static void arguments(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(all_rungs),  TEST_ON_EACH_PLACE(singular),
-        TEST_ON_EACH_PLACE(long_chain), TEST_ON_EACH_PLACE(badly_conditioned),
-        cmocka_unit_test(test_threads), TEST_ON_EACH_PLACE(arguments),
+        TEST_ON_EACH_PLACE(all_rungs),    TEST_ON_EACH_PLACE(singular),
+        TEST_ON_EACH_PLACE(long_chain),   TEST_ON_EACH_PLACE(badly_conditioned),
+        TEST_ON_EACH_PLACE(small_blocks), cmocka_unit_test(test_threads),
+        TEST_ON_EACH_PLACE(arguments),
     };
     return cmocka_run_group_tests_name("trsm", tests, NULL, NULL);
 }
