@@ -40,13 +40,14 @@ struct along_shape {
     static constexpr int piece = 512;                /* columns of which x is in shared memory */
 };
 
-/* Sums across the columns: `lanes` threads share the rows of four columns, and a block has as many
- * such groups as fit. */
+/* Sums across the columns: `lanes` threads share the rows of `columns` columns, and a block has as
+ * many such groups as fit. A column is read by as many loads in a row as there may be, but for
+ * short ones, and where x would have to be read from shared memory too often. */
 template <class T, int width_, int lanes_>
 struct across_shape {
     using Sum = wi_compute<T>;
     static constexpr int width = width_, lanes = lanes_, groups = threads / lanes;
-    static constexpr int columns = 4;              /* of a group */
+    static constexpr int columns = sizeof(T) == 2 ? 4 : lanes == 32 ? 1 : sizeof(T) == 8 ? 2 : 4;
     static constexpr int reach = groups * columns; /* columns of a block at a time */
     static constexpr int piece = 1024;             /* rows of which x is in shared memory */
     static constexpr int stride = lanes * width;   /* rows that a group reads at a time */
@@ -138,7 +139,7 @@ __global__ void __launch_bounds__(threads, Shape::blocks) along(wi_gemv_params<T
 
 /* ---- y = St x: sums across the columns ---- */
 
-/* One thread's part of the sums of four columns over some rows. */
+/* One thread's part of the sums of a group's columns over some rows. */
 template <class Shape, class T>
 __device__ void add_rows(const T *const (&column)[Shape::columns], const typename Shape::Sum *x,
                          int count, typename Shape::Sum (&sum)[Shape::columns]) {
