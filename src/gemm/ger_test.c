@@ -100,8 +100,8 @@ static void fill(rig *r, const update *u) {
 /* Is `got` a + x (alpha y), with the rounding of alpha y, one more, and one to the type? */
 static bool is_right(const update *u, double a, double x, double y, double got) {
     const weft_type sums = u->type == WEFT_F64 ? WEFT_F64 : WEFT_F32;
-    const long double alpha = test_round(sums, u->alpha);
-    const long double part = test_round(sums, alpha * y) * (long double)x;
+    const double alpha = test_round(sums, u->alpha);
+    const long double part = test_round(sums, alpha * y) * (long double)x; /* rounded once */
     const long double right = u->alpha == 0 ? (long double)a : part + a;
     const double value = test_round(u->type, right);
     if (isnan(value) || isnan(got))
