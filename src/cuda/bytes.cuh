@@ -37,11 +37,8 @@ __device__ inline float wi_byte_units(uint32_t word, int k) {
  * 9.0.) */
 __device__ inline uint32_t wi_pack_bytes(int32_t a, int32_t b, int32_t c, int32_t d) {
 #ifdef WEFT_EMU
-    const int32_t all[4] = {a, b, c, d};
-    uint32_t bytes = 0;
-    for (int k = 0; k < 4; k++)
-        bytes |= (uint32_t)(all[k] < 0 ? 0 : all[k] > 255 ? 255 : all[k]) << 8 * k;
-    return bytes;
+    const auto byte = [](int32_t n) { return (uint32_t)(n < 0 ? 0 : n > 255 ? 255 : n); };
+    return byte(a) | byte(b) << 8 | byte(c) << 16 | byte(d) << 24;
 #else
     uint32_t high, bytes;
     asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(high) : "r"(d), "r"(c));
