@@ -318,7 +318,7 @@ def cast(context, x, dtype):
 
 
 def is_bfloat16(dtype):
-    """A type's name takes numpy a microsecond: it is asked of those alone that are not numpy's own."""
+    """A type's name takes numpy a microsecond: only types that are not numpy's own are asked for it."""
     return dtype.kind not in "biufc" and dtype.name == "bfloat16"
 
 

@@ -292,8 +292,8 @@ static double low_rank_passes_seconds(const weft_context *ctx, const wi_convolve
            gpu_seconds(ctx, a, low_rank_flops(a), 0.3, 1.6 * bytes);
 }
 
-/* In flops in f32, as they take as long: what an output costs, what a step of products costs it,
- * and what a product of a sum in doubt costs, which is made again meanwhile. */
+/* What takes as long as so many operations of f32: rounding an output; a step of its products; a
+ * product of a sum in doubt, which other warps make again at the same time. */
 static double tensor_seconds(const weft_context *ctx, const void *args) {
     const double rounding = 50, step = 10, again = 10;
     const wi_convolve_args *const a = args;

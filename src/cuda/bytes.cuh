@@ -47,7 +47,7 @@ __device__ inline uint32_t wi_pack_bytes(int32_t a, int32_t b, int32_t c, int32_
 #endif
 }
 
-/* Numbers: to nearest, ties to even; NaN becomes 0. */
+/* The same of numbers, rounded to nearest, ties to even; NaN becomes 0. */
 __device__ inline uint32_t wi_pack_bytes(float a, float b, float c, float d) {
 #ifdef WEFT_EMU
     const float all[4] = {a, b, c, d};

@@ -5,10 +5,10 @@
 
 #include "cuda/launch.cuh"
 
-/* *ticket as it was, and one more in its place, or 0 behind `most`. What the caller has written, or
- * has seen written before a barrier, is seen by those who take a later ticket; and behind their
- * next barrier by their blocks. One access that orders others takes less time than fences around
- * one. */
+/* Adds one to *ticket, or makes it 0 if it is `most`; returns what it was. What the caller has
+ * written, or has seen written before a barrier, is seen by those who take a later ticket; and
+ * behind their next barrier by their blocks. One access that orders others takes less time than
+ * fences around one. */
 #ifdef WEFT_EMU
 inline unsigned wi_take_ticket(unsigned *ticket, unsigned most) {
     __threadfence();

@@ -58,7 +58,7 @@ __device__ static void copy(const copying &c, unsigned block) {
     }
 }
 
-/* Which of the two is asked where it is used: a reference to either would be kept in memory. */
+/* Two calls, not one of a reference to either: for that the compiler keeps both in local memory. */
 static __global__ void __launch_bounds__(threads, 5) copy_two(copying a, copying b) {
     wi_wait_for_earlier();
     if (blockIdx.x < a.blocks)

@@ -8,8 +8,9 @@
 #include "gemm/gemm_boxes.cuh"
 #include "gemm/gemm_join.cuh"
 
-/* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps. Only
- * along k is the box behind one read next; and if lines begin anywhere, it is in other sectors. */
+/* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps.
+ * Memory brings 256 bytes, for a box and the one that follows along the lines, only if that is read
+ * next, as it is along k, and if lines begin at multiples of 256 bytes. */
 template <class Panel>
 weft_status wi_gemm_describe_boxes(weft_context *ctx, weft_type type, const void *p, size_t ld,
                                    size_t extent, size_t k, size_t parts, wi_boxes *boxes) {
@@ -111,9 +112,9 @@ struct wi_gemm_choice {
     bool turns_c; /* computes C' = op(B)' op(A)' */
 };
 
-/* What share of memory's rate the copies for a thin C or a long k reach: of a long k blocks read
- * pieces far apart; of a thin C a slot has as much room for the thin
- * factor as the tile is wide, and what of it is empty keeps memory waiting. */
+/* What share of memory's rate copies reach. For a thin C a slot has as much room for the thin
+ * factor as the tile is wide, and what of it is empty keeps memory waiting. For a long k blocks
+ * read pieces that are far apart. */
 template <class Shape>
 double wi_gemm_memory_share(const wi_gemm_args *g) {
     constexpr size_t thin = 64, m = Shape::tile_m, n = Shape::tile_n;

@@ -117,7 +117,7 @@ static weft_status place(weft_context *ctx, const placing (&operands)[2], size_t
     return status == WEFT_OK && count > 0 ? wi_gemm_copy_lines(ctx, copies, count) : status;
 }
 
-/* Of memory that is borrowed for operands. */
+/* The key under which memory for operands is borrowed. */
 static const char placed_key = 0;
 
 /* Runs the call with operands that are aligned, and lie as they must. */

@@ -46,7 +46,7 @@ struct wi_gemm_deal {
 
 /* ---- for those who add up slices ---- */
 
-/* Of the memory that is borrowed for their sums. */
+/* The key under which memory for their sums is borrowed. */
 inline const char wi_gemm_partial_key = 0;
 
 constexpr int wi_gemm_joiners = 256;

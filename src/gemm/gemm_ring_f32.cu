@@ -19,7 +19,7 @@ static double turning_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     return turned > 0 ? m->launch_s + wi_seconds_moving(m, bytes) : 0;
 }
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
-    constexpr double both_along = 1.18; /* is slower so many times */
+    constexpr double both_along = 1.18; /* times as long, if A and B lie along k */
     wi_gemm_choice best = {};
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
     wi_gemm_consider<square>(ctx, g, wi_gemm_boxed_by_layout<square>, &best);

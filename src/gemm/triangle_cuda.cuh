@@ -61,8 +61,8 @@ constexpr size_t wi_triangle_block = (size_t)wi_triangle_side * wi_triangle_side
 /* What trsm keeps of the blocks on the diagonal. Products with an inverse leave a residual that
  * grows with the block's condition, the largest row sum of |inverse| |block|: it is 300 to 1000 for
  * factors of random matrices, whose residuals are then a few units of rounding, as substitution
- * leaves them. Beyond `most` the unknowns are corrected, once; in a block of fewer rows, whose
- * factors are better, beyond less. */
+ * leaves them. Beyond `most` the unknowns are corrected, once; in a block of fewer rows
+ * beyond `most_for_row` times their number, for small factors are better conditioned. */
 template <class T>
 struct wi_triangle_inverses {
     static constexpr T most = 2048, most_for_row = 8;

@@ -49,7 +49,8 @@ static void rig_close(rig *r) {
 static void draw_column(rig *r, const wi_row *row, size_t n, test_buffer *x, weft_column *column) {
     static const weft_op ops[] = {WEFT_SUM,    WEFT_MIN,  WEFT_MAX, WEFT_ARGMIN,
                                   WEFT_ARGMAX, WEFT_NRM1, WEFT_NRM2};
-    column->op = ops[test_below(&r->random, row && row->misfit ? 3 : 7)];
+    const bool takes_few = row && row->misfit; /* marks: the first three */
+    column->op = ops[test_below(&r->random, takes_few ? 3 : 7)];
     do
         column->type = (weft_type)test_below(&r->random, WEFT_TYPE_COUNT);
     while (row && row->types != WI_ALL_TYPES && !test_taught_type(column->type));
