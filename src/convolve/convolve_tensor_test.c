@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variant tensor of convolve. What it takes a sum to be, at least and at most, holds for all images
+/* Rung tensor of convolve. What it takes a sum to be, at least and at most, holds for all images
  * of bytes, and is the sum where it is said to be exact. Images of several tiles are the same as by
- * another variant, rounded: at each border, with sums that are ties, and where all outputs are in
+ * another rung, rounded: at each border, with sums that are ties, and where all outputs are in
  * doubt. convolve_test.c has it with all kinds of calls. */
 #include <math.h>
 #include <string.h>
@@ -30,6 +30,12 @@ static void draw(test_random *random, int kind, size_t n) {
 
 /* ---- the units ---- */
 
+/* The weight of pixel k of a filter's window. */
+static double weight_of(const wi_convolve_args *a, size_t k) {
+    const size_t w = a->filter_width;
+    return a->column ? (double)(float)a->column[k / w] * (float)a->row[k % w] : (float)a->filter[k];
+}
+
 /* The sum in the promised order, and by units. */
 static float sum_in_order(const wi_convolve_args *a, const uint8_t *x) {
     float sum = 0;
@@ -45,13 +51,8 @@ static float sum_in_order(const wi_convolve_args *a, const uint8_t *x) {
 }
 static double sum_of_units(const wi_convolve_args *a, const uint8_t *x, int shift) {
     double sum = 0;
-    for (size_t j = 0; j < a->filter_height; j++)
-        for (size_t i = 0; i < a->filter_width; i++) {
-            const size_t k = j * a->filter_width + i;
-            const double weight =
-                a->column ? (double)(float)a->column[j] * (float)a->row[i] : (float)a->filter[k];
-            sum += rint(ldexp(weight, shift)) * x[k];
-        }
+    for (size_t k = 0; k < a->filter_width * a->filter_height; k++)
+        sum += rint(ldexp(weight_of(a, k), shift)) * x[k];
     return sum;
 }
 
@@ -60,10 +61,7 @@ static double sum_of_units(const wi_convolve_args *a, const uint8_t *x, int shif
 static void draw_window(test_random *random, const wi_convolve_args *a, int shift, int kind,
                         uint8_t *x) {
     for (size_t k = 0; k < a->filter_width * a->filter_height; k++) {
-        const double weight = a->column ? (double)(float)a->column[k / a->filter_width] *
-                                              (float)a->row[k % a->filter_width]
-                                        : (float)a->filter[k];
-        const double rest = ldexp(weight, shift) - rint(ldexp(weight, shift));
+        const double weight = ldexp(weight_of(a, k), shift), rest = weight - rint(weight);
         x[k] = kind == 0 ? (uint8_t)test_below(random, 256) : (kind == 1) == (rest > 0) ? 255 : 0;
     }
 }
@@ -130,7 +128,7 @@ static bool has_tensor(weft_context *ctx) {
     return has;
 }
 
-/* By tensor, and by any other variant as floats. False if this device has no such variant. */
+/* By tensor, and by any other rung as floats. False if this device has no such rung. */
 static bool run_both(weft_context *ctx, weft_convolution c, const uint8_t *x, uint8_t *y,
                      float *exact) {
     c.ldx = c.ldy = WIDTH;
