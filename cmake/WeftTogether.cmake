@@ -41,7 +41,7 @@ set(weft_groups
     "scan_cuda_lookback scan_cuda_steps"
     "select_cuda select_cuda_lookback select_cuda_steps"
     "solve_batch_cuda solve_batch_f32 solve_batch_f64 solve_cuda solve_exact_cuda solve_residual_cuda solve_streamed"
-    "sort_cuda_gather sort_cuda_merge sort_cuda_search"
+    "sort_cuda_gather sort_cuda_merge sort_cuda_ranges sort_cuda_search"
     "sort_cuda_onesweep sort_cuda_segments"
     "sort_cuda_records sort_cuda_record_runs sort_cuda_steps sort_cuda_top_k"
     "chol_cuda chol_cuda_steps chol_fronts chol_map chol_panels"

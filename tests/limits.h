@@ -15,11 +15,13 @@ extern unsigned wi_search_near;     /* strides of x in which a warp searches tog
 extern size_t wi_merge_few_tiles;   /* that find their ends themselves, at most */
 extern size_t wi_portion_keys; /* keys that a pass of onesweep takes at a time: at least one tile */
 extern size_t wi_large_from;   /* keys that onesweep sorts in large tiles */
-extern unsigned wi_top_k_scanners;  /* threads that scan the tiles' counts: whole warps */
-extern size_t wi_sort_gather_first; /* the number of gather's first word */
-extern size_t wi_gemm_panels_from;  /* bytes of host matrices that are multiplied in pieces */
-extern size_t wi_gemm_panels_least; /* rows and columns of a piece, at least */
-extern int wi_gemm_only_tile_m;     /* with the next: the only tiles of `ring`; 0: any */
+extern uint64_t wi_sort_ranges_from; /* elements of each GPU from which they are put to ranges */
+extern double wi_sort_ranges_spare;  /* standard deviations for which a range has room */
+extern unsigned wi_top_k_scanners;   /* threads that scan the tiles' counts: whole warps */
+extern size_t wi_sort_gather_first;  /* the number of gather's first word */
+extern size_t wi_gemm_panels_from;   /* bytes of host matrices that are multiplied in pieces */
+extern size_t wi_gemm_panels_least;  /* rows and columns of a piece, at least */
+extern int wi_gemm_only_tile_m;      /* with the next: the only tiles of `ring`; 0: any */
 extern int wi_gemm_only_tile_n;
 extern int wi_gemm_only_sent;         /* with both: are they sent to C? */
 extern size_t wi_gemm_least_lined;    /* sides and k from which 16-bit lines are aligned to 128 */

@@ -187,6 +187,7 @@ static weft_status sort_keys(weft_context *ctx, const wi_quantile_args *args, si
                                .value_bytes = 0,
                                .values = nullptr,
                                .values_out = nullptr,
+                               .spends = false,
                                .bytes = nullptr};
     return wi_run(ctx, &wi_sort_ladder, args->call, type, &sort);
 }

@@ -23,6 +23,8 @@ typedef struct wi_sort_args {
     size_t value_bytes; /* 0 (keys alone), 4 or 8 */
     const void *values; /* NULL: the values are the positions 0 ... n - 1 */
     void *values_out;   /* may be values */
+    bool spends;        /* x and values, which are not outputs, may be overwritten; and outputs are
+                           far away, so that they are best written once */
     size_t *bytes; /* not NULL: only add the bytes of temporary memory to it, and run nothing */
 } wi_sort_args;
 

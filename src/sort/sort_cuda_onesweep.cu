@@ -162,6 +162,7 @@ static weft_status launch_counts(weft_context *ctx, const wi_sort_args *a, const
     c.pass_begins = (size_t)l->portions * wi_digits;
     c.plan = (wi_sort_plan *)(memory + l->plan);
     c.in_place = is_in_place(a);
+    c.spends = a->spends;
     c.maps = c.map.changes();
     const size_t bins = (size_t)l->passes * wi_digits * sizeof(uint32_t);
     const size_t room = ctx->gpu->shared_optin - wi_count_static_shared;

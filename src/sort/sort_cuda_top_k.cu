@@ -257,6 +257,7 @@ static weft_status sort_winners(weft_context *ctx, const wi_top_k_args *args, co
                                .value_bytes = args->positions ? sizeof(uint64_t) : 0,
                                .values = positions,
                                .values_out = args->positions,
+                               .spends = false,
                                .bytes = args->bytes};
     return wi_sort_onesweep(ctx, &sort);
 }

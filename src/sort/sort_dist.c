@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sort over ranks: every rank sorts its part, the parts are cut where the ranks' shares begin, the
  * pieces go to their ranks, and every rank merges or sorts what it got. GPUs that reach each
- * other's memory merge the pieces from where they lie, so that they travel while they are merged.
+ * other's memory merge the pieces from where they lie, so that they travel while they are merged;
+ * if they have very many elements, these go to their ranks first (sort_dist_ranges.c).
  * Pieces come in the order of ranks, and both are stable, so the whole sort is. The cuts are exact:
  * no keys can make one rank's share larger than another's. */
 #include "comm/gpus.h"
 #include "core/gpu.h"
 #include "sort/sort_cut.h"
+#include "sort/sort_ranges.h"
 #include "sort/sort_run.h"
 #include "weft/map.h"
 
@@ -238,13 +240,11 @@ static weft_status merge_from_all(work *w) {
     return status == WEFT_OK && !direct && a->n > 0 ? merge_share(w, (size + 1) / 2) : status;
 }
 
-static weft_status run(work *w) {
+/* Sorts parts first; this one has `before` elements before it. */
+static weft_status sort_parts(work *w, uint64_t before) {
     weft_context *const ctx = w->ctx;
     const wi_sort_args *const a = w->args;
-    uint64_t before, total;
-    weft_status status = wi_all_counts(ctx, a->n, &before, &total);
-    if (status == WEFT_OK)
-        status = wi_agree(ctx, 0, sort_part(w, before));
+    weft_status status = wi_agree(ctx, 0, sort_part(w, before));
     if (status == WEFT_OK)
         status = wi_sort_cut_find(ctx, &w->cut);
     if (status == WEFT_OK && w->reaches)
@@ -255,6 +255,16 @@ static weft_status run(work *w) {
     if (status == WEFT_OK && a->value_bytes > 0)
         status = wi_sort_cut_exchange(ctx, &w->cut, 0, w->values, w->got_values, a->value_bytes);
     return status == WEFT_OK ? sort_share(w) : status;
+}
+
+static weft_status run(work *w) {
+    weft_context *const ctx = w->ctx;
+    uint64_t before, total;
+    bool done = false;
+    weft_status status = wi_all_counts(ctx, w->args->n, &before, &total);
+    if (status == WEFT_OK && w->reaches && !wi_forced_row(ctx->child, &wi_sort_ladder))
+        status = wi_sort_by_ranges(ctx, w->args, total, &done);
+    return status == WEFT_OK && !done ? sort_parts(w, before) : status;
 }
 
 /* Are all positions in the whole numbers of the type that is asked for? */

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns the bits of an element into its key, an unsigned integer of the same size in the order that
  * weft/sort.h documents, and back. Kernels are compiled once for each size; type and order are
- * numbers in the map. */
+ * numbers in the map. And what kernels that move keys with or without values share. */
 #ifndef WI_SORT_KEY_CUH
 #define WI_SORT_KEY_CUH
 
 #include "cuda/size.cuh"
 #include "sort/sort.h"
+
+/* The type of values if there are none. */
+struct wi_no_values {};
+
+template <class V>
+constexpr bool wi_has_values = sizeof(V) > 1;
 
 /* wi_sort_key for elements of one size, applied and undone. */
 template <class U>

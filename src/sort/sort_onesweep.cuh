@@ -42,12 +42,6 @@ struct wi_sort_plan {
     bool falls;      /* there they are in descending order */
 };
 
-/* The type of values if there are none. */
-struct wi_no_values {};
-
-template <class V>
-constexpr bool wi_has_values = sizeof(V) > 1;
-
 /* Tiles are as large as registers (two blocks on a multiprocessor) and 99 KiB of shared memory
  * allow, because each digit's run should be long; if there are few keys, tiles are small so that
  * all multiprocessors have some. */

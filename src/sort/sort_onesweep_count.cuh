@@ -32,7 +32,7 @@ struct wi_count_args {
     uint64_t *begins; /* where each digit's keys begin; a pass has `pass_begins` */
     size_t pass_begins;
     wi_sort_plan *plan;
-    bool in_place;
+    bool in_place, spends;
 };
 
 __host__ __device__ inline unsigned wi_digit_mask(unsigned shift, unsigned end_bit) {
@@ -202,19 +202,27 @@ __device__ bool wi_begin_digits(const wi_count_args<K> &c, int pass) {
     return __any_sync(wi_all_lanes, all);
 }
 
-/* Decides between which arrays passes go: the last one writes the output, those before it
- * alternate. If the sort is in place and the number of passes is odd, the first pass must not write
- * to what it reads. Keys that are in order need no pass. */
+/* Where the pass writes that comes after `place` of `wanted`. The last one writes the output, those
+ * before it alternate. If the sort is in place and the number of passes is odd, the first pass must
+ * not write to what it reads. */
+__device__ inline uint8_t wi_pass_target(int wanted, int place, bool in_place, bool spends) {
+    const int left = wanted - place;
+    if (spends)
+        return left == 1 ? WI_SORT_OUT : place % 2 ? WI_SORT_IN : WI_SORT_SPARE;
+    const int turned = in_place && wanted % 2;
+    return (left + turned) % 2 ? WI_SORT_OUT : WI_SORT_SPARE;
+}
+
+/* Decides which passes there are. Keys that are in order need none. */
 __device__ inline void wi_make_plan(wi_sort_plan *plan, int passes, const uint32_t *skip,
-                                    unsigned disorder, bool in_place) {
+                                    unsigned disorder, bool in_place, bool spends) {
     const bool in_order = disorder != wi_disordered;
     int wanted = 0, place = 0;
     for (int pass = 0; pass < passes; pass++)
         wanted += !in_order && !skip[pass];
-    const int turned = in_place && wanted % 2;
     uint8_t at = WI_SORT_IN;
     for (int pass = 0; pass < passes; pass++) {
-        const uint8_t to = (wanted - place + turned) % 2 ? WI_SORT_OUT : WI_SORT_SPARE;
+        const uint8_t to = wi_pass_target(wanted, place, in_place, spends);
         const bool skipped = in_order || skip[pass];
         plan->pass[pass] = {skipped, place == 0, place == wanted - 1, at, to, (uint8_t)place};
         if (skipped)
@@ -269,7 +277,8 @@ __global__ void __launch_bounds__(wi_count_threads) wi_count_digits(wi_count_arg
     }
     __syncthreads();
     if (threadIdx.x == 0)
-        wi_make_plan(c.plan, c.passes, skip, *(const volatile uint32_t *)c.disorder, c.in_place);
+        wi_make_plan(c.plan, c.passes, skip, *(const volatile uint32_t *)c.disorder, c.in_place,
+                     c.spends);
 }
 
 #endif

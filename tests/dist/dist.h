@@ -123,6 +123,7 @@ void dist_test_nbody_tree(void **state);
 void dist_test_select(void **state);
 void dist_test_unique(void **state);
 void dist_test_sort(void **state);
+void dist_test_sort_ranges(void **state);
 void dist_test_merge(void **state);
 void dist_test_search(void **state);
 void dist_test_top_k(void **state);

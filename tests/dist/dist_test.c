@@ -255,7 +255,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_convolve),    cmocka_unit_test(dist_test_gemv),
         cmocka_unit_test(dist_test_ger),         cmocka_unit_test(dist_test_syrk),
         cmocka_unit_test(dist_test_trsm),        cmocka_unit_test(dist_test_trmm),
-        cmocka_unit_test(dist_test_lu_inverse),
+        cmocka_unit_test(dist_test_lu_inverse),  cmocka_unit_test(dist_test_sort_ranges),
     };
     dist_spread("ranks");
     cmocka_set_test_filter(getenv("WEFT_TEST_ONLY"));

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sorting over GPUs that reach each other's memory, by ranges of the order: samples tell where each
+ * range begins, one pass puts every element to those of its range, and each GPU fetches and sorts
+ * the ranges that are its share. Equal keys are told apart by their position in the whole, so no
+ * keys make a range longer than it was to be, and the sort is stable. */
+#ifndef WI_SORT_RANGES_H
+#define WI_SORT_RANGES_H
+
+#include "core/gpu.h"
+#include "sort/sort.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_SORT_MOST_RANGES = 32,
+    WI_SORT_MOST_SAMPLES = 1 << 15
+};
+
+/* The whole and its samples; alike on all ranks. Sample i is an element drawn from the i-th of
+ * `samples` equal stretches of the whole. */
+typedef struct wi_sort_ranges {
+    int ranks, count;                 /* of ranges: a few for each rank, in order */
+    uint64_t first[WI_MOST_GPUS + 1]; /* where each rank's part of the whole begins; its length */
+    uint64_t samples;                 /* > 0 */
+    uint64_t begin[WI_SORT_MOST_RANGES]; /* of each range: its first among the sorted samples */
+} wi_sort_ranges;
+
+/* Where ranges begin: range k + 1 has the elements whose key is above key[k], or equal to it and
+ * at position[k] or later. And how many samples of each rank each range has. */
+typedef struct wi_sort_bounds {
+    uint64_t key[WI_SORT_MOST_RANGES], position[WI_SORT_MOST_RANGES];
+    uint32_t samples[WI_MOST_GPUS][WI_SORT_MOST_RANGES];
+} wi_sort_bounds;
+
+/* One rank's elements on their way to memory of their ranges. */
+typedef struct wi_sort_deal {
+    const wi_sort_args *sort;
+    uint64_t first; /* the position of its first element */
+    int count;      /* of ranges */
+    const wi_sort_bounds *bounds;
+    void *keys[WI_SORT_MOST_RANGES], *values[WI_SORT_MOST_RANGES];
+    uint64_t room[WI_SORT_MOST_RANGES]; /* elements that there is memory for */
+    uint64_t *counts; /* device memory: how many elements each range has, maybe more than room */
+} wi_sort_deal;
+
+/* Are the keys and values of a kind for which this is done, and so many that it pays? */
+bool wi_sort_ranges_pay(const wi_sort_args *args, uint64_t total, int ranks);
+
+/* Room for the elements of which `samples` were drawn, one from each stretch of that length. */
+uint64_t wi_sort_ranges_room(size_t key_bytes, uint32_t samples, double stretch);
+
+/* The steps on one GPU; all are queued. `to` has for each rank an array for all samples' keys, of
+ * which this rank writes those that are drawn from its part. */
+weft_status wi_sort_ranges_sample(weft_context *ctx, const wi_sort_args *args,
+                                  const wi_sort_ranges *ranges, int rank, void *const to[]);
+/* From the sorted keys of the samples, and the number of the sample that each is. */
+weft_status wi_sort_ranges_bound(weft_context *ctx, size_t key_bytes, const wi_sort_ranges *ranges,
+                                 const void *sorted, const uint32_t *number,
+                                 wi_sort_bounds *bounds);
+weft_status wi_sort_ranges_deal(weft_context *ctx, const wi_sort_deal *deal);
+
+/* Sorts over ranks so; `total` is how many elements all have. *done: false if it is to be done in
+ * another way, and nothing has changed. */
+weft_status wi_sort_by_ranges(weft_context *ctx, const wi_sort_args *args, uint64_t total,
+                              bool *done);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

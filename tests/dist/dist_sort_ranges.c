@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sort over GPUs by ranges: elements go to the GPU of their range before they are sorted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/gpus.h"
+#include "dist.h"
+#include "limits.h"
+#include "sort/sort_ranges.h"
+
+/* One sort of whole arrays that the GPUs hold together. */
+typedef struct ranges_case {
+    weft_type type;
+    weft_order order;
+    size_t n, value_bytes;
+    void *x, *y, *values, *values_out; /* values NULL: positions */
+    bool done[WI_MOST_GPUS];
+} ranges_case;
+
+static void *spread(const void *from, size_t bytes) {
+    void *p;
+    const size_t least = 2 * wi_dealt_least(wi_gpus_dealt(dist_ctx));
+    dist_ok(dist_ctx, weft_alloc(dist_ctx, &p, bytes > least ? bytes : least));
+    if (from)
+        dist_ok(dist_ctx, weft_copy(dist_ctx, p, from, bytes));
+    return p;
+}
+
+static void *at(void *p, wi_share share, size_t width) {
+    return p ? (char *)p + share.first * width : NULL;
+}
+
+/* The part of one rank, by ranges alone. */
+static weft_status sort_part(weft_context *rank, void *user) {
+    ranges_case *const c = user;
+    const size_t size = test_size_of(c->type);
+    const wi_share share = wi_gpus_share(rank, c->x, c->n, size);
+    const wi_sort_args a = {.call = "weft_sort",
+                            .type = c->type,
+                            .descending = c->order == WEFT_DESCENDING,
+                            .end_bit = 8 * (unsigned)size,
+                            .n = share.n,
+                            .x = at(c->x, share, size),
+                            .y = at(c->y, share, size),
+                            .value_bytes = c->value_bytes,
+                            .values = at(c->values, share, c->value_bytes),
+                            .values_out = at(c->values_out, share, c->value_bytes)};
+    int before;
+    weft_status status = wi_gpu_enter(rank, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_sort_by_ranges(rank, &a, c->n, &c->done[rank->comm->rank]);
+    wi_gpu_leave(rank, before);
+    return status;
+}
+
+static void expect(const void *p, const void *wanted, size_t bytes, const char *what) {
+    char *const got = malloc(bytes + 1);
+    assert_non_null(got);
+    dist_ok(dist_ctx, weft_copy(dist_ctx, got, p, bytes));
+    if (memcmp(got, wanted, bytes) != 0)
+        fail_msg("%s, sorted by ranges, differ from those of one place", what);
+    free(got);
+}
+
+/* Keys in order already, or the other way round, are those whose elements all travel, or none. */
+static void *draw_keys(test_random *r, weft_type type, size_t n) {
+    static const test_pattern patterns[] = {TEST_ANY, TEST_TIES, TEST_EQUAL, TEST_NANS};
+    char *const x = dist_whole(r, patterns[dist_draw(r, 4)], type, n);
+    const size_t in_order = dist_draw(r, 4);
+    if (in_order < 2)
+        dist_ok(dist_one,
+                weft_sort(dist_one, in_order ? WEFT_DESCENDING : WEFT_ASCENDING, type, n, x, x));
+    return x;
+}
+
+/* Without room the call says that nothing is done, and weft_sort goes another way. */
+static void run_case(test_random *r, size_t n, weft_type type, size_t value_bytes, bool has_room) {
+    const size_t size = test_size_of(type);
+    const bool in_place = dist_draw(r, 2), positions = value_bytes > 0 && dist_draw(r, 3) == 0;
+    char *const x = draw_keys(r, type, n), *const y = malloc(n * size + 1);
+    char *const values = malloc(n * value_bytes + 1), *const moved = malloc(n * value_bytes + 1);
+    assert_true(y && values && moved);
+    for (size_t i = 0; i < n; i++)
+        memcpy(values + i * value_bytes, &(uint64_t){positions ? i : 3 * i + 1}, value_bytes);
+    ranges_case c = {.type = type,
+                     .order = (weft_order)dist_draw(r, 2),
+                     .n = n,
+                     .value_bytes = value_bytes,
+                     .x = spread(x, n * size)};
+    c.y = positions ? NULL : in_place ? c.x : spread(NULL, n * size);
+    c.values = value_bytes > 0 && !positions ? spread(values, n * value_bytes) : NULL;
+    if (value_bytes > 0)
+        c.values_out = in_place && c.values ? c.values : spread(NULL, n * value_bytes);
+    if (value_bytes == 0)
+        dist_ok(dist_one, weft_sort(dist_one, c.order, type, n, x, y));
+    else
+        dist_ok(dist_one,
+                weft_sort_pairs(dist_one, c.order, type, n, x, y, value_bytes, values, moved));
+    dist_ok(dist_ctx, wi_gpus_run(dist_ctx, NULL, "weft_sort", sort_part, &c));
+    for (int k = 0; k < wi_gpus_count(dist_ctx); k++)
+        assert_int_equal(c.done[k], has_room);
+    if (!has_room)
+        dist_ok(dist_ctx, weft_sort(dist_ctx, c.order, type, n, c.x, c.y));
+    if (c.y)
+        expect(c.y, y, n * size, "keys");
+    if (c.y != c.x)
+        expect(c.x, x, n * size, "keys of the input");
+    if (c.values_out)
+        expect(c.values_out, moved, n * value_bytes, "values");
+    if (c.values_out != c.values)
+        weft_free(dist_ctx, c.values_out);
+    if (c.y != c.x)
+        weft_free(dist_ctx, c.y);
+    weft_free(dist_ctx, c.values), weft_free(dist_ctx, c.x);
+    free(x), free(y), free(values), free(moved);
+}
+
+void dist_test_sort_ranges(void **state) {
+    (void)state;
+    static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_F32, WEFT_U64, WEFT_I64, WEFT_F64};
+    static const size_t widths[] = {0, 4, 8};
+    const char *why;
+    test_random r = test_random_at(72);
+    if (wi_gpus_count(dist_ctx) == 1 || !wi_dealt_reaches(wi_gpus_dealt(dist_ctx), &why))
+        skip();
+#ifdef WEFT_EMU
+    static const size_t sizes[] = {1, 31, 700, 8193, 20000};
+    const uint64_t from = wi_sort_ranges_from;
+    const double spare = wi_sort_ranges_spare;
+    wi_sort_ranges_from = 0;
+#else
+    static const size_t sizes[] = {((size_t)1 << 27) + 12345};
+#endif
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+            run_case(&r, sizes[k], types[dist_draw(&r, sizeof types / sizeof *types)], widths[w],
+                     true);
+#ifdef WEFT_EMU
+    wi_sort_ranges_spare = -1e9;
+    run_case(&r, 20000, WEFT_U32, 0, false);
+    wi_sort_ranges_spare = spare;
+    wi_sort_ranges_from = from;
+#endif
+}
