@@ -13,13 +13,13 @@
 #ifdef WEFT_CUDA
 
 enum {
-    RANGES_OF_RANK = 4, /* at most */
+    RANGES_OF_RANK = 3, /* at most */
     ROUND = 64          /* elements: memory of a range begins at a multiple */
 };
 
 /* Each range is so much longer than the one before: a GPU sorts one in the time in which the next
  * one arrives. An H200 sorts 2.7 times as many keys as a link brings; with values, fewer. */
-static const double growth = 2.2;
+static const double growth = 3;
 
 /* What a rank tells of its part, and then of its memory. */
 enum {

@@ -15,7 +15,7 @@ extern "C" {
 
 enum {
     WI_SORT_MOST_RANGES = 32,
-    WI_SORT_MOST_SAMPLES = 1 << 15
+    WI_SORT_MOST_SAMPLES = 1 << 16
 };
 
 /* The whole and its samples; alike on all ranks. Sample i is an element drawn from the i-th of
