@@ -19,7 +19,7 @@ enum {
 
 /* Each range is so much longer than the one before: a GPU sorts one in the time in which the next
  * one arrives. An H200 sorts 2.7 times as many keys as a link brings; with values, fewer. */
-static const double growth = 3;
+static const double growth = 2.5;
 
 /* What a rank tells of its part, and then of its memory. */
 enum {
