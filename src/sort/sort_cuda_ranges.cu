@@ -10,7 +10,7 @@
 
 /* Elements of each rank, on average, from which on it pays: below, the sort of each range is too
  * short for what its launches take. */
-WI_LIMIT(uint64_t, wi_sort_ranges_from, (uint64_t)1 << 26)
+WI_LIMIT(uint64_t, wi_sort_ranges_from, (uint64_t)1 << 25)
 
 bool wi_sort_ranges_pay(const wi_sort_args *args, uint64_t total, int ranks) {
     const size_t size = weft_type_size(args->type), values = args->value_bytes;
