@@ -144,8 +144,6 @@ weft_status wi_sort_ranges_bound(weft_context *ctx, size_t key_bytes, const wi_s
 
 /* ---- to the ranges ---- */
 
-WI_LIMIT(size_t, wi_sort_deal_blocks, SIZE_MAX)
-
 template <class K, class V>
 static wi_deal_args<K, V> deal_args_of(const wi_sort_deal *d) {
     const wi_sort_args *const a = d->sort;
@@ -181,11 +179,9 @@ static weft_status deal_out(weft_context *ctx, const wi_sort_deal *d) {
     p.status = (wi_pair *)memory + 1;
     status = wi_cuda(ctx, cudaMemsetAsync(memory, 0, bytes, ctx->gpu->stream),
                      "cudaMemsetAsync: zeroing the counts of tiles");
-    const size_t fill = (size_t)ctx->gpu->multiprocessors * wi_deal_blocks;
-    const size_t most = fill < wi_sort_deal_blocks ? fill : wi_sort_deal_blocks;
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((deal<K, V>), ctx, (unsigned)(tiles < most ? tiles : most),
-                             tile::threads, tile::shared_bytes, p);
+        status =
+            WEFT_LAUNCH((deal<K, V>), ctx, (unsigned)tiles, tile::threads, tile::shared_bytes, p);
     const weft_status freed = wi_gpu_free(ctx, memory);
     return status != WEFT_OK ? status : freed;
 }

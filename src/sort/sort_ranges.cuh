@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass that puts elements to the others of their range, in their order. A block takes a tile,
- * finds the range of each of its elements, learns by look-back how many of each range the tiles
- * before it have, sorts the tile by ranges in shared memory, and writes a run for each range. While
- * it looks back and writes, the keys of its next tile are on their way. Its next tile waits for
- * that, but no tile before waits for it. */
+/* One pass that puts elements to the others of their range, in their order. A tile finds the range
+ * of each of its elements, learns by look-back how many of each range the tiles before it have,
+ * sorts itself by ranges in shared memory, and writes a run for each range. */
 #ifndef WI_SORT_RANGES_CUH
 #define WI_SORT_RANGES_CUH
 
@@ -12,9 +10,8 @@
 #include "sort/sort_key.cuh"
 #include "sort/sort_ranges.h"
 
-constexpr int wi_few_bits = 3;    /* of numbers of ranges whose bounds are kept in registers */
-constexpr int wi_most_bits = 5;   /* of any */
-constexpr int wi_deal_blocks = 2; /* of a multiprocessor */
+constexpr int wi_few_bits = 3;  /* of numbers of ranges whose bounds are kept in registers */
+constexpr int wi_most_bits = 5; /* of any */
 
 template <class K, class V>
 struct wi_deal_tile {
@@ -54,9 +51,7 @@ enum {
  * first one on that an element of the tile can be of. */
 template <class K, class V, int warps>
 struct wi_deal_shared {
-    uint64_t next;                /* tile */
-    K bound[WI_SORT_MOST_RANGES]; /* as they are in memory */
-    uint64_t position[WI_SORT_MOST_RANGES];
+    uint64_t tile;
     K above[WI_SORT_MOST_RANGES]; /* elements of range k + 1 and later have keys above this */
     int first_range;              /* the number among all of range 0 */
     uint32_t full;                /* runs for which there is no memory */
@@ -77,19 +72,12 @@ struct wi_deal_block {
     const wi_deal_args<K, V> &p;
     unsigned char *const memory; /* keys, values, offsets of the range's pointers */
     shared_memory &shared;
-    uint64_t index = 0; /* of the tile */
-    size_t begin = 0;   /* its first among this rank's elements */
-    unsigned count = 0; /* how many it has */
+    const size_t begin;   /* of the tile, among this rank's elements */
+    const unsigned count; /* elements of the tile */
     const int thread = (int)threadIdx.x;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const unsigned in_tile = warp * 32 * items + lane; /* this thread's first element */
 
-    __device__ void take(uint64_t next) {
-        index = next;
-        begin = (size_t)next * tile::elements;
-        const size_t left = begin < p.n ? p.n - begin : 0;
-        count = left < tile::elements ? (unsigned)left : tile::elements;
-    }
     __device__ bool is_full() const {
         return count == tile::elements;
     }
@@ -108,8 +96,9 @@ struct wi_deal_block {
             element[i] = in_tile + (unsigned)i * 32 < count ? x[i * 32] : T{};
     }
 
-    /* Elements become keys; those beyond the end the last of the last range. */
-    __device__ void make_keys(K (&key)[items]) const {
+    /* Those beyond the end become the last of the last range. */
+    __device__ void load_keys(K (&key)[items]) const {
+        load(p.x, key);
         if (p.maps) {
 #pragma unroll
             for (int i = 0; i < items; i++)
@@ -125,11 +114,12 @@ struct wi_deal_block {
     /* The bounds as keys, for a tile that is all before or all behind each of their positions: with
      * tiles on the side of their first element, order is kept all the same. A bound that all keys
      * have reached makes range 0 a later one, and none reaches the last ones. Called by a warp. */
-    __device__ void share_bounds() const {
-        const K bound = shared.bound[thread];
-        const bool behind = p.first + begin >= shared.position[thread];
-        const int reached = __popc(__ballot_sync(wi_all_lanes, behind && bound == 0));
-        const K above = behind ? (K)(bound - 1) : bound;
+    __device__ void read_bounds() const {
+        const bool is_bound = thread < p.count - 1;
+        const K key = is_bound ? (K)p.bounds->key[thread] : (K) ~(K)0;
+        const bool behind = is_bound && p.first + begin >= p.bounds->position[thread];
+        const int reached = __popc(__ballot_sync(wi_all_lanes, behind && key == 0));
+        const K above = behind ? (K)(key - 1) : key;
         shared.above[thread] = (K) ~(K)0;
         __syncwarp();
         if (thread >= reached)
@@ -195,7 +185,7 @@ struct wi_deal_block {
     /* How many elements of a range, numbered among all, the tiles before this one hold: 32 of them
      * at a time, one a lane, back to one that tells of all before. */
     __device__ uint64_t look_back(int range) const {
-        int64_t nearest = (int64_t)index - 1;
+        int64_t nearest = (int64_t)shared.tile - 1;
         uint64_t sum = 0;
         while (true) {
             const int64_t at = nearest - lane;
@@ -230,9 +220,11 @@ struct wi_deal_block {
         shared.first[thread] = next;
         const int range = thread + shared.first_range;
         if (range < p.count)
-            wi_write_pair(status(index, range), total, index == 0 ? WI_DEAL_ALL : WI_DEAL_OWN);
+            wi_write_pair(status(shared.tile, range), total,
+                          shared.tile == 0 ? WI_DEAL_ALL : WI_DEAL_OWN);
         if (thread < shared.first_range)
-            wi_write_pair(status(index, thread), 0, index == 0 ? WI_DEAL_ALL : WI_DEAL_OWN);
+            wi_write_pair(status(shared.tile, thread), 0,
+                          shared.tile == 0 ? WI_DEAL_ALL : WI_DEAL_OWN);
 #pragma unroll
         for (int w = 0; w < tile::warps; w++) {
             const uint32_t of_warp = shared.begin[w][thread];
@@ -245,12 +237,12 @@ struct wi_deal_block {
     __device__ void find_place(int range) const {
         const int here = range - shared.first_range;
         const uint32_t total = here >= 0 ? shared.total[here] : 0;
-        const uint64_t before = index == 0 ? 0 : look_back(range), all = before + total;
+        const uint64_t before = shared.tile == 0 ? 0 : look_back(range), all = before + total;
         if (lane > 0)
             return;
-        if (index > 0)
-            wi_write_pair(status(index, range), all, WI_DEAL_ALL);
-        if (begin + count == p.n)
+        if (shared.tile > 0)
+            wi_write_pair(status(shared.tile, range), all, WI_DEAL_ALL);
+        if (shared.tile == gridDim.x - 1)
             p.counts[range] = all;
         if (all > p.room[range])
             atomicAdd(&shared.full, 1u);
@@ -312,10 +304,10 @@ struct wi_deal_block {
                 write(at, finish);
     }
 
-    /* The tile whose elements `key` has; leaves those of the next one in it. */
-    __device__ void deal(K (&key)[items]) {
+    __device__ void run() const {
+        K key[items];
         uint32_t slot[items];
-        make_keys(key);
+        load_keys(key);
         if (p.count <= 1 << wi_few_bits)
             rank<wi_few_bits>(key, slot);
         else
@@ -327,51 +319,33 @@ struct wi_deal_block {
         stage_keys(key, slot);
         if constexpr (wi_has_values<V>)
             stage_values(slot);
-        wi_deal_block next = *this;
-        next.take(shared.next);
-        next.load(p.x, key);
         for (int range = (int)warp; range < p.count; range += tile::warps)
             find_place(range);
         __syncthreads();
-        if (!shared.full && p.maps)
+        if (shared.full)
+            return;
+        if (p.maps)
             write_out([&](K k) { return p.map.bits(k); });
-        else if (!shared.full)
+        else
             write_out([](K k) { return k; });
-        take(shared.next);
-        __syncthreads();
-    }
-
-    __device__ void run() {
-        K key[items];
-        if (thread < WI_SORT_MOST_RANGES) {
-            const bool is_bound = thread < p.count - 1;
-            shared.bound[thread] = is_bound ? (K)p.bounds->key[thread] : (K) ~(K)0;
-            shared.position[thread] = is_bound ? p.bounds->position[thread] : UINT64_MAX;
-        }
-        if (thread == 0)
-            shared.next = wi_take_number(p.next_tile);
-        __syncthreads();
-        take(shared.next);
-        load(p.x, key);
-        __syncthreads();
-        while (begin < p.n) {
-            if (thread == 0)
-                shared.next = wi_take_number(p.next_tile);
-            if (thread < WI_SORT_MOST_RANGES)
-                share_bounds();
-            __syncthreads();
-            deal(key);
-        }
     }
 };
 
 template <class K, class V>
-__global__ void __launch_bounds__((wi_deal_tile<K, V>::threads), wi_deal_blocks)
-    deal(wi_deal_args<K, V> p) {
-    using shared_memory = wi_deal_shared<K, V, wi_deal_tile<K, V>::warps>;
+__global__ void __launch_bounds__((wi_deal_tile<K, V>::threads), 2) deal(wi_deal_args<K, V> p) {
+    using tile = wi_deal_tile<K, V>;
+    using shared_memory = wi_deal_shared<K, V, tile::warps>;
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(shared_memory, shared, );
-    wi_deal_block<K, V> block = {p, memory, shared};
+    if (threadIdx.x == 0)
+        shared.tile = wi_take_number(p.next_tile);
+    __syncthreads();
+    const size_t begin = (size_t)shared.tile * tile::elements, left = p.n - begin;
+    const wi_deal_block<K, V> block = {p, memory, shared, begin,
+                                       left < tile::elements ? (unsigned)left : tile::elements};
+    if (threadIdx.x < WI_SORT_MOST_RANGES)
+        block.read_bounds();
+    __syncthreads();
     block.run();
 }
 

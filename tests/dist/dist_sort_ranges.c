@@ -128,24 +128,18 @@ void dist_test_sort_ranges(void **state) {
     static const size_t sizes[] = {1, 31, 700, 8193, 20000};
     const uint64_t from = wi_sort_ranges_from;
     const double spare = wi_sort_ranges_spare;
-    const size_t blocks = wi_sort_deal_blocks;
     wi_sort_ranges_from = 0;
 #else
     static const size_t sizes[] = {((size_t)1 << 27) + 12345};
 #endif
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-#ifdef WEFT_EMU
-        wi_sort_deal_blocks = k % 2 ? blocks : 1;
-#endif
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
             run_case(&r, sizes[k], types[dist_draw(&r, sizeof types / sizeof *types)], widths[w],
                      true);
-    }
 #ifdef WEFT_EMU
     wi_sort_ranges_spare = -1e9;
     run_case(&r, 20000, WEFT_U32, 0, false);
     wi_sort_ranges_spare = spare;
-    wi_sort_deal_blocks = blocks;
     wi_sort_ranges_from = from;
 #endif
 }
