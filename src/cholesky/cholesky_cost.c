@@ -19,7 +19,8 @@ enum {
     UNITS_STEP = 4, /* the numbers of multiprocessors that are tried */
     WIDEST_F64 = 4, /* blocks, times the smallest: seen on an H200 */
     WIDEST_F32 = 8,
-    SHARE = 6 /* of what is left, a block at most */
+    SHARE = 6, /* of what is left, a block at most */
+    F32_TAIL = 4096
 };
 
 static size_t least_of(size_t a, size_t b) {
@@ -32,7 +33,7 @@ static double tiles_of(size_t n) {
 
 size_t wi_cholesky_block_width(weft_type type, size_t left, size_t least, size_t tail) {
     size_t width = (type == WEFT_F64 ? WIDEST_F64 : WIDEST_F32) * least;
-    if (left <= tail)
+    if (left <= (type == WEFT_F64 ? tail : tail * F32_TAIL / WI_CHOLESKY_TAIL))
         return left;
     while (width > least && left < SHARE * width)
         width /= 2;
@@ -96,6 +97,26 @@ double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args) {
            (bytes > (double)m->cache_bytes ? tiles_of(g->n) / 3 * wi_seconds_moving(m, bytes) : 0);
 }
 
+/* Of so many columns alone. A column of tiles takes as long as its factor, or as its products. */
+static double seconds_of_flow(const wi_machine *m, weft_type type, size_t columns) {
+    const bool is_f64 = type == WEFT_F64;
+    const double chain = (is_f64 ? 26000 : 32500) / m->unit_hz, tiles = tiles_of(columns);
+    const double rate = is_f64 ? 0.9 * m->f64_flops : 0.3 * m->f32_flops;
+    double seconds = 2 * m->launch_s;
+    for (double k = 0; k < tiles; k++)
+        seconds += fmax(chain, 2.0 * SIDE * SIDE * SIDE * k * (tiles - k) / rate);
+    return seconds;
+}
+
+/* What the last columns are left to. With more of them it takes 1.2 times as long and longer. */
+double wi_cholesky_flow_seconds(const weft_context *ctx, const void *args) {
+    const wi_cholesky_args *const g = args;
+    const double seconds = seconds_of_flow(wi_machine_of(ctx), g->type, g->n);
+    if (wi_cholesky_block_width(g->type, g->n, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL) == g->n)
+        return seconds;
+    return fmax(seconds, 1.2 * wi_cholesky_overlapped_seconds(ctx, args));
+}
+
 /* Panels of 64 columns, of two kernels and some products each, take turns with a product for the
  * rest. No other rung makes a part of a matrix; a whole one took 1.2 to 3.3 times as long as by
  * `steps` (README). */
@@ -116,7 +137,8 @@ double wi_cholesky_overlapped_seconds(const weft_context *ctx, const void *args)
     const wi_machine *const m = wi_machine_of(ctx);
     size_t left = g->n,
            width = wi_cholesky_block_width(g->type, left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
-    double seconds = seconds_of_steps(m, left, width, m->units);
+    double seconds = left > width ? seconds_of_steps(m, left, width, m->units)
+                                  : seconds_of_flow(m, g->type, width);
     for (left -= width; left > 0; left -= width) {
         const size_t before = width;
         width = wi_cholesky_block_width(g->type, left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
@@ -125,7 +147,7 @@ double wi_cholesky_overlapped_seconds(const weft_context *ctx, const void *args)
         unsigned units;
         seconds += 4 * m->launch_s + product_seconds(ctx, &next);
         seconds += left > width ? seconds_of_lanes(ctx, &rest, left, width, &units)
-                                : seconds_of_steps(m, left, width, m->units);
+                                : seconds_of_flow(m, g->type, width);
     }
     return seconds;
 }

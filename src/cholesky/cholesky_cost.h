@@ -12,11 +12,11 @@ extern "C" {
 
 enum {
     WI_CHOLESKY_AHEAD = 256, /* columns of the smallest blocks beside a product */
-    WI_CHOLESKY_TAIL = 3072  /* columns that are left to steps alone, at most */
+    WI_CHOLESKY_TAIL = 6144  /* columns that are left to `flow` alone, at most; of f32 fewer */
 };
 
 /* The columns of a block when so many are left: `least` or a few times as many, and no more than a
- * sixth of them; all of them if they are not more than `tail`. */
+ * sixth of them; all of them if they are not more than `tail`, of f32 a part of it. */
 size_t wi_cholesky_block_width(weft_type type, size_t left, size_t least, size_t tail);
 
 /* How many multiprocessors are to be left to the side lane, which makes `columns` of a matrix of
@@ -27,6 +27,7 @@ unsigned wi_cholesky_side_units(const weft_context *ctx, const wi_syrk_args *pro
 /* The costs of rungs: `seconds` of a wi_row. */
 double wi_cholesky_panels_seconds(const weft_context *ctx, const void *args);
 double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args);
+double wi_cholesky_flow_seconds(const weft_context *ctx, const void *args);
 double wi_cholesky_overlapped_seconds(const weft_context *ctx, const void *args);
 
 #ifdef __cplusplus

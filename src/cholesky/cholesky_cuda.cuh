@@ -27,15 +27,24 @@ weft_status wi_cholesky_panel(weft_context *ctx, const wi_cholesky_args *args, s
  * they are the last; all before them are taken off. */
 typedef struct wi_cholesky_steps {
     size_t first, columns;
-    unsigned blocks_most; /* that share the tiles of 64 columns */
-    void *copies;         /* memory of wi_cholesky_copies, also of the other lane */
+    unsigned units;    /* multiprocessors that work on them, at most */
+    void *copies;      /* memory of wi_cholesky_copies, also of the other lane */
+    void *flow, *mail; /* ... and of wi_cholesky_flow_memory */
 } wi_cholesky_steps;
 
+/* Scratch memory that all rungs share: so many bytes at least. */
+weft_status wi_cholesky_memory(weft_context *ctx, size_t bytes, void **p);
 weft_status wi_cholesky_copies(weft_context *ctx, void **copies);
 
 /* Makes them columns of L. With first = 0 it clears the words, too. */
 weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *args,
                                   const wi_cholesky_steps *steps);
+
+/* The same in one kernel, with memory of wi_cholesky_flow_memory for so many columns. */
+weft_status wi_cholesky_flow_memory(weft_context *ctx, const wi_cholesky_args *args, size_t columns,
+                                    wi_cholesky_steps *steps);
+weft_status wi_cholesky_run_flow(weft_context *ctx, const wi_cholesky_args *args,
+                                 const wi_cholesky_steps *steps);
 
 template <class T>
 __device__ bool wi_cholesky_is_pivot(T x) {

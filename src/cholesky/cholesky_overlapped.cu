@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung of cholesky for large matrices: while syrk takes a block of columns from the rest, steps
- * make the next block one of L on the side lane. The last columns are left to steps alone. */
+/* The rung of cholesky for large matrices: while syrk takes a block of columns from the rest, the
+ * next block becomes one of L on the side lane, by `flow` in f64 and by steps in f32. The last
+ * columns are left to `flow` alone. */
 #include "cholesky/cholesky_cost.h"
 #include "cholesky/cholesky_products.cuh"
 #include "cuda/limit.cuh"
 
 WI_LIMIT(size_t, wi_cholesky_ahead, WI_CHOLESKY_AHEAD) /* a multiple of 64 */
-WI_LIMIT(size_t, wi_cholesky_tail, WI_CHOLESKY_TAIL)
+WI_LIMIT(size_t, wi_cholesky_tail, WI_CHOLESKY_TAIL)   /* of f64 */
 
 namespace {
 
 struct blocks : wi_cholesky_products {
-    void *copies;
+    wi_cholesky_steps memory;
 
     /* The width of the block at `first`: products with a long k are faster. */
     size_t width_at(size_t first) const {
@@ -19,8 +20,15 @@ struct blocks : wi_cholesky_products {
                                        wi_cholesky_tail);
     }
     weft_status factor(size_t first, size_t columns) const {
-        const wi_cholesky_steps steps = {first, columns, 2 * blocks_most, copies};
-        return asked ? WEFT_OK : wi_cholesky_run_steps(ctx, args, &steps);
+        wi_cholesky_steps steps = memory;
+        steps.first = first;
+        steps.columns = columns;
+        steps.units = blocks_most;
+        if (asked)
+            return WEFT_OK;
+        return args->type == WEFT_F64 || first + columns == args->n
+                   ? wi_cholesky_run_flow(ctx, args, &steps)
+                   : wi_cholesky_run_steps(ctx, args, &steps);
     }
     /* Factors the block at `next` on the side lane, while that at `first` is taken from what is
      * beyond both. The blocks of threads of large products stay on their multiprocessors, so each
@@ -71,18 +79,22 @@ struct blocks : wi_cholesky_products {
 /* All memory is taken before the first step. */
 weft_status wi_cholesky_overlapped(weft_context *ctx, const void *args) {
     const wi_cholesky_args *const a = (const wi_cholesky_args *)args;
-    void *copies;
+    wi_cholesky_steps memory = {};
     size_t bytes = 0;
-    if (blocks{{ctx, a, NULL, 0}, NULL}.width_at(0) == a->n)
-        return wi_cholesky_stepwise(ctx, args); /* nothing is left for another lane */
-    weft_status status = wi_cholesky_copies(ctx, &copies);
+    const size_t width = blocks{{ctx, a, NULL, 0}, memory}.width_at(0);
+    if (width == a->n)
+        return wi_cholesky_flow(ctx, args); /* nothing is left for another lane */
+    weft_status status = wi_cholesky_copies(ctx, &memory.copies);
+    if (status == WEFT_OK)
+        status = wi_cholesky_flow_memory(
+            ctx, a, width < wi_cholesky_tail ? wi_cholesky_tail : width, &memory);
     if (status != WEFT_OK)
         return status;
-    (void)blocks{{ctx, a, &bytes, 0}, copies}.run();
+    (void)blocks{{ctx, a, &bytes, 0}, memory}.run();
     status = wi_gpu_reserve_lanes(ctx, bytes + wi_cholesky_gaps);
     if (status != WEFT_OK)
         return status;
-    status = blocks{{ctx, a, NULL, 0}, copies}.run();
+    status = blocks{{ctx, a, NULL, 0}, memory}.run();
     const weft_status released = wi_gpu_release_lanes(ctx);
     return status == WEFT_OK ? released : status;
 }

@@ -8,7 +8,9 @@
  * Nothing that a block reads is written in the same step: the tile on the diagonal is read from a
  * copy, which the step before left; and columns are brought up to date one step late, but for the
  * tiles on the diagonal, which the owner of their row has. */
-#include "cholesky/cholesky_tile.cuh"
+#include <limits.h>
+
+#include "cholesky/cholesky_factorer.cuh"
 #include "cuda/async.cuh"
 
 #include "cuda/tensor_f64.cuh"
@@ -416,14 +418,13 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     for (p.column = p.begin; p.column < p.end && status == WEFT_OK; p.column++) {
         p.in = copy[p.column % 2];
         p.out = copy[(p.column + 1) % 2];
-        status = launch_step(ctx, p, s->blocks_most);
+        status = launch_step(ctx, p, 2 * s->units);
     }
     return status;
 }
 
 weft_status wi_cholesky_copies(weft_context *ctx, void **copies) {
-    static const char key = 0;
-    return wi_gpu_scratch(ctx, &key, 2 * side * side * sizeof(double), copies);
+    return wi_cholesky_memory(ctx, 2 * side * side * sizeof(double), copies);
 }
 
 weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *args,
@@ -433,7 +434,7 @@ weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *arg
 
 weft_status wi_cholesky_stepwise(weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = (const wi_cholesky_args *)args;
-    wi_cholesky_steps all = {0, g->n, ~0u, NULL};
+    wi_cholesky_steps all = {0, g->n, UINT_MAX / 2, NULL, NULL, NULL};
     const weft_status status = wi_cholesky_copies(ctx, &all.copies);
     return status == WEFT_OK ? wi_cholesky_run_steps(ctx, g, &all) : status;
 }

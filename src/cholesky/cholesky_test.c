@@ -48,11 +48,24 @@ static void exact(weft_context *ctx) {
 /* Blocks of 128 columns and of 64, with several behind them. */
 static void lanes(weft_context *ctx) {
     rig r = rig_open(ctx, ARRAYS, CAPACITY);
-    for (unsigned upper = 0; upper < 2; upper++) {
-        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "overlapped"), WEFT_F64,
-                         257 + 32 * upper, upper << 1);
-        wi_cholesky_ahead = 128 >> upper;
+    for (unsigned k = 0; k < 4; k++) {
+        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "overlapped"),
+                         k < 2 ? WEFT_F64 : WEFT_F32, 257 + 32 * (k & 1), k << 1 & 2);
+        wi_cholesky_ahead = 128 >> (k & 1);
         wi_cholesky_tail = 64;
+        run_sort(&r, &p, WELL_CONDITIONED);
+    }
+    rig_close(&r);
+}
+#endif
+
+#ifdef WEFT_EMU
+/* Two tiles below each other in several columns, of which the last has none below. */
+static void pairs(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, CAPACITY);
+    for (unsigned k = 0; k < 2; k++) {
+        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "flow"), k ? WEFT_F32 : WEFT_F64,
+                         321 + 32 * k, k << 1);
         run_sort(&r, &p, WELL_CONDITIONED);
     }
     rig_close(&r);
@@ -93,10 +106,9 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(all_rungs),
-        TEST_ON_EACH_PLACE(exact),
+        TEST_ON_EACH_PLACE(all_rungs),  TEST_ON_EACH_PLACE(exact),
 #ifdef WEFT_EMU
-        TEST_ON_EACH_PLACE(lanes),
+        TEST_ON_EACH_PLACE(lanes),      TEST_ON_EACH_PLACE(pairs),
 #endif
         cmocka_unit_test(test_threads),
     };

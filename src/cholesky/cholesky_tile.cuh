@@ -48,14 +48,15 @@ struct wi_cholesky_strip_sums {
         each([=](T &x, int i, int j) { tile[i + j * wi_tile_pitch] = x; });
     }
     /* Takes A B' of eight columns of each from them, or of one: 16 rows of A, the columns' rows of
-     * B. */
+     * B; of eight also from some pieces of eight columns alone. */
+    template <int from = 0, int to = parts>
     __device__ void subtract_eight(const T *a, const T *b) {
-        const int from = wi_lane() / 4 + wi_lane() % 4 * wi_tile_pitch;
-        const T *const left = a + from, *const right = b + from;
+        const int place = wi_lane() / 4 + wi_lane() % 4 * wi_tile_pitch;
+        const T *const left = a + place, *const right = b + place;
         const T own[4] = {-left[0], -left[8], -left[4 * wi_tile_pitch],
                           -left[4 * wi_tile_pitch + 8]};
 #pragma unroll
-        for (int c = 0; c < parts; c++) {
+        for (int c = from; c < to; c++) {
             const T other[2] = {right[8 * c], right[8 * c + 4 * wi_tile_pitch]};
             wi_multiply_f64(at[c], own, other);
         }
@@ -83,6 +84,25 @@ struct wi_cholesky_strip_sums {
 #pragma unroll
             for (int q = 0; q < 8; q++)
                 subtract_one(a + q * wi_tile_pitch, b + q * wi_tile_pitch);
+    }
+    /* Of pieces of eight columns of f64, or of all. */
+    template <int from, int to>
+    __device__ void subtract_pieces(const T *a, const T *b, int k) {
+        if constexpr (to - from == parts)
+            subtract(a, b, k);
+        else if constexpr (to > from)
+            for (int q = 0; q < k; q += 8)
+                subtract_eight<from, to>(a + q * wi_tile_pitch, b + q * wi_tile_pitch);
+    }
+    /* ... of f64 the first `count` alone. */
+    template <int from, int to>
+    __device__ void store_pieces(T *tile, int count) {
+#pragma unroll
+        for (int c = from; c < to; c++)
+            if (!on_tensors || c < count)
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    tile[row(e) + column(c, e) * wi_tile_pitch] = at[c][e];
     }
     /* Of k columns, a multiple of 8. */
     __device__ void subtract(const T *a, const T *b, int k) {
@@ -152,6 +172,26 @@ struct wi_line {
         for (int k = 0; k < wi_strip; k++)
             at[k] = is_there ? row[k * wi_tile_pitch] : (T)0;
     }
+    /* The same with four columns of L, of which so many rows lie there from the next one on: some
+     * of the elements, first ones first. */
+    template <int from, int to>
+    __device__ void take_four(const T (&known)[4], const T *l, int rows) {
+        constexpr int width = wi_vector<T>::count;
+#pragma unroll
+        for (int k = from; k < to; k += width) {
+#pragma unroll
+            for (int e = 0; e < width; e++)
+                at[k + e] = at[k + e + 4];
+#pragma unroll
+            for (int q = 0; q < 4; q++) {
+                const T *const there = l + (k < rows ? k : 0);
+                const wi_vector<T> v = *(const wi_vector<T> *)(there + q * wi_tile_pitch);
+#pragma unroll
+                for (int e = 0; e < width; e++)
+                    at[k + e] = wi_fma(-known[q], v.at[e], at[k + e]);
+            }
+        }
+    }
     __device__ void take(T known, const wi_line &l) {
 #pragma unroll
         for (int k = 1; k < wi_strip; k++)
@@ -168,153 +208,47 @@ __device__ inline bool wi_is_usual(T pivot) {
     return wi_bit_cast<wi_bits<T>>(pivot) - least < infinite - least;
 }
 
-/* One warp's work, but for updates. */
+/* A block of 4 x 4 at the diagonal, of which every lane has all. */
 template <class T>
-struct wi_factorer {
-    wi_tile_factor<T> &f;
+struct wi_four {
+    T at[4][4], root[4], reciprocal[4];
 
-    /* A part of what all warps of a block do together: taking the columns before strip b from it,
-     * 16 rows of 8 columns at a time. */
-    __device__ void update(int b, int warp, int warps) const {
-        const int units = 2 * (wi_strips - b);
-#pragma unroll 1
-        for (int u = warp; u < units; u += warps) {
-            const int row = (b + u / 2) * wi_strip, column = b * wi_strip + u % 2 * 8;
-            wi_cholesky_strip_sums<T, 1> sums;
-            T *const own = f.tile + row + column * wi_tile_pitch;
-            sums.load(own);
-            sums.subtract(f.tile + row, f.tile + column, b * wi_strip);
-            sums.store(own);
-        }
+    /* From the rows that lanes `first` ... first + 3 have. */
+    __device__ void gather(const wi_line<T> &x, int first) {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int j = 0; j <= i; j++)
+                at[i][j] = wi_shuffle(x.at[j], first + i);
     }
-    /* The line of a column, from its diagonal on, for all who take it from others. */
-    __device__ void publish(int b, int j, T x) const {
-        T *const line = f.line[b * wi_strip + j] + ((unsigned)(wi_lane() - j)) % wi_strip;
-        if (wi_lane() < wi_strip)
-            *line = x;
-    }
-    /* In memory, from column `known` of the strip up to the first pivot that is none: for pivots
-     * which the device's guess does not take. */
-    __device__ void eliminate_slowly(int b, int known) const {
-        const int first = b * wi_strip, last = first + wi_strip;
-#pragma unroll 1
-        for (int j = first; j < last && f.done == wi_cholesky_side; j++) {
-            T *const column = f.tile + j * wi_tile_pitch;
-            const T pivot = column[j], root = sqrt(pivot);
-            __syncwarp();
-            if (j >= first + known) {
-                if (wi_lane() == 0 && !wi_cholesky_is_pivot(pivot)) {
-                    f.done = j;
-                    f.pivot = pivot;
-                }
-                for (int i = j + wi_lane(); i < wi_cholesky_side; i += 32)
-                    column[i] = i == j ? root : column[i] / root;
-                if (wi_lane() == 0)
-                    f.reciprocal[j] = 1 / root;
-                __syncwarp();
-                publish(b, j - first, column[first + wi_lane() % wi_strip]);
+    /* The next four of some rows become those of L, too. False if a pivot is no normal number above
+     * 0. */
+    template <int rows>
+    __device__ bool factor(wi_line<T> *const (&x)[rows], T (&known)[rows][4]) {
+        bool usual = true;
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const wi_pivot_root<T> r = wi_quick_root(at[j][j]);
+            usual = usual & wi_is_usual(at[j][j]);
+            root[j] = r.root;
+            reciprocal[j] = r.reciprocal;
+#pragma unroll
+            for (int i = j + 1; i < 4; i++) {
+                at[i][j] *= r.reciprocal;
+#pragma unroll
+                for (int k = j + 1; k <= i; k++)
+                    at[i][k] = wi_fma(-at[i][j], at[k][j], at[i][k]);
             }
-            for (int k = j < first + known ? first + known : j + 1; k < last; k++)
-                for (int i = k + wi_lane(); i < wi_cholesky_side; i += 32)
-                    f.tile[i + k * wi_tile_pitch] =
-                        wi_fma(-column[i], column[k], f.tile[i + k * wi_tile_pitch]);
-            __syncwarp();
+#pragma unroll
+            for (int row = 0; row < rows; row++) {
+                known[row][j] = x[row]->at[j] * r.reciprocal;
+#pragma unroll
+                for (int k = j + 1; k < 4; k++)
+                    x[row]->at[k] = wi_fma(-known[row][j], at[k][j], x[row]->at[k]);
+            }
         }
-    }
-    /* A lane has two rows. The next pivot is its own lane's work, and what a column takes from the
-     * others is taken while the next root is found. Returns the number of columns that are done:
-     * the next pivot is no normal number above 0. */
-    __device__ int eliminate(int b) const {
-        const int lane = wi_lane(), row = b * wi_strip + lane;
-        const bool has_x = row < wi_cholesky_side, has_y = row + 32 < wi_cholesky_side;
-        T *own = f.tile + row + b * wi_strip * wi_tile_pitch;
-        wi_line<T> x, y, l;
-        bool goes_on;
-        T known_x, known_y, diagonal = lane < wi_strip ? own[lane * wi_tile_pitch] : (T)0;
-        T pivot = wi_shuffle(diagonal, 0);
-        int j = 0;
-        x.load_row(own, has_x);
-        y.load_row(own + 32, has_y);
-        const auto scale = [&](const wi_pivot_root<T> &r) {
-            known_x = x.at[0] * r.reciprocal;
-            known_y = y.at[0] * r.reciprocal;
-            diagonal = wi_fma(-known_x, known_x, diagonal);
-            pivot = wi_shuffle(diagonal, (j + 1) % wi_strip);
-            publish(b, j, known_x);
-            if (lane == 0)
-                f.reciprocal[b * wi_strip + j] = r.reciprocal;
-            __syncwarp();
-            l.load(f.line[b * wi_strip + j]);
-            if (has_x)
-                own[0] = lane == j ? r.root : known_x;
-            if (has_y)
-                own[32] = known_y;
-            own += wi_tile_pitch;
-            j++;
-            /* not &&: a second branch would keep the two halves of the loop from mixing */
-            goes_on = (j < wi_strip) & wi_is_usual(pivot);
-        };
-        if (!wi_is_usual(pivot))
-            return 0;
-        scale(wi_quick_root(pivot));
-#pragma unroll 1
-        while (goes_on) {
-            const wi_pivot_root<T> r = wi_quick_root(pivot);
-            x.take(known_x, l);
-            y.take(known_y, l);
-            scale(r);
-        }
-        return j;
-    }
-    /* Zeros in place of what a pivot that is none leaves unknown: others read on. */
-    __device__ void blank(int b) const {
-        const int first = b * wi_strip;
-        for (int j = first; j < first + wi_strip; j++)
-            if (j >= f.done && wi_lane() < wi_strip)
-                f.line[j][wi_lane()] = 0;
-        if (wi_lane() < wi_strip && first + wi_lane() >= f.done)
-            f.reciprocal[first + wi_lane()] = 0;
-    }
-    /* Strip b of the tile, those before it being done and taken from it. */
-    __device__ void run(int b) const {
-        if (f.done == wi_cholesky_side) {
-            const int known = eliminate(b);
-            __syncwarp();
-            if (known < wi_strip)
-                eliminate_slowly(b, known);
-        }
-        if (f.done < wi_cholesky_side)
-            blank(b);
+        return usual;
     }
 };
-
-/* ---- rows below it ---- */
-
-/* A warp's 16 rows x of a tile, by columns of strip b: x becomes x / L', the strips before it being
- * done. */
-template <class T>
-__device__ inline void wi_substitute(const wi_tile_factor<T> &f, T *rows, int b) {
-    const int first = b * wi_strip;
-    T *const own = rows + first * wi_tile_pitch, *const mine = own + wi_lane();
-    if (b > 0) {
-        wi_cholesky_strip_sums<T, 2> sums;
-        sums.load(own);
-        sums.subtract(rows, f.tile + first, first);
-        sums.store(own);
-        __syncwarp();
-    }
-    if (wi_lane() < wi_strip) {
-        wi_line<T> x, line;
-        x.load_row(mine, true);
-#pragma unroll 2
-        for (int j = 0; j < wi_strip; j++) {
-            const T known = x.at[0] * f.reciprocal[first + j];
-            mine[j * wi_tile_pitch] = known;
-            line.load(f.line[first + j]);
-            x.take(known, line);
-        }
-    }
-    __syncwarp();
-}
 
 #endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The factor of a tile of 64 x 64 in shared memory, by a warp, 16 columns at a time; and rows below
+ * it: by substitution, or by the inverses of its squares of 16 x 16. */
+#ifndef WI_CHOLESKY_FACTORER_CUH
+#define WI_CHOLESKY_FACTORER_CUH
+
+#include "cholesky/cholesky_tile.cuh"
+
+/* One warp's work, but for updates. */
+template <class T>
+struct wi_factorer {
+    wi_tile_factor<T> &f;
+
+    /* A part of what all warps of a block do together: taking the columns before strip b from it,
+     * 16 rows of 8 columns at a time. */
+    __device__ void update(int b, int warp, int warps) const {
+        const int units = 2 * (wi_strips - b);
+#pragma unroll 1
+        for (int u = warp; u < units; u += warps) {
+            const int row = (b + u / 2) * wi_strip, column = b * wi_strip + u % 2 * 8;
+            wi_cholesky_strip_sums<T, 1> sums;
+            T *const own = f.tile + row + column * wi_tile_pitch;
+            sums.load(own);
+            sums.subtract(f.tile + row, f.tile + column, b * wi_strip);
+            sums.store(own);
+        }
+    }
+    /* The line of a column, from its diagonal on, for all who take it from others. */
+    __device__ void publish(int b, int j, T x) const {
+        T *const line = f.line[b * wi_strip + j] + ((unsigned)(wi_lane() - j)) % wi_strip;
+        if (wi_lane() < wi_strip)
+            *line = x;
+    }
+    /* In memory, from column `known` of the strip up to the first pivot that is none: for pivots
+     * which the device's guess does not take. Of rows before `end`. */
+    __device__ void eliminate_slowly(int b, int known, int end) const {
+        const int first = b * wi_strip, last = first + wi_strip;
+#pragma unroll 1
+        for (int j = first; j < last && f.done == wi_cholesky_side; j++) {
+            T *const column = f.tile + j * wi_tile_pitch;
+            const T pivot = column[j], root = sqrt(pivot);
+            __syncwarp();
+            if (j >= first + known) {
+                if (wi_lane() == 0 && !wi_cholesky_is_pivot(pivot)) {
+                    f.done = j;
+                    f.pivot = pivot;
+                }
+                for (int i = j + wi_lane(); i < end; i += 32)
+                    column[i] = i == j ? root : column[i] / root;
+                if (wi_lane() == 0)
+                    f.reciprocal[j] = 1 / root;
+                __syncwarp();
+                publish(b, j - first, column[first + wi_lane() % wi_strip]);
+            }
+            for (int k = j < first + known ? first + known : j + 1; k < last; k++)
+                for (int i = k + wi_lane(); i < end; i += 32)
+                    f.tile[i + k * wi_tile_pitch] =
+                        wi_fma(-column[i], column[k], f.tile[i + k * wi_tile_pitch]);
+            __syncwarp();
+        }
+    }
+    /* A lane has two rows, and all lanes the four rows at the diagonal of the next four columns,
+     * which each factors for itself: so four columns meet no other lane's work. What four columns
+     * take from the others is taken while the next roots are found. Returns the number of columns
+     * that are done: among the next four is a pivot that is no normal number above 0. */
+    __device__ int eliminate(int b) const {
+        const int lane = wi_lane(), row = b * wi_strip + lane;
+        const bool has_x = row < wi_cholesky_side, has_y = row + 32 < wi_cholesky_side;
+        T *own = f.tile + row + b * wi_strip * wi_tile_pitch;
+        const T *before = f.tile + b * (wi_strip + wi_strip * wi_tile_pitch); /* at the diagonal */
+        wi_line<T> x, y, *const both[2] = {&x, &y};
+        wi_four<T> four;
+        T known[2][4];
+        x.load_row(own, has_x);
+        y.load_row(own + 32, has_y);
+#pragma unroll 1
+        for (int p = 0; p < wi_strip; p += 4) {
+            if (p > 0) {
+                before += 4;
+                x.template take_four<0, 4>(known[0], before, wi_strip - p);
+                four.gather(x, p);
+                x.template take_four<4, wi_strip - 4>(known[0], before, wi_strip - p);
+                y.template take_four<0, wi_strip - 4>(known[1], before, wi_strip - p);
+                before += 4 * wi_tile_pitch;
+            } else {
+                four.gather(x, p);
+            }
+            if (!four.factor(both, known))
+                return p;
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                publish(b, p + j, known[0][j]);
+                if (has_x)
+                    own[j * wi_tile_pitch] = lane == p + j ? four.root[j] : known[0][j];
+                if (has_y)
+                    own[j * wi_tile_pitch + 32] = known[1][j];
+                if (lane == 0)
+                    f.reciprocal[b * wi_strip + p + j] = four.reciprocal[j];
+            }
+            own += 4 * wi_tile_pitch;
+            __syncwarp();
+        }
+        return wi_strip;
+    }
+    /* The same of the strip's own 16 rows alone, in half of the lanes; with the other half, which
+     * have the rows of a unit matrix, that becomes -1 / L, below which L gets zeros. */
+    __device__ int eliminate_square(int b, T *inverse) const {
+        const int lane = wi_lane(), row = lane % wi_strip;
+        const bool is_of_l = lane < wi_strip;
+        T *const square = f.tile + b * (wi_strip + wi_strip * wi_tile_pitch);
+        T *own = is_of_l ? square + row : inverse + row * wi_tile_pitch;
+        const int step = is_of_l ? wi_tile_pitch : 1;
+        const T *before = square;
+        wi_line<T> x, *const only[1] = {&x};
+        wi_four<T> four;
+        T known[1][4];
+#pragma unroll
+        for (int k = 0; k < wi_strip; k++)
+            x.at[k] = is_of_l ? own[k * step] : (T)(row == k);
+#pragma unroll 1
+        for (int p = 0; p < wi_strip; p += 4) {
+            if (p > 0) {
+                before += 4;
+                x.template take_four<0, 4>(known[0], before, wi_strip - p);
+                four.gather(x, p);
+                x.template take_four<4, wi_strip - 4>(known[0], before, wi_strip - p);
+                before += 4 * wi_tile_pitch;
+            } else {
+                four.gather(x, p);
+            }
+            if (!four.factor(only, known))
+                return p;
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                const T of_l = row == p + j ? four.root[j] : row > p + j ? known[0][j] : (T)0;
+                own[j * step] = is_of_l ? of_l : -known[0][j];
+            }
+            own += 4 * step;
+            __syncwarp();
+        }
+        return wi_strip;
+    }
+    /* -1 / L of a strip's square, and zeros above it, by the formula. */
+    __device__ void invert(int b, T *inverse) const {
+        T *const square = f.tile + b * (wi_strip + wi_strip * wi_tile_pitch);
+        T *const column = inverse + wi_lane() * wi_tile_pitch;
+        if (wi_lane() < wi_strip)
+            for (int i = 0; i < wi_strip; i++) {
+                T sum = i == wi_lane() ? (T)-1 : (T)0;
+                for (int k = wi_lane(); k < i; k++)
+                    sum = wi_fma(-square[i + k * wi_tile_pitch], column[k], sum);
+                column[i] = sum / square[i + i * wi_tile_pitch];
+            }
+        __syncwarp();
+        for (int i = 0; i < wi_lane() && wi_lane() < wi_strip; i++)
+            square[i + wi_lane() * wi_tile_pitch] = 0;
+        __syncwarp();
+    }
+    /* A strip's square and -1 / L. */
+    __device__ void run_square(int b, T *inverse) const {
+        const int known = eliminate_square(b, inverse);
+        __syncwarp();
+        if (known < wi_strip) {
+            eliminate_slowly(b, known, (b + 1) * wi_strip);
+            __syncwarp();
+            if (f.done == wi_cholesky_side)
+                invert(b, inverse);
+        }
+    }
+    /* Zeros in place of what a pivot that is none leaves unknown: others read on. */
+    __device__ void blank(int b) const {
+        const int first = b * wi_strip;
+        for (int j = first; j < first + wi_strip; j++)
+            if (j >= f.done && wi_lane() < wi_strip)
+                f.line[j][wi_lane()] = 0;
+        if (wi_lane() < wi_strip && first + wi_lane() >= f.done)
+            f.reciprocal[first + wi_lane()] = 0;
+    }
+    /* Strip b of the tile, those before it being done and taken from it. */
+    __device__ void run(int b) const {
+        if (f.done == wi_cholesky_side) {
+            const int known = eliminate(b);
+            __syncwarp();
+            if (known < wi_strip)
+                eliminate_slowly(b, known, wi_cholesky_side);
+        }
+        if (f.done < wi_cholesky_side)
+            blank(b);
+    }
+};
+
+/* ---- rows below it ---- */
+
+/* Pieces of 16 x 8 of f64 in registers, as tensor cores leave them, which also multiply them so:
+ * the columns of a factor may be taken in any order. */
+template <class T>
+struct wi_piece {
+    using At = T[4];
+
+    /* d -= a B': 8 rows of B, whose columns are wi_tile_pitch apart. */
+    __device__ static void subtract(At &d, const At &a, const T *b) {
+        const T *const from = b + wi_lane() / 4 + wi_lane() % 4 * 2 * wi_tile_pitch;
+        const T own[4] = {-a[0], -a[2], -a[1], -a[3]};
+        const T other[2] = {from[0], from[wi_tile_pitch]};
+        wi_multiply_f64(d, own, other);
+    }
+    /* ... of two pieces, with the lower triangle of 16 rows and columns. */
+    __device__ static void subtract_triangle(At &d, At &e, const At &a, const At &b, const T *l) {
+        subtract(d, a, l);
+        subtract(e, a, l + 8);
+        subtract(e, b, l + 8 + 8 * wi_tile_pitch);
+    }
+    /* Both become a / L', L being a strip's square, from -1 / L; corrected, as if by substitution.
+     */
+    __device__ static void divide(At &a, At &b, const T *l, const T *inverse) {
+        At x = {}, y = {};
+        subtract_triangle(x, y, a, b, inverse);
+        subtract_triangle(a, b, x, y, l);
+        subtract_triangle(x, y, a, b, inverse);
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            a[e] = x[e];
+            b[e] = y[e];
+        }
+    }
+};
+
+/* A warp's 16 x 16 elements x become x / L'. */
+template <class T>
+__device__ inline void wi_divide(T *x, const T *l, const T *inverse) {
+    wi_cholesky_strip_sums<T, 2> own;
+    own.load(x);
+    wi_piece<T>::divide(own.at[0], own.at[1], l, inverse);
+    own.store(x);
+    __syncwarp();
+}
+/* A warp's 16 rows x of a tile, by columns of strip b: x becomes x / L', the strips before it being
+ * done. */
+template <class T>
+__device__ inline void wi_substitute(const wi_tile_factor<T> &f, T *rows, int b) {
+    const int first = b * wi_strip;
+    T *const own = rows + first * wi_tile_pitch, *const mine = own + wi_lane();
+    if (b > 0) {
+        wi_cholesky_strip_sums<T, 2> sums;
+        sums.load(own);
+        sums.subtract(rows, f.tile + first, first);
+        sums.store(own);
+        __syncwarp();
+    }
+    if (wi_lane() < wi_strip) {
+        wi_line<T> x, line;
+        x.load_row(mine, true);
+#pragma unroll 2
+        for (int j = 0; j < wi_strip; j++) {
+            const T known = x.at[0] * f.reciprocal[first + j];
+            mine[j * wi_tile_pitch] = known;
+            line.load(f.line[first + j]);
+            x.take(known, line);
+        }
+    }
+    __syncwarp();
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles become tiles of L by the factor of the tile on their column's diagonal, whose strips of 16
+ * columns another block sends. */
+#ifndef WI_CHOLESKY_FLOW_STRIPS_CUH
+#define WI_CHOLESKY_FLOW_STRIPS_CUH
+
+#include "cholesky/cholesky_flow_tiles.cuh"
+
+template <class T, bool by_columns>
+struct wi_flow_strips : wi_flow_tiles<T, by_columns> {
+    using Base = wi_flow_tiles<T, by_columns>;
+    using Base::by_inverse;
+    using Base::group;
+    using Base::has_x;
+    using Base::launch;
+    using Base::m;
+    using Base::p;
+    using Base::part;
+    using Base::pieces;
+    using Base::row;
+    using Base::store_rows;
+    using Base::strip_row;
+    using Base::strips;
+    using Base::sums;
+    using Base::task;
+    using typename Base::Strip;
+
+    /* Where -1 / L of a strip's square is, above the diagonal of the tile. */
+    __device__ T *inverse(int b) const {
+        return m.factor.tile + (b == 0 ? wi_strip + (wi_strips - 1) * wi_strip * wi_tile_pitch
+                                       : b * wi_strip * wi_tile_pitch);
+    }
+    __device__ T *square(int b) const {
+        return m.factor.tile + b * (wi_strip + wi_strip * wi_tile_pitch);
+    }
+    /* f(in shared memory, in the record) of each pack of 16 bytes of a strip of a factor, dealt out
+     * to `count` threads: rows below the square, and the square and its inverse, or its lines and
+     * reciprocals. */
+    template <class F>
+    __device__ void each_pack(unsigned i, int b, int thread, int count, F f) const {
+        constexpr int width = wi_vector<T>::count, packs = flow_side / width;
+        wi_tile_factor<T> &factor = m.factor;
+        T *const record = p.record(i, b), *const more = record + wi_strip * flow_side;
+        for (int e = thread; e < packs * wi_strip; e += count) {
+            const int u = e % packs * width, v = b * wi_strip + e / packs;
+            if (u >= (by_inverse ? b : b + 1) * wi_strip)
+                f(factor.tile + u + v * wi_tile_pitch, record + e * width);
+        }
+        if constexpr (by_inverse) {
+            constexpr int short_packs = wi_strip / width;
+            for (int e = thread; e < short_packs * wi_strip; e += count)
+                f(inverse(b) + e % short_packs * width + e / short_packs * wi_tile_pitch,
+                  more + e * width);
+        } else {
+            constexpr int lines = wi_strip * wi_strip / width;
+            for (int e = thread; e < lines + wi_strip / width; e += count)
+                f(e < lines ? factor.line[b * wi_strip] + e * width
+                            : factor.reciprocal + b * wi_strip + (e - lines) * width,
+                  more + e * width);
+        }
+    }
+    __device__ void fetch_strip(int b) const {
+        each_pack(task.column, b, (int)threadIdx.x, flow_threads,
+                  [](T *to, const T *from) { wi_async_copy<16>(to, from); });
+    }
+    /* A warp's rows x of a tile lose, in columns of strip b, what those before have. */
+    __device__ void prepare(T *rows, int b) const {
+        wi_cholesky_strip_sums<T, 2> sums;
+        const int first = b * wi_strip;
+        sums.load(rows + first * wi_tile_pitch);
+        sums.subtract(rows, m.factor.tile + first, first);
+        sums.store(rows + first * wi_tile_pitch);
+    }
+    __device__ void prepare(int b) const {
+        if (by_inverse || b == 0 || !has_x())
+            return;
+        prepare(m.x[group] + strip_row(), b);
+        __syncwarp();
+    }
+    /* A tile in registers whose strip b comes first: becomes x / L' there, which is taken from the
+     * strips behind. */
+    __device__ void divide(int b) {
+        Strip &x = sums;
+        using piece = wi_piece<T>;
+        const T *const l = square(b);
+        piece::divide(x.at[0], x.at[1], l, inverse(b));
+#pragma unroll
+        for (int next = 1; next < wi_strips; next++)
+            if (b + next < wi_strips)
+#pragma unroll
+                for (int c = 0; c < 2; c++)
+#pragma unroll
+                    for (int q = 0; q < 2; q++)
+                        piece::subtract(x.at[2 * next + c], x.at[q],
+                                        l + next * wi_strip + 8 * c + 8 * q * wi_tile_pitch);
+    }
+    __device__ void rotate() {
+        const Strip was = sums;
+#pragma unroll
+        for (int c = 0; c < pieces; c++)
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                sums.at[c][e] = was.at[(c + 2) % pieces][e];
+    }
+    /* The first strip in registers to memory. */
+    __device__ void store_first(int b) const {
+        const int rows = p.rows(row()), first = strip_row() + Strip::row(0);
+        T *const to = p.tile(row(), task.column) + first * p.down() +
+                      (size_t)(b * wi_strip + Strip::column(0, 0)) * p.across();
+#pragma unroll
+        for (int c = 0; c < 2; c++)
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                if (first + e / 2 * 8 < rows)
+                    to[(e / 2 * 8) * p.down() + (c * 8 + e % 2) * p.across()] = sums.at[c][e];
+    }
+    /* x becomes x / L', by columns of strip b: a lane has a row. */
+    __device__ void substitute(int b) const {
+        const wi_tile_factor<T> &f = m.factor;
+        const int first = b * wi_strip;
+        T *const mine = m.x[group] + strip_row() + wi_lane() + first * wi_tile_pitch;
+        if (wi_lane() < wi_strip) {
+            T x[wi_strip];
+#pragma unroll
+            for (int j = 0; j < wi_strip; j++)
+                x[j] = mine[j * wi_tile_pitch];
+#pragma unroll
+            for (int j = 0; j < wi_strip; j++) {
+                wi_line<T> line;
+                line.load(f.line[first + j]);
+                x[j] *= f.reciprocal[first + j];
+#pragma unroll
+                for (int k = j + 1; k < wi_strip; k++)
+                    x[k] = wi_fma(-x[j], line.at[k - j], x[k]);
+            }
+#pragma unroll
+            for (int j = 0; j < wi_strip; j++)
+                mine[j * wi_tile_pitch] = x[j];
+        }
+        __syncwarp();
+    }
+    /* How many strips of the column's factor are known, once it is more than b; 0 if the matrix has
+     * failed. */
+    __device__ int await_strips(int b) const {
+        if (threadIdx.x == 0) {
+            const uint32_t *const count = p.factored + task.column;
+            uint32_t now = wi_progress(count);
+            while (now < flow_publishers * (unsigned)(b + 1) &&
+                   wi_read_word(&p.state->failed) == 0) {
+                wi_spin();
+                now = wi_progress(count);
+            }
+            strips = now < flow_publishers * (unsigned)(b + 1) ? 0 : (int)(now / flow_publishers);
+        }
+        __syncthreads();
+        return strips;
+    }
+    /* Those to shared memory, if `have` are there and strip b is needed; false if the matrix has
+     * failed. */
+    __device__ bool receive(int b, int &have) const {
+        if (have > b)
+            return true;
+        const int known_strips = await_strips(b);
+        for (int k = have; k < known_strips; k++)
+            fetch_strip(k);
+        wi_async_commit();
+        wi_async_wait<0>();
+        __syncthreads();
+        have = known_strips;
+        return have > b;
+    }
+    /* Number e of the last strip's letter. */
+    __device__ T *letter_place(int e) const {
+        constexpr int numbers = wi_strip * wi_strip, last = flow_side - wi_strip;
+        wi_tile_factor<T> &f = m.factor;
+        if constexpr (by_inverse) {
+            T *const from = e < numbers ? square(wi_strips - 1) : inverse(wi_strips - 1);
+            return from + e % wi_strip + e / wi_strip % wi_strip * wi_tile_pitch;
+        }
+        return e < numbers ? f.line[last] + e : f.reciprocal + last + e - numbers;
+    }
+    static constexpr int letter_numbers =
+        by_inverse ? 2 * wi_strip * wi_strip : wi_strip * (wi_strip + 1);
+    /* The last one, by who has the next tile on the diagonal. */
+    __device__ bool receive_letter() const {
+        constexpr int own = (letter_numbers + flow_threads - 1) / flow_threads;
+        const wi_pair *const letter = p.letter(task.column);
+        wi_pair seen[own];
+        bool goes_on = true;
+        const auto look = [&](int k) {
+            const int e = (int)threadIdx.x + k * flow_threads;
+            if (e < letter_numbers)
+                seen[k] = wi_read_pair(letter + e);
+            else
+                seen[k].flag = launch;
+        };
+#pragma unroll
+        for (int k = 0; k < own; k++)
+            look(k);
+#pragma unroll
+        for (int k = 0; k < own; k++) {
+            while (seen[k].flag != launch && goes_on) {
+                wi_spin();
+                goes_on = wi_read_word(&p.state->failed) == 0;
+                look(k);
+            }
+            const int e = (int)threadIdx.x + k * flow_threads;
+            if (e < letter_numbers)
+                *letter_place(e) = wi_bit_cast<T>((wi_bits<T>)seen[k].value);
+        }
+        return goes_on;
+    }
+    __device__ void solve_strip(int b) {
+        if constexpr (by_inverse) {
+            divide(b);
+            store_first(b);
+            rotate();
+        } else {
+            substitute(b);
+            store_rows(m.x[group], row(), b);
+        }
+    }
+    __device__ bool solve() {
+        int have = 0;
+#pragma unroll 1
+        for (int b = 0; b < wi_strips; b++) {
+            prepare(b);
+            if (!receive(b, have))
+                return false;
+            if (has_x())
+                solve_strip(b);
+        }
+        __syncwarp();
+        if (has_x() && wi_lane() == 0)
+            wi_advance(p.ready + row(), flow_publishers);
+        return true;
+    }
+};
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block's two tiles in registers: from and to memory, and what the columns before take from them.
+ */
+#ifndef WI_CHOLESKY_FLOW_TILES_CUH
+#define WI_CHOLESKY_FLOW_TILES_CUH
+
+#include "cholesky/cholesky_flow.cuh"
+#include "cuda/async.cuh"
+#include "cuda/progress.cuh"
+
+template <class T, bool by_columns>
+struct wi_flow_tiles {
+    using Strip = wi_cholesky_strip_sums<T, flow_side / 8>;
+    /* Pieces of 8 columns of a tile, and those that the factor of its first strip needs. */
+    static constexpr int pieces = flow_side / 8, at_first = Strip::on_tensors ? 2 : pieces;
+    /* f64 divides by squares of L as it multiplies, with their inverses; f32 substitutes, which is
+     * exact where L is a few bits long. */
+    static constexpr bool by_inverse = Strip::on_tensors;
+
+    const wi_flow_params<T, by_columns> &p;
+    wi_flow_memory<T> &m;
+    int &strips;     /* shared */
+    uint64_t launch; /* its number */
+    int group, part; /* a warp has strip `part` of the first or the second tile */
+    wi_flow_task task;
+    unsigned known; /* columns of tiles whose parts all of this task's rows have */
+    Strip sums;
+
+    __device__ int strip_row() const {
+        return part * wi_strip;
+    }
+
+    __device__ bool has_second_or_diagonal() const {
+        return task.has_second || task.is_diagonal;
+    }
+    /* Of tiles that become tiles of L. */
+    __device__ bool has_x() const {
+        return group == 0 ? task.has_x : task.has_second;
+    }
+    __device__ unsigned row() const {
+        return task.row + (unsigned)group;
+    }
+
+    /* ---- waiting ---- */
+
+    /* True once all lanes have seen it; false if the matrix has failed. */
+    template <class F>
+    __device__ bool await(F is_there) const {
+        while (!__all_sync(wi_all_lanes, is_there())) {
+            if (__any_sync(wi_all_lanes, wi_progress(&p.state->failed) != 0))
+                return false;
+            wi_spin();
+        }
+        return true;
+    }
+    __device__ unsigned look() const {
+        uint32_t least = wi_progress(p.ready + task.row);
+        const uint32_t beside = wi_progress(p.ready + task.column);
+        least = beside < least ? beside : least;
+        if (task.has_second) {
+            const uint32_t second = wi_progress(p.ready + task.row + 1);
+            least = second < least ? second : least;
+        }
+        return least / flow_tile_units;
+    }
+    /* Are the parts of so many columns of tiles there? */
+    __device__ bool has(unsigned columns) {
+        if (known < columns)
+            known = look();
+        return known >= columns;
+    }
+
+    /* ---- what columns before take from the tiles ---- */
+
+    __device__ wi_flow_slot<T> &slot_of(unsigned step) const {
+        return *((wi_flow_slot<T> *)&m + (step & (p.slots - 1)));
+    }
+    /* Starts the copy of 32 columns of a tile of L. */
+    __device__ void fetch_chunk(T *to, unsigned row, unsigned column, int part) const {
+        constexpr int width = wi_vector<T>::count, packs = flow_side / width;
+        const T *const from = p.tile(row, column) + (size_t)(part * flow_depth) * p.across();
+        const int rows = p.rows(row);
+        if (p.packs && rows == flow_side) {
+#pragma unroll
+            for (int e = (int)threadIdx.x; e < packs * flow_depth; e += flow_threads) {
+                const int u = e % packs * width, v = e / packs;
+                wi_async_copy<16>(to + u + v * wi_tile_pitch, from + u + v * p.across());
+            }
+            return;
+        }
+#pragma unroll 2
+        for (int e = (int)threadIdx.x; e < flow_side * flow_depth; e += flow_threads) {
+            const int i = by_columns ? e % flow_side : e / flow_depth;
+            const int k = by_columns ? e / flow_side : e % flow_depth;
+            wi_async_copy<(int)sizeof(T)>(to + i + k * wi_tile_pitch,
+                                          i < rows ? from + i * p.down() + k * p.across() : p.a,
+                                          i < rows);
+        }
+    }
+    __device__ void fetch(unsigned step) const {
+        const unsigned column = p.begin + step / flow_parts;
+        const int part = (int)(step % flow_parts);
+        wi_flow_slot<T> &slot = slot_of(step);
+        fetch_chunk(slot[0], task.row, column, part);
+        if (task.has_second)
+            fetch_chunk(slot[1], task.row + 1, column, part);
+        fetch_chunk(slot[2], task.column, column, part);
+        wi_async_commit();
+    }
+    __device__ static void wait_for_all_but(unsigned pending) {
+        if (pending == 0)
+            wi_async_wait<0>();
+        else if (pending == 1)
+            wi_async_wait<1>();
+        else if (pending == 2)
+            wi_async_wait<2>();
+        else
+            wi_async_wait<3>();
+    }
+    __device__ void multiply(const wi_flow_slot<T> &slot) {
+        if (group > 0 && !has_second_or_diagonal())
+            return;
+        const T *const own = slot[task.is_diagonal ? 0 : group] + strip_row();
+        const T *const other = slot[task.is_diagonal && group > 0 ? 0 : 2];
+#pragma unroll
+        for (int q = 0; q < flow_depth; q += 8)
+            sums.subtract_once(own + q * wi_tile_pitch, other + q * wi_tile_pitch);
+    }
+    /* False if the matrix has failed. */
+    __device__ bool take_products() {
+        const unsigned steps = (task.column - p.begin) * flow_parts;
+        unsigned fetched = 0;
+        for (unsigned s = 0; s < steps; s++) {
+            const bool goes_on = fetched > s || await([&] { return has(s / flow_parts + 1); });
+            if (goes_on && fetched == s)
+                fetch(fetched++);
+            wait_for_all_but(goes_on ? fetched - 1 - s : 0);
+            if (__syncthreads_or(!goes_on))
+                return false;
+            while (fetched < steps && fetched < s + p.slots &&
+                   __all_sync(wi_all_lanes, has(fetched / flow_parts + 1)))
+                fetch(fetched++);
+            multiply(slot_of(s));
+        }
+        __syncthreads();
+        return true;
+    }
+
+    /* ---- tiles from and to memory ---- */
+
+    /* f(x, place, row, column) of each of a lane's sums of a tile. */
+    template <class F>
+    __device__ void each(unsigned i, unsigned j, F f) {
+        const int row = strip_row() + sums.row(0);
+        T *at = p.tile(i, j) + row * p.down() + sums.column(0, 0) * p.across();
+#pragma unroll
+        for (int c = 0; c < flow_side / 8; c++) {
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const int lower_by = sums.row(e) - sums.row(0);
+                const int right_by = sums.column(0, e) - sums.column(0, 0);
+                f(sums.at[c][e], at + lower_by * p.down() + right_by * p.across(), row + lower_by,
+                  sums.column(c, e));
+            }
+            at += (sums.column(1, 0) - sums.column(0, 0)) * p.across();
+        }
+    }
+    __device__ void load() {
+        const int rows = p.rows(row());
+        each(row(), task.column,
+             [=](T &x, const T *from, int u, int) { x = u < rows ? *from : (T)0; });
+    }
+    /* Below a matrix's end the factor has a unit. */
+    __device__ void load_diagonal() {
+        const int rows = p.rows(task.row);
+        each(task.row, task.row, [=](T &x, const T *from, int u, int v) {
+            x = u < rows && v <= u ? *from : (T)(u == v);
+        });
+    }
+    /* `count` threads store columns of a tile of L, from `first` on. */
+    __device__ void store(const T *tile, unsigned i, unsigned j, int first, int thread,
+                          int count) const {
+        const int rows = p.rows(i), across = flow_side - first;
+        T *const to = p.tile(i, j);
+#pragma unroll 4
+        for (int e = thread; e < flow_side * across; e += count) {
+            const int u = by_columns ? e % flow_side : e / across;
+            const int v = first + (by_columns ? e / flow_side : e % across);
+            if (u < rows && (i != j || v <= u))
+                to[u * p.down() + v * p.across()] = tile[u + v * wi_tile_pitch];
+        }
+    }
+    /* A warp stores its rows of strip b. */
+    __device__ void store_rows(const T *tile, unsigned i, int b) const {
+        const int rows = p.rows(i) - strip_row(), lane = wi_lane() % wi_strip;
+        const int u = by_columns ? lane : wi_lane() / wi_strip;
+        const int v = by_columns ? wi_lane() / wi_strip : lane;
+        const int more_down = by_columns ? 0 : 2, more_across = by_columns ? 2 : 0;
+        T *const to = p.tile(i, task.column) + (size_t)(strip_row() + u) * p.down() +
+                      (size_t)(b * wi_strip + v) * p.across();
+        const T *const from = tile + strip_row() + u + (b * wi_strip + v) * wi_tile_pitch;
+#pragma unroll
+        for (int k = 0; k < wi_strip / 2; k++)
+            if (u + k * more_down < rows)
+                to[k * more_down * p.down() + k * more_across * p.across()] =
+                    from[k * more_down + k * more_across * wi_tile_pitch];
+    }
+};
+
+#endif
