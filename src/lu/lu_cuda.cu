@@ -16,7 +16,7 @@ struct steps {
     size_t *asked; /* not NULL: nothing runs, and the most bytes of a step are found */
     bool clusters; /* panels are factored in clusters */
     unsigned kept; /* multiprocessors that products with most of the matrix leave to a panel */
-    size_t wide;   /* columns of a block, a multiple of 256 */
+    size_t until;  /* a multiple of 512: blocks before this column have 512, others 256 */
 
     char *at(size_t row, size_t column) const {
         return wi_lu_at(args, row, column);
@@ -27,6 +27,16 @@ struct steps {
     weft_status ask(size_t bytes) const {
         *asked = bytes > *asked ? bytes : *asked;
         return WEFT_OK;
+    }
+
+    /* The block that begins at a column; how many are before it. */
+    wi_lu_columns block_at(size_t column) const {
+        const size_t wide = column < until ? 2 * usual_width : usual_width;
+        return {column, column + wi_smaller(panels() - column, wide)};
+    }
+    size_t number_of(wi_lu_columns block) const {
+        const size_t wide = wi_smaller(block.first, until);
+        return wide / (2 * usual_width) + (block.first - wide) / usual_width;
     }
 
     /* A(rows first.end ... end - 1, columns) -= A(the same rows, columns of `first`) A(rows of
@@ -70,6 +80,14 @@ struct steps {
                               args->lda,
                               {from.first, wi_lu_count(from), args->pivot + from.first, true});
     }
+    /* The same, of the last ones on this lane. */
+    weft_status swap_again(wi_lu_columns from, wi_lu_columns columns) const {
+        if (asked || wi_lu_count(columns) == 0)
+            return WEFT_OK;
+        return wi_lu_exchange_again(
+            ctx, args->type, wi_lu_count(columns), at(0, columns.first), args->lda,
+            {from.first, wi_lu_count(from), args->pivot + from.first, true});
+    }
     /* All that columns to the right of factored ones need. */
     weft_status update(wi_lu_columns factored, wi_lu_columns columns) const {
         weft_status status = swap(factored, columns);
@@ -78,32 +96,15 @@ struct steps {
         return status == WEFT_OK ? multiply(factored, args->m, columns) : status;
     }
 
-    /* How wide a panel at this column may be, at most. */
-    size_t width_at(size_t column) const {
-        return clusters ? wi_lu_cluster_width(ctx, args->m - column) : group_width;
-    }
-    weft_status factor(const wi_lu_panel *p, wi_lu_columns columns) const {
-        return clusters ? wi_lu_factor_in_cluster(ctx, p)
-                        : wi_lu_factor_by_columns(ctx, p, columns);
-    }
-    /* What a panel or a group, factored, does to the other columns of `whole`. */
+    /* What a panel, factored, does to the other columns of `whole`. */
     weft_status spread(const wi_lu_panel *p, wi_lu_columns whole) const {
         const weft_status status = wi_lu_apply(ctx, p, whole);
         return status == WEFT_OK ? wi_lu_update(ctx, p, {p->first + p->width, whole.end}) : status;
     }
-    /* A group is factored, in as many panels as that takes, and then applied to the other columns
-     * of `whole`: if each narrow panel were, these would be read and written for each. */
     weft_status group(wi_lu_columns columns, wi_lu_columns whole) const {
-        weft_status status = WEFT_OK;
-        for (size_t k = columns.first; k < columns.end && !asked && status == WEFT_OK;) {
-            const wi_lu_panel p = {args, k, wi_smaller(width_at(k), columns.end - k)};
-            status = factor(&p, {k, k + p.width});
-            if (status == WEFT_OK)
-                status = spread(&p, columns);
-            k += p.width;
-        }
-        const wi_lu_panel all = {args, columns.first, wi_lu_count(columns)};
-        return status == WEFT_OK && !asked ? spread(&all, whole) : status;
+        const wi_lu_panel p = {args, columns.first, wi_lu_count(columns)};
+        const weft_status status = wi_lu_factor_by_columns(ctx, &p, columns);
+        return status == WEFT_OK ? spread(&p, whole) : status;
     }
     wi_lu_columns group_at(size_t column, wi_lu_columns whole) const {
         return {column, column + wi_smaller(whole.end - column, group_width)};
@@ -111,6 +112,10 @@ struct steps {
     /* The groups of `whole` that are in `part`, one after another. */
     weft_status groups(wi_lu_columns part, wi_lu_columns whole) const {
         weft_status status = WEFT_OK;
+        if (asked || part.first == part.end)
+            return WEFT_OK;
+        if (clusters)
+            return wi_lu_factor_in_cluster(ctx, args, part, whole);
         while (part.first < part.end && status == WEFT_OK) {
             const wi_lu_columns columns = group_at(part.first, whole);
             status = group(columns, whole);
@@ -125,22 +130,19 @@ struct steps {
 
 /* ---- the ways through a matrix ---- */
 
-/* Products with a longer inner size are faster, but the next block takes as much longer: where
- * these hide it, blocks are wide. Seen on an H200. */
-static size_t width_of_blocks(const wi_lu_args *args) {
+/* Products with a longer inner size are faster, but the next block takes as much longer: blocks are
+ * wide where these hide it, until so many columns are left. Seen on an H200. */
+static size_t wide_until(const wi_lu_args *args) {
+    constexpr size_t wide = 2 * usual_width;
+    const size_t left = args->type == WEFT_F64 ? 8192 : 20480;
     const size_t least = args->m < args->n ? args->m : args->n;
-    return least >= (args->type == WEFT_F64 ? 24576 : 8192) ? 2 * usual_width : usual_width;
-}
-
-static wi_lu_columns block_at(const steps &s, size_t column) {
-    const size_t left = s.panels() - column;
-    return {column, column + (left < s.wide ? left : s.wide)};
+    return least > left ? (least - left) / wide * wide : 0;
 }
 
 static weft_status go_right(const steps &s) {
     weft_status status = WEFT_OK;
-    for (size_t k = 0; k < s.panels() && status == WEFT_OK; k += s.wide) {
-        const wi_lu_columns block = block_at(s, k);
+    for (size_t k = 0; k < s.panels() && status == WEFT_OK; k = s.block_at(k).end) {
+        const wi_lu_columns block = s.block_at(k);
         status = s.block(block);
         if (status == WEFT_OK)
             status = s.swap(block, {0, block.first});
@@ -178,13 +180,14 @@ struct rows_of_blocks {
     void *copy;
 
     size_t blocks() const {
-        return (s.panels() + s.wide - 1) / s.wide;
+        const size_t last = s.panels() ? s.panels() - 1 : 0;
+        return s.number_of({last, last}) + 1;
     }
     size_t from_bytes() const {
         return s.args->m * blocks() * sizeof *from;
     }
     size_t copy_bytes() const {
-        return s.args->m * s.wide * weft_type_size(s.args->type);
+        return s.args->m * wi_lu_count(s.block_at(0)) * weft_type_size(s.args->type);
     }
     weft_status open() {
         weft_status status = wi_gpu_alloc(s.ctx, (void **)&from, from_bytes());
@@ -197,18 +200,19 @@ struct rows_of_blocks {
         const weft_status second = from ? wi_gpu_free(s.ctx, from) : WEFT_OK;
         return first == WEFT_OK ? second : first;
     }
-    /* Block number k is factored: what it exchanged concerns the blocks before it. */
-    weft_status exchange(wi_lu_columns block) const {
-        const size_t before = block.first / s.wide;
+    /* A block is factored: what it exchanged concerns the blocks before it. */
+    template <class Exchange>
+    weft_status exchange(wi_lu_columns block, const Exchange &exchange_rows) const {
+        const size_t before = s.number_of(block);
         if (before == 0)
             return WEFT_OK;
-        return wi_lu_exchange(s.ctx, WEFT_F32, before, from, s.args->m,
-                              {block.first, wi_lu_count(block), s.args->pivot + block.first, true});
+        return exchange_rows(s.ctx, WEFT_F32, before, from, s.args->m,
+                             {block.first, wi_lu_count(block), s.args->pivot + block.first, true});
     }
     weft_status permute() const {
         weft_status status = WEFT_OK;
+        wi_lu_columns block = s.block_at(0);
         for (size_t k = 0; k + 1 < blocks() && status == WEFT_OK; k++) {
-            const wi_lu_columns block = block_at(s, k * s.wide);
             const wi_lu_permute_args args = {s.args->type,
                                              s.args->m,
                                              wi_lu_count(block),
@@ -218,69 +222,62 @@ struct rows_of_blocks {
                                              from + k * s.args->m,
                                              copy};
             status = wi_lu_permute(s.ctx, &args);
+            block = s.block_at(block.end);
         }
         return status;
     }
 };
 
-/* Seconds that a block takes while products leave it the multiprocessors of a cluster. Each column
- * takes a fixed time, its share of the time to launch kernels, and a time in proportion to its
- * bytes: it is factored, and its group is applied to the rest of the block. Both figures were seen
- * on an H200. */
-static double seconds_of_block(const steps &s, wi_lu_columns block) {
+/* Seconds that a product beside a block should last. The block takes a fifth more, each column a
+ * fixed time and one in proportion to what its group changes in the rest of the block, as seen on
+ * an H200; but the product begins when exchanges and substitution are done. */
+static double seconds_beside(const steps &s, wi_lu_columns block) {
     const double bytes = (double)((s.args->m - block.first) * weft_type_size(s.args->type));
-    return (double)wi_lu_count(block) * (1.5e-6 + 1.9e-11 * bytes);
+    const double columns = (double)wi_lu_count(block);
+    return columns * (1.6e-6 + 7.2e-14 * bytes * columns);
 }
 
-/* How many of these columns are multiplied while the next block is factored: what takes a little
- * longer, as waiting for the block costs more than going on without a cluster's multiprocessors.
- * Products reach 1.3 times the rate of fused multiply-adds: seen on an H200. */
+/* How many of these columns are multiplied while the next block is factored. Waiting for the block
+ * costs more than going on without a cluster's multiprocessors, so rather too many. Products reach
+ * 1.3 times the rate of fused multiply-adds: seen on an H200. */
 static size_t multiplied_beside(const steps &s, wi_lu_columns block, wi_lu_columns next,
                                 wi_lu_columns rest) {
     const wi_machine *const m = wi_machine_of(s.ctx);
     const double rate = 1.3 * (s.args->type == WEFT_F64 ? m->f64_flops : m->f32_flops);
     const double a_column = 2.0 * (double)(s.args->m - block.end) * (double)wi_lu_count(block);
-    const double columns = 1.2 * seconds_of_block(s, next) * rate / a_column;
+    const double columns = seconds_beside(s, next) * rate / a_column;
     const size_t beside = ((size_t)columns / usual_width + 1) * usual_width;
     return 2 * beside < wi_lu_count(rest) ? beside : wi_lu_count(rest);
 }
 
-/* While the side lane factors the next block, what is beyond it is updated. The long product begins
- * when the first of the remaining panels has begun, so that its blocks leave the panels the
- * multiprocessors they have: for a cluster these must be neighbours. When the block is done the
- * rest is multiplied by all. */
+/* While the side lane factors the next block, what is beyond it is updated. This begins when the
+ * cluster of the next block has begun, so that the multiprocessors which that has, and which must
+ * be neighbours, stay its own: the product leaves it as many. When the block is done the rest is
+ * multiplied by all. */
 static weft_status update_beyond(const steps &s, const rows_of_blocks &rows, wi_lu_columns block,
                                  wi_lu_columns next) {
-    const wi_lu_columns rest = {next.end, s.args->n}, first = s.group_at(next.first, next);
+    const wi_lu_columns rest = {next.end, s.args->n};
     const size_t split = next.end + multiplied_beside(s, block, next, rest);
-    steps beyond = s;
-    beyond.kept = WI_LARGEST_CLUSTER;
+    steps beside = s;
+    beside.kept = WI_LARGEST_CLUSTER;
     weft_status status = wi_gpu_fork(s.ctx);
     if (status != WEFT_OK)
         return status;
     wi_gpu_take_side(s.ctx, true);
-    status = s.groups(first, next);
+    wi_gpu_mark_cluster(s.ctx);
+    status = s.block(next);
     wi_gpu_take_side(s.ctx, false);
+    const weft_status begun = wi_gpu_join_cluster(s.ctx);
     if (status == WEFT_OK)
-        status = rows.exchange(block);
+        status = begun;
     if (status == WEFT_OK)
-        status = s.swap(block, rest);
+        status = rows.exchange(block, wi_lu_exchange_again);
     if (status == WEFT_OK)
-        status = s.solve(block, rest);
+        status = s.swap_again(block, rest);
     if (status == WEFT_OK)
-        status = wi_gpu_join(s.ctx);
+        status = beside.solve(block, rest);
     if (status == WEFT_OK)
-        status = wi_gpu_fork(s.ctx);
-    wi_gpu_take_side(s.ctx, true);
-    if (status == WEFT_OK) {
-        wi_gpu_mark_cluster(s.ctx);
-        status = s.groups({first.end, next.end}, next);
-    }
-    wi_gpu_take_side(s.ctx, false);
-    if (status == WEFT_OK)
-        status = wi_gpu_join_cluster(s.ctx);
-    if (status == WEFT_OK)
-        status = beyond.multiply(block, s.args->m, {rest.first, split});
+        status = beside.multiply(block, s.args->m, {rest.first, split});
     const weft_status joined = wi_gpu_join(s.ctx);
     if (status == WEFT_OK)
         status = joined;
@@ -288,10 +285,10 @@ static weft_status update_beyond(const steps &s, const rows_of_blocks &rows, wi_
 }
 
 static weft_status go_ahead(const steps &s, const rows_of_blocks &rows) {
-    wi_lu_columns block = block_at(s, 0);
+    wi_lu_columns block = s.block_at(0);
     weft_status status = s.block(block);
     while (status == WEFT_OK && block.end < s.panels()) {
-        const wi_lu_columns next = block_at(s, block.end);
+        const wi_lu_columns next = s.block_at(block.end);
         status = s.update(block, next);
         if (status == WEFT_OK && s.asked)
             status = s.update(block, {next.end, s.args->n});
@@ -300,7 +297,7 @@ static weft_status go_ahead(const steps &s, const rows_of_blocks &rows) {
         block = next;
     }
     if (status == WEFT_OK && !s.asked)
-        status = rows.exchange(block);
+        status = rows.exchange(block, wi_lu_exchange);
     if (status == WEFT_OK)
         status = s.update(block, {block.end, s.args->n});
     return status == WEFT_OK && !s.asked ? rows.permute() : status;
@@ -351,17 +348,17 @@ weft_status wi_lu_clear_words(weft_context *ctx, const wi_lu_args *args) {
 }
 
 weft_status wi_lu_panels(weft_context *ctx, const void *args) {
-    return run({ctx, (const wi_lu_args *)args, NULL, false, 0, usual_width}, false, go_right);
+    return run({ctx, (const wi_lu_args *)args, NULL, false, 0, 0}, false, go_right);
 }
 weft_status wi_lu_halves(weft_context *ctx, const void *args) {
-    return run({ctx, (const wi_lu_args *)args, NULL, false, 0, usual_width}, false, go_by_halves);
+    return run({ctx, (const wi_lu_args *)args, NULL, false, 0, 0}, false, go_by_halves);
 }
 weft_status wi_lu_cluster(weft_context *ctx, const void *args) {
-    return run({ctx, (const wi_lu_args *)args, NULL, true, 0, usual_width}, false, go_right);
+    return run({ctx, (const wi_lu_args *)args, NULL, true, 0, 0}, false, go_right);
 }
 weft_status wi_lu_overlapped(weft_context *ctx, const void *args) {
     const wi_lu_args *const a = (const wi_lu_args *)args;
-    const steps s = {ctx, a, NULL, true, 0, width_of_blocks(a)};
+    const steps s = {ctx, a, NULL, true, 0, wide_until(a)};
     rows_of_blocks rows = {s, NULL, NULL};
     weft_status status = rows.open();
     if (status == WEFT_OK)
@@ -371,22 +368,15 @@ weft_status wi_lu_overlapped(weft_context *ctx, const void *args) {
 }
 
 static steps block_steps(weft_context *ctx, const wi_lu_args *args) {
-    return {ctx, args, NULL, true, 0, usual_width};
+    return {ctx, args, NULL, true, 0, 0};
 }
 weft_status wi_lu_block_begin(weft_context *ctx, const wi_lu_args *args) {
     const steps s = block_steps(ctx, args);
     const weft_status status = wi_lu_clear_words(ctx, args);
-    const wi_lu_columns all = {0, args->n};
-    return status == WEFT_OK ? s.group(s.group_at(0, {0, s.panels()}), all) : status;
+    return status == WEFT_OK ? s.groups(s.group_at(0, {0, s.panels()}), {0, args->n}) : status;
 }
 weft_status wi_lu_block_rest(weft_context *ctx, const wi_lu_args *args) {
     const steps s = block_steps(ctx, args);
     const wi_lu_columns whole = {0, s.panels()};
-    weft_status status = WEFT_OK;
-    for (size_t k = s.group_at(0, whole).end; k < whole.end && status == WEFT_OK;) {
-        const wi_lu_columns columns = s.group_at(k, whole);
-        status = s.group(columns, {0, args->n});
-        k = columns.end;
-    }
-    return status;
+    return s.groups({s.group_at(0, whole).end, whole.end}, {0, args->n});
 }

@@ -35,8 +35,10 @@ weft_status wi_lu_clear_words(weft_context *ctx, const wi_lu_args *args);
 weft_status wi_lu_factor_by_columns(weft_context *ctx, const wi_lu_panel *panel,
                                     wi_lu_columns whole);
 
-/* Factors a panel in one cluster; rows are exchanged in the panel alone. */
-weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_panel *panel);
+/* Factors columns `part` in one cluster; the other columns of `whole` follow its exchanges, and
+ * those to the right are eliminated. */
+weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_args *args, wi_lu_columns part,
+                                    wi_lu_columns whole);
 
 /* Exchanges rows in the columns of `whole` outside the panel, of at most 32 columns, as its
  * factorization did; and in those after the panel solves with its unit lower triangle, so that its
@@ -53,6 +55,9 @@ typedef struct wi_lu_exchanges {
 /* The same of wi_lu_swap_rows, from row `first` on. x is row 0 of X, which has n columns. */
 weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                            wi_lu_exchanges e);
+/* The same exchanges as those of the last call on this lane, in other columns. */
+weft_status wi_lu_exchange_again(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
+                                 wi_lu_exchanges e);
 /* Takes the memory that up to `count` of them need on this lane, so that none fails for it later.
  */
 weft_status wi_lu_reserve_exchanges(weft_context *ctx, size_t count);

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Panels in one cluster: which shape for how many rows. (cuda/cluster.cuh, cuda/bulk.cuh) */
-#include "lu/lu_panel.cuh"
+/* Blocks in one cluster: which shape for how many rows. (cuda/cluster.cuh, cuda/bulk.cuh,
+ * cuda/tensor_f64.cuh) */
+#include "lu/lu_block.cuh"
 
 #include "lu/lu_cuda.cuh"
 
 /* Few rows want small blocks, whose warps meet sooner; many want all registers of 16
- * multiprocessors, and narrower panels. */
+ * multiprocessors, and narrower panels. A row of the pivot that a warp reads serves all rows of its
+ * threads: of f64, where this takes long, they have twice as many. */
+template <class T>
+constexpr int more = sizeof(T) == 8 ? 2 : 1;
 template <class T>
 using tiny = wi_lu_panel_shape<T, 128, 1, 32>;
 template <class T>
 using small = wi_lu_panel_shape<T, 256, 1, 32>;
 template <class T>
-using medium = wi_lu_panel_shape<T, 512, 1, 32>;
+using medium = wi_lu_panel_shape<T, 512 / more<T>, more<T>, 32>;
 template <class T>
-using tall = wi_lu_panel_shape<T, 512, 2, 16>;
+using tall = wi_lu_panel_shape<T, 512 / more<T>, 2 * more<T>, 16>;
 template <class T>
-using taller = wi_lu_panel_shape<T, 512, 4, 8>;
+using taller = wi_lu_panel_shape<T, 512 / more<T>, 4 * more<T>, 8>;
 template <class T>
 using tallest = wi_lu_panel_shape<T, 512, 8, 4>;
 
@@ -39,39 +43,48 @@ size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows) {
     return rows <= most_rows<tallest<double>>(WI_LARGEST_CLUSTER) ? tallest<double>::width : 0;
 }
 
+/* Columns `part` of `whole`. Where others follow a panel, all blocks of a cluster help. */
+struct columns_of {
+    wi_lu_columns part, whole;
+};
+
 template <class Shape>
-static weft_status launch(weft_context *ctx, const wi_lu_panel *panel) {
+static weft_status launch(weft_context *ctx, const wi_lu_args *args, const columns_of &c) {
     using T = typename Shape::T;
-    const wi_lu_args *const args = panel->args;
-    const size_t rows = args->m - panel->first;
+    const size_t rows = args->m - c.part.first;
     const unsigned needed = (unsigned)((rows + Shape::rows_of_block - 1) / Shape::rows_of_block);
-    const unsigned blocks = needed > fewest ? needed : fewest;
-    const wi_lu_panel_params<T> p = {(T *)wi_lu_at(args, panel->first, panel->first),
+    const unsigned holders = needed > fewest ? needed : fewest;
+    const bool alone = wi_lu_count(c.whole) <= Shape::width;
+    const unsigned blocks = alone ? holders : (unsigned)WI_LARGEST_CLUSTER;
+    const wi_lu_block_params<T> p = {(T *)wi_lu_at(args, 0, 0),
                                      args->lda,
-                                     (unsigned)rows,
-                                     (int)panel->width,
-                                     (int64_t)panel->first,
-                                     args->pivot + panel->first,
-                                     args->first};
-    return WEFT_LAUNCH_CLUSTER(wi_lu_factor_panel<Shape>, ctx, blocks, Shape::threads, blocks, 0,
-                               p);
+                                     (int)args->m,
+                                     {(int)c.part.first, (int)c.part.end},
+                                     {(int)c.whole.first, (int)c.whole.end},
+                                     args->pivot,
+                                     args->first,
+                                     holders};
+    return WEFT_LAUNCH_CLUSTER(wi_lu_factor_block<Shape>, ctx, blocks, Shape::threads, blocks,
+                               sizeof(typename wi_lu_block<Shape>::Subtractor::memory), p);
 }
 
 template <class T>
-static weft_status factor(weft_context *ctx, const wi_lu_panel *panel) {
-    const size_t rows = panel->args->m - panel->first;
+static weft_status factor(weft_context *ctx, const wi_lu_args *args, const columns_of &c) {
+    const size_t rows = args->m - c.part.first;
     if (rows <= most_rows<tiny<T>>(portable))
-        return launch<tiny<T>>(ctx, panel);
+        return launch<tiny<T>>(ctx, args, c);
     if (rows <= most_rows<small<T>>(WI_LARGEST_CLUSTER))
-        return launch<small<T>>(ctx, panel);
+        return launch<small<T>>(ctx, args, c);
     if (rows <= most_rows<medium<T>>(WI_LARGEST_CLUSTER))
-        return launch<medium<T>>(ctx, panel);
+        return launch<medium<T>>(ctx, args, c);
     if (rows <= most_rows<tall<T>>(WI_LARGEST_CLUSTER))
-        return launch<tall<T>>(ctx, panel);
-    return rows <= most_rows<taller<T>>(WI_LARGEST_CLUSTER) ? launch<taller<T>>(ctx, panel)
-                                                            : launch<tallest<T>>(ctx, panel);
+        return launch<tall<T>>(ctx, args, c);
+    return rows <= most_rows<taller<T>>(WI_LARGEST_CLUSTER) ? launch<taller<T>>(ctx, args, c)
+                                                            : launch<tallest<T>>(ctx, args, c);
 }
 
-weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_panel *panel) {
-    return panel->args->type == WEFT_F64 ? factor<double>(ctx, panel) : factor<float>(ctx, panel);
+weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_args *args, wi_lu_columns part,
+                                    wi_lu_columns whole) {
+    return args->type == WEFT_F64 ? factor<double>(ctx, args, {part, whole})
+                                  : factor<float>(ctx, args, {part, whole});
 }

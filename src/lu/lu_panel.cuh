@@ -26,15 +26,19 @@ struct wi_lu_panel_shape {
     static constexpr size_t rows_of_block = (size_t)threads * rows;
 };
 
+/* Columns begin ... end - 1. */
+struct wi_lu_range {
+    int begin, end;
+};
+
 template <class T>
-struct wi_lu_panel_params {
-    T *a; /* the first element */
+struct wi_lu_block_params {
+    T *a; /* the matrix, of so many rows */
     size_t lda;
-    unsigned rows;
-    int width;      /* at most rows */
-    int64_t number; /* of the first row and column in the whole matrix */
-    int64_t *pivot; /* of the panel */
-    int64_t *first;
+    int rows;
+    wi_lu_range part, whole; /* the columns that are factored; those that follow their exchanges */
+    int64_t *pivot, *first;
+    unsigned holders; /* the blocks of the cluster that have rows, two or more, come first */
 };
 
 /* Columns in turn use slots in turn, so that one is still read while the next is written. */
@@ -50,6 +54,18 @@ struct wi_lu_panel_shared {
     wi_message rows[2][WI_LARGEST_CLUSTER][pieces]; /* and what they are rows of */
     wi_message warp_heads[2][warps], warp_rows[2][warps][pieces];
     wi_barrier arrived[2];
+
+    /* Announces what a column brings, while `turning` of them turn. By one thread. */
+    __device__ void expect(int slot, int turning, unsigned holders) {
+        const uint32_t brought = (uint32_t)(pieces_of(turning) + 1);
+        wi_barrier_arrive_expect(&arrived[slot], holders * brought * (uint32_t)sizeof(wi_message));
+    }
+    /* Announces the first columns of a panel. All blocks meet before these are sent. */
+    __device__ void announce(unsigned holders) {
+        if (threadIdx.x == 0)
+            for (int slot = 0; slot < 2; slot++)
+                expect(slot, Shape::width, holders);
+    }
 };
 
 template <class Shape>
@@ -59,7 +75,8 @@ struct wi_lu_panel_block {
     static constexpr int rows = Shape::rows, width = Shape::width, pieces = Shared::pieces,
                          per_message = Shared::per_message, half = width / 2;
 
-    const wi_lu_panel_params<T> &p;
+    const wi_lu_block_params<T> &p;
+    const wi_lu_range &columns; /* in shared memory: registers are few */
     Shared &s;
     T (&x)[rows][width];
     uint32_t (&now)[rows]; /* which row of the result each is; wi_lu_no_row: beyond the last */
@@ -75,37 +92,38 @@ struct wi_lu_panel_block {
         return {{m.word[0], m.word[1]}, m.word[2]};
     }
 
+    __device__ int panel_width() const {
+        return columns.end - columns.begin;
+    }
+    __device__ T *corner() const {
+        return p.a + columns.begin + columns.begin * p.lda;
+    }
     __device__ unsigned row_of(int r) const {
         return (wi_cluster_rank() * rows + (unsigned)r) * Shape::threads + threadIdx.x;
     }
     __device__ void load() const {
+        const T *const from = corner();
 #pragma unroll
         for (int r = 0; r < rows; r++) {
             const unsigned row = row_of(r);
-            free[r] = row < p.rows;
+            free[r] = row < (unsigned)(p.rows - columns.begin);
             now[r] = free[r] ? row : wi_lu_no_row;
 #pragma unroll
             for (int c = 0; c < width; c++)
-                x[r][c] = free[r] && c < p.width ? p.a[row + c * p.lda] : (T)0;
+                x[r][c] = free[r] && c < panel_width() ? from[row + c * p.lda] : (T)0;
         }
     }
     /* After a full turn of each half, the second comes first. */
     __device__ void store() const {
+        T *const to = corner();
 #pragma unroll
         for (int r = 0; r < rows; r++)
 #pragma unroll
             for (int c = 0; c < width; c++) {
                 const int column = (c + width / 2) % width;
-                if (now[r] != wi_lu_no_row && column < p.width)
-                    p.a[now[r] + column * p.lda] = x[r][c];
+                if (now[r] != wi_lu_no_row && column < panel_width())
+                    to[now[r] + column * p.lda] = x[r][c];
             }
-    }
-
-    /* Announces what a column brings, while `turning` of them turn. */
-    __device__ void expect(int slot, int turning) const {
-        const uint32_t brought = (uint32_t)(Shared::pieces_of(turning) + 1);
-        wi_barrier_arrive_expect(&s.arrived[slot],
-                                 wi_cluster_size() * brought * (uint32_t)sizeof(wi_message));
     }
 
     /* This thread's best row, and the lanes of its warp that may have a better one. */
@@ -161,7 +179,7 @@ struct wi_lu_panel_block {
         const wi_message head = lane < warps ? s.warp_heads[slot][lane] : no_candidate();
         const int best = wi_lu_best_lane(unpacked(head));
         const unsigned mine = wi_cluster_rank();
-        for (unsigned to = threadIdx.x / 32; to < wi_cluster_size(); to += warps) {
+        for (unsigned to = threadIdx.x / 32; to < p.holders; to += warps) {
             if (lane < Shared::pieces_of(turning))
                 wi_send(&s.rows[slot][mine][lane],
                         cut(s.warp_rows[slot][best][lane], left - lane * per_message),
@@ -223,8 +241,7 @@ struct wi_lu_panel_block {
         __syncthreads();
         send_best<turning>(slot, width - j);
         wi_receive(&s.arrived[slot], (uint32_t)(j / 2 % 2));
-        const wi_message head =
-            lane < (int)wi_cluster_size() ? s.heads[slot][lane] : no_candidate();
+        const wi_message head = lane < (int)p.holders ? s.heads[slot][lane] : no_candidate();
         const wi_lu_candidate of_block = unpacked(head);
         T number;
         wi_lu_number(of_block.size, head.word[3], number);
@@ -232,13 +249,13 @@ struct wi_lu_panel_block {
         const int from = wi_lu_best_lane(of_block);
         const wi_lu_candidate pivot = wi_lu_shuffle(of_block, from);
         if (wi_cluster_rank() == 0 && threadIdx.x == 0) {
-            p.pivot[j] = p.number + pivot.row;
-            wi_lu_tell<T>(p.first, pivot.size, p.number + j);
+            p.pivot[columns.begin + j] = columns.begin + (int64_t)pivot.row;
+            wi_lu_tell<T>(p.first, pivot.size, columns.begin + j);
         }
         exchange(j, pivot.row);
         const contest next = eliminate<turning>(s.rows[slot][from], wi_shuffle(reciprocal, from));
         if (threadIdx.x == 0 && two_later > 0)
-            expect(slot, two_later);
+            s.expect(slot, two_later, p.holders);
         return next;
     }
 
@@ -256,7 +273,7 @@ struct wi_lu_panel_block {
     }
     template <int turning>
     __device__ void step(int j, contest &own, int two_later) const {
-        if (j < p.width)
+        if (j < panel_width())
             own = column<turning>(j, own, two_later);
         else
             turn<turning>();
@@ -264,14 +281,6 @@ struct wi_lu_panel_block {
 
     __device__ void run() const {
         load();
-        if (threadIdx.x == 0) {
-            wi_barrier_init(&s.arrived[0], 1);
-            wi_barrier_init(&s.arrived[1], 1);
-            wi_barrier_publish();
-            expect(0, width);
-            expect(1, width);
-        }
-        wi_cluster_sync();
         contest own = compete();
 #pragma unroll 1
         for (int j = 0; j < half; j++)
@@ -280,21 +289,7 @@ struct wi_lu_panel_block {
         for (int j = half; j < width; j++)
             step<half>(j, own, j + 2 < width ? half : 0);
         store();
-        wi_cluster_sync();
     }
 };
-
-template <class Shape>
-__global__ void __launch_bounds__(Shape::threads, 1)
-    wi_lu_factor_panel(wi_lu_panel_params<typename Shape::T> p) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    using T = typename Shape::T;
-    WEFT_SHARED(wi_lu_panel_shared<Shape>, shared, );
-    T x[Shape::rows][Shape::width];
-    uint32_t now[Shape::rows];
-    bool free[Shape::rows];
-    wi_lu_panel_block<Shape>{p, shared, x, now, free}.run();
-#endif
-}
 
 #endif

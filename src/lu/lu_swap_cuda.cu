@@ -76,28 +76,34 @@ __device__ static void move_columns(const move &m, T *x, size_t ldx, size_t ther
 template <class T>
 __global__ void __launch_bounds__(rows)
     move_rows(size_t n, T *x, size_t ldx, const move *moves, int pieces) {
-    for (size_t j = (size_t)blockIdx.x * columns; j < n; j += (size_t)gridDim.x * columns) {
-        move m = moves[threadIdx.x];
-        for (int k = 0; k < pieces; k++) {
-            const move next = k + 1 < pieces ? moves[(size_t)(k + 1) * rows + threadIdx.x] : m;
-            if (k > 0)
-                __syncthreads();
-            move_columns(m, x + j * ldx, ldx, n - j);
-            m = next;
-        }
+    const size_t j = (size_t)blockIdx.x * columns;
+    move m = moves[threadIdx.x];
+    for (int k = 0; k < pieces; k++) {
+        const move next = k + 1 < pieces ? moves[(size_t)(k + 1) * rows + threadIdx.x] : m;
+        if (k > 0)
+            __syncthreads();
+        move_columns(m, x + j * ldx, ldx, n - j);
+        m = next;
     }
 }
 
+static int pieces_of(const wi_lu_exchanges &e) {
+    return (int)((e.count + most - 1) / most);
+}
+
 template <class T>
-static weft_status exchange(weft_context *ctx, size_t n, T *x, size_t ldx, const exchanges &e,
-                            int pieces, move *moves) {
-    const size_t wanted = (n + columns - 1) / columns, fill = 4 * (size_t)ctx->gpu->multiprocessors;
-    weft_status status =
-        WEFT_LAUNCH(trace_rows, ctx, (unsigned)pieces * tracing, tracers, 0, e, pieces, moves);
-    if (status == WEFT_OK)
-        status = WEFT_LAUNCH(move_rows<T>, ctx, (unsigned)(wanted < fill ? wanted : fill), rows, 0,
-                             n, x, ldx, moves, pieces);
-    return status;
+static weft_status move_all(weft_context *ctx, size_t n, T *x, size_t ldx, const wi_lu_exchanges &e,
+                            const move *moves) {
+    constexpr size_t most_blocks = (size_t)1 << 30;
+    for (size_t j = 0; j < n; j += most_blocks * columns) {
+        const size_t some = n - j < most_blocks * columns ? n - j : most_blocks * columns;
+        const weft_status status =
+            WEFT_LAUNCH(move_rows<T>, ctx, (unsigned)((some + columns - 1) / columns), rows, 0,
+                        some, x + j * ldx, ldx, moves, pieces_of(e));
+        if (status != WEFT_OK)
+            return status;
+    }
+    return WEFT_OK;
 }
 
 static weft_status take_moves(weft_context *ctx, size_t count, move **moves) {
@@ -111,18 +117,25 @@ weft_status wi_lu_reserve_exchanges(weft_context *ctx, size_t count) {
     return take_moves(ctx, count, &moves);
 }
 
+weft_status wi_lu_exchange_again(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
+                                 wi_lu_exchanges e) {
+    move *moves;
+    const weft_status status = take_moves(ctx, e.count, &moves);
+    if (status != WEFT_OK || e.count == 0)
+        return status;
+    return type == WEFT_F64 ? move_all(ctx, n, (double *)x, ldx, e, moves)
+                            : move_all(ctx, n, (float *)x, ldx, e, moves);
+}
+
 weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                            wi_lu_exchanges e) {
-    const size_t pieces = (e.count + most - 1) / most;
     const exchanges all = {(int)e.first, (int)e.count, e.pivot, e.forward};
     move *moves;
-    if (pieces == 0)
-        return WEFT_OK;
-    const weft_status status = take_moves(ctx, e.count, &moves);
-    if (status != WEFT_OK)
-        return status;
-    return type == WEFT_F64 ? exchange(ctx, n, (double *)x, ldx, all, (int)pieces, moves)
-                            : exchange(ctx, n, (float *)x, ldx, all, (int)pieces, moves);
+    weft_status status = take_moves(ctx, e.count, &moves);
+    if (status == WEFT_OK && e.count > 0)
+        status = WEFT_LAUNCH(trace_rows, ctx, (unsigned)pieces_of(e) * tracing, tracers, 0, all,
+                             pieces_of(e), moves);
+    return status == WEFT_OK ? wi_lu_exchange_again(ctx, type, n, x, ldx, e) : status;
 }
 
 weft_status wi_lu_swap_rows_gpu(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
