@@ -6,9 +6,10 @@
  *     fft_peer               all races
  *     fft_peer NAME          those whose name begins so: c64, c128, 2d, 3d
  *     fft_peer NAME N ...    of those only these lengths (of the first dimension)
- *     fft_peer sweep [MOST]  c64 of all lengths from 2 to MOST (4096) and of 200 from there to 2^18,
- *                            2^24 numbers each: the 20 worst, and how many are behind; all of
- *                            them, n, batch and seconds of both, to the standard error output */
+ *     fft_peer sweep [MOST [STEP]]
+ *                            c64 of each STEP-th (1) length from 2 to MOST (4096), and of 200 /
+ * STEP from there to 2^18, 2^24 numbers each: the 20 worst, and how many are behind; all of them,
+ * n, batch and seconds of both, to the standard error output */
 #include <cufft.h>
 #include <math.h>
 #include <string.h>
@@ -191,9 +192,8 @@ static timing time_length(const track &t, const sweep_arrays &a, size_t n, size_
     const cufftHandle plan = plan_of(t, r);
     v.peer = device_seconds<5>(t.stream, bytes, [&] { execute(plan, a.x.p, a.z.p); });
     check_weft(t.ctx, weft_fft_prepare(t.ctx, &d));
-    v.seconds = device_seconds<5>(t.stream, bytes, [&] {
-        check_weft(t.ctx, weft_fft(t.ctx, &d, a.x.p, a.y.p));
-    });
+    v.seconds = device_seconds<5>(t.stream, bytes,
+                                  [&] { check_weft(t.ctx, weft_fft(t.ctx, &d, a.x.p, a.y.p)); });
     CUDA(cudaStreamSynchronize(t.stream));
     CHECKED(cufftDestroy(plan));
     const double wrong = difference(a.z.p, a.y.p, 2 * n * batch);
@@ -229,8 +229,9 @@ static void print_sweep(const char *which, std::vector<timing> all) {
     fflush(stdout);
 }
 
-static void sweep(const track &t, size_t most) {
-    constexpr size_t numbers = (size_t)1 << 24, larger = 200;
+static void sweep(const track &t, size_t most, size_t step) {
+    constexpr size_t numbers = (size_t)1 << 24;
+    const size_t larger = 200 / step;
     const double octaves = 18 - log2((double)most);
     const sweep_arrays a(numbers);
     std::vector<timing> small, large;
@@ -240,7 +241,7 @@ static void sweep(const track &t, size_t most) {
         large.push_back(time_length(t, a, n, numbers / n));
     }
     print_sweep("larger lengths", large);
-    for (size_t n = 2; n <= most; n++)
+    for (size_t n = 2; n <= most; n += step)
         small.push_back(time_length(t, a, n, numbers / n));
     print_sweep("all lengths", small);
 }
@@ -259,7 +260,7 @@ int main(int argc, char **argv) {
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
     t.copy_gbps = copy_roof(t.stream, (size_t)1 << 30);
     if (strcmp(only, "sweep") == 0) {
-        sweep(t, most);
+        sweep(t, most, argc > 3 ? chosen[1] : 1);
     } else {
         if (strncmp("c64", only, strlen(only)) == 0)
             lengths(t, false);
