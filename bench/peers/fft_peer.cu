@@ -7,9 +7,10 @@
  *     fft_peer NAME          those whose name begins so: c64, c128, 2d, 3d
  *     fft_peer NAME N ...    of those only these lengths (of the first dimension)
  *     fft_peer sweep [MOST [STEP]]
- *                            c64 of each STEP-th (1) length from 2 to MOST (4096), and of 200 /
- * STEP from there to 2^18, 2^24 numbers each: the 20 worst, and how many are behind; all of them,
- * n, batch and seconds of both, to the standard error output */
+ *
+ * A sweep is c64 of each STEP-th (1) length from 2 to MOST (4096), and of 200 / STEP lengths from
+ * there to 2^18, 2^24 numbers each. It prints the 20 worst, and how many are behind; all of them,
+ * as n, batch, seconds of both and their ratio, go to the standard error output. */
 #include <cufft.h>
 #include <math.h>
 #include <string.h>
