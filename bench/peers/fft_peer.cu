@@ -6,7 +6,11 @@
  *     fft_peer               all races
  *     fft_peer NAME          those whose name begins so: c64, c128, 2d, 3d
  *     fft_peer NAME N ...    of those only these lengths (of the first dimension)
- *     fft_peer sweep [MOST]  c64 of all lengths from 2 to MOST (4096), 2^24 numbers each */
+ *     fft_peer sweep [MOST [STEP]]
+ *
+ * A sweep is c64 of each STEP-th (1) length from 2 to MOST (4096), and of 200 / STEP lengths from
+ * there to 2^18, 2^24 numbers each. It prints the 20 worst, and how many are behind; all of them,
+ * as n, batch, seconds of both and their ratio, go to the standard error output. */
 #include <cufft.h>
 #include <math.h>
 #include <string.h>
@@ -88,6 +92,12 @@ static void execute(cufftHandle plan, const double *x, double *y) {
     CHECKED(cufftExecZ2Z(plan, (cufftDoubleComplex *)x, (cufftDoubleComplex *)y, CUFFT_FORWARD));
 }
 
+/* Is that what rounding leaves? */
+static bool is_close(double wrong, const race &r) {
+    const double unit = r.is_double ? 0x1p-53 : 0x1p-24;
+    return wrong <= unit * 4 * sqrt(log2((double)line_numbers(r)) + 4);
+}
+
 template <class T>
 static void run(const track &t, const race &r) {
     const size_t numbers = line_numbers(r) * r.batch;
@@ -110,8 +120,7 @@ static void run(const track &t, const race &r) {
     CUDA(cudaStreamSynchronize(t.stream));
     CHECKED(cufftDestroy(plan));
     const double wrong = difference(z.p, y.p, 2 * numbers);
-    const bool ok =
-        wrong <= (r.is_double ? 0x1p-53 : 0x1p-24) * 4 * sqrt(log2((double)line_numbers(r)) + 4);
+    const bool ok = is_close(wrong, r);
     all_ok = all_ok && ok;
     printf("{\"op\":\"fft, %s\",\"n\":[%zu,%zu,%zu],\"rank\":%d,\"batch\":%zu,\"variant\":\"%s\","
            "\"seconds\":%.4g,\"gbps\":%.0f,\"copy_share\":%.3f,\"peer\":\"cuFFT\","
@@ -155,6 +164,89 @@ static void lengths(const track &t, bool is_double) {
     start(t, {is_double ? "c128 single" : "c64 single", is_double, 1, {1 << 24, 1, 1}, 1});
 }
 
+/* ---- many lengths ---- */
+
+struct timing {
+    size_t n, batch;
+    double seconds, peer;
+    double ratio() const {
+        return peer / seconds;
+    }
+};
+
+struct sweep_arrays {
+    device_array<float> x, y, z;
+    explicit sweep_arrays(size_t numbers) : x(2 * numbers), y(2 * numbers), z(2 * numbers) {
+        fill_reals(x.p, 2 * numbers, 5);
+    }
+};
+
+static timing time_length(const track &t, const sweep_arrays &a, size_t n, size_t batch) {
+    const race r = {"sweep", false, 1, {n, 1, 1}, batch};
+    const size_t bytes = 4 * n * batch * sizeof(float);
+    weft_fft_description d = {};
+    d.type = WEFT_F32;
+    d.rank = 1;
+    d.n[0] = n;
+    d.batch = batch;
+    timing v = {n, batch, 0, 0};
+    const cufftHandle plan = plan_of(t, r);
+    v.peer = device_seconds<5>(t.stream, bytes, [&] { execute(plan, a.x.p, a.z.p); });
+    check_weft(t.ctx, weft_fft_prepare(t.ctx, &d));
+    v.seconds = device_seconds<5>(t.stream, bytes,
+                                  [&] { check_weft(t.ctx, weft_fft(t.ctx, &d, a.x.p, a.y.p)); });
+    CUDA(cudaStreamSynchronize(t.stream));
+    CHECKED(cufftDestroy(plan));
+    const double wrong = difference(a.z.p, a.y.p, 2 * n * batch);
+    if (!is_close(wrong, r)) {
+        fprintf(stderr, "fft_peer: %zu numbers differ by %.2g\n", n, wrong);
+        all_ok = false;
+    }
+    fprintf(stderr, "%zu %zu %.4g %.4g %.3f\n", n, batch, v.seconds, v.peer, v.ratio());
+    return v;
+}
+
+static void print_timing(const timing &v) {
+    printf("{\"op\":\"fft, sweep\",\"n\":[%zu,1,1],\"rank\":1,\"batch\":%zu,\"seconds\":%.4g,"
+           "\"peer\":\"cuFFT\",\"peer_seconds\":%.4g,\"peer_ratio\":%.3f}\n",
+           v.n, v.batch, v.seconds, v.peer, v.ratio());
+}
+
+static void print_sweep(const char *which, std::vector<timing> all) {
+    constexpr size_t worst = 20;
+    size_t behind = 0;
+    if (all.empty())
+        return;
+    std::sort(all.begin(), all.end(),
+              [](const timing &a, const timing &b) { return a.ratio() < b.ratio(); });
+    for (const timing &v : all)
+        behind += v.ratio() < 0.7;
+    for (size_t k = 0; k < worst && k < all.size(); k++)
+        print_timing(all[k]);
+    printf("{\"op\":\"fft, sweep of %s\",\"lengths\":%zu,\"behind\":%zu,\"least\":%.3f,"
+           "\"median\":%.3f,\"most\":%.3f,\"ok\":%s}\n",
+           which, all.size(), behind, all[0].ratio(), all[all.size() / 2].ratio(),
+           all.back().ratio(), all_ok ? "true" : "false");
+    fflush(stdout);
+}
+
+static void sweep(const track &t, size_t most, size_t step) {
+    constexpr size_t numbers = (size_t)1 << 24;
+    const size_t larger = 200 / step;
+    const double octaves = 18 - log2((double)most);
+    const sweep_arrays a(numbers);
+    std::vector<timing> small, large;
+    for (size_t k = 0; k < larger && octaves > 0; k++) {
+        const double share = (draw_real(7, k) + 1) / 2;
+        const size_t n = (size_t)((double)most * exp2(octaves * share)) + 1;
+        large.push_back(time_length(t, a, n, numbers / n));
+    }
+    print_sweep("larger lengths", large);
+    for (size_t n = 2; n <= most; n += step)
+        small.push_back(time_length(t, a, n, numbers / n));
+    print_sweep("all lengths", small);
+}
+
 int main(int argc, char **argv) {
     const char *const only = argc > 1 ? argv[1] : "";
     const size_t most = argc > 2 ? (size_t)strtoull(argv[2], nullptr, 10) : 4096;
@@ -169,8 +261,7 @@ int main(int argc, char **argv) {
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
     t.copy_gbps = copy_roof(t.stream, (size_t)1 << 30);
     if (strcmp(only, "sweep") == 0) {
-        for (size_t n = 2; n <= most; n++)
-            run<float>(t, {"sweep", false, 1, {n, 1, 1}, ((size_t)1 << 24) / n});
+        sweep(t, most, argc > 3 ? chosen[1] : 1);
     } else {
         if (strncmp("c64", only, strlen(only)) == 0)
             lengths(t, false);

@@ -140,9 +140,9 @@ void seconds_in_turns(cudaStream_t stream, size_t work, Ours ours, Theirs theirs
 }
 
 /* Median seconds of one call, by events on the stream; short calls are timed several at once. */
-template <class Call>
+template <int passes = 15, class Call>
 double device_seconds(cudaStream_t stream, size_t bytes, Call call) {
-    constexpr int warmups = 3, passes = 15;
+    constexpr int warmups = 3;
     const int calls = bytes < ((size_t)1 << 26) ? 20 : 1;
     cudaEvent_t begin, end;
     CUDA(cudaEventCreate(&begin));

@@ -70,11 +70,11 @@ typedef struct weft_fft_description {
  * dimension, and WEFT_FFT_COMPLEX_TO_REAL reads only these; it ignores the imaginary parts of
  * element 0 and, if the last length is even, of element n / 2 of one-dimensional transforms.
  *
- * Lengths may be any numbers of at least 1: those with prime factors up to 13 take about
- * n log n operations, and others are computed by a convolution (Bluestein's algorithm) of two to
- * four times their length. The rms error of a result, relative to its rms size, is about eps
- * sqrt(log2 n), where eps is 2^-24 or 2^-53: twiddle factors are rounded from long double. A call
- * gives the same bits each time on the same place with the same variant.
+ * Lengths may be any numbers of at least 1: those with prime factors up to 13, on a GPU 31,
+ * take about n log n operations, and others are computed by a convolution (Bluestein's algorithm)
+ * of two to four times their length. The rms error of a result, relative to its rms size, is about
+ * eps sqrt(log2 n), where eps is 2^-24 or 2^-53: twiddle factors are rounded from long double. A
+ * call gives the same bits each time on the same place with the same variant.
  *
  * y may be x. Then complex transforms have the same strides and distances in both; of real ones
  * rows begin at the same addresses: strides of real numbers are twice those of complex ones, and

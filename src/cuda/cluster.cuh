@@ -23,6 +23,10 @@ inline unsigned wi_cluster_size() {
 inline void wi_cluster_sync(EMU_SITE("wi_cluster_sync")) {
     emu_cluster_barrier(at);
 }
+inline void wi_cluster_arrive() {}
+inline void wi_cluster_wait(EMU_SITE("wi_cluster_wait")) {
+    emu_cluster_barrier(at);
+}
 template <class T>
 inline T *wi_cluster_map(T *mine, unsigned rank, EMU_SITE("wi_cluster_map")) {
     return (T *)emu_cluster_map((void *)mine, rank, at);
@@ -45,6 +49,14 @@ __device__ inline unsigned wi_cluster_size() {
  * memory, and between the last such access and the end of the kernel. */
 __device__ inline void wi_cluster_sync() {
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+}
+
+/* The barrier in two halves: between them a thread does what concerns nobody else. */
+__device__ inline void wi_cluster_arrive() {
+    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+}
+__device__ inline void wi_cluster_wait() {
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
 /* The address in block `rank`'s shared memory of what is at `mine` in this block's. */

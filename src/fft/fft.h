@@ -14,9 +14,8 @@ extern "C" {
 
 enum {
     WI_FFT_NO_DIMENSION = 1 << WEFT_FFT_DIMENSIONS,
-    WI_FFT_LOOPS = 6,       /* around a line: other dimensions, the batch, and two of a cut line */
-    WI_FFT_MOST_CUT = 1024, /* the longest lines that engines cut lines into */
-    WI_FFT_MOST_PRIME = 13  /* larger prime factors need Bluestein's algorithm */
+    WI_FFT_LOOPS = 6,      /* around a line: other dimensions, the batch, and two of a cut line */
+    WI_FFT_MOST_CUT = 1024 /* the longest lines that engines cut lines into */
 };
 
 /* One checked call on memory that the place can access; strides and distances are filled in. Of f16
@@ -137,8 +136,9 @@ typedef struct wi_fft_fold {
 
 /* What does the works of a rung. */
 typedef struct wi_fft_engine {
-    bool any_length; /* lines of any length; else none with prime factors above 13 */
-    bool halves;     /* lines from and to f16 arrays, chirps, too; moves and folds always do */
+    bool any_length;   /* lines of any length */
+    size_t most_prime; /* else none with larger prime factors: these need Bluestein's algorithm */
+    bool halves;       /* lines from and to f16 arrays, chirps, too; moves and folds always do */
     /* Can it transform such lines in one go? */
     bool (*takes)(const weft_context *ctx, const wi_fft_lines *l);
     /* May a line be cut into lines of this length, which are then strided? */
@@ -157,7 +157,7 @@ typedef struct wi_fft_engine {
     weft_status (*pair)(weft_context *ctx, const wi_fft_pair *p, bool queues); /* or tables only */
     /* The length of the transforms by which it does lines of n numbers, n with a large prime
      * factor, in one go, 0 if it does not; and these lines. NULL: none. */
-    size_t (*chirps)(weft_type type, size_t n);
+    size_t (*chirps)(const weft_context *ctx, weft_type type, size_t n);
     weft_status (*chirp)(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
                          const void *spectrum, bool queues);
 } wi_fft_engine;
@@ -221,8 +221,8 @@ static inline size_t wi_fft_stored_bytes(weft_type type, bool half) {
     return wi_fft_number_bytes(half ? WEFT_F16 : type);
 }
 
-/* Are all prime factors at most 13? */
-bool wi_fft_is_smooth(size_t n);
+/* Are all prime factors at most so large? */
+bool wi_fft_is_smooth(size_t n, size_t most);
 
 /* Lengths for which a GPU has kernels of their own: 7^5 and 3^9. */
 static inline bool wi_fft_is_odd_power(size_t n) {
@@ -230,7 +230,7 @@ static inline bool wi_fft_is_odd_power(size_t n) {
 }
 
 /* The radices of which n is the product, falling and as few as can be: up to `most`, or 11 and 13.
- * Returns how many; 0 if n is 1. n is smooth, at most 2^14. */
+ * Returns how many; 0 if n is 1. n is at most 2^14, without larger prime factors. */
 size_t wi_fft_radices(size_t n, unsigned most, unsigned *radix);
 
 /* ---- engines and rungs ---- */

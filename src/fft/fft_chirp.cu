@@ -142,7 +142,7 @@ template <class T, int points, int threads, int... radices>
 struct chirp_shape : wi_fft_shape<T, points, threads, radices...> {
     using Shape = wi_fft_shape<T, points, threads, radices...>;
     /* Of a multiprocessor at a time, at least. */
-    static constexpr unsigned blocks = (sizeof(T) == 4 ? 1024 : 512) / threads;
+    static constexpr unsigned blocks = (sizeof(T) == 4 ? 16384 : 8192) / points;
     static __device__ __forceinline__ void go(const wi_fft_chirp_params<T> &c,
                                               const typename chirper<Shape>::Block &block) {
         const chirper<Shape> worker = {c, block};
@@ -182,34 +182,52 @@ static weft_status run_chirp(weft_context *ctx, const wi_fft_lines *l, const voi
     return WEFT_LAUNCH(chirped<Chirp>, ctx, blocks, Chirp::threads, Chirp::bytes, c);
 }
 
-size_t wi_fft_chirps(weft_type type, size_t n) {
-    size_t length = 256;
-    (void)type;
+size_t wi_fft_chirps(const weft_context *ctx, weft_type type, size_t n) {
+    const size_t spare = 64; /* numbers */
+    size_t length = 128;
     while (length < 2 * n - 1)
         length *= 2;
-    return length <= 4096 ? length : 0;
+    const size_t bytes = (length + length / 16 + spare) * wi_fft_number_bytes(type);
+    return length <= (type == WEFT_F64 ? 4096 : 16384) && bytes <= ctx->gpu->shared_optin ? length
+                                                                                          : 0;
 }
 
 #define CHIRP(...)                                                                                 \
     case chirp_shape<__VA_ARGS__>::n:                                                              \
         return run_chirp<chirp_shape<__VA_ARGS__>>(ctx, l, chirp, spectrum, queues)
 
-template <class T>
-static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
+static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
                            const void *spectrum, bool queues) {
-    constexpr int points = sizeof(T) == 4 ? 4096 : 2048, threads = points / 16;
-    switch (wi_fft_chirps(l->type, l->n)) {
-        CHIRP(T, points, threads, 16, 16);
-        CHIRP(T, points, threads, 8, 8, 8);
-        CHIRP(T, points, threads, 8, 16, 8);
-        CHIRP(T, points, threads, 16, 8, 16);
+    switch (wi_fft_chirps(ctx, l->type, l->n)) {
+        CHIRP(float, 4096, 256, 8, 2, 8);
+        CHIRP(float, 4096, 256, 16, 16);
+        CHIRP(float, 4096, 256, 8, 8, 8);
+        CHIRP(float, 4096, 256, 8, 16, 8);
+        CHIRP(float, 4096, 256, 16, 8, 16);
+        CHIRP(float, 4096, 256, 16, 16, 16);
+        CHIRP(float, 8192, 256, 16, 32, 16);
     default:
-        return run_chirp<chirp_shape<T, 4096, 256, 16, 16, 16>>(ctx, l, chirp, spectrum, queues);
+        return run_chirp<chirp_shape<float, 16384, 512, 32, 16, 32>>(ctx, l, chirp, spectrum,
+                                                                     queues);
+    }
+}
+
+static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
+                           const void *spectrum, bool queues) {
+    switch (wi_fft_chirps(ctx, l->type, l->n)) {
+        CHIRP(double, 2048, 128, 8, 2, 8);
+        CHIRP(double, 2048, 128, 16, 16);
+        CHIRP(double, 2048, 128, 8, 8, 8);
+        CHIRP(double, 2048, 128, 8, 16, 8);
+        CHIRP(double, 2048, 128, 16, 8, 16);
+    default:
+        return run_chirp<chirp_shape<double, 4096, 256, 16, 16, 16>>(ctx, l, chirp, spectrum,
+                                                                     queues);
     }
 }
 
 weft_status wi_fft_chirp(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
                          const void *spectrum, bool queues) {
-    return l->type == WEFT_F64 ? run_any<double>(ctx, l, chirp, spectrum, queues)
-                               : run_any<float>(ctx, l, chirp, spectrum, queues);
+    return l->type == WEFT_F64 ? run_f64(ctx, l, chirp, spectrum, queues)
+                               : run_f32(ctx, l, chirp, spectrum, queues);
 }

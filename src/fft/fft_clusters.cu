@@ -95,9 +95,12 @@ hand_over(const typename Team::Block1 &block, const wi_fft_number<typename Team:
             break;
         block.template fetch<R>(line, j, wi_fft_fixed<before>(), wi_fft_fixed<before>(), twiddles,
                                 re[i], im[i]);
-        wi_fft_butterfly<R>(re[i], im[i]);
     }
-    wi_cluster_sync();
+    wi_cluster_arrive();
+#pragma unroll
+    for (int i = 0; i < most; i++)
+        wi_fft_butterfly<R>(re[i], im[i]);
+    wi_cluster_wait();
 #pragma unroll
     for (int i = 0; i < most; i++) {
         const unsigned b = threadIdx.x + (unsigned)i * Team::threads;
@@ -221,9 +224,9 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
     switch (l->n) {
         TEAM(float, 8, 320, 4, CUT(9, 9), CUT(9, 9, 3));
         TEAM(float, 8, 352, 4, CUT(7, 7), CUT(7, 7, 7));
-        TEAM(float, 4, 256, 2, CUT(16, 16), CUT(16, 8));
-        TEAM(float, 8, 256, 2, CUT(16, 16), CUT(16, 16));
-        TEAM(float, 16, 256, 2, CUT(32, 16), CUT(16, 16));
+        TEAM(float, 8, 128, 5, CUT(16, 16), CUT(16, 8));
+        TEAM(float, 16, 128, 5, CUT(16, 16), CUT(16, 16));
+        TEAM(float, 16, 256, 3, CUT(32, 16), CUT(16, 16));
         TEAM(float, 16, 1024, 0, CUT(8, 8, 8), CUT(8, 8, 8));
     default:
         return run_block(ctx, l, queues);
@@ -234,8 +237,8 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
     switch (l->n) {
         TEAM(double, 8, 320, 3, CUT(9, 9), CUT(9, 9, 3));
         TEAM(double, 8, 352, 3, CUT(7, 7), CUT(7, 7, 7));
-        TEAM(double, 4, 256, 0, CUT(16, 8), CUT(16, 8));
-        TEAM(double, 8, 256, 0, CUT(16, 16), CUT(16, 8));
+        TEAM(double, 8, 128, 4, CUT(16, 8), CUT(16, 8));
+        TEAM(double, 16, 128, 5, CUT(16, 16), CUT(16, 8));
         TEAM(double, 16, 256, 0, CUT(16, 16), CUT(16, 16));
         TEAM(double, 16, 256, 1, CUT(32, 16), CUT(16, 16));
     default:

@@ -169,6 +169,7 @@ static bool takes(const weft_context *ctx, const wi_fft_lines *l) {
 
 weft_status wi_fft_threads(weft_context *ctx, const void *args) {
     const wi_fft_engine engine = {.halves = true,
+                                  .most_prime = 13,
                                   .takes = takes,
                                   .cuts = cuts,
                                   .kept_bytes = KEPT_BYTES * (size_t)ctx->threads,

@@ -1,60 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rungs registers and cached: lines in blocks, by kernels made for a length or by one for any
- * length; for long ones of any length see fft_whole.cu. */
+/* The rungs registers and cached: lines in blocks, by kernels made for a length; for other lengths
+ * see fft_any.cu, and for long ones fft_whole.cu. */
 #include "cuda/bulk.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
-
-/* ---- the kernel for any length ---- */
-
-constexpr unsigned most_threads = 512;
-
-namespace {
-
-struct any_stage {
-    unsigned radix;
-    wi_fft_divisor before, m;
-    unsigned twiddles; /* where its table begins */
-};
-struct any_stages {
-    unsigned n, count, line_bits;
-    any_stage at[WI_FFT_MOST_STAGES];
-};
-
-} // namespace
-
-/* Sets of R numbers that a thread has at most. */
-__host__ __device__ constexpr int most_of(unsigned radix) {
-    return radix == 2 ? 8 : radix == 3 ? 5 : radix == 4 ? 4 : radix == 5 ? 3 : radix <= 8 ? 2 : 1;
-}
-
-#define STAGE(R)                                                                                   \
-    case R:                                                                                        \
-        block.template stage<R, most_of(R), false>(s.before, s.m, k == 0, k + 1 == stages.count,   \
-                                                   p.twiddles + s.twiddles, wi_fft_nothing());     \
-        break;
-
-template <class T, bool halves>
-static __global__ void __launch_bounds__(most_threads)
-    any_length(const __grid_constant__ wi_fft_pass<T> p,
-               const __grid_constant__ any_stages stages) {
-    WEFT_DYNAMIC_SHARED(shared);
-    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
-    const unsigned pitch = wi_fft_pitch<T>(stages.n);
-    wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T, wi_fft_some_lines, wi_fft_gap<T>, false, false, halves, halves, false>
-        block = {p,        at,    numbers,    numbers + p.grid.lines * pitch,
-                 stages.n, pitch, blockDim.x, {p.grid.lines, stages.line_bits}};
-    block.fill_turns(stages.at[stages.count - 1].radix);
-    if (stages.count == 1)
-        __syncthreads();
-#pragma unroll 1
-    for (unsigned k = 0; k < stages.count; k++) {
-        const any_stage &s = stages.at[k];
-        switch (s.radix) { WI_FFT_EACH_RADIX(STAGE) }
-    }
-}
-#undef STAGE
 
 /* ---- kernels for one length ---- */
 
@@ -130,43 +79,6 @@ static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queu
     return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
 }
 
-/* Lines of a block: about so many numbers. */
-template <class T>
-static unsigned line_bits_of(const wi_fft_lines *l) {
-    constexpr size_t points = sizeof(T) == 8 ? 2048 : 4096;
-    const size_t lines = l->loops.used > 0 ? l->loops.count[0] : 1;
-    unsigned bits = 0;
-    while (bits < 7 && l->n << (bits + 1) <= points && (size_t)1 << bits < lines)
-        bits++;
-    return bits;
-}
-
-template <class T, bool halves>
-static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    unsigned radix[WI_FFT_MOST_STAGES], blocks = 0, before = 1, twiddles = 0, threads = 32;
-    wi_fft_pass<T> p;
-    any_stages s = {};
-    s.n = (unsigned)l->n;
-    s.count = (unsigned)wi_fft_radices(l->n, 16, radix);
-    s.line_bits = line_bits_of<T>(l);
-    for (unsigned k = 0; k < s.count; k++) {
-        const unsigned m = s.n / radix[k], sets = m << s.line_bits,
-                       most = (unsigned)most_of(radix[k]);
-        const unsigned wanted = ((sets + most - 1) / most + 31) / 32 * 32;
-        s.at[k] = {radix[k], wi_fft_divisor_of(before), wi_fft_divisor_of(m), twiddles};
-        twiddles += before > 1 ? (radix[k] - 1) * before : 0;
-        before *= radix[k];
-        threads = wanted > threads ? wanted : threads;
-    }
-    const weft_status status =
-        wi_fft_pass_of(ctx, l, radix, s.count, 1u << s.line_bits, &p, queues ? &blocks : NULL);
-    if (status != WEFT_OK || !queues)
-        return status;
-    return WEFT_LAUNCH(
-        (any_length<T, halves>), ctx, blocks, threads,
-        wi_fft_shared_bytes<T>(1u << s.line_bits, wi_fft_pitch<T>(s.n), radix[s.count - 1]), p, s);
-}
-
 #define SHAPE(...)                                                                                 \
     case wi_fft_shape<__VA_ARGS__>::n:                                                             \
         return run_shape<wi_fft_shape<__VA_ARGS__>>(ctx, l, queues)
@@ -187,8 +99,7 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
     default:
         if (l->n > WI_FFT_SHORT_LINE)
             return wi_fft_whole_line(ctx, l, queues);
-        return l->half_in || l->half_out ? run_any<float, true>(ctx, l, queues)
-                                         : run_any<float, false>(ctx, l, queues);
+        return wi_fft_any_line(ctx, l, queues);
     }
 }
 
@@ -204,7 +115,7 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(double, 8192, 512, 16, 8, 8, 8);
     default:
         return l->n > WI_FFT_SHORT_LINE / 2 ? wi_fft_whole_line(ctx, l, queues)
-                                            : run_any<double, false>(ctx, l, queues);
+                                            : wi_fft_any_line(ctx, l, queues);
     }
 }
 
@@ -238,12 +149,15 @@ static bool has_room(const weft_context *ctx, const wi_fft_lines *l, bool has_ga
 
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
     const bool is_wide = l->type == WEFT_F64;
+    const size_t short_line = (size_t)WI_FFT_SHORT_LINE >> is_wide;
     const bool is_strided =
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
     if (is_strided)
         return wi_fft_block_cuts(l->type, l->n);
     if (!is_wide && wi_fft_is_odd_power(l->n))
         return has_room(ctx, l, false);
+    if (l->n > short_line && !wi_fft_is_smooth(l->n, WI_FFT_MOST_WHOLE_PRIME))
+        return false;
     return l->n <= (size_t)16384 >> is_wide && has_room(ctx, l, true);
 }
 
@@ -252,6 +166,7 @@ bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
 wi_fft_engine wi_fft_block_engine(size_t kept_bytes) {
     wi_fft_engine engine = {};
     engine.halves = true;
+    engine.most_prime = WI_FFT_MOST_PRIME;
     engine.takes = wi_fft_block_takes;
     engine.cuts = wi_fft_block_cuts;
     engine.kept_bytes = kept_bytes;

@@ -13,6 +13,8 @@
 
 #define INLINE static __device__ __forceinline__
 #include "fft/fft_roots.h"
+#include "fft/fft_roots_more.h"
+#define MORE_RADICES
 #define V float
 #define NAME(f) wi_fft_##f
 #define UNROLL _Pragma("unroll")
@@ -20,6 +22,7 @@
 #define PLUS_PRODUCT(a, b, c) wi_fma(a, b, c)
 #include "fft/fft_butterflies.inc"
 #define INLINE static __device__ __forceinline__
+#define MORE_RADICES
 #define V double
 #define NAME(f) wi_fft_##f
 #define UNROLL _Pragma("unroll")

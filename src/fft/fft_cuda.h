@@ -14,12 +14,15 @@ weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *r
 weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
                                  size_t *room_bytes); /* tables only */
 
-/* Lengths without a kernel of their own: a line of up to so many numbers of f32, or half as many of
- * f64, is transformed in registers and shared memory; a longer one in place in shared memory
- * (fft_whole.cu). */
+/* Lengths without a kernel of their own: lines of up to so many numbers of f32, or half as many of
+ * f64, go from one shared array to another (fft_any.cu); a longer one is transformed in place in
+ * shared memory (fft_whole.cu). */
 enum {
-    WI_FFT_SHORT_LINE = 4096
+    WI_FFT_SHORT_LINE = 4096,
+    WI_FFT_MOST_PRIME = 31,      /* of a short line; larger ones need Bluestein's algorithm */
+    WI_FFT_MOST_WHOLE_PRIME = 13 /* of a longer line that is not cut */
 };
+weft_status wi_fft_any_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
 weft_status wi_fft_whole_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
 
 /* Lets an engine do both passes of cut lines in one kernel (fft_fused.cu). */
@@ -27,7 +30,7 @@ void wi_fft_add_pairs(wi_fft_engine *engine);
 
 /* Lines with large prime factors in one kernel: of what length the transforms inside are, 0 if it
  * does not take lines of n. */
-size_t wi_fft_chirps(weft_type type, size_t n);
+size_t wi_fft_chirps(const weft_context *ctx, weft_type type, size_t n);
 weft_status wi_fft_chirp(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
                          const void *spectrum, bool queues);
 

@@ -271,6 +271,7 @@ static wi_fft_engine step_engine() {
     wi_fft_engine engine = {};
     engine.takes = takes_all;
     engine.together = 1;
+    engine.most_prime = 2;
     engine.prepare = gathered_prepare;
     engine.move = wi_fft_move_cuda;
     engine.fold = wi_fft_fold_cuda;

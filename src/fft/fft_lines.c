@@ -15,8 +15,8 @@
 #include "fft/fft.h"
 #include "fft/fft_tables.h"
 
-bool wi_fft_is_smooth(size_t n) {
-    for (size_t p = 2; p <= WI_FFT_MOST_PRIME; p++)
+bool wi_fft_is_smooth(size_t n, size_t most) {
+    for (size_t p = 2; p <= most; p++)
         while (n % p == 0)
             n /= p;
     return n == 1;
@@ -420,8 +420,9 @@ static weft_status by_copies(wi_fft_job *job, const wi_fft_lines *l) {
 weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
     const wi_fft_engine *const engine = job->engine;
     const bool is_half = l->half_in || l->half_out;
-    const bool is_chirp = l->n > 1 && !engine->any_length && !wi_fft_is_smooth(l->n);
-    const size_t m = is_chirp && engine->chirps ? engine->chirps(l->type, l->n) : 0;
+    const bool is_chirp =
+        l->n > 1 && !engine->any_length && !wi_fft_is_smooth(l->n, engine->most_prime);
+    const size_t m = is_chirp && engine->chirps ? engine->chirps(job->ctx, l->type, l->n) : 0;
     wi_fft_lines sorted = *l;
     if (l->n == 1)
         return copy(job, l);

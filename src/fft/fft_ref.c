@@ -92,6 +92,7 @@ weft_status wi_fft_definition(weft_context *ctx, const void *args) {
 
 weft_status wi_fft_radix2(weft_context *ctx, const void *args) {
     static const wi_fft_engine engine = {.takes = takes_all,
+                                         .most_prime = 2,
                                          .prepare = prepare,
                                          .lines = double_up,
                                          .move = move_all,
