@@ -14,6 +14,23 @@ struct wi_no_values {};
 template <class V>
 constexpr bool wi_has_values = sizeof(V) > 1;
 
+/* element[i] = x[first + 32 i] for the elements of a thread, among the `count` that there are.
+ * Those beyond the end are `filler`; `full`: there are none. */
+template <class T, int items>
+__device__ inline void wi_load_striped(const T *x, unsigned first, unsigned count, bool full,
+                                       T filler, T (&element)[items]) {
+    x += first;
+    if (full) {
+#pragma unroll
+        for (int i = 0; i < items; i++)
+            element[i] = x[i * 32];
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < items; i++)
+        element[i] = first + (unsigned)i * 32 < count ? x[i * 32] : filler;
+}
+
 /* wi_sort_key for elements of one size, applied and undone. */
 template <class U>
 struct wi_key_map {

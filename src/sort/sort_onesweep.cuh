@@ -137,16 +137,7 @@ struct wi_pass_block {
     /* Loads x[32 i] for the thread's elements; `filler` replaces those beyond the end. */
     template <class T>
     __device__ void load(const T *x, T (&element)[items], T filler) const {
-        x += begin + in_tile;
-        if (is_full()) {
-#pragma unroll
-            for (int i = 0; i < items; i++)
-                element[i] = x[i * 32];
-            return;
-        }
-#pragma unroll
-        for (int i = 0; i < items; i++)
-            element[i] = in_tile + (unsigned)i * 32 < count ? x[i * 32] : filler;
+        wi_load_striped(x + begin, in_tile, count, is_full(), filler, element);
     }
 
     __device__ void load_keys(K (&key)[items]) const {

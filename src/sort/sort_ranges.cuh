@@ -84,16 +84,7 @@ struct wi_deal_block {
 
     template <class T>
     __device__ void load(const T *x, T (&element)[items]) const {
-        x += begin + in_tile;
-        if (is_full()) {
-#pragma unroll
-            for (int i = 0; i < items; i++)
-                element[i] = x[i * 32];
-            return;
-        }
-#pragma unroll
-        for (int i = 0; i < items; i++)
-            element[i] = in_tile + (unsigned)i * 32 < count ? x[i * 32] : T{};
+        wi_load_striped(x + begin, in_tile, count, is_full(), T{}, element);
     }
 
     /* Those beyond the end become the last of the last range. */
