@@ -15,9 +15,10 @@ export ASAN_OPTIONS=detect_leaks=0 # MPI keeps some memory to the end
 
 # over RANKS COMMAND...
 over() {
-    local ranks=$1
+    local ranks=$1 sessions=$folder/sessions$BASHPID
     shift
-    $MPIRUN --oversubscribe --bind-to none -np "$ranks" "$weft" "$@" --place mpi:cpu:1
+    mkdir -p "$sessions"
+    OMPI_MCA_orte_tmpdir_base=$sessions $MPIRUN --oversubscribe --bind-to none -np "$ranks" "$weft" "$@" --place mpi:cpu:1
 }
 
 # files NAME COMMAND...: what the command writes to -o over 3 ranks and alone.
