@@ -147,7 +147,8 @@ static weft_status find_whole(work *w, bool *fits) {
         return WEFT_OK;
     const int most = WI_SORT_MOST_RANGES / r->ranks;
     w->of_rank = most < RANGES_OF_RANK ? most : RANGES_OF_RANK;
-    r->samples = total < WI_SORT_MOST_SAMPLES ? total : WI_SORT_MOST_SAMPLES;
+    const uint64_t some = total / 4 + 1;
+    r->samples = some < WI_SORT_MOST_SAMPLES ? some : WI_SORT_MOST_SAMPLES;
     divide(r, w->of_rank);
     return WEFT_OK;
 }

@@ -5,6 +5,7 @@
 #ifndef WI_SORT_RANGES_CUH
 #define WI_SORT_RANGES_CUH
 
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/warp.cuh"
 #include "sort/sort_key.cuh"
@@ -40,6 +41,9 @@ struct wi_deal_args {
     wi_pair *status; /* of each tile and range; zeros at first */
     unsigned long long *next_tile;
 };
+
+/* Tiles that a look back sees at once. */
+WI_LIMIT(unsigned, wi_deal_looks, 32)
 
 /* What a tile's status says of a range. */
 enum {
@@ -180,8 +184,9 @@ struct wi_deal_block {
         uint64_t sum = 0;
         while (true) {
             const int64_t at = nearest - lane;
-            const wi_pair word =
-                at >= 0 ? wi_read_pair(status((uint64_t)at, range)) : wi_pair{0, WI_DEAL_ALL};
+            wi_pair word = {0, (uint64_t)(lane < wi_deal_looks ? WI_DEAL_ALL : WI_DEAL_OWN)};
+            if (at >= 0 && lane < wi_deal_looks)
+                word = wi_read_pair(status((uint64_t)at, range));
             const unsigned in = __ballot_sync(wi_all_lanes, word.flag != 0),
                            all = __ballot_sync(wi_all_lanes, word.flag == WI_DEAL_ALL);
             const unsigned first_all = all & (0 - all), before = first_all - 1; /* all, if none */
@@ -192,7 +197,7 @@ struct wi_deal_block {
             sum += wi_warp_sum(before >> lane & 1 ? (uint32_t)word.value : 0);
             if (all)
                 return sum + wi_shuffle(word.value, __ffs((int)all) - 1);
-            nearest -= 32;
+            nearest -= wi_deal_looks;
         }
     }
 

@@ -64,7 +64,7 @@ static void expect(const void *p, const void *wanted, size_t bytes, const char *
 }
 
 /* Keys in order already, or the other way round, are those whose elements all travel, or none. */
-static void *draw_keys(test_random *r, weft_type type, size_t n) {
+static char *draw_keys(test_random *r, weft_type type, size_t n) {
     static const test_pattern patterns[] = {TEST_ANY, TEST_TIES, TEST_EQUAL, TEST_NANS};
     char *const x = dist_whole(r, patterns[dist_draw(r, 4)], type, n);
     const size_t in_order = dist_draw(r, 4);
@@ -74,11 +74,13 @@ static void *draw_keys(test_random *r, weft_type type, size_t n) {
     return x;
 }
 
-/* Without room the call says that nothing is done, and weft_sort goes another way. */
-static void run_case(test_random *r, size_t n, weft_type type, size_t value_bytes, bool has_room) {
+/* Sorts x, and frees it. Without room the call says that nothing is done, and weft_sort goes
+ * another way. */
+static void run_case(test_random *r, char *x, size_t n, weft_type type, size_t value_bytes,
+                     bool has_room) {
     const size_t size = test_size_of(type);
     const bool in_place = dist_draw(r, 2), positions = value_bytes > 0 && dist_draw(r, 3) == 0;
-    char *const x = draw_keys(r, type, n), *const y = malloc(n * size + 1);
+    char *const y = malloc(n * size + 1);
     char *const values = malloc(n * value_bytes + 1), *const moved = malloc(n * value_bytes + 1);
     assert_true(y && values && moved);
     for (size_t i = 0; i < n; i++)
@@ -125,7 +127,8 @@ void dist_test_sort_ranges(void **state) {
     if (wi_gpus_count(dist_ctx) == 1 || !wi_dealt_reaches(wi_gpus_dealt(dist_ctx), &why))
         skip();
 #ifdef WEFT_EMU
-    static const size_t sizes[] = {1, 31, 700, 8193, 9000, 20000};
+    static const size_t sizes[] = {1, 31, 700, 8193, 20000};
+    const unsigned looks = wi_deal_looks;
     const uint64_t from = wi_sort_ranges_from;
     const double spare = wi_sort_ranges_spare;
     wi_sort_ranges_from = 0;
@@ -133,12 +136,20 @@ void dist_test_sort_ranges(void **state) {
     static const size_t large = ((size_t)1 << 27) + 12345, sizes[] = {large, large, large};
 #endif
     const size_t first = dist_draw(&r, 3);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        run_case(&r, sizes[k], types[dist_draw(&r, sizeof types / sizeof *types)],
-                 widths[(first + k) % 3], true);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const weft_type type = types[dist_draw(&r, sizeof types / sizeof *types)];
+        run_case(&r, draw_keys(&r, type, sizes[k]), sizes[k], type, widths[(first + k) % 3], true);
+    }
 #ifdef WEFT_EMU
+    /* of equal keys each range gets no more than foreseen, too */
+    enum {
+        EQUAL = 30000
+    };
+    wi_deal_looks = 1 + (unsigned)dist_draw(&r, 3);
+    run_case(&r, calloc(EQUAL, 8), EQUAL, WEFT_U64, 0, true);
     wi_sort_ranges_spare = -1e9;
-    run_case(&r, 20000, WEFT_U32, 0, false);
+    run_case(&r, draw_keys(&r, WEFT_U32, 9000), 9000, WEFT_U32, 0, false);
+    wi_deal_looks = looks;
     wi_sort_ranges_spare = spare;
     wi_sort_ranges_from = from;
 #endif
