@@ -242,7 +242,7 @@ struct wi_deal_block {
             p.counts[range] = all;
         if (all > p.room[range])
             atomicAdd(&shared.full, 1u);
-        if (here < 0)
+        if (total == 0 || all > p.room[range])
             return;
         const uint64_t at = before - shared.first[here];
         shared.key[here] = p.keys[range] + at;
