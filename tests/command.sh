@@ -7,7 +7,7 @@ places=${WEFT_TEST_PLACES:-cpu:2}
 unset WEFT_PLACE WEFT_VARIANT WEFT_TUNING WEFT_THREADS WEFT_TRACE WEFT_NCCL WEFT_MAILBOX NO_COLOR
 export WEFT_SECONDS=0 # what is timed is not looked at: the fewest samples do
 folder=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d) # in memory, where files are flushed at once
-export OMPI_MCA_orte_tmpdir_base=$folder # an mpirun that ends removes what all in one folder share
+export OMPI_MCA_orte_tmpdir_base=$folder # an mpirun that ends removes the folder that others use
 trap 'rm -rf "$folder"' EXIT
 failures=0
 checks=0

@@ -13,7 +13,7 @@ fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export ASAN_OPTIONS=detect_leaks=0 # MPI keeps some memory to the end
 
-# over RANKS COMMAND...
+# over RANKS COMMAND...; with a folder of its own, as some run at the same time (command.sh)
 over() {
     local ranks=$1 sessions=$folder/sessions$BASHPID
     shift

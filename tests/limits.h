@@ -15,7 +15,7 @@ extern unsigned wi_search_near;     /* strides of x in which a warp searches tog
 extern size_t wi_merge_few_tiles;   /* that find their ends themselves, at most */
 extern size_t wi_portion_keys; /* keys that a pass of onesweep takes at a time: at least one tile */
 extern size_t wi_large_from;   /* keys that onesweep sorts in large tiles */
-extern uint64_t wi_sort_ranges_from; /* elements of each GPU from which they are put to ranges */
+extern uint64_t wi_sort_ranges_from; /* elements of each GPU from which on a sort partitions them */
 extern unsigned wi_deal_looks;       /* tiles that a look back of it sees at once: 1 ... 32 */
 extern double wi_sort_ranges_spare;  /* standard deviations for which a range has room */
 extern unsigned wi_top_k_scanners;   /* threads that scan the tiles' counts: whole warps */

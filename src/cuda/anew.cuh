@@ -16,4 +16,18 @@ __device__ inline unsigned wi_anew(unsigned x) {
 }
 #endif
 
+/* The number of this thread, anew each time: in a kernel of several parts, what the compiler
+ * computes from it in one part does not take registers in the others. */
+#ifdef WEFT_EMU
+inline int wi_thread_here() {
+    return (int)threadIdx.x;
+}
+#else
+__device__ inline int wi_thread_here() {
+    int thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
+#endif
+
 #endif

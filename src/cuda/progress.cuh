@@ -7,8 +7,6 @@
 
 #include <stdint.h>
 
-#include "cuda/launch.cuh"
-
 #ifdef WEFT_EMU
 inline void wi_advance(uint32_t *count, uint32_t by) {
     __threadfence();

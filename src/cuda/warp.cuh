@@ -12,20 +12,6 @@ __device__ inline int wi_lane() {
     return (int)(threadIdx.x % 32);
 }
 
-/* The number of this thread, anew each time: in a kernel of several parts, what the compiler
- * computes from it in one part does not take registers in the others. */
-#ifdef WEFT_EMU
-inline int wi_thread_here() {
-    return (int)threadIdx.x;
-}
-#else
-__device__ inline int wi_thread_here() {
-    int thread;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    return thread;
-}
-#endif
-
 /* What one shuffle moves: 32 bits. Emu moves more, as it takes long for lanes to meet. */
 #ifdef WEFT_EMU
 using wi_shuffle_word = uint64_t;

@@ -6,6 +6,7 @@
 #ifndef WI_LU_BLOCK_CUH
 #define WI_LU_BLOCK_CUH
 
+#include "cuda/anew.cuh"
 #include "lu/lu_apply.cuh"
 #include "lu/lu_panel.cuh"
 #include "lu/lu_slab.cuh"

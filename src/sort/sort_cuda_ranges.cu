@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The steps on one GPU of a sort by ranges: drawing samples, finding where ranges begin, and
- * putting every element to its range. */
+ * partitioning the elements. */
 #include <math.h>
 
 #include "cuda/launch.cuh"
@@ -142,7 +142,7 @@ weft_status wi_sort_ranges_bound(weft_context *ctx, size_t key_bytes, const wi_s
     });
 }
 
-/* ---- to the ranges ---- */
+/* ---- partitioning ---- */
 
 template <class K, class V>
 static wi_deal_args<K, V> deal_args_of(const wi_sort_deal *d) {

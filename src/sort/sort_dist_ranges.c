@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sort over GPUs that reach each other's memory, by ranges (sort_ranges.h). Each GPU has a few
  * ranges, the first one short: while one is sorted, the side lane fetches the next from the other
- * GPUs. A range is sorted to where it belongs in the whole, so ranges need not be as long as
- * foreseen, and may end in another GPU's block. */
+ * GPUs. A range is sorted into its place in the whole array, so it need not be as long as foreseen,
+ * and may end in another GPU's block. */
 #include "sort/sort_ranges.h"
 
 #include <math.h>
@@ -228,7 +228,7 @@ static weft_status take_memory(work *w) {
     return status;
 }
 
-/* ---- to the ranges ---- */
+/* ---- partitioning ---- */
 
 static weft_status deal_out(work *w) {
     const int rank = w->ctx->comm->rank;
@@ -247,7 +247,7 @@ static weft_status deal_out(work *w) {
     return wi_sort_ranges_deal(w->ctx->child, &d);
 }
 
-/* Every rank deals out its elements, and learns how many of each range all have. *fits: was there
+/* Every rank partitions its elements, and learns how many of each range all have. *fits: was there
  * memory for all? */
 static weft_status meet(work *w, bool *fits) {
     weft_context *const ctx = w->ctx;
@@ -276,7 +276,7 @@ static weft_status meet(work *w, bool *fits) {
 /* ---- the ranges of this rank ---- */
 
 /* Queues copies of what the others have of range k: before the own elements and behind them, so
- * that all are in the order of ranks. *from gets the begin, and *n the length. */
+ * that all are in the order of ranks. *begin is where they begin then, *n how many they are. */
 static weft_status fetch(work *w, int k, size_t *begin, size_t *n) {
     weft_context *const child = w->ctx->child;
     const int own = w->ctx->comm->rank;
@@ -320,8 +320,8 @@ static weft_status sort_range(work *w, size_t begin, size_t n, uint64_t to) {
     part.x = w->keys + begin * w->key_bytes;
     part.y = w->y ? w->y + to * w->key_bytes : NULL;
     part.values = w->values ? w->values + begin * wide : NULL;
-    part.spends = true;
     part.values_out = w->values_out ? w->values_out + to * wide : NULL;
+    part.spends = true;
     return n == 0 ? WEFT_OK : wi_run(w->ctx->child, &wi_sort_ladder, part.call, part.type, &part);
 }
 
@@ -334,13 +334,12 @@ static uint64_t position_of(const work *w, int k) {
     return at;
 }
 
-static weft_status sort_ranges(work *w) {
+/* Between fork and join of the side lane. After a failure copies may still be under way. */
+static weft_status sort_each_range(work *w) {
     weft_context *const child = w->ctx->child;
     const int first = w->ctx->comm->rank * w->of_rank, end = first + w->of_rank;
     size_t begin, n, next_begin = 0, next_n = 0;
-    weft_status status = wi_gpu_fork(child);
-    if (status == WEFT_OK)
-        status = fetch_aside(w, first, &begin, &n);
+    weft_status status = fetch_aside(w, first, &begin, &n);
     for (int k = first; k < end && status == WEFT_OK; k++) {
         status = wi_gpu_join(child);
         if (status == WEFT_OK && k + 1 < end)
@@ -350,7 +349,19 @@ static weft_status sort_ranges(work *w) {
         begin = next_begin;
         n = next_n;
     }
-    const weft_status done = weft_sync(child);
+    return status;
+}
+
+/* When it returns nothing is under way, so that memory can be given back. */
+static weft_status sort_ranges(work *w) {
+    weft_context *const child = w->ctx->child;
+    weft_status status = wi_gpu_fork(child);
+    if (status != WEFT_OK)
+        return status;
+    status = sort_each_range(w);
+    const weft_status joined = wi_gpu_join(child), done = weft_sync(child);
+    if (status == WEFT_OK)
+        status = joined;
     return status == WEFT_OK ? done : status;
 }
 

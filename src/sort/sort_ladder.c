@@ -132,7 +132,7 @@ static const wi_row rows[] = {
      .run = wi_sort_onesweep},
 #endif
     {.name = "ranks",
-     .what = "parts sorted, cut where the ranks' shares begin, exchanged, merged; or ranges first",
+     .what = "parts sorted, exchanged and merged; on GPUs, very many keys are partitioned first",
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .scope = WI_DISTRIBUTED,
      .types = WI_ALL_TYPES,

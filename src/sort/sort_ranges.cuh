@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass that puts elements to the others of their range, in their order. A tile finds the range
- * of each of its elements, learns by look-back how many of each range the tiles before it have,
- * sorts itself by ranges in shared memory, and writes a run for each range. */
+/* One pass that partitions elements by range and keeps their order. A tile finds the range of each
+ * of its elements, learns by look-back how many of each range the tiles before it have, sorts
+ * itself by ranges in shared memory, and writes a run for each range. */
 #ifndef WI_SORT_RANGES_CUH
 #define WI_SORT_RANGES_CUH
 

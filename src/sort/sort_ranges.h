@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting over GPUs that reach each other's memory, by ranges of the order: samples tell where each
- * range begins, one pass puts every element to those of its range, and each GPU fetches and sorts
- * the ranges that are its share. Equal keys are told apart by their position in the whole, so no
+ * range begins, one pass partitions the elements by range, and each GPU fetches and sorts the
+ * ranges that are its share. Equal keys are told apart by their position in the whole, so no
  * keys make a range longer than it was to be, and the sort is stable. */
 #ifndef WI_SORT_RANGES_H
 #define WI_SORT_RANGES_H
@@ -34,7 +34,7 @@ typedef struct wi_sort_bounds {
     uint32_t samples[WI_MOST_GPUS][WI_SORT_MOST_RANGES];
 } wi_sort_bounds;
 
-/* One rank's elements on their way to memory of their ranges. */
+/* How one rank partitions its elements: where those of each range go. */
 typedef struct wi_sort_deal {
     const wi_sort_args *sort;
     uint64_t first; /* the position of its first element */
