@@ -88,6 +88,16 @@ __device__ inline uint32_t wi_max_halves(uint32_t a, uint32_t b) {
 #endif
 }
 
+/* The same of halves with a sign. */
+__device__ inline uint32_t wi_min_signed_halves(uint32_t a, uint32_t b) {
+#ifdef WEFT_EMU
+    const uint32_t signs = 0x80008000u;
+    return wi_min_halves(a ^ signs, b ^ signs) ^ signs;
+#else
+    return __vmins2(a, b);
+#endif
+}
+
 /* The least and the largest of unsigned bytes. Those at even places and those at odd ones are kept
  * apart, in halves of 16 bits: the odd ones with what is below them, which does not change their
  * order. */

@@ -91,6 +91,30 @@ inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t (&a)[4],
     }
 }
 
+template <int sums>
+inline void wi_group_multiply_bf16(float (&sum)[sums], const uint32_t (&a)[4],
+                                   const wi_group_operand &b, bool adds) {
+    constexpr int depth = 16;
+    const int first = wi_lane() / 4 * 4, column = wi_lane() % 4 * 2;
+    float x[2][depth], y[2][depth];
+    for (int p = 0; p < depth; p++)
+        for (int r = 0; r < 2; r++) {
+            const uint32_t both = wi_shuffle(a[p / 8 * 2 + r], first + p / 2 % 4);
+            x[r][p] = (float)wi_bit_cast<__nv_bfloat16>((uint16_t)(both >> 16 * (p % 2)));
+        }
+    for (int i = 0; i < sums && !adds; i++)
+        sum[i] = 0;
+    for (int j = 0; j < sums / 4; j++) {
+        wi_group_load<__nv_bfloat16, true>(b, 8 * j + column, y);
+        for (int c = 0; c < 2; c++)
+            for (int p = 0; p < depth; p++)
+                for (int r = 0; r < 2; r++) {
+                    float &to = sum[4 * j + 2 * r + c];
+                    to = wi_plus(to, x[r][p] * y[c][p]);
+                }
+    }
+}
+
 template <int further, int sums>
 inline void wi_group_multiply_bytes(int32_t (&sum)[sums], const uint32_t (&a)[4],
                                     const wi_group_operand &operand, bool adds = true) {

@@ -84,7 +84,22 @@ __device__ inline void wi_store_matrices(const uint32_t (&part)[4], void *row) {
                    "r"(part[2]), "r"(part[3])
                  : "memory");
 }
+
+/* Two f32, rounded to bf16, as a register has them: `low` in its low half. */
+__device__ inline uint32_t wi_pack_bf16(float low, float high) {
+    uint32_t both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+}
 #endif
+
+/* The two bf16 of a register. */
+__device__ inline float wi_low_bf16(uint32_t both) {
+    return wi_bit_cast<float>(both << 16);
+}
+__device__ inline float wi_high_bf16(uint32_t both) {
+    return wi_bit_cast<float>(both & 0xffff0000u);
+}
 
 /* The product of f16 or bf16, as T is. */
 template <class T>

@@ -120,5 +120,9 @@ inline void wi_store_matrices(const uint32_t (&part)[4], void *row) {
     for (int i = 0; i < 4; i++)
         *(uint32_t *)(rows.of(8 * i + g) + 2 * t) = part[i];
 }
+inline uint32_t wi_pack_bf16(float low, float high) {
+    return wi_bit_cast<uint16_t>((__nv_bfloat16)low) |
+           (uint32_t)wi_bit_cast<uint16_t>((__nv_bfloat16)high) << 16;
+}
 
 #endif

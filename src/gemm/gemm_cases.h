@@ -98,8 +98,10 @@ static inline bool may_refuse(const product *p) {
         return false;
     if (strcmp(p->row->name, "tensor") == 0)
         return p->types.type == WEFT_F32 && !(p->how & WEFT_TF32);
+    const bool has_no_parts =
+        p->types.type != WEFT_F32 || p->how & (WEFT_TF32 | WEFT_F32_STRICT) || p->k < 16;
     if (strcmp(p->row->name, "parts") == 0)
-        return p->types.type != WEFT_F32 || p->how & (WEFT_TF32 | WEFT_F32_STRICT) || p->k < 16;
+        return has_no_parts;
     if (strcmp(p->row->name, "pipeline") == 0)
         return p->types.type != WEFT_F32;
     if (strcmp(p->row->name, "outer") == 0)
@@ -107,7 +109,8 @@ static inline bool may_refuse(const product *p) {
     if (strcmp(p->row->name, "gemv") == 0)
         return p->types.type == WEFT_I8 || (p->m > 1 && p->n > 1);
     if (strcmp(p->row->name, "narrow") == 0)
-        return test_size_of(p->types.type) != 2 || (p->m > 16 && p->n > 16);
+        return test_size_of(p->types.type) == 2 ? p->m > 16 && p->n > 16
+                                                : has_no_parts || (p->m > 256 && p->n > 256);
     if (strcmp(p->row->name, "thin") == 0)
         return p->types.type == WEFT_I8 || (p->m > 64 && p->n > 64);
     return !wide || strcmp(p->row->name, "openblas") == 0;

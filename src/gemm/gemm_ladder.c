@@ -90,13 +90,28 @@ static const char *fits_thin(const weft_context *ctx, const void *args) {
 }
 
 enum {
-    NARROW_MOST = 16
+    NARROW_MOST = 16,
+    NARROW_F32_MOST = 256 /* which are done 64 at a time */
 };
+
+static const char *fits_narrow_f32(const weft_context *ctx, const wi_gemm_args *g) {
+#    ifdef WEFT_RING
+    if (g->m > NARROW_F32_MOST && g->n > NARROW_F32_MOST)
+        return "needs a C of at most 256 rows or columns";
+    return wi_gemm_fits_parts(ctx, g);
+#    else
+    (void)ctx, (void)g;
+    return "takes f32 on a GPU of compute capability 9.0, for which this library was not built";
+#    endif
+}
 
 static const char *fits_narrow(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
-    (void)ctx;
-    return (g->m <= NARROW_MOST || g->n <= NARROW_MOST) && g->wanted == WI_ALL
+    if (g->wanted != WI_ALL)
+        return "computes all of C";
+    if (g->type == WEFT_F32)
+        return fits_narrow_f32(ctx, g);
+    return g->m <= NARROW_MOST || g->n <= NARROW_MOST
                ? NULL
                : "needs a C of at most 16 rows or columns, as tensor cores have them";
 }
@@ -332,9 +347,25 @@ static double narrow_unevenness(const wi_machine *m, double groups, double most_
     return best;
 }
 
+/* By tiles of 128 x 64 or 64 x 64, whose f32 are cut in registers: that, and no memory or tensor
+ * core, sets the pace. k is cut, as far as it goes, so that all multiprocessors work. */
+static double narrow_f32_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
+    const double k = (double)g->k, rows = most <= 64 ? 64 : 128, least_k = 128;
+    const double length = ceil(most / rows) * rows;
+    const double columns = least <= 16 && most > 64 ? 32 : ceil(least / 64) * 64;
+    const double room = (most <= 64 ? 3 : 2) * m->units;
+    const double blocks = length / rows * ceil(columns / 64) * fmax(1, floor(k / least_k));
+    const double flops = 2 * columns * length * k * fmax(1, room / blocks);
+    return 3.6 * m->launch_s + flops / (0.75 * m->f32_flops);
+}
+
 /* As fast as memory brings the long factor, a short k at less of its rate. */
 static double narrow_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
+    if (g->type == WEFT_F32)
+        return narrow_f32_seconds(ctx, g);
     const wi_machine *const m = wi_machine_of(ctx);
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
     const double width = (double)weft_type_size(g->type), k = (double)g->k, least_k = 2048;
@@ -502,10 +533,9 @@ static const wi_row rows[] = {
      .shape = shape_of,
      .run = wi_gemm_thin},
     {.name = "narrow",
-     .what =
-         "for 16 rows or columns: the long factor goes straight to the registers of tensor cores",
+     .what = "for a thin C: the long factor goes straight to the registers of tensor cores",
      .kinds = WI_ON_CUDA,
-     .types = WI_HALF_FLOATS,
+     .types = WI_HALF_FLOATS | WI_TYPE(WEFT_F32),
      .misfit = fits_narrow,
      .seconds = narrow_seconds,
      .shape = shape_of,

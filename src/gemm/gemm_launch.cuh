@@ -165,6 +165,7 @@ weft_status wi_gemm_by_size(weft_context *ctx, const wi_gemm_args *g) {
 }
 
 /* The types' own, each compiled apart. */
+weft_status wi_gemm_narrow_f32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_thin_tf32(weft_context *ctx, const wi_gemm_args *g);
 bool wi_gemm_has_room_for_thin_tf32(const weft_context *ctx);
 weft_status wi_gemm_thin_f16(weft_context *ctx, const wi_gemm_args *g);

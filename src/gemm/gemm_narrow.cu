@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How products with a C of at most 16 columns or rows are launched: gemm_narrow.cuh. */
+#include "core/smaller.h"
 #include "cuda/ahead.cuh"
 #include "cuda/limit.cuh"
 #include "gemm/gemm_launch.cuh"
 #include "gemm/gemm_narrow.cuh"
+#include "gemm/gemm_narrow_slices.cuh"
 
 /* Pieces of k that each warp of a slice takes at least, and from which on blocks have many warps.
  */
 WI_LIMIT(size_t, wi_gemm_narrow_least_pieces, 4)
 
 static const char ended_key = 0;
-
-/* As many slices as keep the device busy in the last wave too: more of them end more evenly, but
- * each begins and ends. */
-static size_t slices_for(size_t groups, size_t pieces, size_t room, int warps) {
-    constexpr size_t most_slices = 64;
-    const double of_slice = 2.0 * warps; /* pieces that its beginning and end take as long as */
-    const size_t most = pieces / ((size_t)warps * wi_gemm_narrow_least_pieces);
-    size_t best = 1;
-    double least = 0;
-    for (size_t slices = 1; slices <= most_slices && (slices == 1 || slices <= most); slices++) {
-        const double waves = (double)wi_gemm_pieces(groups * slices, room);
-        const double cost = waves * ((double)wi_gemm_pieces(pieces, slices) + of_slice);
-        if (slices == 1 || cost < least) {
-            least = cost;
-            best = slices;
-        }
-    }
-    return best;
-}
 
 template <class T, bool along_k, int warps>
 static weft_status launch_with(weft_context *ctx, const wi_gemm_args *g) {
@@ -41,7 +24,11 @@ static weft_status launch_with(weft_context *ctx, const wi_gemm_args *g) {
         wi_resident_blocks(ctx, wi_gemm_narrow<T, along_k, warps>, 32 * warps, bytes, &room);
     if (status != WEFT_OK)
         return status;
-    deal.slices = slices_for(groups, pieces, room, warps);
+    constexpr double begin_and_end = 2.0 * warps;
+    constexpr size_t most_slices = 64;
+    const size_t possible = pieces / ((size_t)warps * wi_gemm_narrow_least_pieces);
+    deal.slices =
+        wi_narrow_slices(groups, pieces, room, begin_and_end, wi_smaller(possible, most_slices));
     deal.pieces = wi_gemm_pieces(pieces, deal.slices);
     if (deal.slices > 1) {
         status = wi_gpu_scratch(ctx, &ended_key, groups * sizeof *deal.ended, (void **)&deal.ended);
@@ -90,5 +77,9 @@ static weft_status run(weft_context *ctx, const wi_gemm_args *g) {
 
 weft_status wi_gemm_narrow(weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = (const wi_gemm_args *)args;
+#ifdef WEFT_RING
+    if (g->type == WEFT_F32)
+        return wi_gemm_narrow_f32(ctx, g);
+#endif
     return g->type == WEFT_F16 ? run<__half>(ctx, g) : run<__nv_bfloat16>(ctx, g);
 }

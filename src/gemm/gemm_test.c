@@ -506,6 +506,47 @@ static void narrow_shapes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* The same of f32, by parts: tiles of 16 and of 64 columns, more columns than a block has, few
+ * rows, lines that are aligned and others; and where k ends with a piece, or in its midst. */
+static void narrow_f32_shapes(weft_context *ctx) {
+    static const size_t shapes[][3] = {{300, 3, 70},  {130, 16, 264}, {257, 40, 100}, {9, 260, 133},
+                                       {70, 270, 31}, {33, 65, 700},  {64, 64, 513},  {16, 1, 64},
+                                       {256, 80, 96}, {1, 300, 50}};
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    size_t longer = 4;
+#ifdef WEFT_EMU
+    const size_t least = wi_gemm_narrow_least_f32_pieces;
+    wi_gemm_narrow_least_f32_pieces = 1;
+    longer = 1;
+#endif
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (size_t kind = 0; kind < KINDS; kind++) {
+            product p = {.row = test_row_named(&wi_gemm_ladder, "narrow"),
+                         .types = pairs[1],
+                         .device = ALL_ON_DEVICE,
+                         .on_gpu = is_gpu(&r),
+                         .m = shapes[s][0],
+                         .n = shapes[s][1],
+                         .k = shapes[s][2] * longer};
+            if (is_gpu(&r) || kind == (s + (size_t)test_below(&r.random, KINDS)) % KINDS) {
+                choose_numbers(&r, &p, (s + kind) % SCALINGS, kind);
+                choose_layout(&r, &p, test_below(&r.random, STORED));
+                for (int k = A; k <= B && test_below(&r.random, 2) == 0; k++) {
+                    p.ld[k] = (p.ld[k] + 7) / 8 * 8;
+                    p.offset[k] = 0;
+                }
+                p.how &= ~(unsigned)(WEFT_F32_STRICT | WEFT_TF32);
+                run_case(&r, &p);
+            }
+        }
+#ifdef WEFT_EMU
+    wi_gemm_narrow_least_f32_pieces = least;
+#endif
+    rig_close(&r);
+}
+
 /* Few terms: their own rung, with C's rows and columns beyond a block's, and at odd addresses. */
 static void few_terms(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
@@ -580,6 +621,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(thin_shapes),
         TEST_ON_EACH_PLACE(thin_on_tensor_cores),
         TEST_ON_EACH_PLACE(narrow_shapes),
+        TEST_ON_EACH_PLACE(narrow_f32_shapes),
         TEST_ON_EACH_PLACE(deep_products),
         TEST_ON_EACH_PLACE(ring_shapes),
         TEST_ON_EACH_PLACE(one_line),
