@@ -43,30 +43,26 @@ struct wi_batch_rows {
     __device__ void each_column(const F &f) {
         const int end = used_runs();
 #pragma unroll 1
-        for (int r = 0; r < end; r++) {
+        for (int r = 0; r < runs; r++) {
+            if (r < end)
 #pragma unroll
-            for (int c = 0; c < run; c++)
-                if (runs > 1 || c < p.n)
-                    f(r, r * run + c, c);
+                for (int c = 0; c < run; c++)
+                    if (runs > 1 || c < p.n)
+                        f(r, r * run + c, c);
             turn<run>();
         }
-#pragma unroll 1
-        for (int r = end; r < runs; r++)
-            turn<run>();
     }
     template <class F>
     __device__ void each_column_backwards(const F &f) {
         const int end = used_runs();
 #pragma unroll 1
-        for (int r = runs; r > end; r--)
+        for (int r = runs - 1; r >= 0; r--) {
             turn<order - run>();
-#pragma unroll 1
-        for (int r = end - 1; r >= 0; r--) {
-            turn<order - run>();
+            if (r < end)
 #pragma unroll
-            for (int c = run - 1; c >= 0; c--)
-                if (runs > 1 || c < p.n)
-                    f(r, r * run + c, c);
+                for (int c = run - 1; c >= 0; c--)
+                    if (runs > 1 || c < p.n)
+                        f(r, r * run + c, c);
         }
     }
     __device__ int used_runs() const {

@@ -41,7 +41,7 @@ struct wi_solve_batch_params {
  * registers, and where few warps are left, one row each is quicker. */
 template <class T>
 constexpr int wi_batch_rows_of(int order) {
-    return order == 16 || (order > 16 && sizeof(T) == 4) ? 2 : 1;
+    return order == 64 && sizeof(T) == 4 ? 2 : 1;
 }
 
 template <class Element, int order_, int rhs_, bool spd_>
