@@ -18,7 +18,7 @@ static const wi_row rows[] = {
      .run = wi_solve_batch_threads},
 #ifdef WEFT_CUDA
     {.name = "registers",
-     .what = "a thread has a row in registers, and up to 32 of them share a warp; no row moves",
+     .what = "threads have a row or two each in registers, systems share a warp; no row moves",
      .kinds = WI_ON_CUDA,
      .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
      .seconds = wi_no_rival,

@@ -39,6 +39,7 @@ typedef struct batch {
     size_t n, rhs, count;
     size_t ld[ARRAYS], stride[ARRAYS], offset[ARRAYS];
     unsigned device;
+    double scale; /* of the elements of A */
 } batch;
 
 typedef struct results {
@@ -132,9 +133,10 @@ static void fill(rig *r, const batch *b) {
         for (size_t i = 0; i < b->n; i++)
             for (size_t j = 0; j < b->n; j++)
                 if (is_stored(b, i, j))
-                    test_store(b->type, r->source[A], place_of(b, A, s, i, j),
-                               (test_value){.f = turned ? drawn(&r->random, b, s, j, i)
-                                                        : drawn(&r->random, b, s, i, j)});
+                    test_store(
+                        b->type, r->source[A], place_of(b, A, s, i, j),
+                        (test_value){.f = b->scale * (turned ? drawn(&r->random, b, s, j, i)
+                                                             : drawn(&r->random, b, s, i, j))});
         for (size_t i = 0; i < b->n; i++)
             for (size_t j = 0; j < b->rhs; j++)
                 test_store(b->type, r->source[B], place_of(b, B, s, i, j),
@@ -349,6 +351,13 @@ static void choose_layout(rig *r, batch *b) {
     }
 }
 
+/* Elements near the ends of the range, of one batch in four. */
+static double choose_scale(rig *r, const batch *b) {
+    const int far = b->type == WEFT_F64 ? 1004 : 104;
+    const size_t which = test_below(&r->random, 8);
+    return which == 0 ? ldexp(1, far) : which == 1 ? ldexp(1, -far) : 1;
+}
+
 /* Axes: the type; the flags; the task; symmetric or not. */
 static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]) {
     rig *const r = user;
@@ -365,6 +374,7 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
     while (b.count > 1 && b.count * n * n > most_elements)
         b.count /= 2;
     b.how = flags_of(&b, at[1]);
+    b.scale = choose_scale(r, &b);
     choose_layout(r, &b);
     if (test_below(&r->random, 4) == 0)
         b.device = (unsigned)test_below(&r->random, ALL_ON_DEVICE);
@@ -392,23 +402,26 @@ static void all_rungs(weft_context *ctx) {
 
 /* ---- exact systems ---- */
 
-/* Equal elements: the first row is the pivot. The system (0 2; 1 1) x = (2; 3), and others. */
+/* Equal elements: the first row is the pivot. The system (0 2; 1 1) x = (2; 3), and others. In the
+ * last one nothing is taken from the row below a pivot of 0, not even 0 infinity. */
 static void exact(weft_context *ctx) {
-    const double a[] = {0, 1, 2, 1, /**/ 1, -1, 1, 1, /**/ 3, 3, 1, 1}, b[] = {2, 3, 4, 0, 1, 2};
+    const double a[] = {0, 1, 2, 1, /**/ 1, -1, 1, 1, /**/ 3, 3, 1, 1, /**/ 0, 0, INFINITY, 1};
+    const double b[] = {2, 3, 4, 0, 1, 2, 1, 1};
     test_buffer matrices = test_buffer_open(ctx, ctx->kind == WI_CUDA, sizeof a);
     test_buffer sides = test_buffer_open(ctx, ctx->kind == WI_CUDA, sizeof b);
-    int32_t pivot[6], info[3];
+    int32_t pivot[8], info[4];
     test_buffer_load(&matrices, a, sizeof a, 0);
     test_buffer_load(&sides, b, sizeof b, 0);
     assert_int_equal(
-        weft_solve_batch_strided(ctx, 0, WEFT_F64, 2, 1, matrices.p, 2, 4, sides.p, 2, 2, info, 3),
+        weft_solve_batch_strided(ctx, 0, WEFT_F64, 2, 1, matrices.p, 2, 4, sides.p, 2, 2, info, 4),
         WEFT_OK);
-    const double solved[] = {2, 1, 2, 2, 1, 2}, factors[] = {1, 0, 1, 2, 1, -1, 1, 2, 3, 1, 1, 0};
-    const int32_t infos[] = {0, 0, 2}, pivots[] = {1, 1, 0, 1, 0, 1};
+    const double solved[] = {2, 1, 2, 2, 1, 2, 1, 1};
+    const double factors[] = {1, 0, 1, 2, 1, -1, 1, 2, 3, 1, 1, 0, 0, 0, INFINITY, 1};
+    const int32_t infos[] = {0, 0, 2, 1}, pivots[] = {1, 1, 0, 1, 0, 1, 0, 1};
     assert_memory_equal(test_buffer_read(&sides, "x"), solved, sizeof solved);
     assert_memory_equal(info, infos, sizeof infos);
     assert_int_equal(
-        weft_lu_factor_batch_strided(ctx, 0, WEFT_F64, 2, matrices.p, 2, 4, pivot, info, 3),
+        weft_lu_factor_batch_strided(ctx, 0, WEFT_F64, 2, matrices.p, 2, 4, pivot, info, 4),
         WEFT_OK);
     assert_memory_equal(test_buffer_read(&matrices, "factors"), factors, sizeof factors);
     assert_memory_equal(pivot, pivots, sizeof pivots);
