@@ -7,6 +7,7 @@
  *     fft_peer NAME          those whose name begins so: c64, c128, 2d, 3d
  *     fft_peer NAME N ...    of those only these lengths (of the first dimension)
  *     fft_peer sweep [MOST [STEP]]
+ *     fft_peer list N ...    these lengths as in a sweep
  *
  * A sweep is c64 of each STEP-th (1) length from 2 to MOST (4096), and of 200 / STEP lengths from
  * there to 2^18, 2^24 numbers each. It prints the 20 worst, and how many are behind; all of them,
@@ -132,7 +133,7 @@ static void run(const track &t, const race &r) {
 }
 
 /* Lengths that are wanted; none: all. */
-static size_t chosen[64], chosen_count = 0;
+static size_t chosen[128], chosen_count = 0;
 
 static bool is_wanted(size_t n) {
     bool is = chosen_count == 0;
@@ -260,7 +261,11 @@ int main(int argc, char **argv) {
     CUDA(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
     t.copy_gbps = copy_roof(t.stream, (size_t)1 << 30);
-    if (strcmp(only, "sweep") == 0) {
+    if (strcmp(only, "list") == 0) {
+        const sweep_arrays a((size_t)1 << 24);
+        for (size_t k = 0; k < chosen_count; k++)
+            time_length(t, a, chosen[k], ((size_t)1 << 24) / chosen[k]);
+    } else if (strcmp(only, "sweep") == 0) {
         sweep(t, most, argc > 3 ? chosen[1] : 1);
     } else {
         if (strncmp("c64", only, strlen(only)) == 0)

@@ -14,8 +14,9 @@ extern "C" {
 
 enum {
     WI_FFT_NO_DIMENSION = 1 << WEFT_FFT_DIMENSIONS,
-    WI_FFT_LOOPS = 6,      /* around a line: other dimensions, the batch, and two of a cut line */
-    WI_FFT_MOST_CUT = 1024 /* the longest lines that engines cut lines into */
+    WI_FFT_LOOPS = 6,        /* around a line: other dimensions, the batch, and two of a cut line */
+    WI_FFT_MOST_CUT = 1024,  /* the longest lines that engines cut lines into */
+    WI_FFT_MOST_TURNED = 512 /* and those with large prime factors, as first factors */
 };
 
 /* One checked call on memory that the place can access; strides and distances are filled in. Of f16
@@ -143,8 +144,9 @@ typedef struct wi_fft_engine {
     bool (*takes)(const weft_context *ctx, const wi_fft_lines *l);
     /* May a line be cut into lines of this length, which are then strided? */
     bool (*cuts)(weft_type type, size_t n);
-    size_t kept_bytes; /* intermediate results of so many bytes stay in a cache; 0: any number */
-    size_t together;   /* lines next to each other that it should get together, at least */
+    size_t kept_bytes;  /* intermediate results of so many bytes stay in a cache; 0: any number */
+    size_t group_bytes; /* so many are made by one pass and then read by the next; 0: any number */
+    size_t together;    /* lines next to each other that it should get together, at least */
     /* Makes the tables for such lines, and tells how much room they need besides, or 0. */
     weft_status (*prepare)(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes);
     weft_status (*lines)(weft_context *ctx, const wi_fft_lines *l, void *room);
@@ -158,8 +160,8 @@ typedef struct wi_fft_engine {
     /* The length of the transforms by which it does lines of n numbers, n with a large prime
      * factor, in one go, 0 if it does not; and these lines. NULL: none. */
     size_t (*chirps)(const weft_context *ctx, weft_type type, size_t n);
-    weft_status (*chirp)(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
-                         const void *spectrum, bool queues);
+    weft_status (*chirp)(weft_context *ctx, const wi_fft_lines *l,
+                         bool queues); /* or tables only */
 } wi_fft_engine;
 
 /* Does a call with an engine (fft_drive.c, fft_lines.c). */

@@ -173,6 +173,7 @@ weft_status wi_fft_threads(weft_context *ctx, const void *args) {
                                   .takes = takes,
                                   .cuts = cuts,
                                   .kept_bytes = KEPT_BYTES * (size_t)ctx->threads,
+                                  .group_bytes = KEPT_BYTES * (size_t)ctx->threads,
                                   .together = simd_of()->bytes / sizeof(float),
                                   .prepare = prepare,
                                   .lines = transform,

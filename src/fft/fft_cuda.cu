@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs registers and cached: lines in blocks, by kernels made for a length; for other lengths
  * see fft_any.cu, and for long ones fft_whole.cu. */
-#include "cuda/bulk.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
 
@@ -18,23 +17,6 @@ constexpr bool looks_ahead = sizeof(typename Shape::Type) == 4
 template <class Shape>
 constexpr bool looks_late = (Shape::is_crowded && looks_ahead<Shape>);
 
-/* Brings what a block after this one will read to the second-level cache: else memory would rest
- * while this one computes. */
-template <class T>
-static __device__ __forceinline__ void look_ahead(const wi_fft_pass<T> &p, unsigned n) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    const unsigned block = blockIdx.x + p.ahead;
-    if (p.ahead == 0 || block >= gridDim.x)
-        return;
-    const wi_fft_place at = wi_fft_place_of(p.grid, block, p.turning);
-    const size_t bytes = p.half_in ? 2 * sizeof(uint16_t) : sizeof(wi_fft_number<T>);
-    const uintptr_t from = (uintptr_t)p.x + at.in * bytes, to = from + at.lines * n * bytes;
-    const uintptr_t first = (from + 15) / 16 * 16, end = to / 16 * 16;
-    if (first < end)
-        wi_bulk_prefetch((const void *)first, (uint32_t)(end - first));
-#endif
-}
-
 /* An early look is that of a thread of the last warp, whose own loads would wait for those of the
  * others. */
 template <class Shape>
@@ -43,13 +25,13 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     WEFT_DYNAMIC_SHARED(shared);
     if constexpr (looks_ahead<Shape> && !looks_late<Shape>)
         if (threadIdx.x == Shape::threads - 1)
-            look_ahead(p, Shape::n);
+            wi_fft_look_ahead(p, Shape::n);
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
     Shape::template run_all<false, false>(p, at, (wi_fft_number<typename Shape::Type> *)shared,
                                           p.twiddles, [&] {
                                               if constexpr (looks_late<Shape>)
                                                   if (threadIdx.x == 0)
-                                                      look_ahead(p, Shape::n);
+                                                      wi_fft_look_ahead(p, Shape::n);
                                           });
 }
 
@@ -169,7 +151,7 @@ wi_fft_engine wi_fft_block_engine(size_t kept_bytes) {
     engine.most_prime = WI_FFT_MOST_PRIME;
     engine.takes = wi_fft_block_takes;
     engine.cuts = wi_fft_block_cuts;
-    engine.kept_bytes = kept_bytes;
+    engine.kept_bytes = engine.group_bytes = kept_bytes;
     engine.together = WI_FFT_TOGETHER;
     engine.prepare = wi_fft_prepare_lines;
     engine.lines = wi_fft_queue_lines;

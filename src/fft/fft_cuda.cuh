@@ -115,8 +115,8 @@ struct wi_fft_place {
 /* Place number `index` of a grid. */
 __device__ __forceinline__ wi_fft_place wi_fft_place_of(const wi_fft_grid &g, unsigned index,
                                                         int turning) {
-    unsigned rest = index / g.across;
-    wi_fft_place at = {0, 0, index % g.across * g.lines, 0, 0};
+    unsigned rest = g.used > 1 ? index / g.across : 0;
+    wi_fft_place at = {0, 0, (index - rest * g.across) * g.lines, 0, 0};
     for (int k = 1; k < g.used; k++) {
         const unsigned number = rest % g.count[k];
         rest /= g.count[k];

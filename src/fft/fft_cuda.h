@@ -31,7 +31,6 @@ void wi_fft_add_pairs(wi_fft_engine *engine);
 /* Lines with large prime factors in one kernel: of what length the transforms inside are, 0 if it
  * does not take lines of n. */
 size_t wi_fft_chirps(const weft_context *ctx, weft_type type, size_t n);
-weft_status wi_fft_chirp(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
-                         const void *spectrum, bool queues);
+weft_status wi_fft_chirp(weft_context *ctx, const wi_fft_lines *l, bool queues);
 
 #endif

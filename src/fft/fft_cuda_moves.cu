@@ -2,7 +2,7 @@
 /* Moves and folds on a GPU: a thread takes a number, or a pair; and what launches need. */
 #include "fft/fft_cuda.cuh"
 
-constexpr unsigned move_threads = 256;
+constexpr unsigned move_threads = 256, move_each = 4; /* numbers of a thread */
 constexpr size_t most_blocks = 0x7fffffff;
 
 weft_status wi_fft_grid_of(weft_context *ctx, const wi_fft_loops *loops, unsigned lines,
@@ -47,7 +47,8 @@ weft_status wi_fft_powers_of(weft_context *ctx, weft_type type, size_t period, c
     return wi_fft_table(ctx, &key, table);
 }
 
-/* A row per block of the grid; the numbers of a row are cut into pieces of a block's threads. */
+/* A row per block of the grid; the numbers of a row are cut into pieces of a block's threads, or of
+ * move_each times as many. */
 namespace {
 
 struct move_params {
@@ -63,18 +64,19 @@ struct fold_params {
 
 } // namespace
 
-/* Where a row begins, and which piece of it this block has. */
-static __device__ size_t locate_line(const wi_fft_grid &g, unsigned pieces, size_t *in,
-                                     size_t *out) {
-    size_t rest = blockIdx.x / pieces;
+/* Where a row begins, and where this thread begins in a piece of so many numbers. */
+static __device__ size_t locate_line(const wi_fft_grid &g, unsigned pieces, unsigned piece,
+                                     size_t *in, size_t *out) {
+    const unsigned row = blockIdx.x / pieces;
+    unsigned rest = row;
     *in = *out = 0;
     for (int k = 0; k < g.used; k++) {
-        const size_t number = rest % g.count[k];
-        rest /= g.count[k];
+        const unsigned others = rest / g.count[k], number = rest - others * g.count[k];
+        rest = others;
         *in += number * g.in[k];
         *out += number * g.out[k];
     }
-    return (size_t)(blockIdx.x % pieces) * move_threads + threadIdx.x;
+    return (size_t)(blockIdx.x - row * pieces) * piece + threadIdx.x;
 }
 
 template <class T>
@@ -99,16 +101,24 @@ static __device__ wi_fft_number<T> moved(const wi_fft_move &m, size_t in, size_t
 template <class T>
 static __global__ void move(const __grid_constant__ move_params p) {
     size_t in, out;
-    const size_t k = locate_line(p.grid, p.pieces, &in, &out);
-    if (k >= p.m.n_out)
-        return;
-    const wi_fft_number<T> v = moved<T>(p.m, in, k);
+    const size_t first = locate_line(p.grid, p.pieces, move_threads * move_each, &in, &out);
     const T scale = (T)p.m.scale;
-    out += k * p.m.stride_out;
-    if (p.m.real_out)
-        wi_fft_set_real<T>(p.m.y, p.m.half_out, out, v.re * scale);
-    else
-        wi_fft_set_number<T>(p.m.y, p.m.half_out, out, {v.re * scale, v.im * scale});
+    wi_fft_number<T> v[move_each];
+#pragma unroll
+    for (unsigned q = 0; q < move_each; q++) {
+        const size_t k = first + q * move_threads;
+        v[q] = k < p.m.n_out ? moved<T>(p.m, in, k) : wi_fft_number<T>{0, 0};
+    }
+#pragma unroll
+    for (unsigned q = 0; q < move_each; q++) {
+        const size_t k = first + q * move_threads, to = out + k * p.m.stride_out;
+        if (k >= p.m.n_out)
+            return;
+        if (p.m.real_out)
+            wi_fft_set_real<T>(p.m.y, p.m.half_out, to, v[q].re * scale);
+        else
+            wi_fft_set_number<T>(p.m.y, p.m.half_out, to, {v[q].re * scale, v[q].im * scale});
+    }
 }
 
 /* Elements k and n / 2 - k, as in fft_cpu_loops.inc. */
@@ -118,7 +128,7 @@ static __global__ void fold(const __grid_constant__ fold_params p) {
     const wi_fft_fold &f = p.f;
     const size_t half = f.n / 2;
     size_t in, out;
-    const size_t k = locate_line(p.grid, p.pieces, &in, &out), back = half - k;
+    const size_t k = locate_line(p.grid, p.pieces, move_threads, &in, &out), back = half - k;
     if (2 * k > half)
         return;
     const T scale = f.is_inverse ? (T)1 : (T)0.5;
@@ -145,10 +155,10 @@ static __global__ void fold(const __grid_constant__ fold_params p) {
                              {sum.re - odd.re, odd.im - sum.im});
 }
 
-/* A grid of rows, each cut into pieces of a block's threads. */
-static weft_status rows_of(weft_context *ctx, const wi_fft_loops *loops, size_t n,
+/* A grid of rows, each cut into pieces of so many numbers. */
+static weft_status rows_of(weft_context *ctx, const wi_fft_loops *loops, size_t n, unsigned piece,
                            wi_fft_grid *grid, unsigned *pieces, unsigned *blocks) {
-    const size_t cut = (n + move_threads - 1) / move_threads;
+    const size_t cut = (n + piece - 1) / piece;
     const weft_status status = wi_fft_grid_of(ctx, loops, 1, grid, blocks);
     if (status != WEFT_OK)
         return status;
@@ -166,7 +176,8 @@ weft_status wi_fft_move_cuda(weft_context *ctx, const wi_fft_move *m) {
     move_params p = {};
     unsigned blocks = 0;
     p.m = *m;
-    const weft_status status = rows_of(ctx, &m->loops, m->n_out, &p.grid, &p.pieces, &blocks);
+    const weft_status status =
+        rows_of(ctx, &m->loops, m->n_out, move_threads * move_each, &p.grid, &p.pieces, &blocks);
     if (status != WEFT_OK)
         return status;
     return m->type == WEFT_F64 ? WEFT_LAUNCH(move<double>, ctx, blocks, move_threads, 0, p)
@@ -177,7 +188,8 @@ weft_status wi_fft_fold_cuda(weft_context *ctx, const wi_fft_fold *f) {
     fold_params p = {};
     unsigned blocks = 0;
     p.f = *f;
-    const weft_status status = rows_of(ctx, &f->loops, f->n / 4 + 1, &p.grid, &p.pieces, &blocks);
+    const weft_status status =
+        rows_of(ctx, &f->loops, f->n / 4 + 1, move_threads, &p.grid, &p.pieces, &blocks);
     if (status != WEFT_OK)
         return status;
     return f->type == WEFT_F64 ? WEFT_LAUNCH(fold<double>, ctx, blocks, move_threads, 0, p)

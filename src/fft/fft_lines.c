@@ -146,12 +146,24 @@ static size_t bytes_of(const wi_fft_lines *l) {
     return wi_fft_loops_lines(&l->loops) * l->n * wi_fft_number_bytes(l->type);
 }
 
-static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l) {
+static bool is_rough(const wi_fft_job *job, size_t n) {
+    return n > 1 && !job->engine->any_length && !wi_fft_is_smooth(n, job->engine->most_prime);
+}
+
+/* Lines with a large prime factor, by an engine that does all in one go. */
+static weft_status run_chirp(wi_fft_job *job, const wi_fft_lines *l) {
+    wi_fft_lines sorted = *l;
+    wi_fft_loops_sort(&sorted.loops, &sorted.turning);
+    return job->args->asks_bytes ? WEFT_OK
+                                 : job->engine->chirp(job->ctx, &sorted, !job->is_rehearsal);
+}
+
+static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
     const size_t bytes = bytes_of(l);
     void *const between = wi_fft_take(job, bytes);
     wi_fft_lines first, second;
-    cut_line(l, cut_of(l, job->engine), between, &first, &second);
-    weft_status status = run_lines(job, &first);
+    cut_line(l, n1, between, &first, &second);
+    weft_status status = is_rough(job, n1) ? run_chirp(job, &first) : run_lines(job, &first);
     if (status == WEFT_OK)
         status = wi_fft_transform(job, &second);
     wi_fft_give(job, bytes);
@@ -240,20 +252,20 @@ static weft_status by_pairs(wi_fft_job *job, const wi_fft_lines *l, size_t n1,
 
 /* ---- one pass after the other ---- */
 
-/* So many lines together that what is in between stays in the cache. */
-static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l) {
-    const size_t kept = job->engine->kept_bytes, bytes = bytes_of(l);
+/* So many lines together that what is in between stays in the cache, or takes little memory. */
+static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
+    const size_t kept = job->engine->group_bytes, bytes = bytes_of(l);
     const int k = outermost(&l->loops);
     weft_status status = WEFT_OK;
     if (kept == 0 || k < 0 || bytes <= kept)
-        return two_steps(job, l);
+        return two_steps(job, l, n1);
     const bool is_close = k == 0 && (is_across(l) || l->loops.out[0] < l->stride_out);
     const size_t least = is_close ? job->engine->together : 1;
     const size_t fit = kept / (bytes / l->loops.count[k]), together = fit < least ? least : fit;
     for (size_t at = 0; at < l->loops.count[k] && status == WEFT_OK; at += together) {
         const size_t left = l->loops.count[k] - at;
         const wi_fft_lines part = part_of(l, k, at, left < together ? left : together);
-        status = k == 0 || fit > 0 ? two_steps(job, &part) : by_groups(job, &part);
+        status = k == 0 || fit > 0 ? two_steps(job, &part, n1) : by_groups(job, &part, n1);
     }
     return status;
 }
@@ -262,7 +274,7 @@ static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l) {
 static weft_status by_cutting(wi_fft_job *job, const wi_fft_lines *l) {
     size_t lines[2] = {1, 1};
     const size_t n1 = job->engine->pairs ? job->engine->pairs(l->type, l->n, lines) : 0;
-    return n1 ? by_pairs(job, l, n1, lines) : by_groups(job, l);
+    return n1 ? by_pairs(job, l, n1, lines) : by_groups(job, l, cut_of(l, job->engine));
 }
 
 /* ---- a chirp ---- */
@@ -277,12 +289,33 @@ static weft_status chirp_tables(wi_fft_job *job, const wi_fft_lines *l, size_t m
     return status == WEFT_OK ? wi_fft_table(job->ctx, &whole, spectrum) : status;
 }
 
-/* By an engine that does all in one go. */
-static weft_status by_own_chirp(wi_fft_job *job, const wi_fft_lines *l, size_t m) {
-    const void *chirp = NULL, *spectrum = NULL;
-    const weft_status status = chirp_tables(job, l, m, &chirp, &spectrum);
-    return status == WEFT_OK ? job->engine->chirp(job->ctx, l, chirp, spectrum, !job->is_rehearsal)
-                             : status;
+/* About how many microseconds an engine's own convolution takes for lines of n numbers, 2^24 of f32
+ * in all (an H200, 2026-11-29); 0 if it has none. */
+static double chirp_cost(const wi_fft_job *job, weft_type type, size_t n) {
+    const size_t m = job->engine->chirps(job->ctx, type, n);
+    const double times = (double)m / (double)n;
+    return m == 0 ? 0 : m <= 4096 ? 95 + 57 * times : 135 + 75 * times;
+}
+
+/* The first factor n1 of a line so that an engine has its own convolution for lines of n / n1, and
+ * if need be for those of n1: that which costs least; 0 if there is none. */
+static size_t chirp_cut_of(const wi_fft_job *job, const wi_fft_lines *l) {
+    const wi_fft_engine *const engine = job->engine;
+    const double smooth_cost = 100;
+    size_t best = 0;
+    double least = 0;
+    for (size_t n1 = 2; engine->chirps && n1 <= WI_FFT_MOST_CUT; n1++) {
+        if (l->n % n1 != 0 || !engine->cuts(l->type, n1) ||
+            (is_rough(job, n1) && n1 > WI_FFT_MOST_TURNED) || !is_rough(job, l->n / n1))
+            continue;
+        const double first = is_rough(job, n1) ? chirp_cost(job, l->type, n1) : smooth_cost;
+        const double second = chirp_cost(job, l->type, l->n / n1);
+        if (first == 0 || second == 0 || (best && first + second >= least))
+            continue;
+        best = n1;
+        least = first + second;
+    }
+    return best;
 }
 
 /* Lines of m, a power of 2 of at least 2 n - 1, in scratch memory. */
@@ -420,8 +453,7 @@ static weft_status by_copies(wi_fft_job *job, const wi_fft_lines *l) {
 weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
     const wi_fft_engine *const engine = job->engine;
     const bool is_half = l->half_in || l->half_out;
-    const bool is_chirp =
-        l->n > 1 && !engine->any_length && !wi_fft_is_smooth(l->n, engine->most_prime);
+    const bool is_chirp = is_rough(job, l->n);
     const size_t m = is_chirp && engine->chirps ? engine->chirps(job->ctx, l->type, l->n) : 0;
     wi_fft_lines sorted = *l;
     if (l->n == 1)
@@ -429,7 +461,11 @@ weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
     if (is_half && !engine->halves && !is_chirp)
         return by_copies(job, l);
     wi_fft_loops_sort(&sorted.loops, &sorted.turning);
-    if (is_chirp)
-        return m ? by_own_chirp(job, &sorted, m) : by_chirp(job, &sorted);
+    if (m)
+        return run_chirp(job, &sorted);
+    if (is_chirp) {
+        const size_t n1 = chirp_cut_of(job, &sorted);
+        return n1 ? by_groups(job, &sorted, n1) : by_chirp(job, &sorted);
+    }
     return engine->takes(job->ctx, &sorted) ? run_lines(job, &sorted) : by_cutting(job, &sorted);
 }

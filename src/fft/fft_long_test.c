@@ -37,6 +37,20 @@ static void run_halves(rig *r, const wi_row *row) {
     run_long(r, row, WEFT_F16, 16807, 1, false);
 }
 
+/* With large prime factors: cut, so that one kernel does the convolutions of a factor, or not. */
+static void run_rough(rig *r, const wi_row *row) {
+    static const size_t convolved[] = {514, 1030, 2053, 3089, 4099};
+    run_long(r, row, test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16, 9738, 3, false);
+    run_long(r, row, WEFT_F32, 17139, 1, false);
+    run_long(r, row, WEFT_F32, 8258, 2, true);
+    run_long(r, row, WEFT_F32, 97 * 101, 2, false);
+    run_long(r, row, WEFT_F32, 8209, 1, false);
+    run_long(r, row, WEFT_F64, 4084, 3, test_below(&r->random, 2));
+    run_long(r, row, WEFT_F64, 37 * 61, 3, test_below(&r->random, 2));
+    for (size_t k = 0; k < sizeof convolved / sizeof *convolved; k++)
+        run_long(r, row, WEFT_F32, convolved[k], 3, test_below(&r->random, 2));
+}
+
 /* Lines that a block holds as a whole, with each radix. */
 static void run_whole(rig *r, const wi_row *row) {
     static const size_t of_f32[] = {6561, 13310, 13104, 15625, 14406},
@@ -138,6 +152,7 @@ static void long_lines(weft_context *ctx) {
         if (!is_cluster && !is_fused) {
             run_halves(&r, rows[k]);
             run_whole(&r, rows[k]);
+            run_rough(&r, rows[k]);
 #ifdef WEFT_CUDA
             if (ctx->gpu) {
                 run_cut(&r, rows[k]);

@@ -127,7 +127,7 @@ static complex_long chirp(size_t k, size_t n) {
 }
 
 /* Radix 2, in place: `n` is a power of 2. */
-static void transform(complex_long *x, size_t n) {
+static void transform_power(complex_long *x, size_t n) {
     for (size_t i = 1, j = 0; i < n; i++) {
         size_t bit = n / 2;
         for (; j & bit; bit /= 2)
@@ -151,9 +151,45 @@ static void transform(complex_long *x, size_t n) {
         }
 }
 
+/* Of n numbers, a power of 2 or three times one, for which `part` has room for as many. */
+static void transform(complex_long *x, complex_long *part, size_t n) {
+    const size_t m = n / 3;
+    if (n % 3 != 0) {
+        transform_power(x, n);
+        return;
+    }
+    for (size_t r = 0; r < 3; r++) {
+        for (size_t i = 0; i < m; i++)
+            part[r * m + i] = x[3 * i + r];
+        transform_power(part + r * m, m);
+    }
+    for (size_t k = 0; k < n; k++) {
+        x[k] = (complex_long){0, 0};
+        for (size_t r = 0; r < 3; r++) {
+            const complex_long w = root(r * k % n, n), v = part[r * m + k % m];
+            x[k].re += v.re * w.re - v.im * w.im;
+            x[k].im += v.re * w.im + v.im * w.re;
+        }
+    }
+}
+
+/* Where result k of a transform in place lies, and from there the place in a table that has all
+ * first results of sets of the last radix, then all second ones, and so on. Without radices: k. */
+static size_t spectrum_place(const wi_fft_table_key *key, size_t k) {
+    size_t m = key->part, set = 0;
+    if (key->radix[0] == 0)
+        return k;
+    for (const unsigned char *r = key->radix; r[1]; r++) {
+        m /= *r;
+        set += k % *r * m;
+        k /= *r;
+    }
+    return set / m + k * (key->part / m);
+}
+
 static weft_status fill_spectrum(weft_context *ctx, const wi_fft_table_key *key, void *to) {
     const size_t n = key->n, m = key->part;
-    complex_long *const x = wi_host_alloc(m * sizeof *x);
+    complex_long *const x = wi_host_alloc((m % 3 == 0 ? 2 : 1) * m * sizeof *x);
     if (!x)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu numbers of a table", m);
     for (size_t k = 0; k < m; k++)
@@ -162,9 +198,9 @@ static weft_status fill_spectrum(weft_context *ctx, const wi_fft_table_key *key,
         const complex_long c = chirp(k, n);
         x[k] = x[(m - k) % m] = (complex_long){c.re / (long double)m, -c.im / (long double)m};
     }
-    transform(x, m);
+    transform(x, x + m, m);
     for (size_t k = 0; k < m; k++)
-        put(key->type, to, k, x[k]);
+        put(key->type, to, spectrum_place(key, k), x[k]);
     wi_host_free(x);
     return WEFT_OK;
 }

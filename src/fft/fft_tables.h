@@ -20,14 +20,15 @@ typedef enum wi_fft_table_kind {
     WI_FFT_TURNS, /* w^(k line) for all lines, n / rows of them, in groups of `part` lanes: of each
                      group, for k < rows, real parts, imaginary parts */
     WI_FFT_CHIRP, /* exp(-pi i k^2 / n) */
-    WI_FFT_SPECTRUM /* the transform of length `part` of the conjugate chirp, over `part` */
+    WI_FFT_SPECTRUM /* the transform of length `part` of the conjugate chirp, over `part`; with
+                       radices as a transform in place by these leaves it to sets of the last one */
 } wi_fft_table_kind;
 
 typedef struct wi_fft_table_key {
     wi_fft_table_kind kind;
     weft_type type;
     size_t n, part, rows;
-    unsigned char radix[24]; /* of WI_FFT_STAGES_OF; 0 after the last */
+    unsigned char radix[24]; /* of WI_FFT_STAGES_OF and WI_FFT_SPECTRUM; 0 after the last */
 } wi_fft_table_key;
 
 /* Finds or makes a table. */
