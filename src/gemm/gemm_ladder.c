@@ -354,11 +354,13 @@ static double narrow_f32_seconds(const weft_context *ctx, const wi_gemm_args *g)
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
     const double k = (double)g->k, rows = most <= 64 ? 64 : 128, least_k = 128;
     const double length = ceil(most / rows) * rows;
-    const double columns = least <= 16 && most > 64 ? 32 : ceil(least / 64) * 64;
+    const bool is_least = least <= 16 && most > 64;
+    const double columns = is_least ? 42 : ceil(least / 64) * 64; /* 16 take as long as 42 would */
+    const double by_elements = is_long_aligned(g) ? 1 : is_least ? 1.5 : 1.25;
     const double room = (most <= 64 ? 3 : 2) * m->units;
     const double blocks = length / rows * ceil(columns / 64) * fmax(1, floor(k / least_k));
     const double flops = 2 * columns * length * k * fmax(1, room / blocks);
-    return 3.6 * m->launch_s + flops / (0.75 * m->f32_flops);
+    return 3.6 * m->launch_s + by_elements * flops / (0.75 * m->f32_flops);
 }
 
 /* As fast as memory brings the long factor, a short k at less of its rate. */
