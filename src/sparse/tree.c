@@ -45,7 +45,8 @@ void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *invers
  * children of k. Parents come after children, so one sweep up finds the sizes, and one sweep down
  * gives out positions from the end. */
 void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *size,
-                  int64_t *last) {
+                  int64_t *scratch) {
+    int64_t *const last = scratch;
     for (int64_t k = 0; k < n; k++)
         size[k] = 1;
     for (int64_t k = 0; k < n; k++) {
