@@ -6,7 +6,7 @@
 #include "sparse/dissection_graph.h"
 
 enum {
-    PIECES = 16
+    PIECES = 24
 };
 
 /* Who helps with a part: nobody with a small one. */

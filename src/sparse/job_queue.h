@@ -28,11 +28,12 @@ typedef struct wi_job {
 /* Threads wait with `lock` for news of jobs and of whatever else their owner has for them. */
 typedef struct wi_job_queue {
     pthread_mutex_t lock;
+    wi_job *jobs; /* those with pieces that nobody has begun */
     pthread_cond_t news;
     pthread_cond_t ended; /* a job's last piece */
-    atomic_uint told;     /* how often there were news */
-    atomic_int idle;      /* threads that wait for news */
-    wi_job *jobs;         /* those with pieces that nobody has begun */
+    /* These are looked at all the time, so they have lines of the cache of their own. */
+    _Alignas(64) atomic_uint told; /* how often there were news */
+    _Alignas(64) atomic_int idle;  /* threads that wait for news */
 } wi_job_queue;
 
 void wi_job_queue_open(wi_job_queue *queue);

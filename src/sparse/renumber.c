@@ -27,6 +27,22 @@ void wi_invert_shared(const weft_context *ctx, int team, int64_t n, const int64_
     wi_team_run(ctx, team, invert, &r);
 }
 
+static void copy_share(void *user, int rank, int size) {
+    const renumbering *const r = user;
+    for (int64_t k = share_at(r, rank, size); k < share_at(r, rank + 1, size); k++)
+        r->perm[k] = r->from ? r->from[k] : k;
+}
+
+void wi_copy_shared(const weft_context *ctx, int team, int64_t n, const int64_t *from,
+                    int64_t *to) {
+    renumbering r = {.n = n, .from = from, .perm = to};
+    wi_team_run(ctx, team, copy_share, &r);
+}
+
+void wi_identity_shared(const weft_context *ctx, int team, int64_t n, int64_t *to) {
+    wi_copy_shared(ctx, team, n, NULL, to);
+}
+
 static void compose(void *user, int rank, int size) {
     const renumbering *const r = user;
     for (int64_t k = share_at(r, rank, size); k < share_at(r, rank + 1, size); k++) {

@@ -44,8 +44,11 @@ void *wi_arena_take(wi_arena *arena, size_t bytes) {
 void wi_arena_trim(wi_arena *arena, const void *end) {
     const uintptr_t at = (uintptr_t)end, lent = (uintptr_t)arena->lent.memory;
     const bool is_lent = at >= lent && at - lent <= arena->lent.bytes && lent;
+    const uintptr_t block = (uintptr_t)arena->block[arena->at].memory;
+    if (!is_lent && (at < block || at - block > arena->block[arena->at].bytes))
+        return; /* in a block before the current one, which is full */
     size_t *const used = is_lent ? &arena->lent_used : &arena->used;
-    *used = (size_t)(at - (is_lent ? lent : (uintptr_t)arena->block[arena->at].memory));
+    *used = (size_t)(at - (is_lent ? lent : block));
     *used = (*used + LINE - 1) / LINE * LINE;
 }
 

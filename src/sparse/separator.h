@@ -39,7 +39,7 @@ typedef struct wi_arena {
 
 /* NULL if there is no memory. */
 void *wi_arena_take(wi_arena *arena, size_t bytes);
-/* Returns the end of the latest allocation, from `end` on. */
+/* Returns what was allocated after `end`, which is in an allocation. */
 void wi_arena_trim(wi_arena *arena, const void *end);
 /* Returns everything. */
 void wi_arena_reset(wi_arena *arena);
@@ -75,12 +75,14 @@ bool wi_coarsen(wi_arena *arena, const wi_graph *graph, int32_t most, wi_graph *
                 int32_t *to);
 
 enum {
-    WI_CHAINS = 512
+    WI_CHAINS = 512,
+    WI_APART = 128 /* bytes: lines are fetched in pairs */
 };
 
-/* A graph divided by a separator, and what moving its vertices needs. */
+/* A graph divided by a separator, and what moving its vertices needs. Several threads have one
+ * each, and write to it with every move: they must not share a line of the cache. */
 typedef struct wi_parting {
-    const wi_graph *graph;
+    _Alignas(WI_APART) const wi_graph *graph;
     uint8_t *side;
     int32_t weight[3]; /* of the sides and the separator */
     int32_t most;      /* the most that a side should weigh */

@@ -21,8 +21,8 @@ typedef struct ahead {
     int most;  /* how many passes may follow */
     int count; /* of those that are under way */
     bool vain; /* they began with a division that is not the best any more */
-    atomic_bool stop;
-    wi_parting *parting; /* WI_AHEAD of them */
+    _Alignas(WI_APART) atomic_bool stop;    /* which all of them read after every move */
+    _Alignas(WI_APART) wi_parting *parting; /* WI_AHEAD of them */
     next_pass next[WI_AHEAD];
     wi_job job[WI_AHEAD];
 } ahead;

@@ -6,7 +6,7 @@
 
 enum {
     NONE = -1,
-    MATCH_PIECES = 16,
+    MATCH_PIECES = 24,
     FEW = 8 /* a vertex with at most so many neighbours may be paired with one at distance 2 */
 };
 
@@ -261,7 +261,7 @@ static void contract_together(wi_job_queue *queue, contraction *c) {
 
 bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
     enum {
-        PIECES = 16
+        PIECES = 12 /* each has a slot for every coarse vertex */
     };
     const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
     const bool together = g->n >= WI_SHARED_VERTICES && wi_job_queue_has_idle(arena->queue);
@@ -279,15 +279,15 @@ bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coar
                   .waiting = mate + 2 * n};
     *coarse = (wi_graph){.n = match(queue, &m), .total = g->total};
     const size_t count = (size_t)coarse->n;
-    contraction c = {g, mate, to, coarse, NULL, PIECES};
-    if (together && !(c.slots = wi_arena_take(arena, PIECES * count * sizeof *c.slots)))
-        return false;
     coarse->weight = wi_arena_take(arena, (2 * count + 1 + 2 * entries) * sizeof *coarse->weight);
     if (!coarse->weight)
         return false;
     coarse->start = coarse->weight + count;
     coarse->row = coarse->start + count + 1;
     coarse->tie = coarse->row + entries;
+    contraction c = {g, mate, to, coarse, NULL, PIECES};
+    if (together && !(c.slots = wi_arena_take(arena, PIECES * count * sizeof *c.slots)))
+        return false;
     if (together)
         contract_together(queue, &c);
     else

@@ -212,7 +212,7 @@ void wi_parting_refine(wi_parting *p) {
 /* ---- another graph ---- */
 
 enum {
-    SET_PIECES = 16
+    SET_PIECES = 24
 };
 
 /* While a division is set: what the pieces of the graph have. */

@@ -229,11 +229,30 @@ static void test_meshes(void **state) {
     wi_arena_free(&arena);
 }
 
+/* What is taken after a trim overlaps nothing, wherever the allocation that was trimmed lies. */
+static void test_trim(void **state) {
+    (void)state;
+    static char lent[1 << 12];
+    wi_arena arena = {.lent = {lent, sizeof lent}};
+    char *const first = wi_arena_take(&arena, 1 << 11);
+    assert_ptr_equal(first, lent);
+    char *const own = wi_arena_take(&arena, 1 << 12), *const next = wi_arena_take(&arena, 1 << 12);
+    wi_arena_trim(&arena, own + 64);
+    assert_ptr_equal(wi_arena_take(&arena, 1 << 12), own + 64);
+    char *const large = wi_arena_take(&arena, 1 << 17);
+    assert_true(next && large);
+    wi_arena_trim(&arena, own + 64);
+    assert_ptr_equal(wi_arena_take(&arena, 1 << 12), large + (1 << 17));
+    wi_arena_trim(&arena, first + 64);
+    assert_ptr_equal(wi_arena_take(&arena, 1 << 11), first + 64);
+    wi_arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_graphs), cmocka_unit_test(test_coarse_graphs),
         cmocka_unit_test(test_passes_ahead), cmocka_unit_test(test_star),
-        cmocka_unit_test(test_meshes),
+        cmocka_unit_test(test_meshes),       cmocka_unit_test(test_trim),
     };
     return cmocka_run_group_tests_name("separator", tests, NULL, NULL);
 }

@@ -9,15 +9,10 @@
 #include "sparse/super_tree.h"
 
 enum {
-    BATCH = 64, /* neighbours listed at a time */
-    SHARE = 3,  /* subtrees for each thread, at least */
-    LEAST = 8   /* the smallest has such a part of their usual columns */
+    BATCH = 64 /* neighbours listed at a time */
 };
 
-/* Supernodes begin ... end - 1, and all below them. */
-typedef struct piece {
-    int64_t begin, end;
-} piece;
+typedef wi_super_piece piece;
 
 typedef struct finding {
     const wi_pattern *graph;
@@ -124,10 +119,6 @@ static void find_pieces(void *user, int rank, int size) {
     }
 }
 
-static int64_t columns_of(const wi_symbolic *out, const piece *p) {
-    return out->first[p->end] - out->first[p->begin];
-}
-
 /* What is between two pieces, or beside the first or the last, is above. */
 static void list_above(finding *f) {
     const wi_symbolic *const out = f->out;
@@ -141,32 +132,6 @@ static void list_above(finding *f) {
                 f->above[f->above_count++] = j;
         }
         from = k < 0 ? to : f->pieces[k].end;
-    }
-}
-
-/* Cuts pieces from the last one to the first: subtrees of up to `most` columns, joined to such a
- * number if they are next to each other. Small ones that are left stay above. */
-static void cut(finding *f, int64_t most, int64_t *size) {
-    const wi_symbolic *const out = f->out;
-    piece open = {out->supernodes, out->supernodes};
-    for (int64_t s = 0; s < out->supernodes; s++)
-        size[s] = 1;
-    for (int64_t s = 0; s < out->supernodes; s++) {
-        if (out->super_parent[s] >= 0)
-            size[out->super_parent[s]] += size[s];
-    }
-    for (int64_t s = out->supernodes - 1; s >= -1;) {
-        const piece tree = {s < 0 ? -1 : s + 1 - size[s], s + 1};
-        const bool fits = s >= 0 && columns_of(out, &tree) <= most;
-        const piece both = {tree.begin, open.end};
-        if (fits && open.begin == tree.end && columns_of(out, &both) <= most) {
-            open = both;
-        } else {
-            if (columns_of(out, &open) > most / LEAST)
-                f->pieces[f->count++] = open;
-            open = fits ? tree : (piece){0, 0};
-        }
-        s = fits ? tree.begin - 1 : s - 1;
     }
 }
 
@@ -185,7 +150,8 @@ void wi_super_rows(const weft_context *ctx, int team, const wi_pattern *graph,
                  .above = scratch + 3 * supernodes,
                  .pieces = (piece *)(scratch + 3 * supernodes + symbolic->n)};
     if (team > 1)
-        cut(&f, symbolic->n / (SHARE * team), f.next);
+        f.count = wi_super_cut(supernodes, symbolic->super_parent, symbolic->first,
+                               symbolic->n / (WI_SUPER_SHARE * team), supernodes, f.next, f.pieces);
     list_above(&f);
     wi_team_run(ctx, team, begin_pieces, &f);
     atomic_store(&f.taken, 0);

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Supernodes: runs of columns of L with the same structure, or with one similar enough to treat as
- * the same. */
+/* Supernodes: runs of columns of L with the same structure. */
 #include "sparse/super_tree.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "cpu/team.h"
-
-const wi_relax wi_relax_default = {{8, 32, 64, INT64_MAX}, {0.6, 0.25, 0.1, 0.02}};
-
-static int64_t stored(int64_t columns, int64_t height) {
-    return columns * height - columns * (columns - 1) / 2;
-}
 
 static void take_memory(wi_super_tree *tree, int64_t *memory) {
     int64_t **const arrays[] = {&tree->parent,   &tree->columns, &tree->height, &tree->entries,
@@ -22,17 +14,115 @@ static void take_memory(wi_super_tree *tree, int64_t *memory) {
         *arrays[k] = memory + (int64_t)k * tree->count;
 }
 
-/* Puts every supernode at the head of its parent's list of children. */
-static void link_children(wi_super_tree *tree) {
-    for (int64_t s = tree->count - 1; s >= 0; s--) {
-        const int64_t parent = tree->parent[s];
-        tree->rows += tree->height[s];
-        if (parent < 0)
-            continue;
-        tree->sibling[s] = tree->child[parent];
-        tree->child[parent] = s;
+/* ---- pieces of the tree ---- */
+
+static int64_t columns_of(const int64_t *first, const wi_super_piece *p) {
+    return first[p->end] - first[p->begin];
+}
+
+int64_t wi_super_cut(int64_t supernodes, const int64_t *parent, const int64_t *first, int64_t most,
+                     int64_t room, int64_t *size, wi_super_piece *pieces) {
+    enum {
+        LEAST = 8 /* the smallest has such a part of the most columns */
+    };
+    int64_t count = 0;
+    wi_super_piece open = {supernodes, supernodes};
+    for (int64_t s = 0; s < supernodes; s++)
+        size[s] = 1;
+    for (int64_t s = 0; s < supernodes; s++) {
+        if (parent[s] >= 0)
+            size[parent[s]] += size[s];
+    }
+    for (int64_t s = supernodes - 1; s >= -1 && count < room;) {
+        const wi_super_piece tree = {s < 0 ? -1 : s + 1 - size[s], s + 1};
+        const bool fits = s >= 0 && columns_of(first, &tree) <= most;
+        const wi_super_piece both = {tree.begin, open.end};
+        if (fits && open.begin == tree.end && columns_of(first, &both) <= most) {
+            open = both;
+        } else {
+            if (columns_of(first, &open) > most / LEAST)
+                pieces[count++] = open;
+            open = fits ? tree : (wi_super_piece){0, 0};
+        }
+        s = fits ? tree.begin - 1 : s - 1;
+    }
+    return count;
+}
+
+typedef struct stepping {
+    const wi_super_tree *tree;
+    wi_super_step *work;
+    const void *user;
+    atomic_llong taken;
+} stepping;
+
+static void step_pieces(void *user, int rank, int size) {
+    stepping *const s = user;
+    (void)rank;
+    (void)size;
+    for (int64_t k; (k = atomic_fetch_add(&s->taken, 1)) < s->tree->piece_count;)
+        s->work(s->user, s->tree->pieces[k].begin, s->tree->pieces[k].end, false);
+}
+
+static void do_pieces(const wi_super_tree *tree, wi_super_step *work, const void *user) {
+    stepping s = {tree, work, user, 0};
+    wi_team_run(tree->ctx, tree->team, step_pieces, &s);
+}
+
+/* The supernodes before piece k that are after the piece before it; k = -1: those after all. */
+static wi_super_piece gap_before(const wi_super_tree *tree, int64_t k) {
+    return (wi_super_piece){k + 1 < tree->piece_count ? tree->pieces[k + 1].end : 0,
+                            k < 0 ? tree->count : tree->pieces[k].begin};
+}
+
+void wi_super_up(const wi_super_tree *tree, wi_super_step *work, const void *user) {
+    do_pieces(tree, work, user);
+    for (int64_t k = tree->piece_count - 1; k >= -1; k--) {
+        const wi_super_piece gap = gap_before(tree, k);
+        work(user, gap.begin, gap.end, true);
     }
 }
+
+void wi_super_down(const wi_super_tree *tree, wi_super_step *work, const void *user) {
+    for (int64_t k = -1; k < tree->piece_count; k++) {
+        const wi_super_piece gap = gap_before(tree, k);
+        work(user, gap.begin, gap.end, true);
+    }
+    do_pieces(tree, work, user);
+}
+
+/* Puts a supernode at the head of its parent's list of children, or of the roots. */
+static void link_one(wi_super_tree *tree, int64_t s) {
+    int64_t *const head = tree->parent[s] < 0 ? &tree->root : &tree->child[tree->parent[s]];
+    tree->sibling[s] = *head;
+    *head = s;
+}
+
+/* A piece: all but those whose parents are above. */
+static void link_piece(const void *user, int64_t begin, int64_t end, bool above) {
+    wi_super_tree *const tree = *(wi_super_tree *const *)user;
+    (void)above;
+    for (int64_t s = end - 1; s >= begin; s--) {
+        if (tree->parent[s] >= 0 && tree->parent[s] < end)
+            link_one(tree, s);
+    }
+}
+
+/* Links children; `list` has the sizes of subtrees. */
+static void link_children(wi_super_tree *tree) {
+    tree->root = -1;
+    do_pieces(tree, link_piece, &tree);
+    for (int64_t k = -1; k < tree->piece_count; k++) {
+        const wi_super_piece gap = gap_before(tree, k);
+        for (int64_t s = k < 0 ? -1 : tree->pieces[k].end - 1; k >= 0 && s >= tree->pieces[k].begin;
+             s -= tree->list[s])
+            link_one(tree, s);
+        for (int64_t s = gap.end - 1; s >= gap.begin; s--)
+            link_one(tree, s);
+    }
+}
+
+/* ---- finding supernodes ---- */
 
 /* While supernodes are found: each thread has a stretch of columns, then one of supernodes. */
 typedef struct finding {
@@ -103,7 +193,7 @@ static void describe_supernodes(void *user, int rank, int size) {
         tree->parent[s] = up < 0 ? -1 : f->super_of[up];
         tree->columns[s] = first[s + 1] - first[s];
         tree->height[s] = f->count[first[s]];
-        tree->entries[s] = stored(tree->columns[s], tree->height[s]);
+        tree->entries[s] = wi_super_stored(tree->columns[s], tree->height[s]);
         tree->run[s] = tree->run_last[s] = s;
         tree->run_next[s] = tree->child[s] = tree->sibling[s] = -1;
     }
@@ -119,139 +209,16 @@ void wi_super_tree_find(const weft_context *ctx, int team, wi_super_tree *tree, 
     wi_team_run(ctx, team, number_supernodes, &f);
     const int64_t supernodes = supernodes_before(&f, team, team);
     first[supernodes] = n;
-    *tree = (wi_super_tree){.count = supernodes, .alive = supernodes, .first = first};
+    tree->ctx = ctx;
+    tree->team = team;
+    tree->count = tree->alive = supernodes;
+    tree->first = first;
+    tree->piece_count = 0;
     take_memory(tree, memory);
     wi_team_run(ctx, team, describe_supernodes, &f);
+    if (team > 1)
+        tree->piece_count =
+            wi_super_cut(supernodes, tree->parent, first, n / (WI_SUPER_SHARE * team),
+                         WI_SUPER_PIECES, tree->list, tree->pieces);
     link_children(tree);
-}
-
-static bool worth_merging(const wi_super_tree *tree, const wi_relax *relax, int64_t s,
-                          int64_t child) {
-    const int64_t columns = tree->columns[s] + tree->columns[child];
-    const int64_t all = stored(columns, tree->height[s] + tree->columns[child]);
-    const int64_t padding = all - tree->entries[s] - tree->entries[child];
-    int k = 0;
-    while (k < WI_RELAX_STEPS && columns > relax->columns[k])
-        k++;
-    return padding == 0 || (k < WI_RELAX_STEPS && (double)padding <= relax->zeros[k] * (double)all);
-}
-
-/* The child's columns come before those of s; its children become children of s. */
-static void merge(wi_super_tree *tree, int64_t s, int64_t child) {
-    tree->rows += tree->columns[child] - tree->height[child];
-    tree->columns[s] += tree->columns[child];
-    tree->height[s] += tree->columns[child];
-    tree->entries[s] += tree->entries[child];
-    tree->columns[child] = 0;
-    tree->run_next[tree->run_last[child]] = tree->run[s];
-    tree->run[s] = tree->run[child];
-    for (int64_t c = tree->child[child]; c >= 0;) {
-        const int64_t next = tree->sibling[c];
-        tree->parent[c] = s;
-        tree->sibling[c] = tree->child[s];
-        tree->child[s] = c;
-        c = next;
-    }
-    tree->alive--;
-}
-
-/* A vertex and its sort key. */
-typedef struct keyed {
-    int64_t key, vertex;
-} keyed;
-
-/* Larger keys first; among equals, the order of the vertices. */
-static int compare(const void *a, const void *b) {
-    const keyed *const x = a, *const y = b;
-    if (x->key != y->key)
-        return x->key > y->key ? -1 : 1;
-    return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
-}
-
-/* Copies the children of s to an array, sorted by `key`; returns how many. */
-static int64_t sorted_children(const wi_super_tree *tree, int64_t s,
-                               int64_t (*key)(const wi_super_tree *, int64_t)) {
-    enum {
-        FEW = 16 /* so few are sorted faster by insertion, without a call */
-    };
-    keyed *const list = (keyed *)tree->sorting;
-    int64_t count = 0;
-    for (int64_t c = tree->child[s]; c >= 0; c = tree->sibling[c])
-        list[count++] = (keyed){key(tree, c), c};
-    for (int64_t k = 1; k < count && count <= FEW; k++) {
-        const keyed moved = list[k];
-        int64_t at = k;
-        for (; at > 0 && compare(&list[at - 1], &moved) > 0; at--)
-            list[at] = list[at - 1];
-        list[at] = moved;
-    }
-    if (count > FEW)
-        qsort(list, (size_t)count, sizeof *list, compare);
-    return count;
-}
-
-static int64_t rows_below(const wi_super_tree *tree, int64_t s) {
-    return tree->height[s] - tree->columns[s];
-}
-
-static void list_alive(wi_super_tree *tree) {
-    int64_t count = 0;
-    for (int64_t s = 0; s < tree->count; s++) {
-        tree->list[count] = s;
-        count += tree->columns[s] > 0;
-    }
-}
-
-/* Tries the tallest children first: they need the least padding. */
-void wi_super_tree_merge(wi_super_tree *tree, const wi_relax *relax) {
-    const keyed *const list = (const keyed *)tree->sorting;
-    for (int64_t s = 0; s < tree->count; s++) {
-        if (tree->child[s] < 0)
-            continue;
-        const int64_t children = sorted_children(tree, s, rows_below);
-        tree->child[s] = -1;
-        for (int64_t k = 0; k < children; k++) {
-            const int64_t c = list[k].vertex;
-            if (worth_merging(tree, relax, s, c)) {
-                merge(tree, s, c);
-            } else {
-                tree->sibling[c] = tree->child[s];
-                tree->child[s] = c;
-            }
-        }
-    }
-    list_alive(tree);
-}
-
-static int64_t update_entries(const wi_super_tree *tree, int64_t s) {
-    return wi_update_entries(tree->height[s], tree->columns[s]);
-}
-
-/* How much memory a finished subtree frees: its peak minus what it leaves. */
-static int64_t relief(const wi_super_tree *tree, int64_t s) {
-    return tree->peak[s] - update_entries(tree, s);
-}
-
-/* Sorting children by falling relief keeps the stack lowest (Liu 1986): while a child is factored,
- * the stack holds what the siblings before it left. */
-void wi_super_tree_sort(wi_super_tree *tree) {
-    const keyed *const list = (const keyed *)tree->sorting;
-    for (int64_t k = 0; k < tree->alive; k++) {
-        const int64_t s = tree->list[k];
-        const int64_t children = sorted_children(tree, s, relief);
-        int64_t height = 0, peak = 0;
-        for (int64_t e = 0; e < children; e++) {
-            const int64_t c = list[e].vertex;
-            if (height + tree->peak[c] > peak)
-                peak = height + tree->peak[c];
-            height += update_entries(tree, c);
-        }
-        height += update_entries(tree, s);
-        tree->peak[s] = height > peak ? height : peak;
-        tree->child[s] = -1;
-        for (int64_t e = children - 1; e >= 0; e--) {
-            tree->sibling[list[e].vertex] = tree->child[s];
-            tree->child[s] = list[e].vertex;
-        }
-    }
 }

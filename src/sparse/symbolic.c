@@ -3,7 +3,6 @@
 #include "sparse/symbolic.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "cpu/team.h"
 #include "sparse/pages.h"
@@ -68,49 +67,23 @@ static bool is_slender(const wi_pattern *graph, double flops) {
 /* Computes tree and counts, and puts the columns in a postorder of the tree. */
 static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_symbolic *const out = a->out;
-    const bool slender = is_slender(a->graph, flops);
-    memcpy(out->perm, perm, (size_t)out->n * sizeof *perm);
+    const bool slender = is_slender(a->graph, flops), shared = !slender && a->team > 1;
+    wi_copy_shared(a->ctx, a->team, out->n, perm, out->perm);
     wi_invert_shared(a->ctx, a->team, out->n, out->perm, out->inverse);
     if (slender)
         wi_tree_and_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
-    else if (a->team > 1)
+    else if (shared)
         wi_tree_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent, a->rest);
     else
         wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
-    wi_postorder(out->n, out->parent, a->position, a->rest);
-    wi_renumber_shared(a->ctx, a->team, out, slender, a->position, a->rest);
-    if (slender)
-        return;
-    if (a->team > 1)
+    wi_postorder(out->n, out->parent, a->position, slender ? a->rest + out->n : out->count,
+                 a->rest);
+    wi_renumber_shared(a->ctx, a->team, out, slender || shared, a->position, a->rest);
+    if (shared)
         wi_column_counts_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent,
                                 out->count, a->rest);
-    else
+    else if (!slender)
         wi_column_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
-}
-
-/* Numbers the supernodes that are alive in a postorder that keeps the order of siblings. From the
- * roots down, every supernode gets the last number of its subtree. */
-static void number_supernodes(const wi_super_tree *tree, int64_t *number, int64_t *size) {
-    int64_t free_root = tree->alive - 1;
-    for (int64_t k = 0; k < tree->alive; k++)
-        size[tree->list[k]] = 1;
-    for (int64_t k = 0; k < tree->alive; k++) {
-        const int64_t s = tree->list[k];
-        if (tree->parent[s] >= 0)
-            size[tree->parent[s]] += size[s];
-    }
-    for (int64_t k = tree->alive - 1; k >= 0; k--) {
-        const int64_t s = tree->list[k];
-        if (tree->parent[s] < 0) {
-            number[s] = free_root;
-            free_root -= size[s];
-        }
-        int64_t before = number[s] - size[s];
-        for (int64_t c = tree->child[s]; c >= 0; c = tree->sibling[c]) {
-            before += size[c];
-            number[c] = before;
-        }
-    }
 }
 
 /* Finds the final places of the columns of some supernodes, which `list` has by their numbers. */
@@ -254,7 +227,7 @@ static weft_status build(weft_context *ctx, const char *call, const wi_pattern *
         goto done;
     wi_pages_touch(ctx, team, symbolic->first,
                    (size_t)(6 * a.tree.alive + 2 + a.tree.rows) * sizeof(int64_t));
-    number_supernodes(&a.tree, a.tree.sorting, a.tree.sorting + a.tree.count);
+    wi_super_tree_number(&a.tree, a.tree.sorting, a.tree.sorting + a.tree.count);
     number_columns(&a, a.tree.sorting);
     wi_renumber_shared(ctx, a.team, symbolic, true, a.position, a.rest);
     wi_super_rows(ctx, a.team, graph, symbolic, a.super_of, a.rest, wi_symbolic_sum_up);
@@ -280,8 +253,7 @@ static weft_status build_far(weft_context *ctx, const char *call, const wi_patte
     int64_t *const inverse = same + n;
     wi_invert_shared(ctx, team, n, perm, inverse);
     weft_status status = wi_pattern_renumber(ctx, call, graph, perm, inverse, &near);
-    for (int64_t k = 0; k < n; k++)
-        same[k] = k;
+    wi_identity_shared(ctx, team, n, same);
     if (status == WEFT_OK)
         status = build(ctx, call, &near, same, flops, relax, symbolic);
     if (status == WEFT_OK)

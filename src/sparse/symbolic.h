@@ -74,8 +74,10 @@ void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int6
                         int64_t *parent, int64_t *count, int64_t *scratch);
 
 /* The position of each vertex when subtrees are numbered one after the other, the root last;
- * children keep their order. 2 n of scratch. */
-void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch);
+ * children keep their order. size[k] becomes the number of columns in the subtree of k. n of
+ * scratch. */
+void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *size,
+                  int64_t *scratch);
 
 /* Renumbers: column k becomes column position[k]. n of scratch. */
 void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
@@ -83,6 +85,9 @@ void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *par
 
 /* ---- the same by `team` threads: renumber.c ---- */
 
+/* to[k] becomes from[k], or k. */
+void wi_copy_shared(const weft_context *ctx, int team, int64_t n, const int64_t *from, int64_t *to);
+void wi_identity_shared(const weft_context *ctx, int team, int64_t n, int64_t *to);
 void wi_invert_shared(const weft_context *ctx, int team, int64_t n, const int64_t *perm,
                       int64_t *inverse);
 /* perm[k] becomes from[perm[k]], and `inverse` the inverse of that. */
@@ -97,7 +102,8 @@ void wi_renumber_shared(const weft_context *ctx, int team, wi_symbolic *symbolic
  * to the entries of A; the tree must be postordered. 4 n of scratch. */
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch);
-/* The same by `team` threads. */
+/* The same by `team` threads. `count` has the sizes of subtrees; 4 n + team + 1 of
+ * scratch. */
 void wi_column_counts_shared(const weft_context *ctx, int team, const wi_pattern *graph,
                              const int64_t *perm, const int64_t *inverse, const int64_t *parent,
                              int64_t *count, int64_t *scratch);

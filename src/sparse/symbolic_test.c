@@ -9,6 +9,7 @@
 
 enum {
     GRAPHS = 6000,
+    MOST_TEAM = 7,
     LARGEST = 40
 };
 
@@ -160,12 +161,49 @@ static void check_stack(const wi_symbolic *s) {
     assert_int_equal(s->work_bytes, most * 8);
 }
 
+/* The tree of supernodes by `team` threads; the memory is the caller's. Returns the numbers of
+ * those alive, which are in `tree`. */
+static int64_t *build_tree(weft_context *ctx, int team, int64_t n, const int64_t *parent,
+                           const int64_t *count, const wi_relax *relax, wi_super_tree *tree) {
+    int64_t *const memory = calloc(15 * (size_t)n + 1, sizeof *memory);
+    wi_super_tree_find(ctx, team, tree, n, parent, count, memory, memory + n + 1,
+                       memory + 2 * n + 1);
+    wi_super_tree_merge(tree, relax);
+    wi_super_tree_sort(tree);
+    wi_super_tree_number(tree, tree->sorting, tree->sorting + tree->count);
+    return memory;
+}
+
+static void check_shared_supernodes(weft_context *ctx, int team, int64_t n, const int64_t *parent,
+                                    const int64_t *count, const wi_relax *relax) {
+    wi_super_tree one, many;
+    int64_t *const own = build_tree(ctx, 1, n, parent, count, relax, &one);
+    int64_t *const again = build_tree(ctx, team, n, parent, count, relax, &many);
+    const size_t bytes = (size_t)one.alive * sizeof(int64_t);
+    assert_int_equal(one.alive, many.alive);
+    assert_int_equal(one.rows, many.rows);
+    assert_memory_equal(one.list, many.list, bytes);
+    assert_memory_equal(one.run_next, many.run_next, (size_t)one.count * sizeof *one.run_next);
+    for (int64_t k = 0; k < one.alive; k++) {
+        const int64_t t = one.list[k];
+        assert_int_equal(one.sorting[t], many.sorting[t]);
+        assert_int_equal(one.parent[t], many.parent[t]);
+        assert_int_equal(one.columns[t], many.columns[t]);
+        assert_int_equal(one.height[t], many.height[t]);
+        assert_int_equal(one.peak[t], many.peak[t]);
+        assert_int_equal(one.run[t], many.run[t]);
+    }
+    free(own);
+    free(again);
+}
+
 /* What several threads find of a tree must be what one finds. */
 static void check_shared_tree(weft_context *ctx, int team, const wi_pattern *graph,
-                              const int64_t *given) {
+                              const int64_t *given, const wi_relax *relax) {
     const int64_t n = graph->n;
     const size_t bytes = (size_t)n * sizeof(int64_t);
-    int64_t *const perm = malloc(10 * bytes + 1), *const inverse = perm + n;
+    int64_t *const perm = malloc(11 * bytes + (MOST_TEAM + 1) * sizeof *perm), *const inverse =
+                                                                                   perm + n;
     int64_t *const own = perm + 2 * n, *const again = perm + 3 * n, *const parent = perm + 4 * n;
     int64_t *const scratch = perm + 6 * n, *const position = perm + 5 * n;
     memcpy(perm, given, bytes);
@@ -173,12 +211,15 @@ static void check_shared_tree(weft_context *ctx, int team, const wi_pattern *gra
     wi_tree(graph, perm, inverse, parent, scratch);
     wi_tree_shared(ctx, team, graph, perm, inverse, again, scratch);
     assert_memory_equal(parent, again, bytes);
-    wi_postorder(n, parent, position, scratch);
+    wi_postorder(n, parent, position, own, scratch);
+    for (int64_t k = 0; k < n; k++)
+        again[position[k]] = own[k];
     wi_renumber(n, position, perm, parent, scratch);
     wi_invert(n, perm, inverse);
     wi_column_counts(graph, perm, inverse, parent, own, scratch);
     wi_column_counts_shared(ctx, team, graph, perm, inverse, parent, again, scratch);
     assert_memory_equal(own, again, bytes);
+    check_shared_supernodes(ctx, team, n, parent, own, relax);
     free(perm);
 }
 
@@ -199,9 +240,9 @@ static void check_shared_rows(weft_context *ctx, int team, const wi_pattern *gra
 }
 
 static void check_shared(weft_context *ctx, const wi_pattern *graph, const int64_t *perm,
-                         const wi_symbolic *s) {
-    for (int team = 2; team <= 7; team += team == 2 ? 3 : 2) {
-        check_shared_tree(ctx, team, graph, perm);
+                         const wi_relax *relax, const wi_symbolic *s) {
+    for (int team = 2; team <= MOST_TEAM; team += team == 2 ? 3 : 2) {
+        check_shared_tree(ctx, team, graph, perm, relax);
         check_shared_rows(ctx, team, graph, s);
     }
 }
@@ -229,7 +270,7 @@ static void test_against_definition(void **state) {
         check_padding(&s, relax);
         check_super_tree(&s);
         check_stack(&s);
-        check_shared(ctx, &g.pattern, perm, &s);
+        check_shared(ctx, &g.pattern, perm, relax, &s);
         if (relax == &relax_none)
             assert_int_equal(s.nnz_l_stored, s.nnz_l);
         double entries, flops;
@@ -271,7 +312,7 @@ static void test_wide_rows(void **state) {
             perm[j] = j;
         assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, INFINITY, relaxes[k % 3], &s),
                          WEFT_OK);
-        check_shared(ctx, &graph, perm, &s);
+        check_shared(ctx, &graph, perm, relaxes[k % 3], &s);
         wi_symbolic_free(&s);
     }
     wi_pattern_free(&graph);

@@ -44,8 +44,9 @@ void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *invers
 /* A subtree gets consecutive positions, its root the last; last[k] is the last one still free for
  * children of k. Parents come after children, so one sweep up finds the sizes, and one sweep down
  * gives out positions from the end. */
-void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch) {
-    int64_t *const size = scratch, *const last = scratch + n;
+void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *size,
+                  int64_t *scratch) {
+    int64_t *const last = scratch;
     for (int64_t k = 0; k < n; k++)
         size[k] = 1;
     for (int64_t k = 0; k < n; k++) {
@@ -155,7 +156,7 @@ weft_status wi_predict_cost(weft_context *ctx, const char *call, const wi_patter
     int64_t *const position = count; /* until the columns are counted */
     wi_invert(n, perm, inverse);
     wi_tree(graph, perm, inverse, parent, scratch);
-    wi_postorder(n, parent, position, scratch);
+    wi_postorder(n, parent, position, scratch, scratch + n);
     wi_renumber(n, position, perm, parent, scratch);
     wi_invert(n, perm, inverse);
     wi_column_counts(graph, perm, inverse, parent, count, scratch);
