@@ -86,6 +86,27 @@ weft_status wi_gemm_combine_after(weft_context *ctx, const wi_gemm_params<T, Out
                              slices, count, lanes);
 }
 
+/* Memory for the sums of slices, if there are several. */
+template <class T, class Out, class Sum>
+weft_status wi_gemm_borrow_slices(weft_context *ctx, const wi_gemm_params<T, Out, Sum> &g,
+                                  size_t count, wi_gemm_slices<Sum> *slices) {
+    return count == 1 ? WEFT_OK
+                      : wi_gpu_borrow(ctx, &wi_gemm_partial_key, count * g.m * g.n * sizeof(Sum),
+                                      (void **)&slices->partial);
+}
+/* Adds them up, if they have been queued, and gives their memory back. */
+template <class T, class Out, class Sum>
+weft_status wi_gemm_end_slices(weft_context *ctx, const wi_gemm_params<T, Out, Sum> &g,
+                               const wi_gemm_slices<Sum> &slices, size_t count,
+                               weft_status status) {
+    if (count == 1)
+        return status;
+    if (status == WEFT_OK)
+        status = wi_gemm_combine_after(ctx, g, slices, count);
+    const weft_status freed = wi_gpu_hand_back(ctx, slices.partial);
+    return status == WEFT_OK ? freed : status;
+}
+
 template <class Shape>
 size_t wi_gemm_tile_count(const wi_gemm_args *g) {
     return wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, Shape::tile_n);
@@ -116,10 +137,7 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
     const size_t steps = wi_gemm_pieces(wi_gemm_pieces(g.k, Shape::tile_k), wanted);
     wi_gemm_slices<Sum> slices = {NULL, steps * Shape::tile_k, args->when};
     const size_t count = g.k == 0 ? 1 : wi_gemm_pieces(g.k, slices.depth);
-    weft_status status = WEFT_OK;
-    if (count > 1)
-        status = wi_gpu_borrow(ctx, &wi_gemm_partial_key, count * g.m * g.n * sizeof(Sum),
-                               (void **)&slices.partial);
+    weft_status status = wi_gemm_borrow_slices(ctx, g, count, &slices);
     if (status != WEFT_OK)
         return status;
     const unsigned blocks = (unsigned)(tiles * count);
@@ -128,12 +146,7 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
                                         Block::threads, Block::shared_bytes, g, slices)
                     : WEFT_LAUNCH((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, blocks,
                                   Block::threads, Block::shared_bytes, g, slices);
-    if (count == 1)
-        return status;
-    if (status == WEFT_OK)
-        status = wi_gemm_combine_after(ctx, g, slices, count);
-    const weft_status freed = wi_gpu_hand_back(ctx, slices.partial);
-    return status == WEFT_OK ? freed : status;
+    return wi_gemm_end_slices(ctx, g, slices, count, status);
 }
 
 /* By where elements lie together: along m or k in A, along k or n in B. */

@@ -32,21 +32,14 @@ static weft_status launch(weft_context *ctx, const wi_gemm_args *args) {
     wi_gemm_slices<float> slices = {NULL, wi_gemm_pieces(pieces, wanted) * wi_cut_depth,
                                     args->when};
     const size_t count = wi_gemm_pieces(g.k, slices.depth);
-    if (count > 1)
-        status = wi_gpu_borrow(ctx, &wi_gemm_partial_key, count * g.m * g.n * sizeof(float),
-                               (void **)&slices.partial);
+    status = wi_gemm_borrow_slices(ctx, g, count, &slices);
     if (status != WEFT_OK)
         return status;
     const wi_narrow_f32_layout lies = {!args->transposed_b, is_wide(g.a, g.lda),
                                        is_wide(g.b, g.ldb)};
     status = WEFT_LAUNCH_AHEAD((wi_gemm_narrow_f32<S>), ctx, (unsigned)(tiles * count), S::threads,
                                S::shared_bytes, g, slices, lies);
-    if (count == 1)
-        return status;
-    if (status == WEFT_OK)
-        status = wi_gemm_combine_after(ctx, g, slices, count);
-    const weft_status freed = wi_gpu_hand_back(ctx, slices.partial);
-    return status == WEFT_OK ? freed : status;
+    return wi_gemm_end_slices(ctx, g, slices, count, status);
 }
 
 template <bool along_k>
