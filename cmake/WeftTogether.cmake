@@ -6,7 +6,7 @@
 # kernels are run: there it is worth more to compile them side by side.
 set(weft_groups
     "blend_cuda blend_cuda_steps"
-    "cholesky_cuda cholesky_cuda_steps cholesky_overlapped cholesky_panel cholesky_panels cholesky_streamed"
+    "cholesky_blocks cholesky_cuda cholesky_cuda_steps cholesky_panel cholesky_panels cholesky_streamed"
     "cholesky_step trsm_chain"
     "links_cuda meter_cuda roof_cuda roof_link_cuda"
     "convolve_cuda convolve_cuda_steps convolve_cuda_tiles"

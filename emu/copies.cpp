@@ -185,12 +185,12 @@ static void each_of_line(const CUtensorMap &from, int64_t at, unsigned line, con
 /* The same for each chunk of a box. */
 template <class F>
 static void each_chunk(const CUtensorMap &from, const int64_t at[3], F f) {
-    for (unsigned line = 0; line < from.box[1]; line++) {
-        const int64_t y = at[1] + line;
-        const bool there = y >= 0 && y < (int64_t)from.extents[1] && at[2] >= 0 &&
-                           at[2] < (int64_t)from.extents[2];
-        const char *const begin = (const char *)from.base + y * (int64_t)from.strides[1] +
-                                  at[2] * (int64_t)from.strides[2];
+    for (unsigned line = 0; line < from.box[1] * from.box[2]; line++) {
+        const int64_t y = at[1] + line % from.box[1], z = at[2] + line / from.box[1];
+        const bool there =
+            y >= 0 && y < (int64_t)from.extents[1] && z >= 0 && z < (int64_t)from.extents[2];
+        const char *const begin =
+            (const char *)from.base + y * (int64_t)from.strides[1] + z * (int64_t)from.strides[2];
         each_of_line(from, at[0], line, begin, there, f);
     }
 }
@@ -236,7 +236,7 @@ void emu_box_load(void *shared, const CUtensorMap *map, int x, int y, int z, uin
     const CUtensorMap from = *map;
     check_box_begin(from, x, __builtin_return_address(0));
     const std::array<int64_t, 3> at = {x, y, z};
-    load_lines(shared, from, from.box[1], barrier, __builtin_return_address(0),
+    load_lines(shared, from, from.box[1] * from.box[2], barrier, __builtin_return_address(0),
                [=](auto f) { each_chunk(from, at.data(), f); });
 }
 
@@ -246,7 +246,8 @@ void emu_box_store(const CUtensorMap *map, int x, int y, int z, const void *shar
     const std::array<int64_t, 3> at = {x, y, z};
     check_box_begin(to, x, caller);
     check_box_align(to, shared, caller);
-    check_access(shared, to.box[1] * to.line, EMU_READ | by_engine, false, caller, "box");
+    check_access(shared, to.box[1] * to.box[2] * to.line, EMU_READ | by_engine, false, caller,
+                 "box");
     each_chunk(to, at.data(), [&](const BoxChunk &c) {
         if (c.valid > 0)
             check_access(c.global, c.valid, EMU_WRITE | by_engine, false, caller, "box");

@@ -35,8 +35,9 @@ extern size_t wi_gemm_thin_least_steps;        /* of a slice of k */
 extern size_t wi_gemm_thin_many_slices;        /* that threads share */
 extern size_t wi_gemv_wanted_blocks; /* of a product: with fewer its sums are cut into slices */
 extern size_t wi_cholesky_columns_at_once; /* columns taken from the rest at once: panels of 64 */
-extern size_t wi_cholesky_ahead;           /* columns of the smallest blocks: a multiple of 64 */
+extern size_t wi_cholesky_width;           /* columns of a block: a multiple of 64 */
 extern size_t wi_cholesky_tail;            /* columns left to `flow` alone */
+extern unsigned wi_cholesky_boxed;    /* columns before a tile's from which on boxes are used */
 extern size_t wi_gemm_batch_blocks;   /* blocks of a batch of products, which share its turns */
 extern unsigned wi_group_scan_group;  /* tiles of a group of scans by segment: 1 ... 256 */
 extern size_t wi_stretch_blocks;      /* blocks that walk stretches, at most */

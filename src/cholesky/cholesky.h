@@ -44,7 +44,7 @@ weft_status wi_cholesky_columns(weft_context *ctx, const void *args);
 weft_status wi_cholesky_panels(weft_context *ctx, const void *args);
 weft_status wi_cholesky_stepwise(weft_context *ctx, const void *args);
 weft_status wi_cholesky_flow(weft_context *ctx, const void *args);
-weft_status wi_cholesky_overlapped(weft_context *ctx, const void *args);
+weft_status wi_cholesky_blocks(weft_context *ctx, const void *args);
 weft_status wi_cholesky_openblas(weft_context *ctx, const void *args);
 weft_status wi_cholesky_blocked(weft_context *ctx, const void *args);
 weft_status wi_cholesky_recursive(weft_context *ctx, const void *args);

@@ -8,19 +8,14 @@
 /* Cycles, of a multiprocessor that has two blocks of threads: a step from its first load to its
  * last store; each tile more that a block makes one of L; and a tile that is brought up to date. */
 static const double step_cycles = 36000, tile_cycles = 26000, update_cycles = 7000;
-/* Beside a product, which lowers the clock, steps take so many times as long. */
-static const double beside_product = 1.2;
 /* And of `panels`: a panel of 64 columns and its products, 78 us at n = 1024 on an H200; and the
  * share of the peak that products reach, which is a guess. */
 static const double panel_cycles = 150000, products_share = 0.6;
 enum {
     SIDE = 64,
     SLOTS = 2,
-    UNITS_STEP = 4, /* the numbers of multiprocessors that are tried */
-    WIDEST_F64 = 4, /* blocks, times the smallest: seen on an H200 */
-    WIDEST_F32 = 8,
-    SHARE = 6, /* of what is left, a block at most */
-    F32_TAIL = 4096
+    LEAST = 256, /* columns of a block */
+    SHARE = 6    /* of what is left, a block at most */
 };
 
 static size_t least_of(size_t a, size_t b) {
@@ -31,11 +26,12 @@ static double tiles_of(size_t n) {
     return ceil((double)n / SIDE);
 }
 
-size_t wi_cholesky_block_width(weft_type type, size_t left, size_t least, size_t tail) {
-    size_t width = (type == WEFT_F64 ? WIDEST_F64 : WIDEST_F32) * least;
-    if (left <= (type == WEFT_F64 ? tail : tail * F32_TAIL / WI_CHOLESKY_TAIL))
+size_t wi_cholesky_block_width(weft_type type, size_t left, size_t width, size_t tail) {
+    const size_t times = type == WEFT_F64 ? 2 : 1;
+    width *= times;
+    if (left <= times * tail)
         return left;
-    while (width > least && left < SHARE * width)
+    while (width > LEAST && left < SHARE * width)
         width /= 2;
     return least_of(left, width);
 }
@@ -60,33 +56,6 @@ static double product_seconds(const weft_context *ctx, const wi_syrk_args *produ
     return wi_pick(ctx, &wi_syrk_ladder, product->type, product)->seconds(ctx, product);
 }
 
-/* Both lanes, with the best share of the multiprocessors for the side lane. */
-static double seconds_of_lanes(const weft_context *ctx, const wi_syrk_args *product, size_t order,
-                               size_t columns, unsigned *units) {
-    const wi_machine *const m = wi_machine_of(ctx);
-    const double whole = product_seconds(ctx, product);
-    double best = INFINITY;
-    *units = 1;
-    for (int side = least_of(UNITS_STEP, (size_t)m->units); side <= (m->units + 1) / 2;
-         side += UNITS_STEP) {
-        const double main = whole * m->units / (m->units - side);
-        const double steps = beside_product * seconds_of_steps(m, order, columns, side);
-        const double both = fmax(main, steps);
-        if (both < best) {
-            best = both;
-            *units = (unsigned)side;
-        }
-    }
-    return best;
-}
-
-unsigned wi_cholesky_side_units(const weft_context *ctx, const wi_syrk_args *product, size_t order,
-                                size_t columns) {
-    unsigned units;
-    (void)seconds_of_lanes(ctx, product, order, columns, &units);
-    return units;
-}
-
 /* ---- rungs ---- */
 
 double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args) {
@@ -97,24 +66,24 @@ double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args) {
            (bytes > (double)m->cache_bytes ? tiles_of(g->n) / 3 * wi_seconds_moving(m, bytes) : 0);
 }
 
-/* Of so many columns alone. A column of tiles takes as long as its factor, or as its products. */
-static double seconds_of_flow(const wi_machine *m, weft_type type, size_t columns) {
-    const bool is_f64 = type == WEFT_F64;
-    const double chain = (is_f64 ? 26000 : 32500) / m->unit_hz, tiles = tiles_of(columns);
-    const double rate = is_f64 ? 0.9 * m->f64_flops : 0.3 * m->f32_flops;
+/* Of the first `columns` of a matrix of this order. A column of tiles takes as long as its factor,
+ * or as its products, which are of f64. */
+static double seconds_of_flow(const wi_machine *m, weft_type type, size_t order, size_t columns) {
+    const double chain = (type == WEFT_F64 ? 25000 : 23000) / m->unit_hz, tiles = tiles_of(order);
+    const double rate = 1.2 * m->f64_flops;
     double seconds = 2 * m->launch_s;
-    for (double k = 0; k < tiles; k++)
+    for (double k = 0; k < tiles_of(columns); k++)
         seconds += fmax(chain, 2.0 * SIDE * SIDE * SIDE * k * (tiles - k) / rate);
     return seconds;
 }
 
-/* What the last columns are left to. With more of them it takes 1.2 times as long and longer. */
+/* What the last columns are left to. */
 double wi_cholesky_flow_seconds(const weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = args;
-    const double seconds = seconds_of_flow(wi_machine_of(ctx), g->type, g->n);
-    if (wi_cholesky_block_width(g->type, g->n, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL) == g->n)
+    const double seconds = seconds_of_flow(wi_machine_of(ctx), g->type, g->n, g->n);
+    if (wi_cholesky_block_width(g->type, g->n, WI_CHOLESKY_WIDTH, WI_CHOLESKY_TAIL) == g->n)
         return seconds;
-    return fmax(seconds, 1.2 * wi_cholesky_overlapped_seconds(ctx, args));
+    return fmax(seconds, 1.1 * wi_cholesky_blocks_seconds(ctx, args));
 }
 
 /* Panels of 64 columns, of two kernels and some products each, take turns with a product for the
@@ -131,23 +100,16 @@ double wi_cholesky_panels_seconds(const weft_context *ctx, const void *args) {
     return tiles_of(g->columns) * panel_cycles / m->unit_hz + flops / (products_share * peak);
 }
 
-/* A block of columns, and the next one brought up to date before both lanes go on. */
-double wi_cholesky_overlapped_seconds(const weft_context *ctx, const void *args) {
+double wi_cholesky_blocks_seconds(const weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    size_t left = g->n,
-           width = wi_cholesky_block_width(g->type, left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
-    double seconds = left > width ? seconds_of_steps(m, left, width, m->units)
-                                  : seconds_of_flow(m, g->type, width);
-    for (left -= width; left > 0; left -= width) {
-        const size_t before = width;
-        width = wi_cholesky_block_width(g->type, left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
-        const wi_syrk_args next = {.type = g->type, .n = width, .k = before};
-        const wi_syrk_args rest = {.type = g->type, .n = left - width, .k = before};
-        unsigned units;
-        seconds += 4 * m->launch_s + product_seconds(ctx, &next);
-        seconds += left > width ? seconds_of_lanes(ctx, &rest, left, width, &units)
-                                : seconds_of_flow(m, g->type, width);
+    double seconds = 0;
+    for (size_t left = g->n, width; left > 0; left -= width) {
+        width = wi_cholesky_block_width(g->type, left, WI_CHOLESKY_WIDTH, WI_CHOLESKY_TAIL);
+        const wi_syrk_args rest = {.type = g->type, .n = left - width, .k = width};
+        seconds += seconds_of_flow(m, g->type, left, width);
+        if (left > width)
+            seconds += product_seconds(ctx, &rest);
     }
     return seconds;
 }

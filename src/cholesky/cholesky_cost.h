@@ -11,24 +11,19 @@ extern "C" {
 #endif
 
 enum {
-    WI_CHOLESKY_AHEAD = 256, /* columns of the smallest blocks beside a product */
-    WI_CHOLESKY_TAIL = 6144  /* columns that are left to `flow` alone, at most; of f32 fewer */
+    WI_CHOLESKY_WIDTH = 1024, /* columns of a block; of f64 twice as many */
+    WI_CHOLESKY_TAIL = 4096   /* those left to `flow` alone, at most; of f64 twice as many */
 };
 
-/* The columns of a block when so many are left: `least` or a few times as many, and no more than a
- * sixth of them; all of them if they are not more than `tail`, of f32 a part of it. */
-size_t wi_cholesky_block_width(weft_type type, size_t left, size_t least, size_t tail);
-
-/* How many multiprocessors are to be left to the side lane, which makes `columns` of a matrix of
- * order `order` columns of L by steps, while the others do this product. */
-unsigned wi_cholesky_side_units(const weft_context *ctx, const wi_syrk_args *product, size_t order,
-                                size_t columns);
+/* The columns of a block when so many are left: `width`, or fewer if that is more than a sixth of
+ * them; all of them if they are not more than `tail`. Of f64 twice as many. */
+size_t wi_cholesky_block_width(weft_type type, size_t left, size_t width, size_t tail);
 
 /* The costs of rungs: `seconds` of a wi_row. */
 double wi_cholesky_panels_seconds(const weft_context *ctx, const void *args);
 double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args);
 double wi_cholesky_flow_seconds(const weft_context *ctx, const void *args);
-double wi_cholesky_overlapped_seconds(const weft_context *ctx, const void *args);
+double wi_cholesky_blocks_seconds(const weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,7 @@ weft_status wi_cholesky_panel(weft_context *ctx, const wi_cholesky_args *args, s
 typedef struct wi_cholesky_steps {
     size_t first, columns;
     unsigned units;    /* multiprocessors that work on them, at most */
-    void *copies;      /* memory of wi_cholesky_copies, also of the other lane */
+    void *copies;      /* memory of wi_cholesky_copies */
     void *flow, *mail; /* ... and of wi_cholesky_flow_memory */
 } wi_cholesky_steps;
 

@@ -103,7 +103,7 @@ struct wi_factorer {
         return wi_strip;
     }
     /* The same of the strip's own 16 rows alone, in half of the lanes; with the other half, which
-     * have the rows of a unit matrix, that becomes -1 / L, below which L gets zeros. */
+     * have the rows of -1, that becomes -1 / L. L gets zeros above its diagonal. */
     __device__ int eliminate_square(int b, T *inverse) const {
         const int lane = wi_lane(), row = lane % wi_strip;
         const bool is_of_l = lane < wi_strip;
@@ -116,29 +116,33 @@ struct wi_factorer {
         T known[1][4];
 #pragma unroll
         for (int k = 0; k < wi_strip; k++)
-            x.at[k] = is_of_l ? own[k * step] : (T)(row == k);
+            x.at[k] = is_of_l ? own[k * step] : -(T)(row == k);
+        four.gather(x, 0);
+        bool usual = four.factor(only, known);
 #pragma unroll 1
-        for (int p = 0; p < wi_strip; p += 4) {
-            if (p > 0) {
-                before += 4;
-                x.template take_four<0, 4>(known[0], before, wi_strip - p);
-                four.gather(x, p);
-                x.template take_four<4, wi_strip - 4>(known[0], before, wi_strip - p);
-                before += 4 * wi_tile_pitch;
-            } else {
-                four.gather(x, p);
-            }
-            if (!four.factor(only, known))
-                return p;
+        for (int p = 0; usual;) {
 #pragma unroll
-            for (int j = 0; j < 4; j++) {
-                const T of_l = row == p + j ? four.root[j] : row > p + j ? known[0][j] : (T)0;
-                own[j * step] = is_of_l ? of_l : -known[0][j];
-            }
+            for (int j = 0; j < 4; j++)
+                own[j * step] = is_of_l && row < p + j ? (T)0 : known[0][j];
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                if (lane == p + j)
+                    own[j * step] = four.root[j];
             own += 4 * step;
+            p += 4;
             __syncwarp();
+            if (p == wi_strip)
+                return p;
+            before += 4;
+            x.template take_four<0, 4>(known[0], before, wi_strip - p);
+            four.gather(x, p);
+            x.template take_four<4, wi_strip - 4>(known[0], before, wi_strip - p);
+            before += 4 * wi_tile_pitch;
+            usual = four.factor(only, known);
+            if (!usual)
+                return p;
         }
-        return wi_strip;
+        return 0;
     }
     /* -1 / L of a strip's square, and zeros above it, by the formula. */
     __device__ void invert(int b, T *inverse) const {
@@ -204,19 +208,32 @@ struct wi_piece {
         const T other[2] = {from[0], from[wi_tile_pitch]};
         wi_multiply_f64(d, own, other);
     }
+    /* 16 x 16 elements, in two pieces, lose x x'. */
+    __device__ static void subtract_square(At (&d)[2], const At (&x)[2]) {
+#pragma unroll
+        for (int q = 0; q < 2; q++) {
+            const T own[4] = {-x[q][0], -x[q][2], -x[q][1], -x[q][3]};
+            const T upper[2] = {x[q][0], x[q][1]}, lower[2] = {x[q][2], x[q][3]};
+            wi_multiply_f64(d[0], own, upper);
+            wi_multiply_f64(d[1], own, lower);
+        }
+    }
     /* ... of two pieces, with the lower triangle of 16 rows and columns. */
     __device__ static void subtract_triangle(At &d, At &e, const At &a, const At &b, const T *l) {
         subtract(d, a, l);
         subtract(e, a, l + 8);
         subtract(e, b, l + 8 + 8 * wi_tile_pitch);
     }
-    /* Both become a / L', L being a strip's square, from -1 / L; corrected, as if by substitution.
-     */
+    /* Both become a / L', L being a strip's square, from -1 / L; corrected, as if by substitution,
+     * where all bits count. */
+    template <bool corrected>
     __device__ static void divide(At &a, At &b, const T *l, const T *inverse) {
         At x = {}, y = {};
         subtract_triangle(x, y, a, b, inverse);
-        subtract_triangle(a, b, x, y, l);
-        subtract_triangle(x, y, a, b, inverse);
+        if constexpr (corrected) {
+            subtract_triangle(a, b, x, y, l);
+            subtract_triangle(x, y, a, b, inverse);
+        }
 #pragma unroll
         for (int e = 0; e < 4; e++) {
             a[e] = x[e];
@@ -225,15 +242,6 @@ struct wi_piece {
     }
 };
 
-/* A warp's 16 x 16 elements x become x / L'. */
-template <class T>
-__device__ inline void wi_divide(T *x, const T *l, const T *inverse) {
-    wi_cholesky_strip_sums<T, 2> own;
-    own.load(x);
-    wi_piece<T>::divide(own.at[0], own.at[1], l, inverse);
-    own.store(x);
-    __syncwarp();
-}
 /* A warp's 16 rows x of a tile, by columns of strip b: x becomes x / L', the strips before it being
  * done. */
 template <class T>

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of a matrix in one kernel. A block of threads draws two tiles of 64 x 64, one below the
- * other, takes from them all that the columns before them have, as soon as these are known, then
- * makes them tiles of L, a strip of 16 columns after the other, and tells of them. Those who draw
- * the tile below the diagonal have the next one on the diagonal beside it, and factor that.
+/* Columns of a matrix in one kernel. A block of threads draws a task, two tiles of 64 x 64, one
+ * below the other; takes from them all that the columns before them have, as soon as these are
+ * known, then makes them tiles of L, a strip of 16 columns after the other, and tells of them. Those
+ * who draw the tile below the diagonal have the next one on the diagonal beside it, and factor that.
  *
- * Tiles are drawn by columns, from the diagonal down. So those that a block waits for are done, or
- * drawn by blocks that run: nobody waits for a block that has not begun. */
+ * Tiles that a block waits for are in tasks drawn before its own: they are done, or other blocks
+ * have them that run. Nobody waits for a block that has not begun. */
 #include "cholesky/cholesky_flow_strips.cuh"
 
+#include "cuda/ahead.cuh"
+#include "cuda/bulk.cuh"
+#include "cuda/limit.cuh"
 #include "cuda/tensor_f64.cuh"
+
+WI_LIMIT(unsigned, wi_cholesky_boxed, 6)
 
 constexpr unsigned clearers = 256;
 
@@ -16,18 +21,15 @@ template <class T, bool by_columns>
 struct cholesky_flow : wi_flow_strips<T, by_columns> {
     using Base = wi_flow_strips<T, by_columns>;
     using Base::at_first;
-    using Base::by_inverse;
     using Base::group;
     using Base::has_x;
     using Base::inverse;
-    using Base::known;
     using Base::launch;
-    using Base::letter_numbers;
-    using Base::letter_place;
     using Base::m;
     using Base::p;
     using Base::part;
     using Base::pieces;
+    using Base::shared;
     using Base::square;
     using Base::strip_row;
     using Base::sums;
@@ -37,90 +39,86 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
      */
     template <int from, int to>
     __device__ void take_from_diagonal(int b) {
-        const T *const x = m.x[0] + b * wi_strip * wi_tile_pitch;
+        const double *const x = m.x[0] + b * wi_strip * wi_tile_pitch;
         sums.template subtract_pieces<from, to>(x + strip_row(), x, wi_strip);
-    }
-    __device__ void solve_strip_beside(int b) {
-        if constexpr (by_inverse) {
-            this->divide(b);
-            sums.template store_pieces<0, 2>(m.x[0] + strip_row() + b * wi_strip * wi_tile_pitch,
-                                             2);
-            this->store_first(b);
-            this->rotate();
-        } else {
-            this->substitute(b);
-            this->store_rows(m.x[0], task.row, b);
-        }
     }
     /* The tile beside it, strip by strip as they become known. What the last one has is taken from
      * the diagonal later. */
     __device__ bool solve_beside() {
-        constexpr int last = wi_strips - 1;
         int have = 0;
 #pragma unroll 1
         for (int b = 0; b < wi_strips; b++) {
-            this->prepare(b);
-            if (b == last && have == last ? __syncthreads_or(!this->receive_letter())
-                                          : !this->receive(b, have))
+            if (!this->receive_next(b, have, true))
                 return false;
-            if (group == 0)
-                solve_strip_beside(b);
+            if (group == 0) {
+                this->divide(b);
+                sums.template store_pieces<0, 2>(
+                    m.x[0] + strip_row() + b * wi_strip * wi_tile_pitch, 2);
+            }
             __syncthreads();
-            if (group > 0 && b < last)
+            if (group == 0) {
+                this->store_first(b);
+                this->rotate();
+            } else if (b < wi_strips - 1) {
                 take_from_diagonal<0, pieces>(b);
+            }
         }
         return true;
     }
-    /* By the warps that do not factor. */
+    __device__ void send_letter() const {
+        wi_pair *const letter = p.letter(task.row);
+        for (int e = (int)threadIdx.x; e < flow_letter; e += flow_threads)
+            wi_write_pair(letter + e, wi_bit_cast<uint64_t>(*this->letter_place(e)), launch);
+    }
+    /* The first group, to all others. */
     __device__ void publish(int b) const {
-        this->each_pack(
-            task.row, b, (int)threadIdx.x - 32, 32 * (int)flow_publishers,
-            [](const T *from, T *to) { *(wi_vector<T> *)to = *(const wi_vector<T> *)from; });
+        this->each_pack(task.row, b, (int)threadIdx.x, 32 * (int)flow_publishers,
+                        [](const double *from, double *to) {
+                            *(wi_vector<double> *)to = *(const wi_vector<double> *)from;
+                        });
         __syncwarp();
         if (wi_lane() == 0)
             wi_advance(p.factored + task.row, 1);
     }
-    __device__ void send_letter() const {
-        wi_pair *const letter = p.letter(task.row);
-        for (int e = (int)threadIdx.x; e < letter_numbers; e += flow_threads)
-            wi_write_pair(letter + e, wi_bit_cast<wi_bits<T>>(*letter_place(e)), launch);
-    }
     /* The columns before the first pivot that is none, and the pivot, which tells why. */
     __device__ void fail() const {
-        const wi_tile_factor<T> &f = m.factor;
+        const wi_tile_factor<double> &f = m.factor;
         const int rows = p.rows(task.row), done = f.done;
         T *const to = p.tile(task.row, task.row);
         for (int e = (int)threadIdx.x; e < flow_side * (done + 1); e += flow_threads) {
             const int i = e % flow_side, j = e / flow_side;
             if (i < rows && j <= i && (j < done || i == done))
                 to[i * p.down() + j * p.across()] =
-                    j == done ? f.pivot : f.tile[i + j * wi_tile_pitch];
+                    (T)(j == done ? f.pivot : f.tile[i + j * wi_tile_pitch]);
         }
         if (threadIdx.x == 0) {
-            wi_cholesky_tell(p.first, f.pivot, (int64_t)task.row * flow_side + done);
+            wi_cholesky_tell(p.first, (T)f.pivot, (int64_t)task.row * flow_side + done);
             wi_advance(&p.state->failed, 1);
         }
     }
     /* Rows of strip `row`, columns of strip `column`, lose what strip b has. */
     __device__ void update(int row, int column, int b) const {
-        wi_cholesky_strip_sums<T, 2> sums;
-        T *const tile = m.factor.tile, *const columns = tile + b * wi_strip * wi_tile_pitch;
-        T *const own = tile + row * wi_strip + column * wi_strip * wi_tile_pitch;
+        wi_cholesky_strip_sums<double, 2> sums;
+        double *const tile = m.factor.tile, *const columns = tile + b * wi_strip * wi_tile_pitch;
+        double *const own = tile + row * wi_strip + column * wi_strip * wi_tile_pitch;
         sums.load(own);
         sums.subtract(columns + row * wi_strip, columns + column * wi_strip, wi_strip);
         sums.store(own);
     }
-    /* What other warps do while one factors strip b: those of the first group publish. */
+    /* What other warps do while one factors strip b: those of the first group publish the one
+     * before, those of the second bring up to date what that has left behind. */
     __device__ void go_along(int b) {
         if (group == 0 && b > 0)
             publish(b - 1);
-        else if (group == 0 && task.has_x && wi_lane() == 0)
-            wi_advance(p.ready + task.row, flow_tile_units / flow_publishers);
+        else if (group == 0)
+            this->tell_of_tile();
         else if (group > 0 && b == 0)
             finish_tile();
-        else if (group > 0 && b == 1 && part > 0)
-            update(part == 1 ? 2 : 3, part == 3 ? 3 : 2, 0);
-        else if (group > 0 && b == 2 && part == 1)
+        else if (group > 0 && part > b)
+            update(part, b, b - 1);
+        if (group > 0 && b == 1 && part != 1)
+            update(part == 2 ? 2 : 3, part == 3 ? 3 : 2, 0);
+        else if (group > 0 && b == 2 && part == 0)
             update(3, 3, 1);
     }
     __device__ void finish_tile() {
@@ -128,108 +126,121 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
             take_from_diagonal<at_first, pieces>(wi_strips - 1);
         sums.template store_pieces<at_first, pieces>(m.factor.tile + strip_row(), 2 * (part + 1));
     }
-    __device__ void factor_strip(int b) const {
-        if constexpr (by_inverse)
-            wi_factorer<T>{m.factor}.run_square(b, inverse(b));
-        else
-            wi_factorer<T>{m.factor}.run(b);
+    /* A warp's rows of strip b become those of L, which its own square loses if it is the next. */
+    __device__ void divide_rows(int b) const {
+        using piece = wi_piece<double>;
+        double *const rows = m.factor.tile + strip_row();
+        wi_cholesky_strip_sums<double, 2> x, own;
+        x.load(rows + b * wi_strip * wi_tile_pitch);
+        own.load(rows + part * wi_strip * wi_tile_pitch);
+        piece::divide<Base::is_corrected>(x.at[0], x.at[1], square(b), inverse(b));
+        if (part == b + 1) {
+            piece::subtract_square(own.at, x.at);
+            own.store(rows + part * wi_strip * wi_tile_pitch);
+        }
+        x.store(rows + b * wi_strip * wi_tile_pitch);
     }
-    /* While a strip is factored, those behind the next lose what the strip before it has. */
-    __device__ bool factor() {
+    /* Warp b of the second group factors strip b. */
+    __device__ void factor() {
         static_assert(wi_strips == 4, "the order of updates is for four strips");
-        wi_tile_factor<T> &f = m.factor;
+        const wi_tile_factor<double> &f = m.factor;
         if (group > 0) {
             if (task.has_x)
                 take_from_diagonal<0, at_first>(wi_strips - 1);
-            sums.template store_pieces<0, at_first>(f.tile + strip_row(), at_first);
+            sums.template store_pieces<0, at_first>(m.factor.tile + strip_row(), at_first);
+            __syncwarp();
         }
-        if (threadIdx.x == 0)
-            f.done = flow_side;
-        __syncthreads();
 #pragma unroll 1
-        for (int b = 0; b < wi_strips; b++) {
-            if (b > 0) {
-                if (group > 0 && part >= b)
-                    update(part, b, b - 1);
-                __syncthreads();
-            }
-            if (group == 0 && part == 0)
-                factor_strip(b);
+        for (int b = 0;; b++) {
+            if (group > 0 && part == b)
+                wi_factorer<double>{m.factor}.run_square(b, inverse(b));
             else
                 go_along(b);
             __syncthreads();
             if (f.done < flow_side) {
                 fail();
-                return false;
+                return;
             }
-            if constexpr (by_inverse) {
-                if (group > 0 && part > b)
-                    wi_divide(f.tile + strip_row() + b * wi_strip * wi_tile_pitch, square(b),
-                              inverse(b));
-                __syncthreads();
-            }
+            if (b == wi_strips - 1)
+                break;
+            if (group > 0 && part > b)
+                divide_rows(b);
+            __syncthreads();
         }
         send_letter();
-        if (group == 0 && part > 0)
+        if (group == 0)
             publish(wi_strips - 1);
         this->store(f.tile, task.row, task.row, 0, (int)threadIdx.x, flow_threads);
-        return true;
     }
 
-    /* False if the block is to stop. */
-    __device__ bool run() {
-        known = 0;
-        sums = {}; /* else a compiler would keep what they were */
+    __device__ void begin() const {
+        if constexpr (wi_flow_has_boxes)
+            if (threadIdx.x == 0) {
+                for (int s = 0; s < flow_ring_slots; s++) {
+                    wi_barrier_init(&shared.ring.full[s], 1);
+                    wi_barrier_init(&shared.ring.empty[s], flow_threads / 32);
+                }
+                wi_barrier_publish();
+            }
+    }
+    __device__ void run() {
+        const unsigned bulk = this->bulk_columns();
+        if (!this->take_bulk(bulk))
+            return;
         if (task.is_diagonal && group > 0)
             this->load_diagonal();
         else if (has_x())
             this->load();
-        if (!this->take_products())
-            return false;
-        if (!by_inverse && has_x()) {
-            sums.store(m.x[group] + strip_row());
-            __syncwarp();
+        if (bulk > 0)
+            this->take_sums();
+        if (!this->take_products(bulk))
+            return;
+        if (!task.is_diagonal) {
+            this->solve();
+            return;
         }
-        if (!task.is_diagonal)
-            return this->solve();
-        return (!task.has_x || solve_beside()) && factor();
+        if (threadIdx.x == 0)
+            m.factor.done = flow_side;
+        __syncthreads();
+        if (!task.has_x || solve_beside())
+            factor();
     }
 };
 
 template <class T, bool by_columns>
 __global__ void __launch_bounds__(flow_threads, 1)
-    flow_of_columns(wi_flow_params<T, by_columns> p) {
+    flow_of_columns(const __grid_constant__ wi_boxes boxes,
+                    const __grid_constant__ wi_flow_params<T, by_columns> p) {
     WEFT_DYNAMIC_SHARED(memory);
-    WEFT_SHARED(uint64_t, drawn, );
-    WEFT_SHARED(int, strips, );
+    WEFT_SHARED(wi_flow_shared, shared, );
     const int warp = wi_shuffle((int)threadIdx.x / 32, 0); /* known to be the same in all lanes */
     const wi_flow_order order = {p.tiles, p.begin, p.end};
-    const uint64_t count = order.count();
-    cholesky_flow<T, by_columns> flow = {{{p,
-                                           *(wi_flow_memory<T> *)memory,
-                                           strips,
-                                           p.mail->launch.value,
-                                           warp / wi_strips,
-                                           warp % wi_strips,
-                                           {},
-                                           0,
-                                           {}}}};
-    for (;;) {
-        if (threadIdx.x == 0)
-            drawn = wi_progress(&p.state->failed) ? count : wi_take_number(&p.state->next);
-        __syncthreads();
-        const uint64_t number = drawn;
-        if (number >= count)
-            return;
-        flow.task = order.at(number);
-        if (!flow.run())
-            return;
-        __syncthreads();
+    wi_wait_for_earlier();
+    cholesky_flow<T, by_columns> flow = {{{{p,
+                                            &boxes,
+                                            *(wi_flow_memory *)memory,
+                                            shared,
+                                            p.mail->launch.value,
+                                            warp / wi_strips,
+                                            warp % wi_strips,
+                                            {},
+                                            0,
+                                            {}}}}};
+    flow.begin();
+    if (threadIdx.x == 0) {
+        const uint64_t next = wi_take_number(&p.state->next);
+        shared.drawn = wi_read_word(&p.state->failed) ? order.count() : next;
     }
+    __syncthreads();
+    if (shared.drawn >= order.count())
+        return;
+    flow.task = order.at(shared.drawn);
+    flow.run();
 }
 
 template <class T, bool by_columns>
 __global__ void __launch_bounds__(clearers) begin_flow(wi_flow_params<T, by_columns> p) {
+    wi_wait_for_earlier();
     const bool failed = !p.clears && wi_cholesky_has_failed(p.first);
     __syncthreads();
     if (p.clears && threadIdx.x < WI_CHOLESKY_WORDS)
@@ -248,7 +259,27 @@ static size_t flow_bytes(const wi_cholesky_args *g, size_t columns) {
     const size_t tiles = (g->n - 1) / flow_side + 1;
     const size_t words = 2 * tiles * sizeof(uint32_t);
     return sizeof(wi_flow_state) + (words + 15) / 16 * 16 +
-           ((columns - 1) / flow_side + 1) * wi_strips * flow_record * weft_type_size(g->type);
+           ((columns - 1) / flow_side + 1) * wi_strips * flow_record * sizeof(double);
+}
+
+/* The matrix for the copy engine, if there is one that can bring it and it is worth it. */
+template <class T, bool by_columns>
+static weft_status describe(weft_context *ctx, const wi_cholesky_args *g, unsigned *boxed,
+                            wi_boxes *boxes) {
+    using Panel = wi_gemm_panel<T, flow_side, !by_columns>;
+    constexpr size_t group = by_columns ? Panel::box_extent : 1; /* rows of a matrix to it */
+    const size_t pitch = g->lda * sizeof(T);
+    const bool alone = by_columns || pitch % (2 * wi_box_line) != 0;
+    const wi_box_source by_groups = {g->type, g->a,         group,       g->n,
+                                     pitch,   g->n / group, wi_box_line, alone};
+    const wi_box_source by_rows = {g->type, g->a, g->n, g->n, pitch, 1, g->n * pitch, alone};
+    if (ctx->gpu->capability != 90 || !wi_is_aligned(g->a) || pitch % 16 != 0 ||
+        g->n % group != 0 || g->n <= wi_cholesky_boxed * flow_side)
+        return WEFT_OK;
+    *boxed = wi_cholesky_boxed;
+    return by_columns ? wi_gpu_describe_deep_boxes(ctx, &by_groups, Panel::box_lines,
+                                                   flow_side / (unsigned)group, boxes)
+                      : wi_gpu_describe_boxes(ctx, &by_rows, flow_side, boxes);
 }
 
 template <class T, bool by_columns>
@@ -266,20 +297,23 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     p.state = (wi_flow_state *)s->flow;
     p.ready = (uint32_t *)(p.state + 1);
     p.factored = p.ready + p.tiles;
-    p.records = (T *)((char *)s->flow + flow_bytes(g, s->columns) -
-                      (size_t)(p.end - p.begin) * wi_strips * flow_record * sizeof(T));
+    p.records = (double *)((char *)s->flow + flow_bytes(g, s->columns)) -
+                (size_t)(p.end - p.begin) * wi_strips * flow_record;
     p.mail = (wi_flow_mail *)s->mail;
     p.first = g->first;
     p.clears = s->first == 0;
     const uint64_t count = wi_flow_order{p.tiles, p.begin, p.end}.count();
-    const unsigned units = (unsigned)ctx->gpu->multiprocessors;
-    const unsigned most = s->units < units ? s->units : units;
-    const size_t in_slots = p.slots * slot_bytes, in_tiles = sizeof(wi_flow_memory<T>);
-    const weft_status status = WEFT_LAUNCH((begin_flow<T, by_columns>), ctx, 1, clearers, 0, p);
-    return status == WEFT_OK ? WEFT_LAUNCH((flow_of_columns<T, by_columns>), ctx,
-                                           count < most ? (unsigned)count : most, flow_threads,
-                                           in_slots > in_tiles ? in_slots : in_tiles, p)
-                             : status;
+    wi_boxes boxes = {};
+    weft_status status = WEFT_LAUNCH_AHEAD((begin_flow<T, by_columns>), ctx, 1, clearers, 0, p);
+    if (status == WEFT_OK)
+        status = describe<T, by_columns>(ctx, g, &p.boxed, &boxes);
+    const size_t in_slots = p.slots * slot_bytes, in_ring = p.boxed > 0 ? flow_ring_memory : 0;
+    const size_t in_both = in_slots > in_ring ? in_slots : in_ring;
+    const size_t in_tiles = sizeof(wi_flow_memory);
+    return status == WEFT_OK
+               ? WEFT_LAUNCH_AHEAD((flow_of_columns<T, by_columns>), ctx, (unsigned)count,
+                                   flow_threads, in_both > in_tiles ? in_both : in_tiles, boxes, p)
+               : status;
 }
 
 /* Mail has a block of its own: nothing but the number of a launch may be where that is looked for.

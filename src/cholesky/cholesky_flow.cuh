@@ -1,24 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel of cholesky's rung `flow` works on: its parameters, what its blocks tell each
- * other, and the order in which they draw tiles. */
+ * other, and the order in which they draw tiles. All arithmetic is f64, also for matrices of f32:
+ * tensor cores have as many flops of it as there are multiply-adds of f32, and inverses of small
+ * squares are exact where L is. */
 #ifndef WI_CHOLESKY_FLOW_CUH
 #define WI_CHOLESKY_FLOW_CUH
 
 #include "cholesky/cholesky_factorer.cuh"
+#include "cuda/boxes.cuh"
 #include "cuda/memory.cuh"
 
 constexpr int flow_side = wi_cholesky_side;
 constexpr int flow_groups = 2; /* of as many warps as a tile has strips */
 constexpr int flow_threads = 32 * wi_strips * flow_groups;
 constexpr int flow_depth = 32, flow_parts = flow_side / flow_depth; /* columns of a slot */
-constexpr int flow_chunk = flow_depth * wi_tile_pitch;
+template <class T>
+constexpr int flow_pitch = flow_side + (sizeof(T) == 8 ? 4 : 8); /* elements, of a slot */
+template <class T>
+constexpr int flow_chunk = flow_depth *flow_pitch<T>;
 constexpr unsigned flow_slots_most = 4;
-constexpr int flow_record =
-    wi_strip * (flow_side + wi_strip + 1);           /* elements of a strip, at most */
-constexpr int flow_letter = 2 * wi_strip * wi_strip; /* numbers, at most */
-constexpr unsigned flow_publishers = wi_strips - 1;  /* warps */
+constexpr int flow_record = wi_strip * (flow_side + wi_strip); /* numbers of a strip */
+constexpr int flow_letter = 2 * wi_strip * wi_strip;           /* numbers */
+constexpr unsigned flow_publishers = wi_strips;                /* warps */
 constexpr unsigned flow_tile_units =
     wi_strips * flow_publishers; /* of a tile, in its row's count */
+
+constexpr int flow_ring_slots = 8; /* of three tiles' boxes */
+constexpr uint32_t flow_ring_bytes = 3 * flow_side * wi_box_line;
+constexpr size_t flow_ring_memory = wi_box_align + (size_t)flow_ring_slots * flow_ring_bytes;
+
+struct wi_flow_ring {
+    wi_barrier full[flow_ring_slots], empty[flow_ring_slots];
+};
+
+struct wi_flow_shared {
+    wi_flow_ring ring;
+    uint64_t drawn; /* the task's number */
+    int strips;     /* of its column's factor that are known */
+};
 
 struct alignas(16) wi_flow_state {
     unsigned long long next; /* task */
@@ -40,10 +59,11 @@ struct wi_flow_params {
     unsigned begin, end; /* columns of tiles */
     unsigned slots;      /* a power of two */
     bool packs;          /* are whole tiles made of packs of 16 bytes, down their columns? */
+    unsigned boxed;      /* columns before a task's from which on boxes bring them; 0: never */
     wi_flow_state *state;
     uint32_t *ready;    /* of each row of tiles: units of L's, from column `begin` on */
     uint32_t *factored; /* of each tile on the diagonal: strips that are known, by each publisher */
-    T *records;         /* of those strips */
+    double *records;    /* of those strips */
     wi_flow_mail *mail;
     int64_t *first;
     bool clears; /* the words of `first` */
@@ -61,7 +81,7 @@ struct wi_flow_params {
         const size_t left = n - (size_t)i * flow_side;
         return left < flow_side ? (int)left : flow_side;
     }
-    __device__ T *record(unsigned i, int strip) const {
+    __device__ double *record(unsigned i, int strip) const {
         return records + ((size_t)(i - begin) * wi_strips + strip) * flow_record;
     }
     __device__ wi_pair *letter(unsigned i) const {
@@ -69,15 +89,14 @@ struct wi_flow_params {
     }
 };
 
-/* What a block has in shared memory behind its products. Before that the same memory has some
- * slots, each of which has 32 columns of three tiles. */
-template <class T>
+/* What a block has in shared memory behind its products: f64, also of f32. Before that the same
+ * memory has some slots, each of which has 32 columns of three tiles. */
 struct wi_flow_memory {
-    wi_tile_factor<T> factor;
-    T x[2][wi_tile_size];
+    wi_tile_factor<double> factor;
+    double x[2][wi_tile_size];
 };
 template <class T>
-using wi_flow_slot = T[3][flow_chunk];
+using wi_flow_slot = T[3][flow_chunk<T>];
 
 /* Two tiles of column `column`, at `row` and the next one; or one; or at the diagonal one, and the
  * tile on the diagonal of its row. */
@@ -86,36 +105,77 @@ struct wi_flow_task {
     bool has_x, has_second, is_diagonal;
 };
 
-/* The tasks in the order in which they are drawn: the first tile on the diagonal, then the
- * columns'.
- */
+/* The tasks in the order in which they are drawn: the first tile on the diagonal, then some columns
+ * abreast, by pairs of rows from the diagonal down, so that blocks which run at the same time read
+ * the same rows. A task needs only what those before it have. */
+constexpr unsigned flow_abreast = 2;
+
 struct wi_flow_order {
     unsigned tiles, begin, end;
 
-    /* Tiles that go alone: that beside the next one on the diagonal, and the one below, which is
-     * needed soonest. */
-    __host__ __device__ unsigned alone_in(unsigned j) const {
-        return j + 1 < end ? 2 : 0;
+    /* The first row of column j whose tiles go by pairs: those before it go alone. The tile beside
+     * the next one on the diagonal, and the one below, which is needed soonest, do. */
+    __host__ __device__ unsigned first_pair(unsigned j) const {
+        const unsigned row = j + (j + 1 < end ? 3 : 1);
+        return row + row % 2;
     }
-    __host__ __device__ unsigned of_column(unsigned j) const {
-        const unsigned below = tiles - 1 - j, alone = alone_in(j);
-        return below < alone ? below : alone + (below - alone + 1) / 2;
+    /* Tasks of column j above row `row`, an even one, or in all. */
+    __host__ __device__ unsigned above(unsigned j, unsigned row) const {
+        const unsigned last = row < tiles ? row : tiles, pairs = first_pair(j);
+        if (last <= j + 1)
+            return 0;
+        return last <= pairs ? last - j - 1 : pairs - j - 1 + (last - pairs + 1) / 2;
+    }
+    __host__ __device__ unsigned of_columns(unsigned from, unsigned to, unsigned row) const {
+        unsigned all = 0;
+        for (unsigned j = from; j < to; j++)
+            all += above(j, row);
+        return all;
+    }
+    __host__ __device__ unsigned last_abreast(unsigned from) const {
+        return from + flow_abreast < end ? from + flow_abreast : end;
     }
     __host__ __device__ uint64_t count() const {
         uint64_t all = 1;
         for (unsigned j = begin; j < end; j++)
-            all += of_column(j);
+            all += above(j, tiles);
         return all;
+    }
+    __device__ wi_flow_task task(unsigned j, unsigned row) const {
+        const bool is_pair = row >= first_pair(j);
+        return {j, row, true, is_pair && row + 1 < tiles, row == j + 1 && j + 1 < end};
     }
     __device__ wi_flow_task at(uint64_t number) const {
         if (number == 0)
             return {begin, begin, false, false, true};
-        unsigned j = begin;
-        for (number--; number >= of_column(j); j++)
-            number -= of_column(j);
-        const unsigned k = (unsigned)number, alone = alone_in(j);
-        const unsigned row = j + 1 + (k < alone ? k : alone + 2 * (k - alone));
-        return {j, row, true, k >= alone && row + 1 < tiles, k == 0 && j + 1 < end};
+        unsigned from = begin, to = last_abreast(begin), all = of_columns(from, to, tiles);
+        for (number--; number >= all; all = of_columns(from, to, tiles)) {
+            number -= all;
+            from = to;
+            to = last_abreast(from);
+        }
+        return among(from, to, (unsigned)number);
+    }
+    /* Task `number` of columns that go abreast. */
+    __device__ wi_flow_task among(unsigned from, unsigned to, unsigned number) const {
+        const unsigned last = first_pair(to - 1), first_of_all = first_pair(from);
+        const unsigned pairs = (last > first_of_all ? last : first_of_all) + 2;
+        const unsigned early = of_columns(from, to, pairs);
+        unsigned row = from + 1 - (from + 1) % 2;
+        if (number >= early)
+            row = pairs + (number - early) / (to - from) * 2;
+        else
+            while (of_columns(from, to, row + 2) <= number)
+                row += 2;
+        number -= of_columns(from, to, row);
+        unsigned j = from;
+        for (unsigned own = above(j, row + 2) - above(j, row); number >= own;
+             own = above(j, row + 2) - above(j, row)) {
+            number -= own;
+            j++;
+        }
+        const unsigned first = row > j ? row : j + 1;
+        return task(j, first + number);
     }
 };
 

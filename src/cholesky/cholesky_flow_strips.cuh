@@ -4,12 +4,11 @@
 #ifndef WI_CHOLESKY_FLOW_STRIPS_CUH
 #define WI_CHOLESKY_FLOW_STRIPS_CUH
 
-#include "cholesky/cholesky_flow_tiles.cuh"
+#include "cholesky/cholesky_flow_bulk.cuh"
 
 template <class T, bool by_columns>
-struct wi_flow_strips : wi_flow_tiles<T, by_columns> {
-    using Base = wi_flow_tiles<T, by_columns>;
-    using Base::by_inverse;
+struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
+    using Base = wi_flow_bulk<T, by_columns>;
     using Base::group;
     using Base::has_x;
     using Base::launch;
@@ -18,72 +17,50 @@ struct wi_flow_strips : wi_flow_tiles<T, by_columns> {
     using Base::part;
     using Base::pieces;
     using Base::row;
-    using Base::store_rows;
+    using Base::shared;
     using Base::strip_row;
-    using Base::strips;
     using Base::sums;
     using Base::task;
     using typename Base::Strip;
 
+    /* f64: an element of f32 is exact to many more bits than it keeps. */
+    static constexpr bool is_corrected = sizeof(T) == sizeof(double);
+
     /* Where -1 / L of a strip's square is, above the diagonal of the tile. */
-    __device__ T *inverse(int b) const {
+    __device__ double *inverse(int b) const {
         return m.factor.tile + (b == 0 ? wi_strip + (wi_strips - 1) * wi_strip * wi_tile_pitch
                                        : b * wi_strip * wi_tile_pitch);
     }
-    __device__ T *square(int b) const {
+    __device__ double *square(int b) const {
         return m.factor.tile + b * (wi_strip + wi_strip * wi_tile_pitch);
     }
     /* f(in shared memory, in the record) of each pack of 16 bytes of a strip of a factor, dealt out
-     * to `count` threads: rows below the square, and the square and its inverse, or its lines and
-     * reciprocals. */
+     * to `count` threads: the square and rows below it, and the square's inverse. */
     template <class F>
     __device__ void each_pack(unsigned i, int b, int thread, int count, F f) const {
-        constexpr int width = wi_vector<T>::count, packs = flow_side / width;
-        wi_tile_factor<T> &factor = m.factor;
-        T *const record = p.record(i, b), *const more = record + wi_strip * flow_side;
+        constexpr int width = wi_vector<double>::count, packs = flow_side / width;
+        constexpr int short_packs = wi_strip / width;
+        double *const record = p.record(i, b), *const more = record + wi_strip * flow_side;
         for (int e = thread; e < packs * wi_strip; e += count) {
             const int u = e % packs * width, v = b * wi_strip + e / packs;
-            if (u >= (by_inverse ? b : b + 1) * wi_strip)
-                f(factor.tile + u + v * wi_tile_pitch, record + e * width);
+            if (u >= b * wi_strip)
+                f(m.factor.tile + u + v * wi_tile_pitch, record + e * width);
         }
-        if constexpr (by_inverse) {
-            constexpr int short_packs = wi_strip / width;
-            for (int e = thread; e < short_packs * wi_strip; e += count)
-                f(inverse(b) + e % short_packs * width + e / short_packs * wi_tile_pitch,
-                  more + e * width);
-        } else {
-            constexpr int lines = wi_strip * wi_strip / width;
-            for (int e = thread; e < lines + wi_strip / width; e += count)
-                f(e < lines ? factor.line[b * wi_strip] + e * width
-                            : factor.reciprocal + b * wi_strip + (e - lines) * width,
-                  more + e * width);
-        }
+        for (int e = thread; e < short_packs * wi_strip; e += count)
+            f(inverse(b) + e % short_packs * width + e / short_packs * wi_tile_pitch,
+              more + e * width);
     }
     __device__ void fetch_strip(int b) const {
         each_pack(task.column, b, (int)threadIdx.x, flow_threads,
-                  [](T *to, const T *from) { wi_async_copy<16>(to, from); });
-    }
-    /* A warp's rows x of a tile lose, in columns of strip b, what those before have. */
-    __device__ void prepare(T *rows, int b) const {
-        wi_cholesky_strip_sums<T, 2> sums;
-        const int first = b * wi_strip;
-        sums.load(rows + first * wi_tile_pitch);
-        sums.subtract(rows, m.factor.tile + first, first);
-        sums.store(rows + first * wi_tile_pitch);
-    }
-    __device__ void prepare(int b) const {
-        if (by_inverse || b == 0 || !has_x())
-            return;
-        prepare(m.x[group] + strip_row(), b);
-        __syncwarp();
+                  [](double *to, const double *from) { wi_async_copy<16>(to, from); });
     }
     /* A tile in registers whose strip b comes first: becomes x / L' there, which is taken from the
      * strips behind. */
     __device__ void divide(int b) {
         Strip &x = sums;
-        using piece = wi_piece<T>;
-        const T *const l = square(b);
-        piece::divide(x.at[0], x.at[1], l, inverse(b));
+        using piece = wi_piece<double>;
+        const double *const l = square(b);
+        piece::divide<is_corrected>(x.at[0], x.at[1], l, inverse(b));
 #pragma unroll
         for (int next = 1; next < wi_strips; next++)
             if (b + next < wi_strips)
@@ -112,32 +89,7 @@ struct wi_flow_strips : wi_flow_tiles<T, by_columns> {
 #pragma unroll
             for (int e = 0; e < 4; e++)
                 if (first + e / 2 * 8 < rows)
-                    to[(e / 2 * 8) * p.down() + (c * 8 + e % 2) * p.across()] = sums.at[c][e];
-    }
-    /* x becomes x / L', by columns of strip b: a lane has a row. */
-    __device__ void substitute(int b) const {
-        const wi_tile_factor<T> &f = m.factor;
-        const int first = b * wi_strip;
-        T *const mine = m.x[group] + strip_row() + wi_lane() + first * wi_tile_pitch;
-        if (wi_lane() < wi_strip) {
-            T x[wi_strip];
-#pragma unroll
-            for (int j = 0; j < wi_strip; j++)
-                x[j] = mine[j * wi_tile_pitch];
-#pragma unroll
-            for (int j = 0; j < wi_strip; j++) {
-                wi_line<T> line;
-                line.load(f.line[first + j]);
-                x[j] *= f.reciprocal[first + j];
-#pragma unroll
-                for (int k = j + 1; k < wi_strip; k++)
-                    x[k] = wi_fma(-x[j], line.at[k - j], x[k]);
-            }
-#pragma unroll
-            for (int j = 0; j < wi_strip; j++)
-                mine[j * wi_tile_pitch] = x[j];
-        }
-        __syncwarp();
+                    to[(e / 2 * 8) * p.down() + (c * 8 + e % 2) * p.across()] = (T)sums.at[c][e];
     }
     /* How many strips of the column's factor are known, once it is more than b; 0 if the matrix has
      * failed. */
@@ -150,10 +102,11 @@ struct wi_flow_strips : wi_flow_tiles<T, by_columns> {
                 wi_spin();
                 now = wi_progress(count);
             }
-            strips = now < flow_publishers * (unsigned)(b + 1) ? 0 : (int)(now / flow_publishers);
+            shared.strips =
+                now < flow_publishers * (unsigned)(b + 1) ? 0 : (int)(now / flow_publishers);
         }
         __syncthreads();
-        return strips;
+        return shared.strips;
     }
     /* Those to shared memory, if `have` are there and strip b is needed; false if the matrix has
      * failed. */
@@ -170,26 +123,20 @@ struct wi_flow_strips : wi_flow_tiles<T, by_columns> {
         return have > b;
     }
     /* Number e of the last strip's letter. */
-    __device__ T *letter_place(int e) const {
-        constexpr int numbers = wi_strip * wi_strip, last = flow_side - wi_strip;
-        wi_tile_factor<T> &f = m.factor;
-        if constexpr (by_inverse) {
-            T *const from = e < numbers ? square(wi_strips - 1) : inverse(wi_strips - 1);
-            return from + e % wi_strip + e / wi_strip % wi_strip * wi_tile_pitch;
-        }
-        return e < numbers ? f.line[last] + e : f.reciprocal + last + e - numbers;
+    __device__ double *letter_place(int e) const {
+        constexpr int numbers = wi_strip * wi_strip;
+        double *const from = e < numbers ? square(wi_strips - 1) : inverse(wi_strips - 1);
+        return from + e % wi_strip + e / wi_strip % wi_strip * wi_tile_pitch;
     }
-    static constexpr int letter_numbers =
-        by_inverse ? 2 * wi_strip * wi_strip : wi_strip * (wi_strip + 1);
     /* The last one, by who has the next tile on the diagonal. */
     __device__ bool receive_letter() const {
-        constexpr int own = (letter_numbers + flow_threads - 1) / flow_threads;
+        constexpr int own = (flow_letter + flow_threads - 1) / flow_threads;
         const wi_pair *const letter = p.letter(task.column);
         wi_pair seen[own];
         bool goes_on = true;
         const auto look = [&](int k) {
             const int e = (int)threadIdx.x + k * flow_threads;
-            if (e < letter_numbers)
+            if (e < flow_letter)
                 seen[k] = wi_read_pair(letter + e);
             else
                 seen[k].flag = launch;
@@ -205,35 +152,41 @@ struct wi_flow_strips : wi_flow_tiles<T, by_columns> {
                 look(k);
             }
             const int e = (int)threadIdx.x + k * flow_threads;
-            if (e < letter_numbers)
-                *letter_place(e) = wi_bit_cast<T>((wi_bits<T>)seen[k].value);
+            if (e < flow_letter)
+                *letter_place(e) = wi_bit_cast<double>(seen[k].value);
         }
         return goes_on;
     }
     __device__ void solve_strip(int b) {
-        if constexpr (by_inverse) {
-            divide(b);
-            store_first(b);
-            rotate();
-        } else {
-            substitute(b);
-            store_rows(m.x[group], row(), b);
-        }
+        divide(b);
+        store_first(b);
+        rotate();
     }
-    __device__ bool solve() {
-        int have = 0;
-#pragma unroll 1
-        for (int b = 0; b < wi_strips; b++) {
-            prepare(b);
-            if (!receive(b, have))
-                return false;
-            if (has_x())
-                solve_strip(b);
-        }
+    /* Strip b of the factor, if it is not among the `have` that are there already; false if the
+     * matrix has failed. The last one comes as a letter to those who wait for nothing else. */
+    __device__ bool receive_next(int b, int &have, bool by_letter) const {
+        return by_letter && b == wi_strips - 1 && have == b ? !__syncthreads_or(!receive_letter())
+                                                            : receive(b, have);
+    }
+    __device__ void tell_of_tile() const {
         __syncwarp();
         if (has_x() && wi_lane() == 0)
             wi_advance(p.ready + row(), flow_publishers);
-        return true;
+    }
+    /* Is the tile the second below the diagonal, which the next but one there waits for? */
+    __device__ bool is_awaited() const {
+        return !task.is_diagonal && task.row == task.column + 2 && task.row < p.end;
+    }
+    __device__ void solve() {
+        int have = 0;
+#pragma unroll 1
+        for (int b = 0; b < wi_strips; b++) {
+            if (!receive_next(b, have, is_awaited()))
+                return;
+            if (has_x())
+                solve_strip(b);
+        }
+        tell_of_tile();
     }
 };
 

@@ -10,16 +10,14 @@
 
 template <class T, bool by_columns>
 struct wi_flow_tiles {
-    using Strip = wi_cholesky_strip_sums<T, flow_side / 8>;
+    using Strip = wi_cholesky_strip_sums<double, flow_side / 8>;
     /* Pieces of 8 columns of a tile, and those that the factor of its first strip needs. */
-    static constexpr int pieces = flow_side / 8, at_first = Strip::on_tensors ? 2 : pieces;
-    /* f64 divides by squares of L as it multiplies, with their inverses; f32 substitutes, which is
-     * exact where L is a few bits long. */
-    static constexpr bool by_inverse = Strip::on_tensors;
+    static constexpr int pieces = flow_side / 8, at_first = 2;
 
     const wi_flow_params<T, by_columns> &p;
-    wi_flow_memory<T> &m;
-    int &strips;     /* shared */
+    const wi_boxes *boxes; /* of the matrix */
+    wi_flow_memory &m;
+    wi_flow_shared &shared;
     uint64_t launch; /* its number */
     int group, part; /* a warp has strip `part` of the first or the second tile */
     wi_flow_task task;
@@ -53,15 +51,14 @@ struct wi_flow_tiles {
         }
         return true;
     }
+    /* Each lane looks at one of the rows: all at once. */
     __device__ unsigned look() const {
-        uint32_t least = wi_progress(p.ready + task.row);
-        const uint32_t beside = wi_progress(p.ready + task.column);
-        least = beside < least ? beside : least;
-        if (task.has_second) {
-            const uint32_t second = wi_progress(p.ready + task.row + 1);
-            least = second < least ? second : least;
-        }
-        return least / flow_tile_units;
+        const int which = wi_lane() % 4;
+        const unsigned row =
+            which == 0 ? task.column : task.row + (which == 2 && task.has_second ? 1u : 0u);
+        const uint32_t own = wi_progress(p.ready + row);
+        __syncwarp();
+        return wi_warp_min(own) / flow_tile_units;
     }
     /* Are the parts of so many columns of tiles there? */
     __device__ bool has(unsigned columns) {
@@ -84,7 +81,7 @@ struct wi_flow_tiles {
 #pragma unroll
             for (int e = (int)threadIdx.x; e < packs * flow_depth; e += flow_threads) {
                 const int u = e % packs * width, v = e / packs;
-                wi_async_copy<16>(to + u + v * wi_tile_pitch, from + u + v * p.across());
+                wi_async_copy<16>(to + u + v * flow_pitch<T>, from + u + v * p.across());
             }
             return;
         }
@@ -92,7 +89,7 @@ struct wi_flow_tiles {
         for (int e = (int)threadIdx.x; e < flow_side * flow_depth; e += flow_threads) {
             const int i = by_columns ? e % flow_side : e / flow_depth;
             const int k = by_columns ? e / flow_side : e % flow_depth;
-            wi_async_copy<(int)sizeof(T)>(to + i + k * wi_tile_pitch,
+            wi_async_copy<(int)sizeof(T)>(to + i + k * flow_pitch<T>,
                                           i < rows ? from + i * p.down() + k * p.across() : p.a,
                                           i < rows);
         }
@@ -124,13 +121,15 @@ struct wi_flow_tiles {
         const T *const other = slot[task.is_diagonal && group > 0 ? 0 : 2];
 #pragma unroll
         for (int q = 0; q < flow_depth; q += 8)
-            sums.subtract_once(own + q * wi_tile_pitch, other + q * wi_tile_pitch);
+            sums.template subtract_eight<0, pieces, flow_pitch<T>>(own + q * flow_pitch<T>,
+                                                                   other + q * flow_pitch<T>);
     }
-    /* False if the matrix has failed. */
-    __device__ bool take_products() {
+    /* Of columns from so many on; false if the matrix has failed. */
+    __device__ bool take_products(unsigned columns) {
+        const unsigned first = columns * flow_parts;
         const unsigned steps = (task.column - p.begin) * flow_parts;
-        unsigned fetched = 0;
-        for (unsigned s = 0; s < steps; s++) {
+        unsigned fetched = first;
+        for (unsigned s = first; s < steps; s++) {
             const bool goes_on = fetched > s || await([&] { return has(s / flow_parts + 1); });
             if (goes_on && fetched == s)
                 fetch(fetched++);
@@ -168,17 +167,17 @@ struct wi_flow_tiles {
     __device__ void load() {
         const int rows = p.rows(row());
         each(row(), task.column,
-             [=](T &x, const T *from, int u, int) { x = u < rows ? *from : (T)0; });
+             [=](double &x, const T *from, int u, int) { x = u < rows ? (double)*from : 0; });
     }
     /* Below a matrix's end the factor has a unit. */
     __device__ void load_diagonal() {
         const int rows = p.rows(task.row);
-        each(task.row, task.row, [=](T &x, const T *from, int u, int v) {
-            x = u < rows && v <= u ? *from : (T)(u == v);
+        each(task.row, task.row, [=](double &x, const T *from, int u, int v) {
+            x = u < rows && v <= u ? (double)*from : (double)(u == v);
         });
     }
     /* `count` threads store columns of a tile of L, from `first` on. */
-    __device__ void store(const T *tile, unsigned i, unsigned j, int first, int thread,
+    __device__ void store(const double *tile, unsigned i, unsigned j, int first, int thread,
                           int count) const {
         const int rows = p.rows(i), across = flow_side - first;
         T *const to = p.tile(i, j);
@@ -187,23 +186,8 @@ struct wi_flow_tiles {
             const int u = by_columns ? e % flow_side : e / across;
             const int v = first + (by_columns ? e / flow_side : e % across);
             if (u < rows && (i != j || v <= u))
-                to[u * p.down() + v * p.across()] = tile[u + v * wi_tile_pitch];
+                to[u * p.down() + v * p.across()] = (T)tile[u + v * wi_tile_pitch];
         }
-    }
-    /* A warp stores its rows of strip b. */
-    __device__ void store_rows(const T *tile, unsigned i, int b) const {
-        const int rows = p.rows(i) - strip_row(), lane = wi_lane() % wi_strip;
-        const int u = by_columns ? lane : wi_lane() / wi_strip;
-        const int v = by_columns ? wi_lane() / wi_strip : lane;
-        const int more_down = by_columns ? 0 : 2, more_across = by_columns ? 2 : 0;
-        T *const to = p.tile(i, task.column) + (size_t)(strip_row() + u) * p.down() +
-                      (size_t)(b * wi_strip + v) * p.across();
-        const T *const from = tile + strip_row() + u + (b * wi_strip + v) * wi_tile_pitch;
-#pragma unroll
-        for (int k = 0; k < wi_strip / 2; k++)
-            if (u + k * more_down < rows)
-                to[k * more_down * p.down() + k * more_across * p.across()] =
-                    from[k * more_down + k * more_across * wi_tile_pitch];
     }
 };
 

@@ -193,7 +193,8 @@ static inline void check_solution(rig *r, const problem *p, const long double *a
 static inline void lower_limit(test_random *r) {
 #ifdef WEFT_EMU
     wi_cholesky_columns_at_once = test_below(r, 4) ? 64 : 256;
-    wi_cholesky_ahead = test_below(r, 2) ? 64 : 128;
+    wi_cholesky_boxed = test_below(r, 2) ? 1 : 3;
+    wi_cholesky_width = test_below(r, 2) ? 64 : 128;
     wi_cholesky_tail = test_below(r, 2) ? 64 : test_below(r, 2) ? 20 : 3072;
 #else
     (void)r;

@@ -42,16 +42,16 @@ static void exact(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* ---- two lanes ---- */
+/* ---- blocks of columns ---- */
 
 #ifdef WEFT_EMU
 /* Blocks of 128 columns and of 64, with several behind them. */
-static void lanes(weft_context *ctx) {
+static void blocks(weft_context *ctx) {
     rig r = rig_open(ctx, ARRAYS, CAPACITY);
     for (unsigned k = 0; k < 4; k++) {
-        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "overlapped"),
+        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "blocks"),
                          k < 2 ? WEFT_F64 : WEFT_F32, 257 + 32 * (k & 1), k << 1 & 2);
-        wi_cholesky_ahead = 128 >> (k & 1);
+        wi_cholesky_width = 128 >> (k & 1);
         wi_cholesky_tail = 64;
         run_sort(&r, &p, WELL_CONDITIONED);
     }
@@ -60,12 +60,16 @@ static void lanes(weft_context *ctx) {
 #endif
 
 #ifdef WEFT_EMU
-/* Two tiles below each other in several columns, of which the last has none below. */
+/* Two tiles below each other in several columns, of which the last has none below; with columns
+ * that boxes bring. */
 static void pairs(weft_context *ctx) {
     rig r = rig_open(ctx, ARRAYS, CAPACITY);
-    for (unsigned k = 0; k < 2; k++) {
-        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "flow"), k ? WEFT_F32 : WEFT_F64,
-                         321 + 32 * k, k << 1);
+    for (unsigned k = 0; k < 8; k++) {
+        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "flow"),
+                         k & 1 ? WEFT_F32 : WEFT_F64, k & 1 ? 352 : 336 + k % 3, k);
+        wi_cholesky_boxed = 1;
+        p.a.offset = 0;
+        p.a.ld = 356;
         run_sort(&r, &p, WELL_CONDITIONED);
     }
     rig_close(&r);
@@ -108,7 +112,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_rungs),  TEST_ON_EACH_PLACE(exact),
 #ifdef WEFT_EMU
-        TEST_ON_EACH_PLACE(lanes),      TEST_ON_EACH_PLACE(pairs),
+        TEST_ON_EACH_PLACE(blocks),     TEST_ON_EACH_PLACE(pairs),
 #endif
         cmocka_unit_test(test_threads),
     };

@@ -48,16 +48,15 @@ struct wi_cholesky_strip_sums {
         each([=](T &x, int i, int j) { tile[i + j * wi_tile_pitch] = x; });
     }
     /* Takes A B' of eight columns of each from them, or of one: 16 rows of A, the columns' rows of
-     * B; of eight also from some pieces of eight columns alone. */
-    template <int from = 0, int to = parts>
-    __device__ void subtract_eight(const T *a, const T *b) {
-        const int place = wi_lane() / 4 + wi_lane() % 4 * wi_tile_pitch;
-        const T *const left = a + place, *const right = b + place;
-        const T own[4] = {-left[0], -left[8], -left[4 * wi_tile_pitch],
-                          -left[4 * wi_tile_pitch + 8]};
+     * B; of eight also from some pieces of eight columns alone, and of factors of another type. */
+    template <int from = 0, int to = parts, int pitch = wi_tile_pitch, class Factor>
+    __device__ void subtract_eight(const Factor *a, const Factor *b) {
+        const int place = wi_lane() / 4 + wi_lane() % 4 * pitch;
+        const Factor *const left = a + place, *const right = b + place;
+        const T own[4] = {-(T)left[0], -(T)left[8], -(T)left[4 * pitch], -(T)left[4 * pitch + 8]};
 #pragma unroll
         for (int c = from; c < to; c++) {
-            const T other[2] = {right[8 * c], right[8 * c + 4 * wi_tile_pitch]};
+            const T other[2] = {(T)right[8 * c], (T)right[8 * c + 4 * pitch]};
             wi_multiply_f64(at[c], own, other);
         }
     }

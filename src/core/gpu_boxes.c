@@ -61,14 +61,16 @@ static PFN_cuTensorMapEncodeIm2col_v12000 find_walk_encoder(void) {
 }
 
 static weft_status describe(weft_context *ctx, const wi_box_source *from, unsigned line,
-                            unsigned box_lines, CUtensorMapSwizzle shuffle, wi_boxes *boxes) {
+                            unsigned box_lines, unsigned box_count, CUtensorMapSwizzle shuffle,
+                            wi_boxes *boxes) {
     const PFN_cuTensorMapEncodeTiled_v12000 encode = find_encoder();
     if (!encode)
         return too_old(ctx);
     const cuuint64_t extents[3] = {from->length, from->lines, from->count};
     const cuuint64_t strides[2] = {from->pitch,
                                    from->count > 1 ? from->apart : from->pitch * from->lines};
-    const cuuint32_t box[3] = {(cuuint32_t)(line / weft_type_size(from->type)), box_lines, 1};
+    const cuuint32_t box[3] = {(cuuint32_t)(line / weft_type_size(from->type)), box_lines,
+                               box_count};
     const cuuint32_t steps[3] = {1, 1, 1};
     const CUresult result = encode(boxes, data_type(from->type), 3, (void *)from->base, extents,
                                    strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, shuffle,
@@ -86,12 +88,17 @@ static weft_status describe(weft_context *ctx, const wi_box_source *from, unsign
 
 weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, unsigned box_lines,
                                   wi_boxes *boxes) {
-    return describe(ctx, from, 128, box_lines, CU_TENSOR_MAP_SWIZZLE_128B, boxes);
+    return wi_gpu_describe_deep_boxes(ctx, from, box_lines, 1, boxes);
+}
+
+weft_status wi_gpu_describe_deep_boxes(weft_context *ctx, const wi_box_source *from,
+                                       unsigned box_lines, unsigned box_count, wi_boxes *boxes) {
+    return describe(ctx, from, 128, box_lines, box_count, CU_TENSOR_MAP_SWIZZLE_128B, boxes);
 }
 
 weft_status wi_gpu_describe_plain_boxes(weft_context *ctx, const wi_box_source *from, unsigned line,
                                         unsigned box_lines, wi_boxes *boxes) {
-    return describe(ctx, from, line, box_lines, CU_TENSOR_MAP_SWIZZLE_NONE, boxes);
+    return describe(ctx, from, line, box_lines, 1, CU_TENSOR_MAP_SWIZZLE_NONE, boxes);
 }
 
 weft_status wi_gpu_describe_walk(weft_context *ctx, const wi_walk_source *from, unsigned pixels,

@@ -29,6 +29,9 @@ typedef struct wi_box_source {
  * parameter that says __grid_constant__. */
 weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, unsigned box_lines,
                                   wi_boxes *boxes);
+/* The same for boxes that have so many lines of each of `box_count` matrices. */
+weft_status wi_gpu_describe_deep_boxes(weft_context *ctx, const wi_box_source *from,
+                                       unsigned box_lines, unsigned box_count, wi_boxes *boxes);
 /* The same for lines of `line` bytes, a multiple of 16 and at most 256 elements, whose chunks are
  * not shuffled. */
 weft_status wi_gpu_describe_plain_boxes(weft_context *ctx, const wi_box_source *from, unsigned line,

@@ -101,6 +101,12 @@ __device__ inline void wi_bulk_wait_all() {
 __device__ inline void wi_bulk_fence() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
+
+/* A thread that has learnt that others wrote to global memory calls this before it has the copy
+ * engine read that. */
+__device__ inline void wi_bulk_fence_memory() {
+    asm volatile("fence.proxy.async.global;" ::: "memory");
+}
 #endif
 
 #endif

@@ -37,5 +37,6 @@ inline void wi_bulk_wait_all() {
 inline void wi_bulk_fence() {
     emu_bulk_fence();
 }
+inline void wi_bulk_fence_memory() {}
 
 #endif
