@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns of a matrix in one kernel. A block of threads draws a task, two tiles of 64 x 64, one
  * below the other; takes from them all that the columns before them have, as soon as these are
- * known, then makes them tiles of L, a strip of 16 columns after the other, and tells of them. Those
- * who draw the tile below the diagonal have the next one on the diagonal beside it, and factor that.
+ * known, then makes them tiles of L, a strip of 16 columns after the other, and tells of them.
+ * Those who draw the tile below the diagonal have the next one on the diagonal beside it, and
+ * factor that.
  *
  * Tiles that a block waits for are in tasks drawn before its own: they are done, or other blocks
  * have them that run. Nobody waits for a block that has not begun. */
