@@ -5,7 +5,8 @@
  * after the other are copied to and from shared memory as one piece: their first and last stages
  * would read and write pieces of a few numbers. */
 #include "cuda/anew.cuh"
-#include "fft/fft_block.cuh"
+#include "cuda/bulk.cuh"
+#include "fft/fft_ahead.cuh"
 #include "fft/fft_cuda.h"
 
 /* Numbers of a block, about, and of a thread. */

@@ -16,7 +16,6 @@
 
 #include <string.h>
 
-#include "cuda/bulk.cuh"
 #include "cuda/limit.cuh"
 #include "fft/fft_cuda.cuh"
 
@@ -357,23 +356,6 @@ struct wi_fft_block {
             __syncthreads();
     }
 };
-
-/* Brings what a block after this one will read to the second-level cache: else memory would rest
- * while this one computes. */
-template <class T>
-__device__ __forceinline__ void wi_fft_look_ahead(const wi_fft_pass<T> &p, unsigned n) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    const unsigned block = blockIdx.x + p.ahead;
-    if (p.ahead == 0 || block >= gridDim.x)
-        return;
-    const wi_fft_place at = wi_fft_place_of(p.grid, block, p.turning);
-    const size_t bytes = p.half_in ? 2 * sizeof(uint16_t) : sizeof(wi_fft_number<T>);
-    const uintptr_t from = (uintptr_t)p.x + at.in * bytes, to = from + at.lines * n * bytes;
-    const uintptr_t first = (from + 15) / 16 * 16, end = to / 16 * 16;
-    if (first < end)
-        wi_bulk_prefetch((const void *)first, (uint32_t)(end - first));
-#endif
-}
 
 /* The pass of lines with these radices, so many lines in a block; without `blocks` only its tables
  * are made. */
