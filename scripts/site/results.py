@@ -202,6 +202,6 @@ def gpus(root):
     for path in sorted((root / "bench/results").glob("*h200x2*.json")):
         for line in path.read_text().split("\n"):
             record = json.loads(line) if line.strip() else {}
-            if record.get("times") and record.get("op") and record.get("place", "").startswith("gpus"):
+            if record.get("one_seconds") and record.get("op") and record.get("place", "").startswith("gpus"):
                 latest[record["op"], record["n"], record.get("variant")] = (record, path)
     return list(latest.values())
