@@ -53,7 +53,7 @@ __device__ inline bool wi_gemm_holds(const wi_gemm_condition &when) {
  * or may round to infinity. */
 __device__ inline bool wi_gemm_has_no_parts(float x) {
     constexpr float least = 0x1p-100f, end = 0x1p127f;
-    return (x != 0) & !((fabsf(x) >= least) & (fabsf(x) < end)); /* without branches */
+    return x != 0 && !(fabsf(x) >= least && fabsf(x) < end);
 }
 
 /* Sums of i8 wrap. */

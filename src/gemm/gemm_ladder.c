@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include "core/gpu.h"
+#include "core/smaller.h"
 #include "core/tuning.h"
 #include "cpu/blas.h"
 #include "gemm/gemm.h"
+#include "gemm/gemm_narrow_slices.h"
 
 enum {
     WIDE_FLOATS = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
@@ -347,20 +349,31 @@ static double narrow_unevenness(const wi_machine *m, double groups, double most_
     return best;
 }
 
-/* By tiles of 128 x 64 or 64 x 64, whose f32 are cut in registers: that, and no memory or tensor
- * core, sets the pace. k is cut, as far as it goes, so that all multiprocessors work. */
+/* Of f32, whose tiles are 64 or 128 rows by 16 or 64 columns, cut in registers: how many pieces of
+ * k that takes, with as many slices as there will be. */
+static double narrow_f32_pieces(size_t tiles, size_t k, size_t room) {
+    const size_t pieces = wi_narrow_rounds(k, WI_NARROW_F32_DEPTH);
+    const size_t possible = pieces / WI_NARROW_F32_LEAST_PIECES;
+    const size_t most = wi_smaller(possible, WI_NARROW_F32_MOST_ROUNDS * room / tiles);
+    const double ends = WI_NARROW_F32_BEGIN_AND_END;
+    return wi_narrow_length(tiles, pieces, room, ends,
+                            wi_narrow_slices(tiles, pieces, room, ends, most));
+}
+
+/* Neither memory nor tensor cores set the pace, but instructions: the short factor is best along k,
+ * and the long one's lines best aligned. */
 static double narrow_f32_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_machine *const m = wi_machine_of(ctx);
-    const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
-    const double k = (double)g->k, rows = most <= 64 ? 64 : 128, least_k = 128;
-    const double length = ceil(most / rows) * rows;
-    const bool is_least = least <= 16 && most > 64;
-    const double columns = is_least ? 42 : ceil(least / 64) * 64; /* 16 take as long as 42 would */
-    const double by_elements = is_long_aligned(g) ? 1 : is_least ? 1.5 : 1.25;
-    const double room = (most <= 64 ? 3 : 2) * m->units;
-    const double blocks = length / rows * ceil(columns / 64) * fmax(1, floor(k / least_k));
-    const double flops = 2 * columns * length * k * fmax(1, room / blocks);
-    return 3.6 * m->launch_s + by_elements * flops / (0.75 * m->f32_flops);
+    const size_t least = wi_smaller(g->m, g->n), most = g->m > g->n ? g->m : g->n;
+    const size_t rows = most <= 64 ? 64 : 128, columns = most > 64 && least <= 16 ? 16 : 64;
+    const size_t tiles = wi_narrow_rounds(most, rows) * wi_narrow_rounds(least, columns);
+    const size_t room = (rows == 64 ? 3 : 2) * (size_t)m->units;
+    const bool is_short_along = g->m < g->n ? g->transposed_a : !g->transposed_b;
+    const double of_f32 = columns == 16 ? 0.31 : rows == 64 ? 0.74 : 0.9;
+    const double slower = (is_short_along ? 1 : 1.15) * (is_long_aligned(g) ? 1 : 1.15);
+    const double flops = 2.0 * (double)(rows * columns * WI_NARROW_F32_DEPTH * room);
+    return 3.6 * m->launch_s +
+           narrow_f32_pieces(tiles, g->k, room) * slower * flops / (of_f32 * m->f32_flops);
 }
 
 /* As fast as memory brings the long factor, a short k at less of its rate. */

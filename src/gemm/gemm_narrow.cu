@@ -5,7 +5,7 @@
 #include "cuda/limit.cuh"
 #include "gemm/gemm_launch.cuh"
 #include "gemm/gemm_narrow.cuh"
-#include "gemm/gemm_narrow_slices.cuh"
+#include "gemm/gemm_narrow_slices.h"
 
 /* Pieces of k that each warp of a slice takes at least, and from which on blocks have many warps.
  */

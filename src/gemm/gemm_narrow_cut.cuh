@@ -10,9 +10,10 @@
 #include "cuda/bytes.cuh"
 #include "cuda/tensor.cuh"
 #include "gemm/gemm_cuda.cuh"
+#include "gemm/gemm_narrow_slices.h"
 
 constexpr int wi_cut_elements = 8, wi_cut_parts = 3, wi_cut_steps = 2, wi_cut_words = 4;
-constexpr int wi_cut_depth = 32; /* of k, of four threads */
+constexpr int wi_cut_depth = WI_NARROW_F32_DEPTH; /* of k, of four threads */
 
 /* Which of 32 of k thread t of four has as its element q of eight. */
 __device__ inline int wi_cut_k_of(int t, int q) {

@@ -5,10 +5,10 @@
 #include "cuda/limit.cuh"
 #include "gemm/gemm_launch.cuh"
 #include "gemm/gemm_narrow_f32.cuh"
-#include "gemm/gemm_narrow_slices.cuh"
+#include "gemm/gemm_narrow_slices.h"
 
 /* Pieces of k that a slice has at least. */
-WI_LIMIT(size_t, wi_gemm_narrow_least_f32_pieces, 4)
+WI_LIMIT(size_t, wi_gemm_narrow_least_f32_pieces, WI_NARROW_F32_LEAST_PIECES)
 
 static bool is_wide(const void *p, size_t ld) {
     return wi_is_aligned(p) && ld % 4 == 0;
@@ -16,8 +16,6 @@ static bool is_wide(const void *p, size_t ld) {
 
 template <class S>
 static weft_status launch(weft_context *ctx, const wi_gemm_args *args) {
-    constexpr double begin_and_end = 4; /* as many pieces take as long */
-    constexpr size_t most_waves = 2;
     const wi_gemm_params<float, float, float> g = wi_gemm_typed<float, float, float>(args);
     const size_t tiles = wi_gemm_pieces(g.m, S::rows) * wi_gemm_pieces(g.n, S::columns);
     const size_t pieces = wi_gemm_pieces(g.k, wi_cut_depth);
@@ -27,8 +25,8 @@ static weft_status launch(weft_context *ctx, const wi_gemm_args *args) {
         wi_resident_blocks(ctx, wi_gemm_narrow_f32<S>, S::threads, S::shared_bytes, &room);
     if (status != WEFT_OK)
         return status;
-    const size_t in_waves = most_waves * room / tiles, most = wi_smaller(possible, in_waves);
-    const size_t wanted = wi_narrow_slices(tiles, pieces, room, begin_and_end, most);
+    const size_t most = wi_smaller(possible, WI_NARROW_F32_MOST_ROUNDS * room / tiles);
+    const size_t wanted = wi_narrow_slices(tiles, pieces, room, WI_NARROW_F32_BEGIN_AND_END, most);
     wi_gemm_slices<float> slices = {NULL, wi_gemm_pieces(pieces, wanted) * wi_cut_depth,
                                     args->when};
     const size_t count = wi_gemm_pieces(g.k, slices.depth);
