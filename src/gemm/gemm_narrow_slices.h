@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+/* How often `each` has to be taken for all. */
 static inline size_t wi_narrow_rounds(size_t all, size_t each) {
     return (all + each - 1) / each;
 }
