@@ -42,16 +42,18 @@ __device__ inline void wi_send(wi_message *to, const wi_message &m, wi_barrier *
 }
 
 /* Waits until the phase of that parity of this block's barrier has ended: then the messages that it
- * counted are there. */
+ * counted are there. What is acquired is restricted to shared memory: all of it would discard the
+ * first-level cache. */
 __device__ inline void wi_receive(wi_barrier *b, uint32_t parity) {
     uint32_t done = 0;
     while (!done)
         asm volatile("{\n\t.reg .pred p;\n\t"
-                     "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\t"
+                     "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [%1], %2;\n\t"
                      "selp.u32 %0, 1, 0, p;\n\t}"
                      : "=r"(done)
                      : "r"(wi_shared_address(b)), "r"(parity)
                      : "memory");
+    asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
 }
 #endif
 
