@@ -41,17 +41,29 @@ __device__ inline void wi_send(wi_message *to, const wi_message &m, wi_barrier *
                  : "memory");
 }
 
+/* To acquire shared memory alone takes PTX of CUDA 13; all of it would discard the first-level
+ * cache. */
+#    if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ >= 13
+#        define WI_RECEIVE_ORDER "relaxed"
+#        define WI_RECEIVE_FENCE "fence.acquire.sync_restrict::shared::cluster.cluster;"
+#    else
+#        define WI_RECEIVE_ORDER "acquire"
+#        define WI_RECEIVE_FENCE ""
+#    endif
+
 /* Waits until the phase of that parity of this block's barrier has ended: then the messages that it
  * counted are there. */
 __device__ inline void wi_receive(wi_barrier *b, uint32_t parity) {
     uint32_t done = 0;
     while (!done)
         asm volatile("{\n\t.reg .pred p;\n\t"
-                     "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n\t"
+                     "mbarrier.try_wait.parity." WI_RECEIVE_ORDER
+                     ".cluster.shared::cta.b64 p, [%1], %2;\n\t"
                      "selp.u32 %0, 1, 0, p;\n\t}"
                      : "=r"(done)
                      : "r"(wi_shared_address(b)), "r"(parity)
                      : "memory");
+    asm volatile(WI_RECEIVE_FENCE ::: "memory");
 }
 #endif
 

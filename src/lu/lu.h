@@ -50,11 +50,6 @@ weft_status wi_lu_overlapped(weft_context *ctx, const void *args);
 /* The widest panel of so many rows that one cluster of a GPU can factor; 0 if none can. */
 size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows);
 
-/* A matrix of few columns that clusters can factor, on one lane and without memory of its own: the
- * first panel, with its effect on the others; and these. */
-weft_status wi_lu_block_begin(weft_context *ctx, const wi_lu_args *args);
-weft_status wi_lu_block_rest(weft_context *ctx, const wi_lu_args *args);
-
 /* X = P X (forward: exchanges k = 0, 1, ... count - 1 in turn) or X = P' X (backward, the last
  * first): row k of X is exchanged with row pivot[k]. X is stored by columns, of which there are n.
  * All is memory that the place can reach; on a GPU the call is queued. */
@@ -69,14 +64,15 @@ weft_status wi_lu_swap_rows_gpu(weft_context *ctx, weft_type type, size_t n, voi
 /* Exchanges of rows in columns that are done with may wait for the end: until then numbers of rows
  * are exchanged in their place, one column of them for many. index[i + rows k] = i, k < columns. */
 weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, size_t columns);
-/* Row i of these columns becomes what row from[i] was, i = first ... rows - 1. */
+/* Row i of block k of these columns, of `width` columns each, becomes what row from[i + rows k]
+ * was, i = first + k step ... rows - 1. */
 typedef struct wi_lu_permute_args {
     weft_type type;
-    size_t rows, columns, first;
+    size_t rows, columns, width, first, step;
     void *a;
     size_t lda;
     const uint32_t *from;
-    void *copy; /* room for `rows` elements of each column */
+    void *copy; /* room for `rows` elements of each column of a block */
 } wi_lu_permute_args;
 weft_status wi_lu_permute(weft_context *ctx, const wi_lu_permute_args *args);
 

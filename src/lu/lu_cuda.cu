@@ -109,22 +109,19 @@ struct steps {
     wi_lu_columns group_at(size_t column, wi_lu_columns whole) const {
         return {column, column + wi_smaller(whole.end - column, group_width)};
     }
-    /* The groups of `whole` that are in `part`, one after another. */
-    weft_status groups(wi_lu_columns part, wi_lu_columns whole) const {
+    /* The groups of a block, one after another. */
+    weft_status block(wi_lu_columns whole) const {
         weft_status status = WEFT_OK;
-        if (asked || part.first == part.end)
+        if (asked || wi_lu_count(whole) == 0)
             return WEFT_OK;
         if (clusters)
-            return wi_lu_factor_in_cluster(ctx, args, part, whole);
-        while (part.first < part.end && status == WEFT_OK) {
-            const wi_lu_columns columns = group_at(part.first, whole);
+            return wi_lu_factor_in_cluster(ctx, args, whole, whole);
+        for (size_t k = whole.first; k < whole.end && status == WEFT_OK;) {
+            const wi_lu_columns columns = group_at(k, whole);
             status = group(columns, whole);
-            part.first = columns.end;
+            k = columns.end;
         }
         return status;
-    }
-    weft_status block(wi_lu_columns whole) const {
-        return groups(whole, whole);
     }
 };
 
@@ -183,6 +180,12 @@ struct rows_of_blocks {
         const size_t last = s.panels() ? s.panels() - 1 : 0;
         return s.number_of({last, last}) + 1;
     }
+    size_t begin_of_last() const {
+        size_t k = 0;
+        while (s.block_at(k).end < s.panels())
+            k = s.block_at(k).end;
+        return k;
+    }
     size_t from_bytes() const {
         return s.args->m * blocks() * sizeof *from;
     }
@@ -209,22 +212,27 @@ struct rows_of_blocks {
         return exchange_rows(s.ctx, WEFT_F32, before, from, s.args->m,
                              {block.first, wi_lu_count(block), s.args->pivot + block.first, true});
     }
+    /* The blocks in columns begin ... end - 1, all of one width, of which the last may have fewer.
+     */
+    weft_status permute(size_t begin, size_t end) const {
+        const wi_lu_columns block = s.block_at(begin);
+        const wi_lu_permute_args args = {s.args->type,
+                                         s.args->m,
+                                         end - begin,
+                                         wi_lu_count(block),
+                                         block.end,
+                                         wi_lu_count(block),
+                                         wi_lu_at(s.args, 0, begin),
+                                         s.args->lda,
+                                         from + s.number_of(block) * s.args->m,
+                                         copy};
+        return end > begin ? wi_lu_permute(s.ctx, &args) : WEFT_OK;
+    }
+    /* All but the last. */
     weft_status permute() const {
-        weft_status status = WEFT_OK;
-        wi_lu_columns block = s.block_at(0);
-        for (size_t k = 0; k + 1 < blocks() && status == WEFT_OK; k++) {
-            const wi_lu_permute_args args = {s.args->type,
-                                             s.args->m,
-                                             wi_lu_count(block),
-                                             block.end,
-                                             wi_lu_at(s.args, 0, block.first),
-                                             s.args->lda,
-                                             from + k * s.args->m,
-                                             copy};
-            status = wi_lu_permute(s.ctx, &args);
-            block = s.block_at(block.end);
-        }
-        return status;
+        const size_t end = begin_of_last(), wide = wi_smaller(s.until, end);
+        const weft_status status = permute(0, wide);
+        return status == WEFT_OK ? permute(wide, end) : status;
     }
 };
 
@@ -365,18 +373,4 @@ weft_status wi_lu_overlapped(weft_context *ctx, const void *args) {
         status = run(s, true, [&](const steps &each) { return go_ahead(each, rows); });
     const weft_status closed = rows.close();
     return status == WEFT_OK ? closed : status;
-}
-
-static steps block_steps(weft_context *ctx, const wi_lu_args *args) {
-    return {ctx, args, NULL, true, 0, 0};
-}
-weft_status wi_lu_block_begin(weft_context *ctx, const wi_lu_args *args) {
-    const steps s = block_steps(ctx, args);
-    const weft_status status = wi_lu_clear_words(ctx, args);
-    return status == WEFT_OK ? s.groups(s.group_at(0, {0, s.panels()}), {0, args->n}) : status;
-}
-weft_status wi_lu_block_rest(weft_context *ctx, const wi_lu_args *args) {
-    const steps s = block_steps(ctx, args);
-    const wi_lu_columns whole = {0, s.panels()};
-    return s.groups({s.group_at(0, whole).end, whole.end}, {0, args->n});
 }

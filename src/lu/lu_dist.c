@@ -71,13 +71,9 @@ static size_t message_bytes(const void *user, size_t k) {
 #ifdef WEFT_CUDA
 /* No rung that forks lanes may run on the side lane of a GPU. */
 static weft_status factor_on_gpu(weft_context *child, const wi_lu_args *panel, wi_sweep_part part) {
-    const bool clusters = wi_lu_cluster_width(child, panel->m) > 0;
-    weft_status status = WEFT_OK;
-    if (part & WI_SWEEP_BEGIN && clusters)
-        status = wi_lu_block_begin(child, panel);
-    if (status == WEFT_OK && part & WI_SWEEP_REST)
-        status = clusters ? wi_lu_block_rest(child, panel) : wi_lu_halves(child, panel);
-    return status;
+    if (wi_lu_cluster_width(child, panel->m) > 0)
+        return part & WI_SWEEP_BEGIN ? wi_lu_cluster(child, panel) : WEFT_OK;
+    return part & WI_SWEEP_REST ? wi_lu_halves(child, panel) : WEFT_OK;
 }
 #endif
 
@@ -109,6 +105,17 @@ static weft_status factor(void *user, size_t k, char *message, wi_sweep_part par
         return status;
     return wi_copy_rows(child, (wi_pitched){message, b.pitch * width},
                         (wi_pitched){a, w->c.ld * width}, b.pivots, b.rows * width);
+}
+
+static bool in_cluster(const void *user, size_t k) {
+#ifdef WEFT_CUDA
+    const work *const w = user;
+    const weft_context *const child = w->c.ctx->child;
+    return child->gpu && wi_lu_cluster_width(child, block_at(w, k).rows) > 0;
+#else
+    (void)user, (void)k;
+    return false;
+#endif
 }
 
 static weft_status arrived(void *user, size_t k, const char *message) {
@@ -189,6 +196,7 @@ static weft_status update(void *user, size_t k, const char *message, size_t firs
 
 static const wi_sweep_steps steps = {.message_bytes = message_bytes,
                                      .factor = factor,
+                                     .in_cluster = in_cluster,
                                      .arrived = arrived,
                                      .update = update,
                                      .update_left = update_left};
@@ -216,22 +224,18 @@ static weft_status number_rows(work *w) {
 
 static weft_status permute_rows(const work *w) {
     weft_context *const child = w->c.ctx->child;
-    const size_t rows = w->c.given.m, width = w->c.block;
-    const size_t rank = (size_t)w->c.ctx->comm->rank, ranks = (size_t)w->c.ctx->comm->size;
-    weft_status status = WEFT_OK;
-    for (size_t k = 0; w->from && k < own_blocks(w) && status == WEFT_OK; k++) {
-        const size_t end = (rank + k * ranks + 1) * width; /* of the block in the whole */
-        const wi_lu_permute_args args = {.type = w->c.given.type,
-                                         .rows = rows,
-                                         .columns = wi_smaller(width, w->c.own - k * width),
-                                         .first = end,
-                                         .a = wi_cyclic_at(&w->c, 0, k * width),
-                                         .lda = w->c.ld,
-                                         .from = w->from + k * rows,
-                                         .copy = w->copy};
-        if (end < rows)
-            status = wi_lu_permute(child, &args);
-    }
+    const size_t width = w->c.block, ranks = (size_t)w->c.ctx->comm->size;
+    const wi_lu_permute_args args = {.type = w->c.given.type,
+                                     .rows = w->c.given.m,
+                                     .columns = w->c.own,
+                                     .width = width,
+                                     .first = ((size_t)w->c.ctx->comm->rank + 1) * width,
+                                     .step = ranks * width,
+                                     .a = w->c.a,
+                                     .lda = w->c.ld,
+                                     .from = w->from,
+                                     .copy = w->copy};
+    const weft_status status = w->from ? wi_lu_permute(child, &args) : WEFT_OK;
     return status == WEFT_OK ? weft_sync(child) : status;
 }
 #else
@@ -334,7 +338,7 @@ static weft_status factor_all(work *w, size_t columns, bool ahead) {
  * on two H200. */
 static size_t usual_block(const work *w) {
     enum {
-        MANY = 24576,
+        MANY = 16384,
         WIDE = 512
     };
     const weft_context *const ctx = w->c.ctx;

@@ -53,6 +53,7 @@ struct wi_lu_panel_shared {
     wi_message heads[2][WI_LARGEST_CLUSTER];        /* the blocks' candidates */
     wi_message rows[2][WI_LARGEST_CLUSTER][pieces]; /* and what they are rows of */
     wi_message warp_heads[2][warps], warp_rows[2][warps][pieces];
+    wi_message chosen[Shape::width]; /* the pivots */
     wi_barrier arrived[2];
 
     /* Announces what a column brings, while `turning` of them turn. By one thread. */
@@ -248,10 +249,8 @@ struct wi_lu_panel_block {
         const T reciprocal = wi_reciprocal(number);
         const int from = wi_lu_best_lane(of_block);
         const wi_lu_candidate pivot = wi_lu_shuffle(of_block, from);
-        if (wi_cluster_rank() == 0 && threadIdx.x == 0) {
-            p.pivot[columns.begin + j] = columns.begin + (int64_t)pivot.row;
-            wi_lu_tell<T>(p.first, pivot.size, columns.begin + j);
-        }
+        if ((int)threadIdx.x == from)
+            s.chosen[j] = head;
         exchange(j, pivot.row);
         const contest next = eliminate<turning>(s.rows[slot][from], wi_shuffle(reciprocal, from));
         if (threadIdx.x == 0 && two_later > 0)
@@ -259,36 +258,50 @@ struct wi_lu_panel_block {
         return next;
     }
 
-    /* Beyond the last column of the panel nothing remains but to turn. */
-    template <int turning>
-    __device__ void turn() const {
-#pragma unroll
-        for (int r = 0; r < rows; r++) {
-            const T last = x[r][0];
-#pragma unroll
-            for (int c = 1; c < turning; c++)
-                x[r][c - 1] = x[r][c];
-            x[r][turning - 1] = last;
+    /* By the first warp, which has noted them. */
+    __device__ void tell_pivots() const {
+        const int j = wi_lane();
+        bool odd = false;
+        __syncwarp();
+        if (j < panel_width()) {
+            const wi_lu_candidate pivot = unpacked(s.chosen[j]);
+            p.pivot[columns.begin + j] = columns.begin + (int64_t)pivot.row;
+            odd = wi_lu_is_odd<T>(pivot.size);
         }
-    }
-    template <int turning>
-    __device__ void step(int j, contest &own, int two_later) const {
-        if (j < panel_width())
-            own = column<turning>(j, own, two_later);
-        else
-            turn<turning>();
+        if (__ballot_sync(wi_all_lanes, odd) != 0 && j == 0)
+            for (int k = 0; k < panel_width(); k++)
+                wi_lu_tell<T>(p.first, unpacked(s.chosen[k]).size, columns.begin + k);
     }
 
+    /* Beyond the last column of the panel nothing remains but to turn. */
+    template <int turning>
+    __device__ void turn(int places) const {
+#pragma unroll 1
+        for (int k = 0; k < places; k++)
+#pragma unroll
+            for (int r = 0; r < rows; r++) {
+                const T last = x[r][0];
+#pragma unroll
+                for (int c = 1; c < turning; c++)
+                    x[r][c - 1] = x[r][c];
+                x[r][turning - 1] = last;
+            }
+    }
     __device__ void run() const {
         load();
         contest own = compete();
+        const int first = panel_width() < half ? panel_width() : half;
 #pragma unroll 1
-        for (int j = 0; j < half; j++)
-            step<width>(j, own, j + 2 < half ? width : half);
+        for (int j = 0; j < first; j++)
+            own = column<width>(j, own, j + 2 < half ? width : half);
+        turn<width>(half - first);
 #pragma unroll 1
-        for (int j = half; j < width; j++)
-            step<half>(j, own, j + 2 < width ? half : 0);
+        for (int j = half; j < panel_width(); j++)
+            own = column<half>(j, own, j + 2 < width ? half : 0);
+        turn<half>(panel_width() < half ? half : width - panel_width());
         store();
+        if (wi_cluster_rank() == 0 && threadIdx.x < 32)
+            tell_pivots();
     }
 };
 

@@ -74,12 +74,16 @@ __device__ inline wi_lu_candidate wi_lu_shuffle(const wi_lu_candidate &c, int la
     return {{wi_shuffle(c.size.high, lane), wi_shuffle(c.size.low, lane)}, wi_shuffle(c.row, lane)};
 }
 
-/* Records that the pivot of a column is 0, or no number. By one thread; columns come in order. */
+/* Is a pivot 0, or no number? */
+template <class T>
+__device__ bool wi_lu_is_odd(wi_lu_size pivot) {
+    return !wi_lu_is_finite<T>(pivot) || (pivot.high | pivot.low) == 0;
+}
+/* Records that it is. By one thread; columns come in order. */
 template <class T>
 __device__ void wi_lu_tell(int64_t *first, wi_lu_size pivot, int64_t column) {
     const int word = wi_lu_is_finite<T>(pivot) ? WI_LU_SINGULAR : WI_LU_INFINITE;
-    const bool odd = word == WI_LU_INFINITE || (pivot.high | pivot.low) == 0;
-    if (odd && first[word] == WI_LU_NONE)
+    if (wi_lu_is_odd<T>(pivot) && first[word] == WI_LU_NONE)
         first[word] = column;
 }
 

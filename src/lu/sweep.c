@@ -79,6 +79,23 @@ static weft_status join_lanes(const wi_sweep *s) {
     return WEFT_OK;
 }
 
+static void mark_cluster(const wi_sweep *s) {
+#ifdef WEFT_CUDA
+    wi_gpu_mark_cluster(child_of(s));
+#endif
+    (void)s;
+}
+
+/* The lane of the context waits until the marked cluster has begun. */
+static weft_status join_cluster(const wi_sweep *s) {
+#ifdef WEFT_CUDA
+    return wi_local(s->c->ctx, wi_gpu_join_cluster(child_of(s)));
+#else
+    (void)s;
+    return WEFT_OK;
+#endif
+}
+
 /* ---- steps of this rank alone ---- */
 
 #define STEP(s, call) WI_LOCAL_STEP((s)->c->ctx, (s)->status, call)
@@ -110,6 +127,13 @@ static void update_left(wi_sweep *s, size_t k) {
 
 /* ---- communication ---- */
 
+/* Between GPUs that reach each other's memory messages are copied: a kernel that sends one waits
+ * for multiprocessors that a product has, or keeps them from it while it waits for the message. */
+static const wi_comm_table *messages_of(const wi_sweep *s) {
+    const wi_comm_table *const below = s->c->ctx->comm->below;
+    return on_gpu(s) && below && below->device ? below : calls_of(s);
+}
+
 /* Sends the message about block k to all. */
 static weft_status broadcast(wi_sweep *s, size_t k) {
     const size_t bytes = s->steps->message_bytes(s->user, k);
@@ -118,7 +142,7 @@ static weft_status broadcast(wi_sweep *s, size_t k) {
     char *const message = message_of(s, k), *const data = s->wire ? s->wire : message;
     if (s->wire && own)
         STEP(s, weft_copy(child_of(s), s->wire, message, bytes));
-    const weft_status status = calls_of(s)->broadcast(s->c->ctx, data, bytes, WEFT_U8, root);
+    const weft_status status = messages_of(s)->broadcast(s->c->ctx, data, bytes, WEFT_U8, root);
     if (status == WEFT_OK && s->wire && !own)
         STEP(s, weft_copy(child_of(s), message, s->wire, bytes));
     if (status == WEFT_OK)
@@ -174,11 +198,28 @@ static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool fo
     update_left(s, k);
 }
 
+/* The same, if a cluster factors the block. It needs multiprocessors that are neighbours: so all
+ * else begins when it has begun, and the product leaves it as many. */
+static void change_beside_cluster(wi_sweep *s, size_t k, size_t first, size_t n) {
+    take_side(s, true);
+    mark_cluster(s);
+    factor(s, k + 1, WI_SWEEP_ALL);
+    take_side(s, false);
+    note(s, join_cluster(s));
+    update_left(s, k);
+    update_part(s, k, first, n, WI_SWEEP_ALL, true);
+}
+
 static weft_status step_on_gpu(wi_sweep *s, size_t k, size_t first, size_t n) {
     const weft_status forking = fork_lanes(s);
     const bool forked = forking == WEFT_OK;
+    const bool in_cluster = wi_cyclic_is_own(s->c, k + 1) && s->steps->in_cluster &&
+                            s->steps->in_cluster(s->user, k + 1);
     note(s, forking);
-    change_beside(s, k, first, n, forked);
+    if (forked && in_cluster)
+        change_beside_cluster(s, k, first, n);
+    else
+        change_beside(s, k, first, n, forked);
     take_side(s, forked);
     const weft_status status = broadcast(s, k + 1);
     take_side(s, false);

@@ -25,6 +25,9 @@ typedef struct wi_sweep_steps {
     size_t (*message_bytes)(const void *user, size_t k);
     /* Factors block k, which is this rank's, and fills the message. */
     weft_status (*factor)(void *user, size_t k, char *message, wi_sweep_part part);
+    /* Does a cluster of this rank's GPU factor block k? All of it is then asked for at once. Or
+     * NULL: none does. */
+    bool (*in_cluster)(const void *user, size_t k);
     /* The message about block k is there. */
     weft_status (*arrived)(void *user, size_t k, const char *message);
     /* Changes own columns first ... first + n - 1, of blocks after k. `beside`: a block is factored
