@@ -15,7 +15,7 @@ enum {
     SIDE = 64,
     SLOTS = 2,
     LEAST = 256, /* columns of a block */
-    SHARE = 6    /* of what is left, a block at most */
+    SHARE = 4    /* of what is left, a block at most */
 };
 
 static size_t least_of(size_t a, size_t b) {
@@ -69,7 +69,7 @@ double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args) {
 /* Of the first `columns` of a matrix of this order. A column of tiles takes as long as its factor,
  * or as its products, which are of f64. */
 static double seconds_of_flow(const wi_machine *m, weft_type type, size_t order, size_t columns) {
-    const double chain = (type == WEFT_F64 ? 25000 : 23000) / m->unit_hz, tiles = tiles_of(order);
+    const double chain = (type == WEFT_F64 ? 23000 : 20500) / m->unit_hz, tiles = tiles_of(order);
     const double rate = 1.2 * m->f64_flops;
     double seconds = 2 * m->launch_s;
     for (double k = 0; k < tiles_of(columns); k++)

@@ -15,7 +15,7 @@ enum {
     WI_CHOLESKY_TAIL = 4096   /* those left to `flow` alone, at most; of f64 twice as many */
 };
 
-/* The columns of a block when so many are left: `width`, or fewer if that is more than a sixth of
+/* The columns of a block when so many are left: `width`, or fewer if that is more than a fourth of
  * them; all of them if they are not more than `tail`. Of f64 twice as many. */
 size_t wi_cholesky_block_width(weft_type type, size_t left, size_t width, size_t tail);
 

@@ -6,6 +6,57 @@
 
 #include "cholesky/cholesky_tile.cuh"
 
+/* ---- products and quotients in registers ---- */
+
+/* Pieces of 16 x 8 of f64 in registers, as tensor cores leave them, which also multiply them so:
+ * the columns of a factor may be taken in any order. */
+template <class T>
+struct wi_piece {
+    using At = T[4];
+
+    /* d -= a B': 8 rows of B, whose columns are wi_tile_pitch apart. */
+    __device__ static void subtract(At &d, const At &a, const T *b) {
+        const T *const from = b + wi_lane() / 4 + wi_lane() % 4 * 2 * wi_tile_pitch;
+        const T own[4] = {-a[0], -a[2], -a[1], -a[3]};
+        const T other[2] = {from[0], from[wi_tile_pitch]};
+        wi_multiply_f64(d, own, other);
+    }
+    /* 16 x 16 elements, in two pieces, lose x x'. */
+    __device__ static void subtract_square(At (&d)[2], const At (&x)[2]) {
+#pragma unroll
+        for (int q = 0; q < 2; q++) {
+            const T own[4] = {-x[q][0], -x[q][2], -x[q][1], -x[q][3]};
+            const T upper[2] = {x[q][0], x[q][1]}, lower[2] = {x[q][2], x[q][3]};
+            wi_multiply_f64(d[0], own, upper);
+            wi_multiply_f64(d[1], own, lower);
+        }
+    }
+    /* ... of two pieces, with the lower triangle of 16 rows and columns. */
+    __device__ static void subtract_triangle(At &d, At &e, const At &a, const At &b, const T *l) {
+        subtract(d, a, l);
+        subtract(e, a, l + 8);
+        subtract(e, b, l + 8 + 8 * wi_tile_pitch);
+    }
+    /* Both become a / L', L being a strip's square, from -1 / L; corrected, as if by substitution,
+     * where all bits count. */
+    template <bool corrected>
+    __device__ static void divide(At &a, At &b, const T *l, const T *inverse) {
+        At x = {}, y = {};
+        subtract_triangle(x, y, a, b, inverse);
+        if constexpr (corrected) {
+            subtract_triangle(a, b, x, y, l);
+            subtract_triangle(x, y, a, b, inverse);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            a[e] = x[e];
+            b[e] = y[e];
+        }
+    }
+};
+
+/* ---- the tile on the diagonal ---- */
+
 /* One warp's work, but for updates. */
 template <class T>
 struct wi_factorer {
@@ -103,41 +154,47 @@ struct wi_factorer {
         return wi_strip;
     }
     /* The same of the strip's own 16 rows alone, in half of the lanes; with the other half, which
-     * have the rows of -1, that becomes -1 / L. L gets zeros above its diagonal. */
+     * have the rows of -1, that becomes -1 / L. L gets zeros above its diagonal. Arithmetic is of
+     * type N; unless it is T, columns of L lie once more in f.line. */
+    template <class N>
     __device__ int eliminate_square(int b, T *inverse) const {
+        constexpr bool is_own = sizeof(N) == sizeof(T);
+        constexpr int pitch = is_own ? wi_tile_pitch : wi_strip + 4;
         const int lane = wi_lane(), row = lane % wi_strip;
         const bool is_of_l = lane < wi_strip;
         T *const square = f.tile + b * (wi_strip + wi_strip * wi_tile_pitch);
         T *own = is_of_l ? square + row : inverse + row * wi_tile_pitch;
         const int step = is_of_l ? wi_tile_pitch : 1;
-        const T *before = square;
-        wi_line<T> x, *const only[1] = {&x};
-        wi_four<T> four;
-        T known[1][4];
+        N *const lines = is_own ? (N *)square : (N *)f.line, *before = lines;
+        wi_line<N> x, *const only[1] = {&x};
+        wi_four<N> four;
+        N known[1][4];
 #pragma unroll
         for (int k = 0; k < wi_strip; k++)
-            x.at[k] = is_of_l ? own[k * step] : -(T)(row == k);
+            x.at[k] = is_of_l ? (N)own[k * step] : -(N)(row == k);
         four.gather(x, 0);
         bool usual = four.factor(only, known);
 #pragma unroll 1
         for (int p = 0; usual;) {
 #pragma unroll
-            for (int j = 0; j < 4; j++)
-                own[j * step] = is_of_l && row < p + j ? (T)0 : known[0][j];
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                if (lane == p + j)
-                    own[j * step] = four.root[j];
+            for (int j = 0; j < 4; j++) {
+                const N l = lane == p + j            ? four.root[j]
+                            : is_of_l && row < p + j ? (N)0
+                                                     : known[0][j];
+                own[j * step] = (T)l;
+                if (!is_own && is_of_l)
+                    before[row - p + j * pitch] = l;
+            }
             own += 4 * step;
             p += 4;
             __syncwarp();
             if (p == wi_strip)
                 return p;
             before += 4;
-            x.template take_four<0, 4>(known[0], before, wi_strip - p);
+            x.template take_four<0, 4, pitch>(known[0], before, wi_strip - p);
             four.gather(x, p);
-            x.template take_four<4, wi_strip - 4>(known[0], before, wi_strip - p);
-            before += 4 * wi_tile_pitch;
+            x.template take_four<4, wi_strip - 4, pitch>(known[0], before, wi_strip - p);
+            before += 4 * pitch;
             usual = four.factor(only, known);
             if (!usual)
                 return p;
@@ -160,15 +217,40 @@ struct wi_factorer {
             square[i + wi_lane() * wi_tile_pitch] = 0;
         __syncwarp();
     }
+    /* To -1 / L from what differs from it by roundings of a shorter type: by about their square. */
+    __device__ void refine(const T *l, T *inverse) const {
+        using piece = wi_piece<T>;
+        typename piece::At x[2], rest[2];
+        T *const own = inverse + wi_lane() / 4 * wi_tile_pitch + wi_lane() % 4 * 2;
+#pragma unroll
+        for (int c = 0; c < 2; c++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const int i = e / 2 * 8, j = c * 8 + e % 2;
+                x[c][e] = own[i * wi_tile_pitch + j];
+                rest[c][e] = -(T)(wi_lane() / 4 + i == wi_lane() % 4 * 2 + j);
+            }
+        piece::subtract_triangle(rest[0], rest[1], x[0], x[1], l);
+        piece::subtract_triangle(x[0], x[1], rest[0], rest[1], inverse);
+        __syncwarp();
+#pragma unroll
+        for (int c = 0; c < 2; c++)
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                own[e / 2 * 8 * wi_tile_pitch + c * 8 + e % 2] = x[c][e];
+    }
     /* A strip's square and -1 / L. */
+    template <class N>
     __device__ void run_square(int b, T *inverse) const {
-        const int known = eliminate_square(b, inverse);
+        const int known = eliminate_square<N>(b, inverse);
         __syncwarp();
         if (known < wi_strip) {
             eliminate_slowly(b, known, (b + 1) * wi_strip);
             __syncwarp();
             if (f.done == wi_cholesky_side)
                 invert(b, inverse);
+        } else if (sizeof(N) < sizeof(T)) {
+            refine(f.tile + b * (wi_strip + wi_strip * wi_tile_pitch), inverse);
         }
     }
     /* Zeros in place of what a pivot that is none leaves unknown: others read on. */
@@ -194,53 +276,6 @@ struct wi_factorer {
 };
 
 /* ---- rows below it ---- */
-
-/* Pieces of 16 x 8 of f64 in registers, as tensor cores leave them, which also multiply them so:
- * the columns of a factor may be taken in any order. */
-template <class T>
-struct wi_piece {
-    using At = T[4];
-
-    /* d -= a B': 8 rows of B, whose columns are wi_tile_pitch apart. */
-    __device__ static void subtract(At &d, const At &a, const T *b) {
-        const T *const from = b + wi_lane() / 4 + wi_lane() % 4 * 2 * wi_tile_pitch;
-        const T own[4] = {-a[0], -a[2], -a[1], -a[3]};
-        const T other[2] = {from[0], from[wi_tile_pitch]};
-        wi_multiply_f64(d, own, other);
-    }
-    /* 16 x 16 elements, in two pieces, lose x x'. */
-    __device__ static void subtract_square(At (&d)[2], const At (&x)[2]) {
-#pragma unroll
-        for (int q = 0; q < 2; q++) {
-            const T own[4] = {-x[q][0], -x[q][2], -x[q][1], -x[q][3]};
-            const T upper[2] = {x[q][0], x[q][1]}, lower[2] = {x[q][2], x[q][3]};
-            wi_multiply_f64(d[0], own, upper);
-            wi_multiply_f64(d[1], own, lower);
-        }
-    }
-    /* ... of two pieces, with the lower triangle of 16 rows and columns. */
-    __device__ static void subtract_triangle(At &d, At &e, const At &a, const At &b, const T *l) {
-        subtract(d, a, l);
-        subtract(e, a, l + 8);
-        subtract(e, b, l + 8 + 8 * wi_tile_pitch);
-    }
-    /* Both become a / L', L being a strip's square, from -1 / L; corrected, as if by substitution,
-     * where all bits count. */
-    template <bool corrected>
-    __device__ static void divide(At &a, At &b, const T *l, const T *inverse) {
-        At x = {}, y = {};
-        subtract_triangle(x, y, a, b, inverse);
-        if constexpr (corrected) {
-            subtract_triangle(a, b, x, y, l);
-            subtract_triangle(x, y, a, b, inverse);
-        }
-#pragma unroll
-        for (int e = 0; e < 4; e++) {
-            a[e] = x[e];
-            b[e] = y[e];
-        }
-    }
-};
 
 /* A warp's 16 rows x of a tile, by columns of strip b: x becomes x / L', the strips before it being
  * done. */

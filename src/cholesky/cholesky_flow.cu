@@ -15,6 +15,7 @@
 #include "cuda/tensor_f64.cuh"
 
 WI_LIMIT(unsigned, wi_cholesky_boxed, 6)
+WI_LIMIT(unsigned, wi_cholesky_few, 32)
 
 constexpr unsigned clearers = 256;
 
@@ -43,28 +44,17 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
         const double *const x = m.x[0] + b * wi_strip * wi_tile_pitch;
         sums.template subtract_pieces<from, to>(x + strip_row(), x, wi_strip);
     }
-    /* The tile beside it, strip by strip as they become known. What the last one has is taken from
-     * the diagonal later. */
+    /* The tile beside it. What its last strip has is taken from the diagonal later. */
     __device__ bool solve_beside() {
-        int have = 0;
-#pragma unroll 1
-        for (int b = 0; b < wi_strips; b++) {
-            if (!this->receive_next(b, have, true))
-                return false;
-            if (group == 0) {
-                this->divide(b);
+        return this->solve_first(
+            [&](int b) {
                 sums.template store_pieces<0, 2>(
                     m.x[0] + strip_row() + b * wi_strip * wi_tile_pitch, 2);
-            }
-            __syncthreads();
-            if (group == 0) {
-                this->store_first(b);
-                this->rotate();
-            } else if (b < wi_strips - 1) {
-                take_from_diagonal<0, pieces>(b);
-            }
-        }
-        return true;
+            },
+            [&](int b) {
+                if (b < wi_strips - 1)
+                    take_from_diagonal<0, pieces>(b);
+            });
     }
     __device__ void send_letter() const {
         wi_pair *const letter = p.letter(task.row);
@@ -112,7 +102,7 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
         if (group == 0 && b > 0)
             publish(b - 1);
         else if (group == 0)
-            this->tell_of_tile();
+            this->tell_of_half(wi_flow_count::second);
         else if (group > 0 && b == 0)
             finish_tile();
         else if (group > 0 && part > b)
@@ -135,6 +125,8 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
         x.load(rows + b * wi_strip * wi_tile_pitch);
         own.load(rows + part * wi_strip * wi_tile_pitch);
         piece::divide<Base::is_corrected>(x.at[0], x.at[1], square(b), inverse(b));
+        this->keep(x.at[0]);
+        this->keep(x.at[1]);
         if (part == b + 1) {
             piece::subtract_square(own.at, x.at);
             own.store(rows + part * wi_strip * wi_tile_pitch);
@@ -154,7 +146,8 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
 #pragma unroll 1
         for (int b = 0;; b++) {
             if (group > 0 && part == b)
-                wi_factorer<double>{m.factor}.run_square(b, inverse(b));
+                wi_factorer<double>{m.factor}.template run_square<typename Base::number>(
+                    b, inverse(b));
             else
                 go_along(b);
             __syncthreads();
@@ -194,7 +187,7 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
             this->load();
         if (bulk > 0)
             this->take_sums();
-        if (!this->take_products(bulk))
+        if (!this->take_products(bulk, [&](int strips) { this->fetch_strips(strips); }))
             return;
         if (!task.is_diagonal) {
             this->solve();
@@ -226,7 +219,10 @@ __global__ void __launch_bounds__(flow_threads, 1)
                                             warp % wi_strips,
                                             {},
                                             0,
-                                            {}}}}};
+                                            0,
+                                            {}}},
+                                          0,
+                                          false}};
     flow.begin();
     if (threadIdx.x == 0) {
         const uint64_t next = wi_take_number(&p.state->next);
@@ -293,7 +289,8 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     p.begin = (unsigned)(s->first / flow_side);
     p.end = (unsigned)((s->first + s->columns - 1) / flow_side + 1);
     p.packs = !g->upper && (uintptr_t)g->a % 16 == 0 && g->lda * sizeof(T) % 16 == 0;
-    const size_t slot_bytes = sizeof(wi_flow_slot<T>), all = flow_slots_most * slot_bytes;
+    const size_t slot_bytes = sizeof(wi_flow_slot<T>), before = flow_slots_at<T>;
+    const size_t all = before + flow_slots_most * slot_bytes;
     p.slots = all <= ctx->gpu->shared_optin ? flow_slots_most : flow_slots_most / 2;
     p.state = (wi_flow_state *)s->flow;
     p.ready = (uint32_t *)(p.state + 1);
@@ -308,7 +305,9 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     weft_status status = WEFT_LAUNCH_AHEAD((begin_flow<T, by_columns>), ctx, 1, clearers, 0, p);
     if (status == WEFT_OK)
         status = describe<T, by_columns>(ctx, g, &p.boxed, &boxes);
-    const size_t in_slots = p.slots * slot_bytes, in_ring = p.boxed > 0 ? flow_ring_memory : 0;
+    p.late = p.tiles <= wi_cholesky_few ? flow_late : 0; /* few tiles: all wait for the chain */
+    const size_t in_slots = before + p.slots * slot_bytes;
+    const size_t in_ring = p.boxed > 0 ? flow_ring_memory : 0;
     const size_t in_both = in_slots > in_ring ? in_slots : in_ring;
     const size_t in_tiles = sizeof(wi_flow_memory);
     return status == WEFT_OK

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel of cholesky's rung `flow` works on: its parameters, what its blocks tell each
- * other, and the order in which they draw tiles. All arithmetic is f64, also for matrices of f32:
- * tensor cores have as many flops of it as there are multiply-adds of f32, and inverses of small
- * squares are exact where L is. */
+ * other, and the order in which they draw tiles. Arithmetic is f64, also for matrices of f32, but
+ * for the columns of their squares of 16 x 16: tensor cores have as many flops of it as there are
+ * multiply-adds of f32, and what inverses of small squares give is exact where L is. */
 #ifndef WI_CHOLESKY_FLOW_CUH
 #define WI_CHOLESKY_FLOW_CUH
 
@@ -22,8 +22,18 @@ constexpr unsigned flow_slots_most = 4;
 constexpr int flow_record = wi_strip * (flow_side + wi_strip); /* numbers of a strip */
 constexpr int flow_letter = 2 * wi_strip * wi_strip;           /* numbers */
 constexpr unsigned flow_publishers = wi_strips;                /* warps */
-constexpr unsigned flow_tile_units =
-    wi_strips * flow_publishers; /* of a tile, in its row's count */
+
+/* A row's count of its tiles of L: each of a tile's warps adds `first` once it has the first half
+ * of its columns, and `second` behind the others. A tile's second half is known before anything of
+ * the next one is. */
+struct wi_flow_count {
+    static constexpr uint32_t first = 1 << 16, second = 1;
+    uint32_t units;
+
+    __device__ unsigned halves() const {
+        return units / (first * wi_strips) + units % first / wi_strips;
+    }
+};
 
 constexpr int flow_ring_slots = 8; /* of three tiles' boxes */
 constexpr uint32_t flow_ring_bytes = 3 * flow_side * wi_box_line;
@@ -60,8 +70,9 @@ struct wi_flow_params {
     unsigned slots;      /* a power of two */
     bool packs;          /* are whole tiles made of packs of 16 bytes, down their columns? */
     unsigned boxed;      /* columns before a task's from which on boxes bring them; 0: never */
+    unsigned late;       /* columns that a pair leaves to its last products, at most */
     wi_flow_state *state;
-    uint32_t *ready;    /* of each row of tiles: units of L's, from column `begin` on */
+    uint32_t *ready;    /* of each row of tiles: a wi_flow_count, from column `begin` on */
     uint32_t *factored; /* of each tile on the diagonal: strips that are known, by each publisher */
     double *records;    /* of those strips */
     wi_flow_mail *mail;
@@ -97,6 +108,14 @@ struct wi_flow_memory {
 };
 template <class T>
 using wi_flow_slot = T[3][flow_chunk<T>];
+/* The column's factor comes while the last slot is multiplied, one with an odd number: of f32 slots
+ * lie behind it, of f64 it is no larger than slot 0. */
+template <class T>
+constexpr size_t flow_slots_at = sizeof(T) == 8
+                                     ? 0
+                                     : (sizeof(wi_tile_factor<double>) + 127) / 128 * 128;
+static_assert(sizeof(wi_tile_factor<double>) <= sizeof(wi_flow_slot<double>) && flow_parts == 2,
+              "a factor within slot 0");
 
 /* Two tiles of column `column`, at `row` and the next one; or one; or at the diagonal one, and the
  * tile on the diagonal of its row. */

@@ -26,6 +26,7 @@ struct wi_flow_copies {
     using turn = wi_box_turn<flow_ring_slots>;
     static constexpr unsigned slots = flow_ring_slots;
     static constexpr unsigned of_column = flow_side / Flow::Rows::depth;
+    static constexpr unsigned of_half = of_column / flow_parts;
     static_assert(slots == flow_threads / 32, "a slot for each warp");
 
     Flow &flow;
@@ -38,11 +39,11 @@ struct wi_flow_copies {
     }
     /* If its columns are known; waits for them if there is nothing else to do. */
     __device__ void begin_own() const {
-        const unsigned columns = own / of_column + 1;
-        if (!stopped && !flow.has(columns)) {
+        const unsigned halves = own / of_half + 1;
+        if (!stopped && !flow.has(halves)) {
             if (own > used)
                 return;
-            stopped = !flow.await([&] { return flow.has(columns); });
+            stopped = !flow.await([&] { return flow.has(halves); });
         }
         if (wi_lane() == 0) {
             wi_barrier *const full = &flow.shared.ring.full[warp];
@@ -96,7 +97,7 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
 
     /* How many columns of tiles are taken so. */
     __device__ unsigned bulk_columns() const {
-        const unsigned all = task.column - p.begin, late = task.has_second ? 0 : flow_late;
+        const unsigned all = task.column - p.begin, late = task.has_second ? p.late : flow_late;
         return wi_flow_has_boxes && p.boxed > 0 && all >= p.boxed && all > late ? all - late : 0;
     }
     __device__ char *first_slot() const {

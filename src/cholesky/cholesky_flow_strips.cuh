@@ -6,6 +6,16 @@
 
 #include "cholesky/cholesky_flow_bulk.cuh"
 
+/* The arithmetic of squares of 16 x 16. */
+template <class T>
+struct wi_flow_number {
+    using type = double;
+};
+template <>
+struct wi_flow_number<float> {
+    using type = float;
+};
+
 template <class T, bool by_columns>
 struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
     using Base = wi_flow_bulk<T, by_columns>;
@@ -25,6 +35,10 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
 
     /* f64: an element of f32 is exact to many more bits than it keeps. */
     static constexpr bool is_corrected = sizeof(T) == sizeof(double);
+    using number = typename wi_flow_number<T>::type;
+
+    int have; /* strips of the column's factor in shared memory, or begun by the warp */
+    bool has_all;
 
     /* Where -1 / L of a strip's square is, above the diagonal of the tile. */
     __device__ double *inverse(int b) const {
@@ -50,9 +64,15 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
             f(inverse(b) + e % short_packs * width + e / short_packs * wi_tile_pitch,
               more + e * width);
     }
-    __device__ void fetch_strip(int b) const {
-        each_pack(task.column, b, (int)threadIdx.x, flow_threads,
+    __device__ void fetch_strip(int b, int thread, int count) const {
+        each_pack(task.column, b, thread, count,
                   [](double *to, const double *from) { wi_async_copy<16>(to, from); });
+    }
+    /* What L has of them. */
+    __device__ static void keep(double (&x)[4]) {
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            x[e] = (double)(T)x[e];
     }
     /* A tile in registers whose strip b comes first: becomes x / L' there, which is taken from the
      * strips behind. */
@@ -61,6 +81,8 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
         using piece = wi_piece<double>;
         const double *const l = square(b);
         piece::divide<is_corrected>(x.at[0], x.at[1], l, inverse(b));
+        keep(x.at[0]);
+        keep(x.at[1]);
 #pragma unroll
         for (int next = 1; next < wi_strips; next++)
             if (b + next < wi_strips)
@@ -108,18 +130,19 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
         __syncthreads();
         return shared.strips;
     }
-    /* Those to shared memory, if `have` are there and strip b is needed; false if the matrix has
-     * failed. */
-    __device__ bool receive(int b, int &have) const {
+    /* Begins the copies of those up to so many to shared memory. */
+    __device__ void fetch_strips(int count) {
+        for (; have < count; have++)
+            fetch_strip(have, (int)threadIdx.x, flow_threads);
+        wi_async_commit();
+    }
+    /* Waits until strip b is there; false if the matrix has failed. */
+    __device__ bool receive(int b) {
         if (have > b)
             return true;
-        const int known_strips = await_strips(b);
-        for (int k = have; k < known_strips; k++)
-            fetch_strip(k);
-        wi_async_commit();
+        fetch_strips(await_strips(b));
         wi_async_wait<0>();
         __syncthreads();
-        have = known_strips;
         return have > b;
     }
     /* Number e of the last strip's letter. */
@@ -157,36 +180,92 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
         }
         return goes_on;
     }
-    __device__ void solve_strip(int b) {
-        divide(b);
-        store_first(b);
-        rotate();
-    }
-    /* Strip b of the factor, if it is not among the `have` that are there already; false if the
-     * matrix has failed. The last one comes as a letter to those who wait for nothing else. */
-    __device__ bool receive_next(int b, int &have, bool by_letter) const {
-        return by_letter && b == wi_strips - 1 && have == b ? !__syncthreads_or(!receive_letter())
-                                                            : receive(b, have);
-    }
-    __device__ void tell_of_tile() const {
+    /* A warp of the second group looks at the factor once, or until strip b is known (false: the
+     * matrix has failed), and begins its part of the copies of those it had not seen. The last
+     * strip comes as a letter. */
+    __device__ void look_at_factor() {
+        constexpr int most = wi_strips - 1, count = flow_threads / flow_groups;
+        const int now = (int)(wi_progress(p.factored + task.column) / flow_publishers);
+        const int known_strips = wi_shuffle(now < most ? now : most, 0);
         __syncwarp();
-        if (has_x() && wi_lane() == 0)
-            wi_advance(p.ready + row(), flow_publishers);
+        for (; have < known_strips; have++)
+            fetch_strip(have, (int)threadIdx.x - count, count);
+        wi_async_commit();
     }
-    /* Is the tile the second below the diagonal, which the next but one there waits for? */
-    __device__ bool is_awaited() const {
-        return !task.is_diagonal && task.row == task.column + 2 && task.row < p.end;
+    __device__ bool await_strip(int b) {
+        while (have <= b) {
+            look_at_factor();
+            if (have <= b && wi_shuffle(wi_read_word(&p.state->failed), 0) != 0)
+                return false;
+            if (have <= b)
+                wi_spin();
+        }
+        wi_async_wait<0>();
+        return true;
     }
-    __device__ void solve() {
-        int have = 0;
+    /* The strip behind strip b. */
+    __device__ bool receive_behind(int b) {
+        bool goes_on = true;
+        if (b + 1 < wi_strips - 1)
+            goes_on = group == 0 || await_strip(b + 1);
+        else if (!has_all)
+            goes_on = receive_letter();
+        return !__syncthreads_or(!goes_on);
+    }
+    /* The first tile becomes one of L, strip by strip as these become known: the second group
+     * brings the next ones meanwhile, and calls behind(b) once others may read what the first has
+     * put to memory by put(b). False if the matrix has failed. */
+    template <class F, class G>
+    __device__ bool solve_first(F put, G behind) {
+        if (!receive(0))
+            return false;
+        has_all = have == wi_strips;
 #pragma unroll 1
         for (int b = 0; b < wi_strips; b++) {
-            if (!receive_next(b, have, is_awaited()))
-                return;
-            if (has_x())
-                solve_strip(b);
+            if (group == 0) {
+                divide(b);
+                put(b);
+            } else if (have == b + 1 && have < wi_strips - 1) {
+                look_at_factor();
+            }
+            __syncthreads();
+            if (group == 0) {
+                store_first(b);
+                rotate();
+                if (b == wi_strips / 2 - 1)
+                    tell_of_half(wi_flow_count::first);
+            } else {
+                behind(b);
+            }
+            if (b + 1 < wi_strips && !receive_behind(b))
+                return false;
         }
-        tell_of_tile();
+        return true;
+    }
+    __device__ void tell_of_half(uint32_t half) const {
+        __syncwarp();
+        if (has_x() && wi_lane() == 0)
+            wi_advance(p.ready + row(), half);
+    }
+    __device__ void solve_pair() {
+#pragma unroll 1
+        for (int b = 0; b < wi_strips; b++) {
+            if (!receive(b))
+                return;
+            divide(b);
+            store_first(b);
+            rotate();
+            if (b == wi_strips / 2 - 1)
+                tell_of_half(wi_flow_count::first);
+        }
+        tell_of_half(wi_flow_count::second);
+    }
+    __device__ void solve() {
+        if (task.has_second) {
+            solve_pair();
+        } else if (solve_first([](int) {}, [](int) {})) {
+            tell_of_half(wi_flow_count::second);
+        }
     }
 };
 

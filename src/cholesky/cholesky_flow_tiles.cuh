@@ -21,7 +21,8 @@ struct wi_flow_tiles {
     uint64_t launch; /* its number */
     int group, part; /* a warp has strip `part` of the first or the second tile */
     wi_flow_task task;
-    unsigned known; /* columns of tiles whose parts all of this task's rows have */
+    unsigned known;  /* halves of columns of tiles whose parts all of this task's rows have */
+    unsigned strips; /* of the column's factor, when that was looked at */
     Strip sums;
 
     __device__ int strip_row() const {
@@ -51,26 +52,30 @@ struct wi_flow_tiles {
         }
         return true;
     }
-    /* Each lane looks at one of the rows: all at once. */
-    __device__ unsigned look() const {
+    /* Each lane looks at one of the rows, or at the column's factor: all at once. */
+    __device__ void look() {
+        constexpr int at_factor = 3;
         const int which = wi_lane() % 4;
         const unsigned row =
             which == 0 ? task.column : task.row + (which == 2 && task.has_second ? 1u : 0u);
-        const uint32_t own = wi_progress(p.ready + row);
+        const uint32_t own =
+            wi_progress(which == at_factor ? p.factored + task.column : p.ready + row);
         __syncwarp();
-        return wi_warp_min(own) / flow_tile_units;
+        strips = wi_shuffle(own, at_factor) / flow_publishers;
+        known = wi_warp_min(which == at_factor ? UINT32_MAX : wi_flow_count{own}.halves());
     }
-    /* Are the parts of so many columns of tiles there? */
-    __device__ bool has(unsigned columns) {
-        if (known < columns)
-            known = look();
-        return known >= columns;
+    /* Are the parts of so many halves of columns of tiles there? */
+    __device__ bool has(unsigned halves) {
+        if (known < halves)
+            look();
+        return known >= halves;
     }
 
     /* ---- what columns before take from the tiles ---- */
 
     __device__ wi_flow_slot<T> &slot_of(unsigned step) const {
-        return *((wi_flow_slot<T> *)&m + (step & (p.slots - 1)));
+        char *const slots = (char *)&m + flow_slots_at<T>;
+        return ((wi_flow_slot<T> *)slots)[step & (p.slots - 1)];
     }
     /* Starts the copy of 32 columns of a tile of L. */
     __device__ void fetch_chunk(T *to, unsigned row, unsigned column, int part) const {
@@ -124,23 +129,30 @@ struct wi_flow_tiles {
             sums.template subtract_eight<0, pieces, flow_pitch<T>>(own + q * flow_pitch<T>,
                                                                    other + q * flow_pitch<T>);
     }
-    /* Of columns from so many on; false if the matrix has failed. */
-    __device__ bool take_products(unsigned columns) {
+    /* Of columns from so many on; false if the matrix has failed. Before the last products it calls
+     * at_last(strips of the column's factor that are known), which may begin copies of them. */
+    template <class F>
+    __device__ bool take_products(unsigned columns, F at_last) {
         const unsigned first = columns * flow_parts;
         const unsigned steps = (task.column - p.begin) * flow_parts;
         unsigned fetched = first;
         for (unsigned s = first; s < steps; s++) {
-            const bool goes_on = fetched > s || await([&] { return has(s / flow_parts + 1); });
+            const bool goes_on = fetched > s || await([&] { return has(s + 1); });
             if (goes_on && fetched == s)
                 fetch(fetched++);
             wait_for_all_but(goes_on ? fetched - 1 - s : 0);
+            if (threadIdx.x == 0)
+                shared.strips = (int)strips;
             if (__syncthreads_or(!goes_on))
                 return false;
             while (fetched < steps && fetched < s + p.slots &&
-                   __all_sync(wi_all_lanes, has(fetched / flow_parts + 1)))
+                   __all_sync(wi_all_lanes, has(fetched + 1)))
                 fetch(fetched++);
+            if (s + 1 == steps)
+                at_last(shared.strips);
             multiply(slot_of(s));
         }
+        wi_async_wait<0>();
         __syncthreads();
         return true;
     }

@@ -68,6 +68,7 @@ static void pairs(weft_context *ctx) {
         problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "flow"),
                          k & 1 ? WEFT_F32 : WEFT_F64, k & 1 ? 352 : 336 + k % 3, k);
         wi_cholesky_boxed = 1;
+        wi_cholesky_few = k & 4 ? 32 : 0;
         p.a.offset = 0;
         p.a.ld = 356;
         run_sort(&r, &p, WELL_CONDITIONED);

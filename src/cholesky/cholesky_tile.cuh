@@ -173,7 +173,7 @@ struct wi_line {
     }
     /* The same with four columns of L, of which so many rows lie there from the next one on: some
      * of the elements, first ones first. */
-    template <int from, int to>
+    template <int from, int to, int pitch = wi_tile_pitch>
     __device__ void take_four(const T (&known)[4], const T *l, int rows) {
         constexpr int width = wi_vector<T>::count;
 #pragma unroll
@@ -184,7 +184,7 @@ struct wi_line {
 #pragma unroll
             for (int q = 0; q < 4; q++) {
                 const T *const there = l + (k < rows ? k : 0);
-                const wi_vector<T> v = *(const wi_vector<T> *)(there + q * wi_tile_pitch);
+                const wi_vector<T> v = *(const wi_vector<T> *)(there + q * pitch);
 #pragma unroll
                 for (int e = 0; e < width; e++)
                     at[k + e] = wi_fma(-known[q], v.at[e], at[k + e]);
