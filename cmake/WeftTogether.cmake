@@ -22,7 +22,7 @@ set(weft_groups
     "gemm_cuda_f32 ger_cuda gemm_thin_tf32"
     "gemm_cuda_f64 trsm_cuda"
     "gemm_cuda_half gemm_cuda_steps gemm_outer"
-    "gemm_align gemm_small gemm_thin_f32 gemm_thin_half"
+    "gemm_align gemm_few gemm_small gemm_thin_f32 gemm_thin_half"
     "transpose_cuda ger_cuda_steps syrk_cuda_f32"
     "gemv_cuda transpose_cuda_steps triangle_cuda_steps"
     "gemm_ring_i8 gemm_ring_tf32 gemm_ring_parts"

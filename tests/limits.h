@@ -28,6 +28,7 @@ extern int wi_gemm_only_sent;         /* with both: are they sent to C? */
 extern size_t wi_gemm_least_lined;    /* sides and k from which 16-bit lines are aligned to 128 */
 extern double wi_gemm_price_by_warps; /* factors of the cost of joining slices of k */
 extern double wi_gemm_price_by_kernel;
+extern size_t wi_gemm_few_least_steps;         /* of a slice of k, of few columns of f32 */
 extern size_t wi_gemm_least_steps;             /* of a slice of k, of tiles */
 extern size_t wi_gemm_narrow_least_pieces;     /* of k, of each warp of a slice */
 extern size_t wi_gemm_narrow_least_f32_pieces; /* of k, of a slice */

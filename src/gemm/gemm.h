@@ -109,6 +109,14 @@ static inline bool wi_gemm_takes_elements(const wi_gemm_args *g) {
            (double)g->m * (double)g->n * (double)g->k <= most_products;
 }
 
+/* Do lanes have neighbouring k of a long factor of f32, and the few rows or columns beside it? */
+static inline bool wi_gemm_is_few(const wi_gemm_args *g) {
+    const size_t most = 8, least_length = 64; /* below, tiles of batches are as good */
+    const bool long_a = g->m > g->n, along_k = long_a ? g->transposed_a : !g->transposed_b;
+    return along_k && g->k > 0 && (long_a ? g->n : g->m) <= most &&
+           (long_a ? g->m : g->n) > least_length;
+}
+
 /* What the ring is predicted to take, without copies of operands that are not aligned, turned or
  * split. */
 double wi_gemm_ring_f64_seconds(const weft_context *ctx, const wi_gemm_args *g);

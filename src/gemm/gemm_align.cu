@@ -3,63 +3,95 @@
  * begins at a multiple of 128 bytes: both operands of a product by one kernel. The driver's copies
  * of such lines reach a quarter of memory's rate. */
 #include "cuda/ahead.cuh"
+#include "cuda/shifted.cuh"
 #include "cuda/types.cuh"
 #include "gemm/gemm_cuda.cuh"
 
-constexpr unsigned threads = 256, most_lanes = 128, at_once = 4; /* elements of a thread */
-constexpr size_t most_blocks = 1 << 14;
+constexpr unsigned threads = 256, most_lanes = 128, at_once = 4; /* units of a thread */
+constexpr size_t most_blocks = 1 << 14, chunk = 16;
 
-/* Elements are as wide as accesses can be. Lines are cut into pieces that `lanes` threads copy; a
- * block has threads / lanes pieces at a time. */
+/* Lines are cut into pieces that `lanes` threads copy by units: of 8 or 16 bytes, if all lines
+ * begin and end at multiples of these, else chunks of 16 bytes of a copy, which are shifted. A
+ * block has threads / lanes pieces at a time. Pitches are in bytes. What a line's last chunk has
+ * beyond the line is anything. */
 struct copying {
-    wi_gemm_lines of;
     char *to;
-    const char *from;
-    size_t to_ld, from_ld;
-    unsigned width, lanes, blocks;
+    wi_shifted_source from;
+    size_t count, length; /* lines; units of a line */
+    size_t to_pitch, from_pitch;
+    unsigned unit, lanes, blocks; /* unit: in bytes, or 0 */
 };
 
+/* How a unit is read: as it lies, or shifted. */
 template <class T>
+struct whole {
+    using unit = T;
+    __device__ static bool has_all(const copying &, const void *) {
+        return true;
+    }
+    __device__ static T load(const void *p) {
+        return *(const T *)p;
+    }
+};
+struct shifted {
+    using unit = uint4;
+    __device__ static bool has_all(const copying &c, const void *p) {
+        return c.from.has_all(p);
+    }
+    __device__ static uint4 load(const void *p) {
+        return wi_shifted_source::load(p);
+    }
+};
+
+template <class Way>
 __device__ static void copy_lines(const copying &c, unsigned block) {
-    const size_t in_piece = (size_t)c.lanes * at_once,
-                 in_line = wi_gemm_pieces(c.of.length, in_piece);
+    using unit = typename Way::unit;
+    const size_t in_piece = (size_t)c.lanes * at_once, in_line = wi_gemm_pieces(c.length, in_piece);
     const unsigned pieces = threads / c.lanes;
-    const size_t all = c.of.count * in_line, step = (size_t)c.blocks * pieces;
+    const size_t all = c.count * in_line, step = (size_t)c.blocks * pieces;
     for (size_t piece = (size_t)block * pieces + threadIdx.x / c.lanes; piece < all;
          piece += step) {
-        const size_t line = piece / in_line,
-                     first = piece % in_line * in_piece + threadIdx.x % c.lanes;
-        const T *const source = (const T *)c.from + line * c.from_ld;
-        T *const target = (T *)c.to + line * c.to_ld;
-        T x[at_once] = {};
+        const size_t line = in_line == 1 ? piece : piece / in_line;
+        const size_t first = (piece - line * in_line) * in_piece + threadIdx.x % c.lanes;
+        const char *const source = c.from.begin + line * c.from_pitch;
+        unit *const target = (unit *)(c.to + line * c.to_pitch);
+        const auto place = [&](unsigned q) { return first + q * c.lanes; };
+        const auto at = [&](unsigned q) { return source + place(q) * sizeof(unit); };
+        bool is_inside = true;
 #pragma unroll
         for (unsigned q = 0; q < at_once; q++)
-            if (first + q * c.lanes < c.of.length)
-                x[q] = source[first + q * c.lanes];
+            is_inside = is_inside && (place(q) >= c.length || Way::has_all(c, at(q)));
+        if (!is_inside) {
+            for (unsigned q = 0; q < at_once; q++)
+                if (place(q) < c.length)
+                    ((uint4 *)target)[place(q)] = c.from.load_bytes(at(q));
+            continue;
+        }
+        unit x[at_once] = {};
 #pragma unroll
         for (unsigned q = 0; q < at_once; q++)
-            if (first + q * c.lanes < c.of.length)
-                target[first + q * c.lanes] = x[q];
+            if (place(q) < c.length)
+                x[q] = Way::load(at(q));
+#pragma unroll
+        for (unsigned q = 0; q < at_once; q++)
+            if (place(q) < c.length)
+                target[place(q)] = x[q];
     }
 }
 
 __device__ static void copy(const copying &c, unsigned block) {
-    switch (c.width) {
-    case 1:
-        return copy_lines<uint8_t>(c, block);
-    case 2:
-        return copy_lines<uint16_t>(c, block);
-    case 4:
-        return copy_lines<uint32_t>(c, block);
+    switch (c.unit) {
+    case 16:
+        return copy_lines<whole<uint4>>(c, block);
     case 8:
-        return copy_lines<uint64_t>(c, block);
+        return copy_lines<whole<uint64_t>>(c, block);
     default:
-        return copy_lines<uint4>(c, block);
+        return copy_lines<shifted>(c, block);
     }
 }
 
 /* Two calls, not one of a reference to either: for that the compiler keeps both in local memory. */
-static __global__ void __launch_bounds__(threads, 5) copy_two(copying a, copying b) {
+static __global__ void __launch_bounds__(threads, 4) copy_two(copying a, copying b) {
     wi_wait_for_earlier();
     if (blockIdx.x < a.blocks)
         copy(a, blockIdx.x);
@@ -67,27 +99,29 @@ static __global__ void __launch_bounds__(threads, 5) copy_two(copying a, copying
         copy(b, blockIdx.x - a.blocks);
 }
 
-/* The widest access of which all lines begin and end at multiples, in bytes: a power of 2. */
-static size_t widest(const wi_gemm_copy &c) {
-    const size_t bits =
-        (size_t)(uintptr_t)c.from | c.of.length * c.width | c.from_ld * c.width | 16;
-    return bits & (~bits + 1);
+/* 8 or 16 bytes, if all lines begin and end at multiples of it, else 0. */
+static unsigned unit_of(const wi_gemm_copy &c) {
+    const size_t bits = (size_t)(uintptr_t)c.from | c.of.length * c.width | c.from_ld * c.width;
+    return bits % 16 == 0 ? 16 : bits % 8 == 0 ? 8 : 0;
 }
 
 static copying copying_of(const wi_gemm_copy &c) {
-    const size_t wide = widest(c);
-    const wi_gemm_lines of = {c.of.count, c.of.length * c.width / wide};
-    unsigned lanes = 8;
-    while (lanes < most_lanes && lanes * at_once < of.length)
+    const unsigned unit = unit_of(c);
+    const size_t bytes = c.of.length * c.width, pitch = c.from_ld * c.width;
+    const size_t length = wi_gemm_pieces(bytes, unit ? unit : chunk);
+    unsigned lanes = unit ? 8 : 1;
+    while (lanes < most_lanes && lanes * at_once < length)
         lanes *= 2;
-    const size_t pieces = of.count * wi_gemm_pieces(of.length, (size_t)lanes * at_once);
+    const size_t pieces = c.of.count * wi_gemm_pieces(length, (size_t)lanes * at_once);
     const size_t blocks = wi_gemm_pieces(pieces, threads / lanes);
-    return {of,
-            (char *)c.to,
-            (const char *)c.from,
-            c.to_ld * c.width / wide,
-            c.from_ld * c.width / wide,
-            (unsigned)wide,
+    const char *const from = (const char *)c.from;
+    return {(char *)c.to,
+            {from, from + (c.of.count - 1) * pitch + bytes},
+            c.of.count,
+            length,
+            c.to_ld * c.width,
+            pitch,
+            unit,
             lanes,
             (unsigned)(blocks < most_blocks ? blocks : most_blocks)};
 }

@@ -14,9 +14,10 @@ static bool is_aligned(const void *p, size_t ld, size_t width, size_t to = chunk
     return (uintptr_t)p % to == 0 && ld * width % to == 0;
 }
 
-/* Bytes from one line of an aligned copy to the next: lines of memory, which boxes then are. */
-static size_t pitch_of(wi_gemm_lines of, size_t width) {
-    return wi_gemm_pieces(of.length * width, line) * line;
+/* Bytes from one line of an aligned copy to the next: lines of memory, which boxes then are. Those
+ * that are read once may lie closer together. */
+static size_t pitch_of(wi_gemm_lines of, size_t width, size_t to = line) {
+    return wi_gemm_pieces(of.length * width, to) * to;
 }
 
 /* Of 16-bit floats: with a side or k below it, copies would cost more than they save. */
@@ -85,10 +86,10 @@ struct placing {
     size_t new_ld, bytes; /* 0: it stays */
 };
 
-static placing placing_of(wi_gemm_lines of, size_t width, size_t to, bool turns, const void **p,
-                          size_t *ld) {
+static placing placing_of(wi_gemm_lines of, size_t width, size_t to, size_t apart, bool turns,
+                          const void **p, size_t *ld) {
     const size_t pitch =
-        turns ? wi_gemm_pieces(of.count * width, chunk) * chunk : pitch_of(of, width);
+        turns ? wi_gemm_pieces(of.count * width, chunk) * chunk : pitch_of(of, width, apart);
     const size_t lines = turns ? of.length : of.count;
     const bool stays = !turns && is_aligned(*p, *ld, width, to);
     return {
@@ -125,11 +126,13 @@ static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, lay
                                 wi_gemm_work *run) {
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type), to = alignment_of(&g);
+    const size_t apart = g.m <= line && g.n <= line ? chunk : line; /* of tiles that are few */
     const bool turn_a = wanted == (g.transposed_a ? ACROSS_K : ALONG_K);
     const bool b_along = wanted == ALONG_K || wanted == B_ALONG_K;
     const bool turn_b = g.transposed_b ? b_along : wanted == ACROSS_K;
-    const placing operands[2] = {placing_of(lines_of_a(&g), width, to, turn_a, &g.a, &g.lda),
-                                 placing_of(lines_of_b(&g), width, to, turn_b, &g.b, &g.ldb)};
+    const placing operands[2] = {
+        placing_of(lines_of_a(&g), width, to, apart, turn_a, &g.a, &g.lda),
+        placing_of(lines_of_b(&g), width, to, apart, turn_b, &g.b, &g.ldb)};
     const size_t bytes = g.k > 0 ? operands[0].bytes + operands[1].bytes : 0;
     void *memory = NULL;
     weft_status status = WEFT_OK;

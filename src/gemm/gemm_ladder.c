@@ -160,14 +160,12 @@ static double copying_seconds(const weft_context *ctx, size_t lines, double leng
 }
 
 /* To copy operands whose lines are not aligned, both by one kernel; `turned` ones are copied
- * anyway, each by its own. Copies of single elements reach two thirds of memory's rate, of 16 bits
- * a third.
- */
+ * anyway, each by its own. Such copies reach two thirds of memory's rate. */
 static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, bool turned_a,
                                bool turned_b) {
     const wi_machine *const m = wi_machine_of(ctx);
     const size_t width = weft_type_size(g->type);
-    const double cost = (width <= 2 ? 3 : 1.5) * (double)width, k = (double)g->k;
+    const double cost = 1.5 * (double)width, k = (double)g->k;
     const bool copies_a = !turned_a && g->lda * width % 16 != 0;
     const bool copies_b = !turned_b && g->ldb * width % 16 != 0;
     const double lines = (copies_a ? (double)g->m : 0) + (copies_b ? (double)g->n : 0);
@@ -297,18 +295,28 @@ static bool is_thin_tf32(const wi_gemm_args *g) {
 static const double OF_MEMORY = 0.87; /* the share of its rate that thin products reach */
 
 /* Tiles of 128 by 16 or 64, on tensor cores that are fed from shared memory. Those of 16, and C of
- * one tile, keep up with memory; many tiles of 64 do not. */
+ * one tile, keep up with memory; many tiles of 64 do not, but for those of 16-bit floats whose long
+ * factor lies across k. */
 static double thin_tensor_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
     const double thin = least <= 16 ? 16 : 64, length = ceil(most / 128) * 128;
-    const bool is_fed = thin == 16 || most <= 128;
-    const double of_f32 = !is_fed ? 0.95 : g->type == WEFT_F32 ? 1.8 : 3;
+    const bool is_f32 = g->type == WEFT_F32;
+    const bool is_across = g->m > g->n ? !g->transposed_a : g->transposed_b;
+    const bool is_fed = thin == 16 || most <= 128 || (is_across && !is_f32);
+    const double of_f32 = !is_fed ? 0.95 : is_f32 ? 1.8 : 3;
     const double rate = of_f32 * m->f32_flops, k = (double)g->k;
     const double factors = (double)weft_type_size(g->type) * (most + least) * k;
     const double sums = 2 * sizeof(float) * most * least;
     return 3 * m->launch_s + aligning_seconds(ctx, g, false, false) +
            fmax(2 * thin * length * k / rate, wi_seconds_moving(m, factors + sums) / OF_MEMORY);
+}
+
+/* Few rows or columns: where lines begin does not matter. */
+static double few_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double bytes = sizeof(float) * ((double)g->m + (double)g->n) * (double)g->k;
+    return 2.5 * m->launch_s + wi_seconds_moving(m, bytes) / 0.9;
 }
 
 /* The thin side as the tiles have it; of the other only what there is. k is cut, so that all
@@ -318,6 +326,8 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     if (weft_type_size(g->type) == 2 || is_thin_tf32(g))
         return thin_tensor_seconds(ctx, g);
+    if (g->type == WEFT_F32 && wi_gemm_is_few(g))
+        return few_seconds(ctx, g);
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
     const double thin = most <= 32                           ? 32
                         : most <= 64                         ? 64
@@ -376,7 +386,8 @@ static double narrow_f32_seconds(const weft_context *ctx, const wi_gemm_args *g)
            narrow_f32_pieces(tiles, g->k, room) * slower * flops / (of_f32 * m->f32_flops);
 }
 
-/* As fast as memory brings the long factor, a short k at less of its rate. */
+/* As fast as memory brings the long factor, a short k at less of its rate; lines that are not
+ * aligned are read twice, and shifted. */
 static double narrow_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     if (g->type == WEFT_F32)
@@ -384,13 +395,11 @@ static double narrow_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
     const double width = (double)weft_type_size(g->type), k = (double)g->k, least_k = 2048;
-    const double share = k < least_k ? 0.82 : 0.9;
+    const double share = (k < least_k ? 0.82 : 0.9) * (is_long_aligned(g) ? 1 : 0.53);
     const double groups = ceil(most / 64);
     const double uneven =
         k < least_k ? fmax(1, m->units / groups) : narrow_unevenness(m, groups, floor(k / least_k));
-    const double copy = is_long_aligned(g) ? 0 : copying_seconds(ctx, (size_t)most, k, 3 * width);
-    return 1.4 * m->launch_s + copy +
-           wi_seconds_moving(m, width * (most + least) * k) * uneven / share;
+    return 1.4 * m->launch_s + wi_seconds_moving(m, width * (most + least) * k) * uneven / share;
 }
 
 /* Rates beside that of fused multiply-adds of the type that sums are kept in. Nothing hides a
@@ -419,6 +428,36 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
 }
 
 #    ifdef WEFT_RING
+/* How much more the copy engine reads of lines of 128 bytes that begin anywhere: it takes 64 bytes
+ * at a time. What does not begin at multiples of 16 bytes has been copied to where it does. */
+static double waste_of_boxes(size_t pitch) {
+    return pitch % 16 != 0 || pitch % 64 == 0 ? 1 : pitch % 32 == 0 ? 1.25 : 1.5;
+}
+/* A and B, read once by boxes. */
+static double reading_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const size_t width = weft_type_size(g->type);
+    const double lines = (double)g->m * waste_of_boxes(g->lda * width) +
+                         (double)g->n * waste_of_boxes(g->ldb * width);
+    return m->launch_s + wi_seconds_moving(m, (double)width * lines * (double)g->k) / 0.97;
+}
+
+static double ring_of_type_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    switch (g->type) {
+    case WEFT_F64:
+        return wi_gemm_ring_f64_seconds(ctx, g);
+    case WEFT_F32:
+        return g->accuracy == WI_TF32 ? wi_gemm_ring_tf32_seconds(ctx, g)
+                                      : wi_gemm_ring_f32_seconds(ctx, g);
+    case WEFT_I8:
+        return wi_gemm_ring_i8_seconds(ctx, g);
+    case WEFT_F16:
+        return wi_gemm_ring_f16_seconds(ctx, g);
+    default:
+        return wi_gemm_ring_bf16_seconds(ctx, g);
+    }
+}
+
 /* Operands whose lines are not aligned are copied; tf32 and i8 are turned to lie along k, but A of
  * tf32 only where it does not go through registers. */
 static double ring_seconds(const weft_context *ctx, const void *args) {
@@ -427,20 +466,8 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
     const bool along = tf32 || g->type == WEFT_I8;
     const bool turns_a =
         along && !g->transposed_a && !(tf32 && wi_gemm_ring_tf32_wants_across(ctx, g));
-    const double copies = aligning_seconds(ctx, g, turns_a, along && g->transposed_b);
-    switch (g->type) {
-    case WEFT_F64:
-        return copies + wi_gemm_ring_f64_seconds(ctx, g);
-    case WEFT_F32:
-        return copies +
-               (along ? wi_gemm_ring_tf32_seconds(ctx, g) : wi_gemm_ring_f32_seconds(ctx, g));
-    case WEFT_I8:
-        return copies + wi_gemm_ring_i8_seconds(ctx, g);
-    case WEFT_F16:
-        return copies + wi_gemm_ring_f16_seconds(ctx, g);
-    default:
-        return copies + wi_gemm_ring_bf16_seconds(ctx, g);
-    }
+    return aligning_seconds(ctx, g, turns_a, along && g->transposed_b) +
+           fmax(ring_of_type_seconds(ctx, g), reading_seconds(ctx, g));
 }
 
 /* With the ways of A and B through memory as parts, at half of its rate, which lines that are not

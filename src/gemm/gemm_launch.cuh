@@ -6,7 +6,7 @@
 
 #include "cuda/ahead.cuh"
 #include "cuda/limit.cuh"
-#include "gemm/gemm_deal.cuh"
+#include "gemm/gemm_join.cuh"
 #include "gemm/gemm_shapes.cuh"
 
 /* Of a slice: fewer do not repay the sums' way to memory. */
@@ -41,49 +41,102 @@ __global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::b
     });
 }
 
-/* C from the sums of all slices: `lanes` of a block's threads have an element each, and so many
- * groups of them as there are add up some slices each, in their order; the first then adds up what
- * the groups have. */
-template <class T, class Out, class Sum>
+/* The sum of slices first, first + 1, ... of a run of elements, which slice s has at at(s): several
+ * are read at once, before any is added. */
+template <int count, class Sum, class At>
+__device__ inline wi_gemm_run<Sum, count> wi_gemm_sum_of_slices(size_t first, size_t past,
+                                                                const At &at) {
+    using run = wi_gemm_run<Sum, count>;
+    constexpr int at_once = 8;
+    run sum = {};
+    for (size_t s = first; s < past; s += at_once) {
+        run x[at_once] = {};
+#pragma unroll
+        for (int q = 0; q < at_once; q++)
+            if (s + (size_t)q < past)
+                x[q] = *(const run *)at(s + (size_t)q);
+#pragma unroll
+        for (int q = 0; q < at_once; q++)
+#pragma unroll
+            for (int r = 0; r < count; r++)
+                if (s + (size_t)q < past)
+                    sum.at[r] = wi_plus(sum.at[r], x[q].at[r]);
+    }
+    return sum;
+}
+
+/* Stores a run of sums that lie together in a slice: from one column to the next where they are not
+ * of one. */
+template <class T, class Out, class Sum, int count>
+__device__ void wi_gemm_store_combined(const wi_gemm_params<T, Out, Sum> &g, size_t e,
+                                       const wi_gemm_run<Sum, count> &sum) {
+    size_t j = e / g.m, i = e - j * g.m;
+    if (g.m % count == 0)
+        return wi_gemm_store_run(g, i, j, sum);
+#pragma unroll
+    for (int q = 0; q < count; q++) {
+        wi_gemm_store_either(g, i, j, sum.at[q]);
+        if (++i == g.m) {
+            i = 0;
+            j++;
+        }
+    }
+}
+
+/* C from the sums of all slices: `lanes` of a block's threads have a run of `count` elements each,
+ * and so many groups of them as there are add up some slices each, in their order; the first then
+ * adds up what the groups have. */
+template <class T, class Out, class Sum, int count>
 __global__ void __launch_bounds__(wi_gemm_joiners)
-    wi_gemm_combine(wi_gemm_params<T, Out, Sum> g, wi_gemm_slices<Sum> slices, size_t count,
+    wi_gemm_combine(wi_gemm_params<T, Out, Sum> g, wi_gemm_slices<Sum> slices, size_t of_slices,
                     int lanes) {
-    WEFT_SHARED(Sum, sums, [wi_gemm_joiners]);
+    using run = wi_gemm_run<Sum, count>;
+    WEFT_SHARED(run, sums, [wi_gemm_joiners]);
     wi_wait_for_earlier();
     if (!wi_gemm_holds(slices.when))
         return;
     const int groups = wi_gemm_joiners / lanes;
     const int lane = (int)threadIdx.x % lanes, group = (int)threadIdx.x / lanes;
-    const size_t elements = g.m * g.n, stride = (size_t)gridDim.x * (size_t)lanes;
-    const size_t each = wi_gemm_pieces(count, (size_t)groups), from = (size_t)group * each;
-    const size_t past = from + each < count ? from + each : count;
-    for (size_t first = (size_t)blockIdx.x * (size_t)lanes; first < elements; first += stride) {
-        const size_t e = first + (size_t)lane;
-        Sum sum = 0;
-        if (e < elements)
-#pragma unroll 8
-            for (size_t s = from; s < past; s++)
-                sum = wi_plus(sum, slices.partial[s * elements + e]);
+    const size_t runs = g.m * g.n / count, stride = (size_t)gridDim.x * (size_t)lanes;
+    const size_t each = wi_gemm_pieces(of_slices, (size_t)groups), from = (size_t)group * each;
+    const size_t past = from + each < of_slices ? from + each : of_slices;
+    for (size_t first = (size_t)blockIdx.x * (size_t)lanes; first < runs; first += stride) {
+        const size_t at = first + (size_t)lane;
+        run sum = {};
+        if (at < runs)
+            sum = wi_gemm_sum_of_slices<count, Sum>(
+                from, past, [&](size_t s) { return slices.partial + (s * runs + at) * count; });
         sums[threadIdx.x] = sum;
         __syncthreads();
-        if (group == 0 && e < elements) {
+        if (group == 0 && at < runs) {
             for (int other = 1; other < groups; other++)
-                sum = wi_plus(sum, sums[other * lanes + lane]);
-            wi_gemm_store_either(g, e % g.m, e / g.m, sum);
+#pragma unroll
+                for (int q = 0; q < count; q++)
+                    sum.at[q] = wi_plus(sum.at[q], sums[other * lanes + lane].at[q]);
+            wi_gemm_store_combined(g, at * count, sum);
         }
         __syncthreads();
     }
 }
 
+template <int count, class T, class Out, class Sum>
+weft_status wi_gemm_combine_runs(weft_context *ctx, const wi_gemm_params<T, Out, Sum> &g,
+                                 const wi_gemm_slices<Sum> &slices, size_t of_slices) {
+    const size_t units = (size_t)ctx->gpu->multiprocessors, most = units * 8;
+    const size_t runs = g.m * g.n / count;
+    const int lanes = wi_gemm_joining_lanes(units, runs, of_slices);
+    const size_t blocks = wi_gemm_pieces(runs, (size_t)lanes);
+    return WEFT_LAUNCH_AHEAD((wi_gemm_combine<T, Out, Sum, count>), ctx,
+                             (unsigned)(blocks < most ? blocks : most), wi_gemm_joiners, 0, g,
+                             slices, of_slices, lanes);
+}
+/* By 16 bytes, if they divide the elements. */
 template <class T, class Out, class Sum>
 weft_status wi_gemm_combine_after(weft_context *ctx, const wi_gemm_params<T, Out, Sum> &g,
-                                  const wi_gemm_slices<Sum> &slices, size_t count) {
-    const size_t units = (size_t)ctx->gpu->multiprocessors, most = units * 8;
-    const int lanes = wi_gemm_joining_lanes(units, g.m * g.n, count);
-    const size_t blocks = wi_gemm_pieces(g.m * g.n, (size_t)lanes);
-    return WEFT_LAUNCH_AHEAD((wi_gemm_combine<T, Out, Sum>), ctx,
-                             (unsigned)(blocks < most ? blocks : most), wi_gemm_joiners, 0, g,
-                             slices, count, lanes);
+                                  const wi_gemm_slices<Sum> &slices, size_t of_slices) {
+    constexpr int wide = wi_gemm_joined_run<Sum>;
+    return g.m * g.n % wide == 0 ? wi_gemm_combine_runs<wide>(ctx, g, slices, of_slices)
+                                 : wi_gemm_combine_runs<1>(ctx, g, slices, of_slices);
 }
 
 /* Memory for the sums of slices, if there are several. */

@@ -13,7 +13,7 @@ WI_LIMIT(size_t, wi_gemm_narrow_least_pieces, 4)
 
 static const char ended_key = 0;
 
-template <class T, bool along_k, int warps>
+template <class T, class Lies, int warps>
 static weft_status launch_with(weft_context *ctx, const wi_gemm_args *g) {
     const size_t groups = wi_gemm_pieces(g->m, wi_narrow_rows);
     const size_t pieces = wi_gemm_pieces(g->k, wi_narrow_depth);
@@ -21,7 +21,7 @@ static weft_status launch_with(weft_context *ctx, const wi_gemm_args *g) {
     size_t room;
     wi_narrow_deal deal = {};
     weft_status status =
-        wi_resident_blocks(ctx, wi_gemm_narrow<T, along_k, warps>, 32 * warps, bytes, &room);
+        wi_resident_blocks(ctx, wi_gemm_narrow<T, Lies, warps>, 32 * warps, bytes, &room);
     if (status != WEFT_OK)
         return status;
     constexpr double begin_and_end = 2.0 * warps;
@@ -39,7 +39,7 @@ static weft_status launch_with(weft_context *ctx, const wi_gemm_args *g) {
             return status;
     }
     const bool b_aligned = wi_is_aligned(g->b) && g->ldb * sizeof(T) % 16 == 0;
-    status = WEFT_LAUNCH_AHEAD((wi_gemm_narrow<T, along_k, warps>), ctx,
+    status = WEFT_LAUNCH_AHEAD((wi_gemm_narrow<T, Lies, warps>), ctx,
                                (unsigned)(groups * deal.slices), 32 * warps, bytes,
                                wi_gemm_typed<T, T, float>(g), deal, !g->transposed_b, b_aligned);
     const weft_status freed = deal.partial ? wi_gpu_free(ctx, deal.partial) : WEFT_OK;
@@ -48,31 +48,30 @@ static weft_status launch_with(weft_context *ctx, const wi_gemm_args *g) {
 
 /* With many warps that share rows, k need not be cut further; with a short k they would have
  * nothing to do, and more blocks on a multiprocessor end one by one. */
-template <class T, bool along_k>
+template <class T, class Lies>
 static weft_status launch(weft_context *ctx, const wi_gemm_args *g) {
     constexpr int few = 4, many = wi_narrow_most_warps;
     const size_t pieces = wi_gemm_pieces(g->k, wi_narrow_depth);
-    return pieces >= many * wi_gemm_narrow_least_pieces ? launch_with<T, along_k, many>(ctx, g)
-                                                        : launch_with<T, along_k, few>(ctx, g);
+    return pieces >= many * wi_gemm_narrow_least_pieces ? launch_with<T, Lies, many>(ctx, g)
+                                                        : launch_with<T, Lies, few>(ctx, g);
 }
 
-/* If C has few rows, the factors change places. The long factor's lines are aligned; the only
- * column of a short one lies along k too if it is stored without gaps. */
+template <class T, bool along_k>
+static weft_status launch_as_it_lies(weft_context *ctx, const wi_gemm_args *g) {
+    const bool aligned = wi_is_aligned(g->a) && g->lda * sizeof(T) % 16 == 0;
+    return aligned || g->k == 0 ? launch<T, wi_narrow_lies<along_k, true>>(ctx, g)
+                                : launch<T, wi_narrow_lies<along_k, false>>(ctx, g);
+}
+
+/* If C has few rows, the factors change places. The only column of a short one lies along k too if
+ * it is stored without gaps. */
 template <class T>
 static weft_status run(weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_args tall = g->m < g->n ? wi_gemm_turned(g) : *g;
-    const wi_gemm_lines lines =
-        tall.transposed_a ? wi_gemm_lines{tall.m, tall.k} : wi_gemm_lines{tall.k, tall.m};
-    void *copy = NULL;
-    weft_status status = WEFT_OK;
     if (tall.n == 1 && tall.transposed_b && tall.ldb == 1)
         tall.transposed_b = false;
-    if (tall.k > 0)
-        status = wi_gemm_align(ctx, lines, sizeof(T), &tall.a, &tall.lda, &copy);
-    if (status == WEFT_OK)
-        status = tall.transposed_a ? launch<T, true>(ctx, &tall) : launch<T, false>(ctx, &tall);
-    const weft_status freed = copy ? wi_gpu_free(ctx, copy) : WEFT_OK;
-    return status == WEFT_OK ? freed : status;
+    return tall.transposed_a ? launch_as_it_lies<T, true>(ctx, &tall)
+                             : launch_as_it_lies<T, false>(ctx, &tall);
 }
 
 weft_status wi_gemm_narrow(weft_context *ctx, const void *args) {

@@ -15,6 +15,7 @@
 
 #include "cuda/ahead.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/shifted.cuh"
 #include "cuda/tensor.cuh"
 #include "cuda/ticket.cuh"
 #include "cuda/warp.cuh"
@@ -55,10 +56,27 @@ __device__ inline wi_narrow_run wi_narrow_edge(const T *from, size_t step, int t
     return run;
 }
 
-/* A: elements that follow each other are of one row, or of one k. Each thread has eight runs. */
-template <class T, bool along_k>
+/* How A lies: elements that follow each other are of one row, or of one k, and all lines begin at
+ * multiples of 16 bytes, or some do not. */
+template <bool along_k_, bool aligned_>
+struct wi_narrow_lies {
+    static constexpr bool along_k = along_k_, aligned = aligned_;
+};
+
+/* Where A ends: unaligned loads go no further. */
+template <class Lies, class T>
+__device__ inline const T *wi_narrow_end(const wi_gemm_params<T, T, float> &g) {
+    if constexpr (Lies::aligned)
+        return NULL;
+    else
+        return g.a + ((Lies::along_k ? g.m : g.k) - 1) * g.lda + (Lies::along_k ? g.k : g.m);
+}
+
+/* A. Each thread has eight runs. */
+template <class T, class Lies>
 struct wi_narrow_long {
-    const T *a;
+    static constexpr bool along_k = Lies::along_k;
+    const T *a, *end;      /* of all that A has */
     size_t lda, row, rows; /* the block's first row; all rows */
 
     /* The row of C that belongs to place n of product j. */
@@ -73,23 +91,30 @@ struct wi_narrow_long {
                 const size_t i = row + (size_t)(8 * j + g), in = i < rows ? i : rows - 1;
                 return a + in * lda + k + (size_t)first;
             };
+            if constexpr (!Lies::aligned)
+                if (there == wi_narrow_depth)
+                    return load_shifted(line, run);
 #pragma unroll
             for (int j = 0; j < 8; j++)
-                run[j] = there == wi_narrow_depth ? once(line(j))
-                                                  : wi_narrow_edge(line(j), 1, there - first);
+                run[j] = Lies::aligned && there == wi_narrow_depth
+                             ? once(line(j))
+                             : wi_narrow_edge(line(j), 1, there - first);
         } else {
             const size_t i = row + (size_t)(8 * g), in = i < rows ? i : 0;
             const int high = rows - in < 8 ? (int)(rows - in) : 8;
             const T *const from = a + in + (k + (size_t)first) * lda;
+            const auto line = [&](int j) { return from + (size_t)j * lda; };
             if (there == wi_narrow_depth && high == 8) {
+                if constexpr (Lies::aligned)
 #pragma unroll
-                for (int j = 0; j < 8; j++)
-                    run[j] = once(from + (size_t)j * lda);
+                    for (int j = 0; j < 8; j++)
+                        run[j] = once(line(j));
+                else
+                    load_shifted(line, run);
             } else {
 #pragma unroll
                 for (int j = 0; j < 8; j++)
-                    run[j] =
-                        wi_narrow_edge(from + (size_t)j * lda, 1, first + j < there ? high : 0);
+                    run[j] = wi_narrow_edge(line(j), 1, first + j < there ? high : 0);
             }
         }
     }
@@ -107,9 +132,33 @@ struct wi_narrow_long {
     }
 
   private:
-    __device__ static wi_narrow_run once(const T *from) {
-        const uint4 x = wi_load_once((const uint4 *)from);
+    __device__ static wi_narrow_run run_of(const uint4 &x) {
         return {{x.x, x.y, x.z, x.w}};
+    }
+    __device__ static wi_narrow_run once(const T *from) {
+        return run_of(wi_load_once((const uint4 *)from));
+    }
+    /* Eight runs of which every element is there, run j at line(j), which may be anywhere. */
+    template <class Line>
+    __device__ void load_shifted(const Line &line, wi_narrow_run (&run)[8]) const {
+        constexpr int at_once = 4; /* with more, registers lack */
+        const wi_shifted_source source = {(const char *)a, (const char *)end};
+#pragma unroll
+        for (int first = 0; first < 8; first += at_once) {
+            bool is_inside = true;
+#pragma unroll
+            for (int j = first; j < first + at_once; j++)
+                is_inside = is_inside && source.has_all(line(j));
+            if (is_inside) {
+#pragma unroll
+                for (int j = first; j < first + at_once; j++)
+                    run[j] = run_of(wi_shifted_source::load(line(j)));
+            } else {
+#pragma unroll
+                for (int j = first; j < first + at_once; j++)
+                    run[j] = wi_narrow_edge(line(j), 1, 8);
+            }
+        }
     }
     /* The low halves, or the high ones, of two words. */
     __device__ static uint32_t both(uint32_t first, uint32_t second, int high) {
@@ -175,9 +224,9 @@ struct wi_narrow_short {
 
 /* A warp's sums of 64 rows: those of product j are of rows row_of(j, ...). Tensor cores get B's
  * columns as rows, and A's rows as columns. */
-template <class T, bool along_k>
+template <class T, class Lies>
 struct wi_narrow_sums {
-    using Long = wi_narrow_long<T, along_k>;
+    using Long = wi_narrow_long<T, Lies>;
     float sum[8][4];
 
     __device__ void add(const wi_narrow_run (&of_a)[8], const wi_narrow_run (&of_b)[2]) {
@@ -234,7 +283,7 @@ struct wi_narrow_board {
     }
 };
 
-template <class T, bool along_k, int warps>
+template <class T, class Lies, int warps>
 __global__ void __launch_bounds__(32 * warps, wi_narrow_most_warps / warps)
     wi_gemm_narrow(wi_gemm_params<T, T, float> g, wi_narrow_deal deal, bool b_along_k,
                    bool b_aligned) {
@@ -243,12 +292,12 @@ __global__ void __launch_bounds__(32 * warps, wi_narrow_most_warps / warps)
     wi_wait_for_earlier();
     const size_t group = blockIdx.x / deal.slices, slice = blockIdx.x % deal.slices;
     const size_t row = group * wi_narrow_rows, warp = threadIdx.x / 32;
-    const wi_narrow_long<T, along_k> of_long = {g.a, g.lda, row, g.m};
+    const wi_narrow_long<T, Lies> of_long = {g.a, wi_narrow_end<Lies>(g), g.lda, row, g.m};
     const wi_narrow_short<T> of_short = {g.b,       g.ldb,     g.n,
                                          b_along_k, b_aligned, (uint4 *)board.of(warp)};
     const size_t first = slice * deal.pieces * wi_narrow_depth;
     const size_t past = first + deal.pieces * wi_narrow_depth, end = past < g.k ? past : g.k;
-    wi_narrow_sums<T, along_k> mine = {};
+    wi_narrow_sums<T, Lies> mine = {};
     for (size_t k = first + warp * wi_narrow_depth; k < end; k += warps * wi_narrow_depth) {
         const int there = end - k < wi_narrow_depth ? (int)(end - k) : wi_narrow_depth;
         wi_narrow_run of_a[8], of_b[2];

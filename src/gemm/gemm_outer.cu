@@ -2,6 +2,7 @@
 /* Products of few terms: their sums' way to C is nearly all there is to do. A block brings its rows
  * of A and columns of B to shared memory at once, however they lie; a thread has 16 bytes of rows
  * and eight columns. */
+#include "cuda/ahead.cuh"
 #include "cuda/memory.cuh"
 #include "gemm/gemm_cuda.cuh"
 
@@ -80,6 +81,7 @@ __global__ void __launch_bounds__(threads) multiply_outer(outer_params<T> x) {
     WEFT_SHARED(Sum, a, [WI_GEMM_OUTER_TERMS][down]);
     WEFT_SHARED(Sum, b, [WI_GEMM_OUTER_TERMS][wide]);
     const auto &g = x.g;
+    wi_wait_for_earlier();
     if (!wi_gemm_holds(x.when))
         return;
     const size_t tiles_m = wi_gemm_pieces(g.m, down);
@@ -109,7 +111,7 @@ static weft_status launch(weft_context *ctx, const wi_gemm_args *g) {
     const outer_params<T> x = {wi_gemm_typed<T, T, wi_compute<T>>(g), g->transposed_a,
                                g->transposed_b, g->when};
     const size_t tiles = wi_gemm_pieces(g->m, down) * wi_gemm_pieces(g->n, wide);
-    return WEFT_LAUNCH((multiply_outer<T>), ctx, (unsigned)tiles, threads, 0, x);
+    return WEFT_LAUNCH_AHEAD((multiply_outer<T>), ctx, (unsigned)tiles, threads, 0, x);
 }
 
 weft_status wi_gemm_outer(weft_context *ctx, const void *args) {

@@ -506,6 +506,41 @@ static void narrow_shapes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* f32 with at most 8 rows or columns, the long factor lying along k from anywhere: several pieces
+ * of the short one, k whole and in slices, which end in the midst of a piece. */
+static void few_columns(weft_context *ctx) {
+    static const size_t shapes[][3] = {{70, 3, 300}, {8, 97, 600},  {65, 8, 1030},
+                                       {1, 66, 64},  {130, 5, 256}, {7, 200, 1}};
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+#ifdef WEFT_EMU
+    const size_t least = wi_gemm_few_least_steps;
+#endif
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (size_t time = 0; time < 2; time++) {
+            product p = {.row = test_row_named(&wi_gemm_ladder, "thin"),
+                         .types = pairs[1],
+                         .device = ALL_ON_DEVICE,
+                         .on_gpu = is_gpu(&r),
+                         .m = shapes[s][0],
+                         .n = shapes[s][1],
+                         .k = shapes[s][2]};
+#ifdef WEFT_EMU
+            wi_gemm_few_least_steps = time ? least : 1;
+#endif
+            choose_numbers(&r, &p, 4 + (3 * s + time) % 12, s % KINDS); /* alpha is not 0 */
+            const size_t either = test_below(&r.random, 2);
+            choose_layout(&r, &p, p.m > p.n ? 1 + 2 * either : either);
+            p.how &= ~(unsigned)WEFT_TF32;
+            run_case(&r, &p);
+        }
+#ifdef WEFT_EMU
+    wi_gemm_few_least_steps = least;
+#endif
+    rig_close(&r);
+}
+
 /* The same of f32, by parts: tiles of 16 and of 64 columns, more columns than a block has, few
  * rows, lines that are aligned and others; and where k ends with a piece, or in its midst. */
 static void narrow_f32_shapes(weft_context *ctx) {
@@ -621,6 +656,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(thin_shapes),
         TEST_ON_EACH_PLACE(thin_on_tensor_cores),
         TEST_ON_EACH_PLACE(narrow_shapes),
+        TEST_ON_EACH_PLACE(few_columns),
         TEST_ON_EACH_PLACE(narrow_f32_shapes),
         TEST_ON_EACH_PLACE(deep_products),
         TEST_ON_EACH_PLACE(ring_shapes),

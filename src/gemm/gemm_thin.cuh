@@ -168,6 +168,9 @@ weft_status wi_gemm_thin_square_f32(weft_context *ctx,
 weft_status wi_gemm_thin_square_f64(weft_context *ctx,
                                     const wi_gemm_batch_params<double, double, double> &x);
 
+/* f32 where wi_gemm_is_few: gemm_few.cuh. */
+weft_status wi_gemm_few_f32(weft_context *ctx, const wi_gemm_args *g);
+
 weft_status wi_gemm_thin_f32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_thin_f64(weft_context *ctx, const wi_gemm_args *g);
 

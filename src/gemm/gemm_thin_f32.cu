@@ -51,6 +51,8 @@ weft_status wi_gemm_thin_add_slices(weft_context *ctx,
 }
 
 weft_status wi_gemm_thin_f32(weft_context *ctx, const wi_gemm_args *args) {
+    if (wi_gemm_is_few(args))
+        return wi_gemm_few_f32(ctx, args);
     const wi_gemm_thin_product<float> g = wi_gemm_thin_of<float>(args);
     if (g.length <= 32)
         return wi_gemm_thin_square_f32(ctx, g.x);
