@@ -162,6 +162,9 @@ typedef struct wi_fft_engine {
     size_t (*chirps)(const weft_context *ctx, weft_type type, size_t n);
     weft_status (*chirp)(weft_context *ctx, const wi_fft_lines *l,
                          bool queues); /* or tables only */
+    /* About how many microseconds such lines take it without a convolution, by sums, 2^24 numbers
+     * in all; 0 if it does not do so: else they can be lines like others. NULL: none. */
+    double (*sums)(const wi_fft_lines *l);
 } wi_fft_engine;
 
 /* Does a call with an engine (fft_drive.c, fft_lines.c). */
@@ -202,12 +205,18 @@ weft_status wi_fft_rows_back(wi_fft_job *job, const wi_fft_side *from, const wi_
 
 /* Lines of any length. */
 weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l);
+/* A line of one number is its own transform. */
+weft_status wi_fft_copy_line(wi_fft_job *job, const wi_fft_lines *l);
+/* Of f16 arrays, for an engine that takes f32 alone: through an f32 array. */
+weft_status wi_fft_by_copies(wi_fft_job *job, const wi_fft_lines *l);
 weft_status wi_fft_do_move(wi_fft_job *job, const wi_fft_move *m);
 weft_status wi_fft_do_fold(wi_fft_job *job, const wi_fft_fold *f);
 
 /* Adds a loop; one of a single turn is left out. */
 void wi_fft_loop_add(wi_fft_loops *loops, size_t count, size_t in, size_t out);
 size_t wi_fft_loops_lines(const wi_fft_loops *loops);
+/* Steps of loops from `k` on over a dense array whose elements have n numbers. */
+void wi_fft_loops_pack(const wi_fft_loops *loops, int k, size_t n, size_t steps[WI_FFT_LOOPS]);
 /* Puts the shortest steps first and joins loops that go on where the one before ends. Loop *turning
  * stays one by itself, and its new number is stored; pass -1 for none. */
 void wi_fft_loops_sort(wi_fft_loops *loops, int *turning);

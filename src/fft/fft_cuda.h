@@ -19,10 +19,14 @@ weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
  * shared memory (fft_whole.cu). */
 enum {
     WI_FFT_SHORT_LINE = 4096,
-    WI_FFT_MOST_PRIME = 31,      /* of a short line; larger ones need Bluestein's algorithm */
+    WI_FFT_MOST_PRIME = 31,      /* of a short line, as a radix in registers; */
+    WI_FFT_MOST_SUMS = 127,      /* by sums; larger ones always need Bluestein's algorithm */
     WI_FFT_MOST_WHOLE_PRIME = 13 /* of a longer line that is not cut */
 };
 weft_status wi_fft_any_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
+/* About how many microseconds lines take by sums of large primes, 2^24 numbers of f32 in all (an
+ * H200, 2026-11-29); 0 if they cannot be. */
+double wi_fft_sums_cost(const wi_fft_lines *l);
 weft_status wi_fft_whole_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
 
 /* Lets an engine do both passes of cut lines in one kernel (fft_fused.cu). */

@@ -72,14 +72,6 @@ static bool is_across(const wi_fft_lines *l) {
     return l->loops.used > 0 && l->loops.in[0] < l->stride_in;
 }
 
-/* Steps of loops from `k` on over a dense array whose elements have n numbers. */
-static void pack(const wi_fft_loops *loops, int k, size_t n, size_t steps[WI_FFT_LOOPS]) {
-    for (; k < loops->used; k++) {
-        steps[k] = n;
-        n *= loops->count[k];
-    }
-}
-
 /* As n2 lines of n1, then n1 lines of n2. Where the lines next to each other are closer than the
  * numbers of one, `wide` of them stay next to each other in between. */
 static void cut_line(const wi_fft_lines *l, size_t n1, void *between, wi_fft_lines *first,
@@ -102,7 +94,7 @@ static void cut_line(const wi_fft_lines *l, size_t n1, void *between, wi_fft_lin
     second->swaps_in = second->half_in = false;
     if (is_across(l))
         first->loops.out[0] = 1;
-    pack(&l->loops, is_across(l), l->n * wide, first->loops.out);
+    wi_fft_loops_pack(&l->loops, is_across(l), l->n * wide, first->loops.out);
     memcpy(second->loops.in, first->loops.out, sizeof first->loops.out);
     first->turning = first->loops.used;
     wi_fft_loop_add(&first->loops, n2, l->stride_in, wide);
@@ -339,8 +331,8 @@ static weft_status by_chirp(wi_fft_job *job, const wi_fft_lines *l) {
                        .stride_in = 1,
                        .stride_out = l->stride_out,
                        .loops = l->loops};
-    pack(&l->loops, 0, m, in.loops.out);
-    pack(&l->loops, 0, m, out.loops.in);
+    wi_fft_loops_pack(&l->loops, 0, m, in.loops.out);
+    wi_fft_loops_pack(&l->loops, 0, m, out.loops.in);
     if (status == WEFT_OK)
         status = wi_fft_do_move(job, &in);
     if (status == WEFT_OK)
@@ -356,77 +348,27 @@ static weft_status by_chirp(wi_fft_job *job, const wi_fft_lines *l) {
     return status;
 }
 
-/* A line of one number is its own transform. */
-static weft_status copy(wi_fft_job *job, const wi_fft_lines *l) {
-    const wi_fft_move move = {.type = l->type,
-                              .x = l->x,
-                              .y = l->y,
-                              .n_in = 1,
-                              .n_out = 1,
-                              .half_in = l->half_in,
-                              .half_out = l->half_out,
-                              .scale = l->scale,
-                              .stride_in = 1,
-                              .stride_out = 1,
-                              .loops = l->loops};
-    return wi_fft_do_move(job, &move);
-}
-
-/* Of f16 arrays, for an engine that takes f32 alone: through an f32 array. */
-static weft_status by_copies(wi_fft_job *job, const wi_fft_lines *l) {
-    const size_t bytes = bytes_of(l);
-    void *const wide = wi_fft_take(job, bytes);
-    wi_fft_lines inner = *l;
-    wi_fft_move in = {.type = l->type,
-                      .x = l->x,
-                      .y = wide,
-                      .n_in = l->n,
-                      .n_out = l->n,
-                      .half_in = true,
-                      .scale = 1,
-                      .stride_in = l->stride_in,
-                      .stride_out = 1,
-                      .loops = l->loops};
-    wi_fft_move out = in;
-    pack(&l->loops, 0, l->n, in.loops.out);
-    inner.half_in = inner.half_out = false;
-    if (l->half_in) {
-        inner.x = wide;
-        inner.stride_in = 1;
-        memcpy(inner.loops.in, in.loops.out, sizeof inner.loops.in);
-    }
-    if (l->half_out) {
-        inner.y = wide;
-        inner.stride_out = 1;
-        memcpy(inner.loops.out, in.loops.out, sizeof inner.loops.out);
-    }
-    out.x = wide;
-    out.y = l->y;
-    out.half_in = false;
-    out.half_out = true;
-    out.stride_in = 1;
-    out.stride_out = l->stride_out;
-    memcpy(out.loops.in, in.loops.out, sizeof out.loops.in);
-    memcpy(out.loops.out, l->loops.out, sizeof out.loops.out);
-    weft_status status = l->half_in ? wi_fft_do_move(job, &in) : WEFT_OK;
-    if (status == WEFT_OK)
-        status = wi_fft_transform(job, &inner);
-    if (status == WEFT_OK && l->half_out)
-        status = wi_fft_do_move(job, &out);
-    wi_fft_give(job, bytes);
-    return status;
+/* Are sums clearly faster than an engine's own convolution of m numbers? Of that these are times
+ * of whole lines in one piece (an H200, 2026-11-29). */
+static bool is_summed(const wi_fft_job *job, const wi_fft_lines *l) {
+    const double cost = job->engine->sums ? job->engine->sums(l) : 0, clearly = 1.2;
+    const size_t m = cost > 0 ? job->engine->chirps(job->ctx, l->type, l->n) : 0;
+    const double times = (double)m / (double)l->n;
+    return m > 0 && clearly * cost < (m <= 256    ? 40 + 45 * times
+                                      : m <= 4096 ? 67 + 57 * times
+                                                  : 45 + 95 * times);
 }
 
 weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
     const wi_fft_engine *const engine = job->engine;
     const bool is_half = l->half_in || l->half_out;
-    const bool is_chirp = is_rough(job, l->n);
+    const bool is_chirp = is_rough(job, l->n) && !is_summed(job, l);
     const size_t m = is_chirp && engine->chirps ? engine->chirps(job->ctx, l->type, l->n) : 0;
     wi_fft_lines sorted = *l;
     if (l->n == 1)
-        return copy(job, l);
+        return wi_fft_copy_line(job, l);
     if (is_half && !engine->halves && !is_chirp)
-        return by_copies(job, l);
+        return wi_fft_by_copies(job, l);
     wi_fft_loops_sort(&sorted.loops, &sorted.turning);
     if (m)
         return run_chirp(job, &sorted);

@@ -72,3 +72,10 @@ void wi_fft_loops_sort(wi_fft_loops *loops, int *turning) {
         else
             k++;
 }
+
+void wi_fft_loops_pack(const wi_fft_loops *loops, int k, size_t n, size_t steps[WI_FFT_LOOPS]) {
+    for (; k < loops->used; k++) {
+        steps[k] = n;
+        n *= loops->count[k];
+    }
+}

@@ -88,6 +88,71 @@ INLINE double wi_fft_sine_24(int k) {
                            0};
     return k > 12 ? -at[24 - k] : at[k];
 }
+INLINE double wi_fft_cosine_20(int k) {
+    const double at[11] = {1,
+                           0.9510565162951535721164,
+                           0.8090169943749474241023,
+                           0.5877852522924731291687,
+                           0.3090169943749474241023,
+                           0,
+                           -0.3090169943749474241023,
+                           -0.5877852522924731291687,
+                           -0.8090169943749474241023,
+                           -0.9510565162951535721164,
+                           -1};
+    return at[k > 10 ? 20 - k : k];
+}
+INLINE double wi_fft_sine_20(int k) {
+    return wi_fft_cosine_20((k + 15) % 20);
+}
+
+INLINE double wi_fft_cosine_25(int k) {
+    const double at[13] = {1,
+                           0.9685831611286311194902,
+                           0.8763066800438635873081,
+                           0.7289686274214115231467,
+                           0.5358267949789966182713,
+                           0.3090169943749474241023,
+                           0.06279051952931337607618,
+                           -0.1873813145857246305426,
+                           -0.4257792915650726488625,
+                           -0.6374239897486897101767,
+                           -0.8090169943749474241023,
+                           -0.9297764858882514036609,
+                           -0.9921147013144778310498};
+    return at[k > 12 ? 25 - k : k];
+}
+INLINE double wi_fft_sine_25(int k) {
+    const double at[13] = {0,
+                           0.2486898871648547882423,
+                           0.4817536741017152749872,
+                           0.6845471059286886737323,
+                           0.8443279255020150785486,
+                           0.9510565162951535721164,
+                           0.9980267284282715619523,
+                           0.9822872507286886810856,
+                           0.9048270524660195277137,
+                           0.7705132427757892308030,
+                           0.5877852522924731291687,
+                           0.3681245526846779591569,
+                           0.1253332335643042453731};
+    return k > 12 ? -at[25 - k] : at[k];
+}
+
+/* Twice an odd number: halves of even angles, and of odd ones half a turn further. */
+#define TWICE(N, HALF)                                                                             \
+    INLINE double wi_fft_cosine_##N(int k) {                                                       \
+        return k % 2 ? -wi_fft_cosine_##HALF((k + HALF) / 2 % HALF) : wi_fft_cosine_##HALF(k / 2); \
+    }                                                                                              \
+    INLINE double wi_fft_sine_##N(int k) {                                                         \
+        return k % 2 ? -wi_fft_sine_##HALF((k + HALF) / 2 % HALF) : wi_fft_sine_##HALF(k / 2);     \
+    }
+TWICE(18, 9)
+TWICE(22, 11)
+TWICE(26, 13)
+TWICE(30, 15)
+#undef TWICE
+
 INLINE double wi_fft_cosine_17(int k) {
     const double at[9] = {1,
                           0.9324722294043558045731,

@@ -120,6 +120,21 @@ static void fill_turns(const wi_fft_table_key *key, void *to) {
         }
 }
 
+/* Of WI_FFT_SUMS. */
+static size_t sums_groups(const wi_fft_table_key *key) {
+    return (key->n / 2 + key->part) / key->part;
+}
+
+static void fill_sums(const wi_fft_table_key *key, void *to) {
+    const size_t half = key->n / 2;
+    for (size_t m = 0; m <= half; m++)
+        for (size_t k = 1; k <= half; k++) {
+            const complex_long v = root(m * k % key->n, key->n);
+            const size_t at = (m / key->part * half + k - 1) * key->rows + m % key->part;
+            put(key->type, to, at, (complex_long){v.re, -v.im});
+        }
+}
+
 /* exp(-pi i k^2 / n). */
 static complex_long chirp(size_t k, size_t n) {
     const unsigned __int128 square = (unsigned __int128)k * k;
@@ -217,6 +232,8 @@ static size_t count_of(const wi_fft_table_key *key) {
         return key->rows * key->part;
     case WI_FFT_TURNS:
         return groups_of(key) * key->rows * key->part;
+    case WI_FFT_SUMS:
+        return sums_groups(key) * (key->n / 2) * key->rows;
     case WI_FFT_CHIRP:
         return key->n;
     default:
@@ -241,6 +258,9 @@ static weft_status fill(weft_context *ctx, const wi_fft_table_key *key, void *to
         break;
     case WI_FFT_TURNS:
         fill_turns(key, to);
+        break;
+    case WI_FFT_SUMS:
+        fill_sums(key, to);
         break;
     case WI_FFT_CHIRP:
         for (size_t k = 0; k < key->n; k++)

@@ -19,6 +19,8 @@ typedef enum wi_fft_table_kind {
     WI_FFT_LANES, /* w^(k lane) in rows of `part` lanes for k < rows: real parts, imaginary parts */
     WI_FFT_TURNS, /* w^(k line) for all lines, n / rows of them, in groups of `part` lanes: of each
                      group, for k < rows, real parts, imaginary parts */
+    WI_FFT_SUMS,  /* cos + i sin of 2 pi m k / n, n odd: in groups of `part` m from 0 to n / 2, of
+                     each group, for 0 < k <= n / 2, rows of `rows` numbers, its m and zeros */
     WI_FFT_CHIRP, /* exp(-pi i k^2 / n) */
     WI_FFT_SPECTRUM /* the transform of length `part` of the conjugate chirp, over `part`; with
                        radices as a transform in place by these leaves it to sets of the last one */
