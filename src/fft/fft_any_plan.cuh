@@ -134,15 +134,11 @@ static inline any_radices radices_below(unsigned n, bool is_dense) {
 
 /* ---- sums ---- */
 
-/* Of a prime: so many groups of `each` results; and about how many microseconds they take of 2^24
- * numbers (an H200, 2026-11-29), for what a thread loads limits them. There are loops for 8 to 10
- * results. */
-static inline unsigned groups_of(unsigned prime, unsigned each) {
-    return (prime / 2 + each) / each;
-}
+/* About how many microseconds groups of `each` results of a prime take of 2^24 numbers (an H200,
+ * 2026-11-29), for what a thread loads limits them. There are loops for 8 to 10 results. */
 static inline double sums_cost(unsigned prime, unsigned each) {
     const unsigned loaded = 1 + (each + 1) / 2; /* pieces of 16 bytes for each pair */
-    return 17 + 13.3 * groups_of(prime, each) * (prime / 2) * loaded / prime;
+    return 17 + 13.3 * (double)wi_fft_sums_groups(prime, each) * (prime / 2) * loaded / prime;
 }
 static inline unsigned each_of(unsigned prime) {
     unsigned best = 8;
@@ -282,8 +278,11 @@ static any_stages tell_stages(const wi_fft_lines *l, const any_radices &r) {
         t->twiddles = twiddles;
         if (R > WI_FFT_MOST_PRIME) {
             const unsigned each = each_of(R);
-            s.sums[k > 0] = {
-                wi_fft_divisor_of(s.n / R * (R / 2 + 1)), {}, each, groups_of(R, each), NULL};
+            s.sums[k > 0] = {wi_fft_divisor_of(s.n / R * (R / 2 + 1)),
+                             {},
+                             each,
+                             (unsigned)wi_fft_sums_groups(R, each),
+                             NULL};
         }
         twiddles += before > 1 ? (R - 1) * before : 0;
         before *= R;

@@ -121,10 +121,6 @@ static void fill_turns(const wi_fft_table_key *key, void *to) {
 }
 
 /* Of WI_FFT_SUMS. */
-static size_t sums_groups(const wi_fft_table_key *key) {
-    return (key->n / 2 + key->part) / key->part;
-}
-
 static void fill_sums(const wi_fft_table_key *key, void *to) {
     const size_t half = key->n / 2;
     for (size_t m = 0; m <= half; m++)
@@ -233,7 +229,7 @@ static size_t count_of(const wi_fft_table_key *key) {
     case WI_FFT_TURNS:
         return groups_of(key) * key->rows * key->part;
     case WI_FFT_SUMS:
-        return sums_groups(key) * (key->n / 2) * key->rows;
+        return wi_fft_sums_groups(key->n, key->part) * (key->n / 2) * key->rows;
     case WI_FFT_CHIRP:
         return key->n;
     default:

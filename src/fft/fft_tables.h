@@ -33,6 +33,11 @@ typedef struct wi_fft_table_key {
     unsigned char radix[24]; /* of WI_FFT_STAGES_OF and WI_FFT_SPECTRUM; 0 after the last */
 } wi_fft_table_key;
 
+/* Groups of WI_FFT_SUMS, of so many m each. */
+static inline size_t wi_fft_sums_groups(size_t n, size_t each) {
+    return (n / 2 + each) / each;
+}
+
 /* Finds or makes a table. */
 weft_status wi_fft_table(weft_context *ctx, const wi_fft_table_key *key, const void **table);
 

@@ -38,7 +38,7 @@ struct wi_lu_block {
             uint32_t now[Shape::rows];
             bool free[Shape::rows];
             wi_lu_panel_block<Shape>{p, s.columns, s.panel, x, now, free}.run();
-            if (s.columns.end < p.part.end)
+            if (s.columns.end < p.whole.end)
                 s.panel.announce(p.holders);
         }
         wi_cluster_sync();
@@ -72,7 +72,7 @@ struct wi_lu_block {
     /* By one thread: the columns from k on. */
     __device__ void turn_to(int k) const {
         if (k == s.group.end)
-            s.group = {k, lesser(k + wi_lu_group_width, p.part.end)};
+            s.group = {k, lesser(k + wi_lu_group_width, p.whole.end)};
         s.columns = {k, lesser(k + Shape::width, s.group.end)};
     }
     __device__ void begin() const {
@@ -82,8 +82,8 @@ struct wi_lu_block {
             wi_barrier_publish();
             if (wi_cluster_rank() < p.holders)
                 s.panel.announce(p.holders);
-            s.group.end = p.part.begin;
-            turn_to(p.part.begin);
+            s.group.end = p.whole.begin;
+            turn_to(p.whole.begin);
         }
         wi_cluster_sync();
     }
@@ -96,7 +96,7 @@ struct wi_lu_block {
 #pragma unroll 1
             for (int level = Shape::width < wi_lu_group_width ? 0 : 1; level < levels; level++)
                 spread(level == 0 ? s.columns : s.group, level == 0 ? s.group : p.whole);
-            if (k == p.part.end)
+            if (k == p.whole.end)
                 break;
             __syncthreads();
             if (threadIdx.x == 0)

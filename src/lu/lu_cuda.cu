@@ -115,7 +115,7 @@ struct steps {
         if (asked || wi_lu_count(whole) == 0)
             return WEFT_OK;
         if (clusters)
-            return wi_lu_factor_in_cluster(ctx, args, whole, whole);
+            return wi_lu_factor_in_cluster(ctx, args, whole);
         for (size_t k = whole.first; k < whole.end && status == WEFT_OK;) {
             const wi_lu_columns columns = group_at(k, whole);
             status = group(columns, whole);

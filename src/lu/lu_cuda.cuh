@@ -35,10 +35,8 @@ weft_status wi_lu_clear_words(weft_context *ctx, const wi_lu_args *args);
 weft_status wi_lu_factor_by_columns(weft_context *ctx, const wi_lu_panel *panel,
                                     wi_lu_columns whole);
 
-/* Factors columns `part` in one cluster; the other columns of `whole` follow its exchanges, and
- * those to the right are eliminated. */
-weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_args *args, wi_lu_columns part,
-                                    wi_lu_columns whole);
+/* Factors a block of columns in one cluster. */
+weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_args *args, wi_lu_columns whole);
 
 /* Exchanges rows in the columns of `whole` outside the panel, of at most 32 columns, as its
  * factorization did; and in those after the panel solves with its unit lower triangle, so that its

@@ -69,7 +69,8 @@ static size_t message_bytes(const void *user, size_t k) {
 /* ---- the steps of a sweep ---- */
 
 #ifdef WEFT_CUDA
-/* No rung that forks lanes may run on the side lane of a GPU. */
+/* No rung that forks lanes may run on the side lane of a GPU. A cluster is asked for before all
+ * that comes beside it, kernels for many blocks after that. */
 static weft_status factor_on_gpu(weft_context *child, const wi_lu_args *panel, wi_sweep_part part) {
     if (wi_lu_cluster_width(child, panel->m) > 0)
         return part & WI_SWEEP_BEGIN ? wi_lu_cluster(child, panel) : WEFT_OK;

@@ -43,24 +43,19 @@ size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows) {
     return rows <= most_rows<tallest<double>>(WI_LARGEST_CLUSTER) ? tallest<double>::width : 0;
 }
 
-/* Columns `part` of `whole`. Where others follow a panel, all blocks of a cluster help. */
-struct columns_of {
-    wi_lu_columns part, whole;
-};
-
+/* Where other columns follow a panel, all blocks of a cluster help. */
 template <class Shape>
-static weft_status launch(weft_context *ctx, const wi_lu_args *args, const columns_of &c) {
+static weft_status launch(weft_context *ctx, const wi_lu_args *args, wi_lu_columns c) {
     using T = typename Shape::T;
-    const size_t rows = args->m - c.part.first;
+    const size_t rows = args->m - c.first;
     const unsigned needed = (unsigned)((rows + Shape::rows_of_block - 1) / Shape::rows_of_block);
     const unsigned holders = needed > fewest ? needed : fewest;
-    const bool alone = wi_lu_count(c.whole) <= Shape::width;
+    const bool alone = wi_lu_count(c) <= Shape::width;
     const unsigned blocks = alone ? holders : (unsigned)WI_LARGEST_CLUSTER;
     const wi_lu_block_params<T> p = {(T *)wi_lu_at(args, 0, 0),
                                      args->lda,
                                      (int)args->m,
-                                     {(int)c.part.first, (int)c.part.end},
-                                     {(int)c.whole.first, (int)c.whole.end},
+                                     {(int)c.first, (int)c.end},
                                      args->pivot,
                                      args->first,
                                      holders};
@@ -69,8 +64,8 @@ static weft_status launch(weft_context *ctx, const wi_lu_args *args, const colum
 }
 
 template <class T>
-static weft_status factor(weft_context *ctx, const wi_lu_args *args, const columns_of &c) {
-    const size_t rows = args->m - c.part.first;
+static weft_status factor(weft_context *ctx, const wi_lu_args *args, wi_lu_columns c) {
+    const size_t rows = args->m - c.first;
     if (rows <= most_rows<tiny<T>>(portable))
         return launch<tiny<T>>(ctx, args, c);
     if (rows <= most_rows<small<T>>(WI_LARGEST_CLUSTER))
@@ -83,8 +78,8 @@ static weft_status factor(weft_context *ctx, const wi_lu_args *args, const colum
                                                             : launch<tallest<T>>(ctx, args, c);
 }
 
-weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_args *args, wi_lu_columns part,
+weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_args *args,
                                     wi_lu_columns whole) {
-    return args->type == WEFT_F64 ? factor<double>(ctx, args, {part, whole})
-                                  : factor<float>(ctx, args, {part, whole});
+    return args->type == WEFT_F64 ? factor<double>(ctx, args, whole)
+                                  : factor<float>(ctx, args, whole);
 }

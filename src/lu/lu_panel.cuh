@@ -36,7 +36,7 @@ struct wi_lu_block_params {
     T *a; /* the matrix, of so many rows */
     size_t lda;
     int rows;
-    wi_lu_range part, whole; /* the columns that are factored; those that follow their exchanges */
+    wi_lu_range whole; /* the columns that are factored */
     int64_t *pivot, *first;
     unsigned holders; /* the blocks of the cluster that have rows, two or more, come first */
 };
@@ -287,6 +287,7 @@ struct wi_lu_panel_block {
                 x[r][turning - 1] = last;
             }
     }
+
     __device__ void run() const {
         load();
         contest own = compete();
