@@ -195,10 +195,17 @@ inline void wi_spin(EMU_SITE("wi_spin")) {
 inline void wi_rest(EMU_SITE("wi_rest")) {
     emu_spin(at);
 }
+/* The same where warps of this block work meanwhile, which get the turns of the one that waits. */
+inline void wi_pause(EMU_SITE("wi_pause")) {
+    emu_spin(at);
+}
 #else
 __device__ inline void wi_spin() {}
 __device__ inline void wi_rest() {
     __nanosleep(500);
+}
+__device__ inline void wi_pause() {
+    __nanosleep(40);
 }
 #endif
 

@@ -60,7 +60,7 @@ __device__ inline bool wi_is_of_round(uint32_t word, uint32_t round) {
 __device__ inline uint32_t wi_await_round(uint32_t *word, uint32_t round) {
     uint32_t now = wi_hear(word);
     while (!wi_is_of_round(now, round)) {
-        wi_spin();
+        wi_pause();
         now = wi_hear(word);
     }
     return now;
@@ -99,7 +99,7 @@ struct wi_run_guide {
         uint32_t *const walked = rounds[round % rounds_apart].walked;
         while (!__any_sync(wi_all_lanes,
                            is_part() && wi_is_of_round(wi_hear(&walked[wi_lane()]), round)))
-            wi_spin();
+            wi_pause();
     }
 
     /* Finds how many runs begin before the parts of a tile, which is reduced in this round. */
