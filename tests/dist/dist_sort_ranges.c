@@ -118,6 +118,34 @@ static void run_case(test_random *r, char *x, size_t n, weft_type type, size_t v
     free(x), free(y), free(values), free(moved);
 }
 
+#ifdef WEFT_EMU
+/* Keys whose first digits are spread evenly, over half of the digits in some cases: the digits are
+ * the ranges. With one bit a range has two tiles. In some cases a key has no other bits. */
+static void run_digits(test_random *r) {
+    static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_U64, WEFT_I64};
+    static const size_t sizes[] = {300, 4000, 28000}, widths[] = {0, 4, 8};
+    const unsigned bits = wi_first_digit_bits;
+    const uint64_t chunk = wi_piece_chunk;
+    const size_t first = test_below(r, 3);
+    wi_piece_chunk = 3000;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const size_t n = sizes[k];
+        const weft_type type = types[test_below(r, n > 10000 ? 2 : 4)];
+        const size_t size = test_size_of(type);
+        const uint64_t kept = test_below(r, 3) ? UINT64_MAX : (uint64_t)0xf << (8 * size - 4);
+        const unsigned half = (unsigned)test_below(r, 2);
+        char *const x = malloc(n * size);
+        assert_non_null(x);
+        for (size_t i = 0; i < n; i++)
+            memcpy(x + i * size, &(uint64_t){(test_bits(r) & kept) >> half}, size);
+        wi_first_digit_bits = n > 10000 ? 1 : 2 + (unsigned)test_below(r, 2);
+        run_case(r, x, n, type, widths[(first + k) % 3], true);
+    }
+    wi_first_digit_bits = bits;
+    wi_piece_chunk = chunk;
+}
+#endif
+
 void dist_test_sort_ranges(void **state) {
     (void)state;
     static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_F32, WEFT_U64, WEFT_I64, WEFT_F64};
@@ -131,7 +159,9 @@ void dist_test_sort_ranges(void **state) {
     const unsigned looks = wi_deal_looks;
     const uint64_t from = wi_sort_ranges_from;
     const double spare = wi_sort_ranges_spare;
+    const double most = wi_first_digit_most;
     wi_sort_ranges_from = 0;
+    wi_first_digit_most = 0; /* ranges have bounds */
 #else
     static const size_t large = ((size_t)1 << 27) + 12345, sizes[] = {large, large, large};
 #endif
@@ -147,6 +177,8 @@ void dist_test_sort_ranges(void **state) {
     };
     wi_deal_looks = 1 + (unsigned)dist_draw(&r, 3);
     run_case(&r, calloc(EQUAL, 8), EQUAL, WEFT_U64, 0, true);
+    wi_first_digit_most = most;
+    run_digits(&r);
     wi_sort_ranges_spare = -1e9;
     run_case(&r, draw_keys(&r, WEFT_U32, 9000), 9000, WEFT_U32, 0, false);
     wi_deal_looks = looks;
