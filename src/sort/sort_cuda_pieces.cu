@@ -7,9 +7,10 @@
 
 WI_LIMIT(unsigned, wi_first_digit_bits, wi_digit_bits)
 WI_LIMIT(double, wi_first_digit_most, 3) /* so that half of the digits may be missing */
+WI_LIMIT(uint64_t, wi_first_digit_from, (uint64_t)1 << 27) /* below, copies are too short */
 
 wi_sort_digit wi_sort_first_digit(void) {
-    return {wi_first_digit_bits, wi_first_digit_most};
+    return {wi_first_digit_bits, wi_first_digit_most, wi_first_digit_from};
 }
 
 /* Memory in parts that begin at lines, one behind the other. */

@@ -85,10 +85,12 @@ void wi_sort_ranges_place(wi_sort_plan_ranges *plan, size_t key_bytes);
 /* Divides a rank's ranges into groups, group g from range first[g] on; returns how many. */
 int wi_sort_ranges_groups(const wi_sort_plan_ranges *plan, int rank, int *first);
 
-/* The first digit of a key: its bits, and how many times its average share a digit may have. */
+/* The first digit of a key: its bits, how many times its average share a digit may have, and how
+ * many elements each rank has on average from where on it pays. */
 typedef struct wi_sort_digit {
     unsigned bits;
     double most;
+    uint64_t from;
 } wi_sort_digit;
 
 wi_sort_digit wi_sort_first_digit(void);

@@ -52,8 +52,8 @@ static uint64_t samples_of(const wi_sort_plan_ranges *p, int d) {
     return sum;
 }
 
-/* Are the first digits spread so evenly that each can be a range? A piece that is sorted has fewer
- * than 2^30 elements. */
+/* Are there many elements, whose first digits are spread so evenly that each can be a range? A
+ * piece that is sorted has fewer than 2^30 elements. */
 static bool is_even(const wi_sort_plan_ranges *p) {
     const wi_sort_digit digit = wi_sort_first_digit();
     const int digits = 1 << digit.bits;
@@ -63,7 +63,8 @@ static bool is_even(const wi_sort_plan_ranges *p) {
         const uint64_t samples = samples_of(p, d);
         most = samples > most ? samples : most;
     }
-    return (double)most * digits <= digit.most * all &&
+    return total >= (double)digit.from * p->ranges.ranks &&
+           (double)most * digits <= digit.most * all &&
            (double)most / all * total < (double)(1 << 29);
 }
 

@@ -118,9 +118,21 @@ static void run_case(test_random *r, char *x, size_t n, weft_type type, size_t v
     free(x), free(y), free(values), free(moved);
 }
 
+/* Sorts integers whose first digits are spread evenly, over half of the digits in some cases: the
+ * digits are the ranges. In some cases keys have no other bits than four. */
+static void run_even(test_random *r, size_t n, weft_type type, size_t value_bytes) {
+    const size_t size = test_size_of(type);
+    const uint64_t kept = test_below(r, 3) ? UINT64_MAX : (uint64_t)0xf << (8 * size - 4);
+    const unsigned half = (unsigned)test_below(r, 2);
+    char *const x = malloc(n * size);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++)
+        memcpy(x + i * size, &(uint64_t){(test_bits(r) & kept) >> half}, size);
+    run_case(r, x, n, type, value_bytes, true);
+}
+
 #ifdef WEFT_EMU
-/* Keys whose first digits are spread evenly, over half of the digits in some cases: the digits are
- * the ranges. With one bit a range has two tiles. In some cases a key has no other bits. */
+/* With one bit for a digit a range has two tiles. */
 static void run_digits(test_random *r) {
     static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_U64, WEFT_I64};
     static const size_t sizes[] = {300, 4000, 28000}, widths[] = {0, 4, 8};
@@ -129,17 +141,9 @@ static void run_digits(test_random *r) {
     const size_t first = test_below(r, 3);
     wi_piece_chunk = 3000;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        const size_t n = sizes[k];
-        const weft_type type = types[test_below(r, n > 10000 ? 2 : 4)];
-        const size_t size = test_size_of(type);
-        const uint64_t kept = test_below(r, 3) ? UINT64_MAX : (uint64_t)0xf << (8 * size - 4);
-        const unsigned half = (unsigned)test_below(r, 2);
-        char *const x = malloc(n * size);
-        assert_non_null(x);
-        for (size_t i = 0; i < n; i++)
-            memcpy(x + i * size, &(uint64_t){(test_bits(r) & kept) >> half}, size);
-        wi_first_digit_bits = n > 10000 ? 1 : 2 + (unsigned)test_below(r, 2);
-        run_case(r, x, n, type, widths[(first + k) % 3], true);
+        wi_first_digit_bits = sizes[k] > 10000 ? 1 : 2 + (unsigned)test_below(r, 2);
+        run_even(r, sizes[k], types[test_below(r, sizes[k] > 10000 ? 2 : 4)],
+                 widths[(first + k) % 3]);
     }
     wi_first_digit_bits = bits;
     wi_piece_chunk = chunk;
@@ -160,6 +164,8 @@ void dist_test_sort_ranges(void **state) {
     const uint64_t from = wi_sort_ranges_from;
     const double spare = wi_sort_ranges_spare;
     const double most = wi_first_digit_most;
+    const uint64_t digits_from = wi_first_digit_from;
+    wi_first_digit_from = 0;
     wi_sort_ranges_from = 0;
     wi_first_digit_most = 0; /* ranges have bounds */
 #else
@@ -170,7 +176,9 @@ void dist_test_sort_ranges(void **state) {
         const weft_type type = types[dist_draw(&r, sizeof types / sizeof *types)];
         run_case(&r, draw_keys(&r, type, sizes[k]), sizes[k], type, widths[(first + k) % 3], true);
     }
-#ifdef WEFT_EMU
+#ifndef WEFT_EMU
+    run_even(&r, 2 * large, WEFT_U32, widths[first % 2]);
+#else
     /* of equal keys each range gets no more than foreseen, too */
     enum {
         EQUAL = 30000
@@ -184,5 +192,6 @@ void dist_test_sort_ranges(void **state) {
     wi_deal_looks = looks;
     wi_sort_ranges_spare = spare;
     wi_sort_ranges_from = from;
+    wi_first_digit_from = digits_from;
 #endif
 }
