@@ -18,6 +18,10 @@ extern size_t wi_large_from;   /* keys that onesweep sorts in large tiles */
 extern uint64_t wi_sort_ranges_from; /* elements of each GPU from which on a sort partitions them */
 extern unsigned wi_deal_looks;       /* tiles that a look back of it sees at once: 1 ... 32 */
 extern double wi_sort_ranges_spare;  /* standard deviations for which a range has room */
+extern unsigned wi_first_digit_bits; /* of keys whose first digits are the ranges: 1 ... 8 */
+extern double wi_first_digit_most;   /* times the average share, that a digit may have */
+extern uint64_t wi_first_digit_from; /* elements of each GPU from which on digits are ranges */
+extern uint64_t wi_piece_chunk;      /* elements of such a range that a block counts */
 extern unsigned wi_top_k_scanners;   /* threads that scan the tiles' counts: whole warps */
 extern size_t wi_sort_gather_first;  /* the number of gather's first word */
 extern size_t wi_gemm_panels_from;   /* bytes of host matrices that are multiplied in pieces */

@@ -80,6 +80,40 @@ weft_status wi_sort_ranges_sample(weft_context *ctx, const wi_sort_args *a,
     });
 }
 
+/* ---- first digits ---- */
+
+__device__ static int rank_of(const wi_sort_ranges &r, uint64_t position) {
+    int rank = 0;
+    while (position >= r.first[rank + 1])
+        rank++;
+    return rank;
+}
+
+template <class K>
+__global__ void __launch_bounds__(sample_threads)
+    count_digits(wi_sort_ranges ranges, const K *samples, unsigned shift,
+                 uint32_t (*counts)[WI_SORT_MOST_DIGITS]) {
+    const uint64_t i = (uint64_t)blockIdx.x * sample_threads + threadIdx.x;
+    if (i < ranges.samples)
+        atomicAdd(&counts[rank_of(ranges, position_of(ranges, i))][samples[i] >> shift], 1u);
+}
+
+weft_status wi_sort_digits_count(weft_context *ctx, size_t key_bytes, const wi_sort_ranges *ranges,
+                                 const void *samples, uint32_t (*counts)[WI_SORT_MOST_DIGITS]) {
+    const size_t bytes = sizeof *counts * (size_t)ranges->ranks;
+    const weft_status status = wi_cuda(ctx, cudaMemsetAsync(counts, 0, bytes, ctx->gpu->stream),
+                                       "cudaMemsetAsync: zeroing the counts of digits");
+    if (status != WEFT_OK)
+        return status;
+    const unsigned shift = 8 * (unsigned)key_bytes - wi_sort_first_digit().bits;
+    const unsigned blocks = (unsigned)((ranges->samples + sample_threads - 1) / sample_threads);
+    return with_keys(key_bytes, [=](auto tag) {
+        using K = typename decltype(tag)::type;
+        return WEFT_LAUNCH(count_digits<K>, ctx, blocks, sample_threads, 0, *ranges,
+                           (const K *)samples, shift, counts);
+    });
+}
+
 /* ---- bounds ---- */
 
 constexpr int bound_threads = 512;
@@ -90,13 +124,6 @@ __device__ static int range_of_sample(const wi_sort_ranges &r, uint64_t sorted) 
     for (int k = 1; k < r.count; k++)
         range += sorted >= r.begin[k];
     return range;
-}
-
-__device__ static int rank_of(const wi_sort_ranges &r, uint64_t position) {
-    int rank = 0;
-    while (position >= r.first[rank + 1])
-        rank++;
-    return rank;
 }
 
 template <class K>

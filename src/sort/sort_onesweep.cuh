@@ -66,6 +66,7 @@ struct wi_tile {
 
 template <class K, class V>
 struct wi_pass {
+    static constexpr bool in_pieces = false;
     K *keys[WI_SORT_ARRAYS];
     V *values[WI_SORT_ARRAYS]; /* values[WI_SORT_IN] NULL: the values are the positions */
     wi_key_map<K> map;
@@ -103,14 +104,16 @@ struct wi_places {
                           if it had that digit */
     V *value[wi_digits];
     uint32_t sums[wi_digits / 32];
+    uint32_t full; /* digits for whose elements there is no memory; of passes in pieces */
 };
 
-template <class K, class V, bool large>
+/* P: a wi_pass, or a wi_piece_pass (sort_pieces.cuh). */
+template <class K, class V, bool large, class P = wi_pass<K, V>>
 struct wi_pass_block {
     using tile = wi_tile<K, V, large>;
     static constexpr int items = tile::items, threads = tile::threads;
 
-    const wi_pass<K, V> &p;
+    const P &p;
     const wi_sort_step step;
     unsigned char *const memory; /* the counters of each warp, keys, values */
     wi_places<K, V> &places;
@@ -221,9 +224,12 @@ struct wi_pass_block {
             load(p.values[step.from], value, (V)0);
             return;
         }
+        size_t before = begin;
+        if constexpr (P::in_pieces)
+            before += p.first_position;
 #pragma unroll
         for (int i = 0; i < items; i++)
-            value[i] = (V)(begin + in_tile + (unsigned)i * 32);
+            value[i] = (V)(before + in_tile + (unsigned)i * 32);
     }
 
     __device__ void stage_values(const V (&value)[items], const uint16_t (&slot)[items]) const {
@@ -278,6 +284,9 @@ struct wi_pass_block {
             places.value[thread] = p.values[step.to] + begins - before;
         if (p.next_begins && index == gridDim.x - 1)
             p.next_begins[thread] = begins + total;
+        if constexpr (P::in_pieces)
+            if (p.ends && begins + total > p.ends[thread])
+                atomicAdd(&places.full, 1u);
     }
 
     /* Where the digit's pointer is in a table of places. */
@@ -317,6 +326,36 @@ struct wi_pass_block {
     }
 };
 
+/* All steps of a tile. */
+template <class K, class V, bool large, class P>
+__device__ inline void wi_run_pass(const P &p, const wi_pass_block<K, V, large, P> &block) {
+    using tile = wi_tile<K, V, large>;
+    K key[tile::items];
+    uint16_t slot[tile::items];
+    uint32_t total = 0, before = 0;
+    block.load_keys(key);
+    block.count_digits(key);
+    __syncthreads();
+    block.place_digits(&total, &before);
+    block.stage_keys(key, slot);
+    if constexpr (wi_has_values<V>) {
+        V value[tile::items];
+        block.load_values(value);
+        block.find_places(total, before);
+        block.stage_values(value, slot);
+    } else {
+        block.find_places(total, before);
+    }
+    __syncthreads();
+    if constexpr (P::in_pieces)
+        if (block.places.full)
+            return;
+    if (block.step.last && p.maps)
+        block.write_out([&](K k) { return p.map.bits(k); });
+    else
+        block.write_out([](K k) { return k; });
+}
+
 /* Tiles beyond the last element only publish their words. */
 template <class K, class V>
 __device__ inline void wi_publish_empty_tile(const wi_pass<K, V> &p, wi_sort_step step,
@@ -350,27 +389,7 @@ __global__ void __launch_bounds__((wi_tile<K, V, large>::threads), large ? 2 : 4
     }
     const unsigned count = (unsigned)(p.n - begin < tile::keys ? p.n - begin : tile::keys);
     const wi_pass_block<K, V, large> block = {p, step, memory, places, index, begin, count};
-    K key[tile::items];
-    uint16_t slot[tile::items];
-    uint32_t total = 0, before = 0;
-    block.load_keys(key);
-    block.count_digits(key);
-    __syncthreads();
-    block.place_digits(&total, &before);
-    block.stage_keys(key, slot);
-    if constexpr (wi_has_values<V>) {
-        V value[tile::items];
-        block.load_values(value);
-        block.find_places(total, before);
-        block.stage_values(value, slot);
-    } else {
-        block.find_places(total, before);
-    }
-    __syncthreads();
-    if (step.last && p.maps)
-        block.write_out([&](K k) { return p.map.bits(k); });
-    else
-        block.write_out([](K k) { return k; });
+    wi_run_pass(p, block);
 }
 
 #endif

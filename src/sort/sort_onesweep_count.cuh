@@ -78,8 +78,9 @@ __device__ unsigned wi_disorder_of(const wi_count_args<K> &c, size_t first,
 /* ---- digits ---- */
 
 /* Which bits are sorted, and how many copies each counter has. They are constants for whole keys,
- * so that finding a digit's counter takes a shift, a mask and an addition. */
-template <class K, bool whole>
+ * or the lowest `digits` of all, so that finding a digit's counter takes a shift, a mask and an
+ * addition. */
+template <class K, bool whole, int digits = (int)sizeof(K)>
 struct wi_count_form {
     unsigned first_bit, end_bit, copy_bits;
     int passes;
@@ -87,7 +88,7 @@ struct wi_count_form {
     __device__ explicit wi_count_form(const wi_count_args<K> &c)
         : first_bit(whole ? 0 : c.first_bit), end_bit(whole ? 8 * sizeof(K) : c.end_bit),
           copy_bits(whole ? wi_whole_copy_bits<K> : c.copy_bits),
-          passes(whole ? (int)sizeof(K) : c.passes) {}
+          passes(whole ? digits : c.passes) {}
 
     /* Each lane counts in its own copy, which is in its own memory bank. */
     __device__ void count(unsigned char *counters, K key) const {
@@ -105,6 +106,24 @@ struct wi_count_form {
         }
     }
 };
+
+/* Adds the copies of each counter up, and the sums to the counts of all blocks. */
+__device__ inline void wi_add_counters(const unsigned char *counters, unsigned bins,
+                                       unsigned copies, unsigned long long *counts) {
+    for (unsigned i = threadIdx.x; i < bins; i += wi_count_threads) {
+        uint32_t sum = 0;
+        for (unsigned k = 0; k < copies; k++) /* each thread begins in another bank */
+            sum += ((const uint32_t *)counters)[i * copies + ((i + k) & (copies - 1))];
+        if (sum)
+            atomicAdd(&counts[i], (unsigned long long)sum);
+    }
+}
+
+__device__ inline void wi_zero_counters(unsigned char *counters, unsigned counts) {
+    for (unsigned i = threadIdx.x; i < counts; i += wi_count_threads)
+        ((uint32_t *)counters)[i] = 0;
+    __syncthreads();
+}
 
 /* Up to count_vectors vectors of a thread, `stride` apart, loaded at the same time. */
 template <class K>
@@ -177,26 +196,24 @@ __device__ unsigned wi_count_all(const wi_count_args<K> &c, unsigned char *count
     return met;
 }
 
-/* Turns counts into the places where each digit begins, one warp for each pass; returns whether one
- * digit has all keys. */
-template <class K>
-__device__ bool wi_begin_digits(const wi_count_args<K> &c, int pass) {
+/* Turns the counts of a pass into the places where each digit begins, the first one at `begin`, by
+ * a warp; returns whether one digit has all n keys. */
+__device__ inline bool wi_begin_digits(const volatile unsigned long long *counts, uint64_t n,
+                                       uint64_t begin, uint64_t *begins) {
     constexpr int per_lane = wi_digits / 32;
-    const volatile unsigned long long *const counts =
-        c.counts + pass * wi_digits + wi_lane() * per_lane;
+    const int first = wi_lane() * per_lane;
     uint64_t count[per_lane], sum = 0;
     bool all = false;
 #pragma unroll
     for (int k = 0; k < per_lane; k++) {
-        count[k] = counts[k];
+        count[k] = counts[first + k];
         sum += count[k];
-        all = all || count[k] == c.n;
+        all = all || count[k] == n;
     }
-    uint64_t begin = wi_warp_scan(sum, [](uint64_t a, uint64_t b) { return a + b; }) - sum;
-    uint64_t *const begins = c.begins + (size_t)pass * c.pass_begins + wi_lane() * per_lane;
+    begin += wi_warp_scan(sum, [](uint64_t a, uint64_t b) { return a + b; }) - sum;
 #pragma unroll
     for (int k = 0; k < per_lane; k++) {
-        begins[k] = begin;
+        begins[first + k] = begin;
         begin += count[k];
     }
     return __any_sync(wi_all_lanes, all);
@@ -205,7 +222,8 @@ __device__ bool wi_begin_digits(const wi_count_args<K> &c, int pass) {
 /* Where the pass writes that comes after `place` of `wanted`. The last one writes the output, those
  * before it alternate. If the sort is in place and the number of passes is odd, the first pass must
  * not write to what it reads. */
-__device__ inline uint8_t wi_pass_target(int wanted, int place, bool in_place, bool spends) {
+__host__ __device__ inline uint8_t wi_pass_target(int wanted, int place, bool in_place,
+                                                  bool spends) {
     const int left = wanted - place;
     if (spends)
         return left == 1 ? WI_SORT_OUT : place % 2 ? WI_SORT_IN : WI_SORT_SPARE;
@@ -252,26 +270,19 @@ __global__ void __launch_bounds__(wi_count_threads) wi_count_digits(wi_count_arg
     WEFT_DYNAMIC_SHARED(counters);
     WEFT_SHARED(uint32_t, skip, [wi_most_passes]);
     const unsigned bins = (unsigned)c.passes * wi_digits, copies = 1u << c.copy_bits;
-    for (unsigned i = threadIdx.x; i < bins * copies; i += wi_count_threads)
-        ((uint32_t *)counters)[i] = 0;
-    __syncthreads();
+    wi_zero_counters(counters, bins * copies);
     const unsigned met = wi_count_all<K, whole>(c, counters);
     const bool any_fell = __syncthreads_or(met & wi_fell),
                any_rose = __syncthreads_or(met & wi_rose);
     if (threadIdx.x == 0 && (any_fell || any_rose))
         atomicOr(c.disorder, (any_fell ? wi_fell : 0) | (any_rose ? wi_rose : 0));
-    for (unsigned i = threadIdx.x; i < bins; i += wi_count_threads) {
-        uint32_t sum = 0;
-        for (unsigned k = 0; k < copies; k++) /* each thread begins in another bank */
-            sum += ((const uint32_t *)counters)[i * copies + ((i + k) & (copies - 1))];
-        if (sum)
-            atomicAdd(&c.counts[i], (unsigned long long)sum);
-    }
+    wi_add_counters(counters, bins, copies, c.counts);
     if (!wi_is_last_block(c.blocks_done))
         return;
     const int warp = (int)threadIdx.x / 32;
     if (warp < c.passes) {
-        const bool all = wi_begin_digits(c, warp);
+        const bool all = wi_begin_digits(c.counts + warp * wi_digits, c.n, 0,
+                                         c.begins + (size_t)warp * c.pass_begins);
         if (wi_lane() == 0)
             skip[warp] = all;
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorting over GPUs that reach each other's memory, by ranges of the order: samples tell where each
  * range begins, one pass partitions the elements by range, and each GPU fetches and sorts the
- * ranges that are its share. Equal keys are told apart by their position in the whole, so no
- * keys make a range longer than it was to be, and the sort is stable. */
+ * ranges that are its share. If the samples' first digits are spread evenly, each digit is a range,
+ * which is sorted by the digits behind it. Else ranges have bounds: equal keys are told apart by
+ * their position in the whole, so no keys make a range longer than it was to be. Either way the
+ * sort is stable. */
 #ifndef WI_SORT_RANGES_H
 #define WI_SORT_RANGES_H
 
@@ -14,7 +16,9 @@ extern "C" {
 #endif
 
 enum {
-    WI_SORT_MOST_RANGES = 32,
+    WI_SORT_MOST_DIGITS = 256,
+    WI_SORT_MOST_RANGES = 32, /* with bounds */
+    WI_SORT_MOST_GROUPS = 4,  /* of a rank */
     WI_SORT_MOST_SAMPLES = 1 << 16
 };
 
@@ -60,6 +64,61 @@ weft_status wi_sort_ranges_bound(weft_context *ctx, size_t key_bytes, const wi_s
                                  const void *sorted, const uint32_t *number,
                                  wi_sort_bounds *bounds);
 weft_status wi_sort_ranges_deal(weft_context *ctx, const wi_sort_deal *deal);
+
+/* The plan, which all ranks make alike. */
+typedef struct wi_sort_plan_ranges {
+    wi_sort_ranges ranges;
+    bool by_digit;                     /* ranges are first digits, and have no bounds */
+    int first_range[WI_MOST_GPUS + 1]; /* of each rank */
+    /* of each rank and range: samples, room for elements, where in the rank's memory it begins */
+    uint32_t drawn[WI_MOST_GPUS][WI_SORT_MOST_DIGITS];
+    size_t room[WI_MOST_GPUS][WI_SORT_MOST_DIGITS], place[WI_MOST_GPUS][WI_SORT_MOST_DIGITS];
+    size_t length[WI_MOST_GPUS]; /* of each rank's memory */
+} wi_sort_plan_ranges;
+
+/* Divides the whole into ranges: into first digits, if by `drawn` they are spread evenly (else it
+ * says false); or where sorted samples are divided. */
+bool wi_sort_digits_divide(wi_sort_plan_ranges *plan);
+void wi_sort_ranges_divide(wi_sort_plan_ranges *plan);
+/* Plans memory, by how many samples each range has. */
+void wi_sort_ranges_place(wi_sort_plan_ranges *plan, size_t key_bytes);
+/* Divides a rank's ranges into groups, group g from range first[g] on; returns how many. */
+int wi_sort_ranges_groups(const wi_sort_plan_ranges *plan, int rank, int *first);
+
+/* The first digit of a key: its bits, how many times its average share a digit may have, and how
+ * many elements each rank has on average from where on it pays. */
+typedef struct wi_sort_digit {
+    unsigned bits;
+    double most;
+    uint64_t from;
+} wi_sort_digit;
+
+wi_sort_digit wi_sort_first_digit(void);
+/* How many samples of each rank have each first digit. `samples` has their keys, as drawn. */
+weft_status wi_sort_digits_count(weft_context *ctx, size_t key_bytes, const wi_sort_ranges *ranges,
+                                 const void *samples, uint32_t (*counts)[WI_SORT_MOST_DIGITS]);
+
+/* The room for the elements of each first digit: elements [begin, end) of both arrays. */
+typedef struct wi_sort_rooms {
+    uint64_t begin[WI_SORT_MOST_DIGITS], end[WI_SORT_MOST_DIGITS];
+    void *keys, *values;
+} wi_sort_rooms;
+
+/* Partitions a rank's elements, the first of which is at `position` in the whole. ends[d], in
+ * device memory, is where those with digit d end, or would if there were room for them. */
+weft_status wi_sort_digits_deal(weft_context *ctx, const wi_sort_args *args, uint64_t position,
+                                const wi_sort_rooms *rooms, uint64_t *ends);
+
+/* A part of the elements whose first digit is the same. */
+typedef struct wi_sort_piece {
+    uint64_t from, n; /* elements [from, from + n) of x and values */
+    uint64_t to;      /* and of y and values_out */
+} wi_sort_piece;
+
+/* Sorts each piece by itself. x and values have no other elements between the first piece and the
+ * last than theirs and some that nobody wants; they are overwritten. */
+weft_status wi_sort_pieces(weft_context *ctx, const wi_sort_args *args, const wi_sort_piece *pieces,
+                           int count);
 
 /* Sorts over ranks so; `total` is how many elements all have. *done: false if it is to be done in
  * another way, and nothing has changed. */

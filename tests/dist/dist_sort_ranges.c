@@ -118,6 +118,38 @@ static void run_case(test_random *r, char *x, size_t n, weft_type type, size_t v
     free(x), free(y), free(values), free(moved);
 }
 
+/* Sorts integers whose first digits are spread evenly, over half of the digits in some cases: the
+ * digits are the ranges. In some cases keys have no other bits than four. */
+static void run_even(test_random *r, size_t n, weft_type type, size_t value_bytes) {
+    const size_t size = test_size_of(type);
+    const uint64_t kept = test_below(r, 3) ? UINT64_MAX : (uint64_t)0xf << (8 * size - 4);
+    const unsigned half = (unsigned)test_below(r, 2);
+    char *const x = malloc(n * size);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++)
+        memcpy(x + i * size, &(uint64_t){(test_bits(r) & kept) >> half}, size);
+    run_case(r, x, n, type, value_bytes, true);
+}
+
+#ifdef WEFT_EMU
+/* With one bit for a digit a range has two tiles. */
+static void run_digits(test_random *r) {
+    static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_U64, WEFT_I64};
+    static const size_t sizes[] = {300, 4000, 28000}, widths[] = {0, 4, 8};
+    const unsigned bits = wi_first_digit_bits;
+    const uint64_t chunk = wi_piece_chunk;
+    const size_t first = test_below(r, 3);
+    wi_piece_chunk = 3000;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        wi_first_digit_bits = sizes[k] > 10000 ? 1 : 2 + (unsigned)test_below(r, 2);
+        run_even(r, sizes[k], types[test_below(r, sizes[k] > 10000 ? 2 : 4)],
+                 widths[(first + k) % 3]);
+    }
+    wi_first_digit_bits = bits;
+    wi_piece_chunk = chunk;
+}
+#endif
+
 void dist_test_sort_ranges(void **state) {
     (void)state;
     static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_F32, WEFT_U64, WEFT_I64, WEFT_F64};
@@ -131,7 +163,11 @@ void dist_test_sort_ranges(void **state) {
     const unsigned looks = wi_deal_looks;
     const uint64_t from = wi_sort_ranges_from;
     const double spare = wi_sort_ranges_spare;
+    const double most = wi_first_digit_most;
+    const uint64_t digits_from = wi_first_digit_from;
+    wi_first_digit_from = 0;
     wi_sort_ranges_from = 0;
+    wi_first_digit_most = 0; /* ranges have bounds */
 #else
     static const size_t large = ((size_t)1 << 27) + 12345, sizes[] = {large, large, large};
 #endif
@@ -140,17 +176,22 @@ void dist_test_sort_ranges(void **state) {
         const weft_type type = types[dist_draw(&r, sizeof types / sizeof *types)];
         run_case(&r, draw_keys(&r, type, sizes[k]), sizes[k], type, widths[(first + k) % 3], true);
     }
-#ifdef WEFT_EMU
+#ifndef WEFT_EMU
+    run_even(&r, 2 * large, WEFT_U32, widths[first % 2]);
+#else
     /* of equal keys each range gets no more than foreseen, too */
     enum {
         EQUAL = 30000
     };
     wi_deal_looks = 1 + (unsigned)dist_draw(&r, 3);
     run_case(&r, calloc(EQUAL, 8), EQUAL, WEFT_U64, 0, true);
+    wi_first_digit_most = most;
+    run_digits(&r);
     wi_sort_ranges_spare = -1e9;
     run_case(&r, draw_keys(&r, WEFT_U32, 9000), 9000, WEFT_U32, 0, false);
     wi_deal_looks = looks;
     wi_sort_ranges_spare = spare;
     wi_sort_ranges_from = from;
+    wi_first_digit_from = digits_from;
 #endif
 }
