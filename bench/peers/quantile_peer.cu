@@ -172,6 +172,7 @@ int main() {
     race_summary<uint32_t>(t, WEFT_U32, most);
     race_summary<uint64_t>(t, WEFT_U64, most / 2);
     race_summary<uint8_t>(t, WEFT_U8, most * 2);
+    race_summary<uint8_t>(t, WEFT_U8, most * 4);
     weft_close(t.ctx);
     CUDA(cudaStreamDestroy(t.stream));
     return all_ok ? 0 : 1;
