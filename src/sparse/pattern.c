@@ -23,11 +23,16 @@ typedef struct building {
     int64_t *start, *row;
 } building;
 
-/* Memory for a graph of n vertices and at most so many entries. */
+size_t wi_pattern_bytes(int64_t n, int64_t entries) {
+    return (size_t)(n + 1 + entries) * sizeof(int64_t);
+}
+
+/* Memory for a graph of n vertices and at most so many entries, unless b->start is it. */
 static weft_status take(weft_context *ctx, const char *call, int64_t n, int64_t entries,
                         building *b) {
-    const size_t bytes = (size_t)(n + 1 + entries) * sizeof(int64_t);
-    b->start = wi_host_alloc(bytes);
+    const size_t bytes = wi_pattern_bytes(n, entries);
+    if (!b->start)
+        b->start = wi_host_alloc(bytes);
     if (!b->start)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, the graph; free some", call,
                        bytes);
@@ -101,9 +106,10 @@ static void copy_neighbours(void *user, int rank, int size) {
 }
 
 weft_status wi_pattern_renumber(weft_context *ctx, const char *call, const wi_pattern *graph,
-                                const int64_t *perm, const int64_t *inverse, wi_pattern *out) {
+                                const int64_t *perm, const int64_t *inverse, int64_t *memory,
+                                wi_pattern *out) {
     const int64_t n = graph->n, entries = graph->start[n];
-    building b = {.graph = graph, .perm = perm, .inverse = inverse};
+    building b = {.graph = graph, .perm = perm, .inverse = inverse, .start = memory};
     const weft_status status = take(ctx, call, n, entries, &b);
     if (status != WEFT_OK)
         return status;

@@ -68,11 +68,17 @@ enum {
     WI_AHEAD_VERTICES = 1 << 11   /* the same for passes of a refinement */
 };
 
+/* Memory that nobody needs for a while. */
+typedef struct wi_scratch {
+    int32_t *memory;
+    size_t count;
+} wi_scratch;
+
 /* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
  * part of. Parallel edges become one, whose weight is the sum. No vertex becomes heavier than
- * `most`, unless it was already. */
-bool wi_coarsen(wi_arena *arena, const wi_graph *graph, int32_t most, wi_graph *coarse,
-                int32_t *to);
+ * `most`, unless it was already. What scratch lacks is taken from the arena. */
+bool wi_coarsen(wi_arena *arena, wi_scratch scratch, const wi_graph *graph, int32_t most,
+                wi_graph *coarse, int32_t *to);
 
 enum {
     WI_CHAINS = 512,
@@ -101,8 +107,12 @@ typedef struct wi_parting {
     atomic_bool *vain; /* once set, a pass ends: nobody wants what it finds; or NULL */
 } wi_parting;
 
-/* Allocates room for graphs of up to n vertices. */
-bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p);
+/* Allocates room for graphs of up to n vertices for each of `count` partings: it begins with the
+ * first one's list. */
+enum {
+    WI_PARTING_ARRAYS = 6 /* of n integers */
+};
+bool wi_parting_take(wi_arena *arena, int32_t n, int count, wi_parting *p);
 /* Starts on another graph, divided as `side` says. */
 void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side);
 /* The same with the division of a coarser graph, of which vertex v of this one is in to[v]. Others

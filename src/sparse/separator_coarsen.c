@@ -259,14 +259,23 @@ static void contract_together(wi_job_queue *queue, contraction *c) {
     wi_job_run(queue, c->pieces, list_edges, c);
 }
 
-bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
+static int32_t *borrow(wi_arena *arena, wi_scratch *scratch, size_t count) {
+    if (count > scratch->count)
+        return wi_arena_take(arena, count * sizeof(int32_t));
+    scratch->memory += count;
+    scratch->count -= count;
+    return scratch->memory - count;
+}
+
+bool wi_coarsen(wi_arena *arena, wi_scratch scratch, const wi_graph *g, int32_t most,
+                wi_graph *coarse, int32_t *to) {
     enum {
         PIECES = 12 /* each has a slot for every coarse vertex */
     };
     const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
     const bool together = g->n >= WI_SHARED_VERTICES && wi_job_queue_has_idle(arena->queue);
     wi_job_queue *const queue = together ? arena->queue : NULL;
-    int32_t *const mate = wi_arena_take(arena, (3 * n + 1) * sizeof *mate);
+    int32_t *const mate = borrow(arena, &scratch, 3 * n + 1);
     if (!mate)
         return false;
     matching m = {.graph = g,
@@ -286,7 +295,7 @@ bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coar
     coarse->row = coarse->start + count + 1;
     coarse->tie = coarse->row + entries;
     contraction c = {g, mate, to, coarse, NULL, PIECES};
-    if (together && !(c.slots = wi_arena_take(arena, PIECES * count * sizeof *c.slots)))
+    if (together && !(c.slots = borrow(arena, &scratch, PIECES * count)))
         return false;
     if (together)
         contract_together(queue, &c);

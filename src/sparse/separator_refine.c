@@ -14,14 +14,16 @@ enum {
     FREE = -2 /* next[v] of a vertex in no chain */
 };
 
-bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p) {
-    int32_t *const memory = wi_arena_take(arena, 6 * (size_t)n * sizeof *memory);
-    *p = (wi_parting){.list = memory,
-                      .gain = memory + n,
-                      .next = memory + 2 * (size_t)n,
-                      .previous = memory + 3 * (size_t)n,
-                      .moved = memory + 4 * (size_t)n,
-                      .drawn = memory + 5 * (size_t)n};
+bool wi_parting_take(wi_arena *arena, int32_t n, int count, wi_parting *p) {
+    const size_t each = WI_PARTING_ARRAYS * (size_t)n;
+    int32_t *memory = wi_arena_take(arena, (size_t)count * each * sizeof *memory);
+    for (int k = 0; k < count && memory; k++, memory += each)
+        p[k] = (wi_parting){.list = memory,
+                            .gain = memory + n,
+                            .next = memory + 2 * (size_t)n,
+                            .previous = memory + 3 * (size_t)n,
+                            .moved = memory + 4 * (size_t)n,
+                            .drawn = memory + 5 * (size_t)n};
     return memory;
 }
 

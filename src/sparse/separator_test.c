@@ -119,10 +119,12 @@ static void test_coarse_graphs(void **state) {
         test_graph_random(&r, LARGEST, &g);
         wi_graph fine = weighted(&r, &g.pattern, 9), coarse, coarser;
         const int32_t most = 1 + (int32_t)test_below(&r, 40);
+        int32_t lent[3 * LARGEST + 1];
+        const wi_scratch scratch = {lent, k % 2 ? 3 * LARGEST + 1 : 0};
         wi_arena_reset(&arena);
-        assert_true(wi_coarsen(&arena, &fine, most, &coarse, to));
+        assert_true(wi_coarsen(&arena, scratch, &fine, most, &coarse, to));
         check_coarse(&fine, &coarse, to, most);
-        assert_true(wi_coarsen(&arena, &coarse, most, &coarser, to));
+        assert_true(wi_coarsen(&arena, scratch, &coarse, most, &coarser, to));
         check_coarse(&coarse, &coarser, to, most);
         drop(&fine);
     }
@@ -141,25 +143,23 @@ static void test_passes_ahead(void **state) {
     for (int k = 0; k < GRAPHS; k++) {
         uint8_t side[TEST_MOST_VERTICES], together[TEST_MOST_VERTICES];
         uint8_t spare[WI_AHEAD][TEST_MOST_VERTICES];
-        wi_parting p, q, ahead[WI_AHEAD];
+        wi_parting p, q[1 + WI_AHEAD];
         test_graph_random(&r, LARGEST, &g);
         wi_graph weights = weighted(&r, &g.pattern, k % 2 ? 1 : 5);
         wi_arena_reset(&arena);
-        assert_true(wi_parting_take(&arena, weights.n, &p) &&
-                    wi_parting_take(&arena, weights.n, &q) &&
-                    wi_parting_take(&arena, weights.n, &ahead[0]) &&
-                    wi_parting_take(&arena, weights.n, &ahead[1]));
+        assert_true(wi_parting_take(&arena, weights.n, 1, &p) &&
+                    wi_parting_take(&arena, weights.n, 1 + WI_AHEAD, q));
         for (int32_t v = 0; v < weights.n; v++) /* far from good */
             side[v] = test_below(&r, 2) ? WI_SEPARATOR : (uint8_t)(k & 1);
         memcpy(together, side, (size_t)weights.n);
         for (int i = 0; i < WI_AHEAD; i++)
-            ahead[i].side = spare[i];
+            q[1 + i].side = spare[i];
         wi_parting_set(&p, &weights, side);
         wi_parting_refine(&p);
-        wi_parting_set(&q, &weights, together);
-        wi_parting_refine_together(&queue, &q, ahead);
+        wi_parting_set(q, &weights, together);
+        wi_parting_refine_together(&queue, q, q + 1);
         assert_memory_equal(side, together, (size_t)weights.n);
-        assert_memory_equal(p.weight, q.weight, sizeof p.weight);
+        assert_memory_equal(p.weight, q->weight, sizeof p.weight);
         drop(&weights);
     }
     wi_job_queue_close(&queue);
@@ -183,7 +183,7 @@ static void test_star(void **state) {
     for (int32_t v = 1; v < N; v++)
         row[v - 1] = v;
     const wi_graph star = {.n = N, .total = N, .start = start, .row = row, .weight = weight};
-    assert_true(wi_coarsen(&arena, &star, 2, &coarse, to));
+    assert_true(wi_coarsen(&arena, (wi_scratch){NULL, 0}, &star, 2, &coarse, to));
     assert_true(coarse.n <= N / 2 + 2);
     int32_t sides[3];
     separate(&arena, &star, 1, sides);

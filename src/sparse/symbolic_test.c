@@ -261,7 +261,7 @@ static void test_against_definition(void **state) {
         const wi_relax *const relax = relaxes[k % 3];
         test_eliminate(&g, perm, &before);
         const double known = k & 1 ? before.flops : INFINITY;
-        assert_int_equal(wi_symbolic_build(ctx, "test", &g.pattern, perm, known, relax, &s),
+        assert_int_equal(wi_symbolic_build(ctx, "test", &g.pattern, perm, known, relax, NULL, &s),
                          WEFT_OK);
         check_permutation(&s);
         test_eliminate(&g, s.perm, &after);
@@ -310,8 +310,9 @@ static void test_wide_rows(void **state) {
         test_shuffle(&r, N, perm);
         for (int64_t j = 0; j < N && k == 0; j++)
             perm[j] = j;
-        assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, INFINITY, relaxes[k % 3], &s),
-                         WEFT_OK);
+        assert_int_equal(
+            wi_symbolic_build(ctx, "test", &graph, perm, INFINITY, relaxes[k % 3], NULL, &s),
+            WEFT_OK);
         check_shared(ctx, &graph, perm, relaxes[k % 3], &s);
         wi_symbolic_free(&s);
     }
@@ -346,8 +347,9 @@ static void test_long_path(void **state) {
     for (int known = 0; known < 2; known++) {
         const double flops = known ? 4.0 * LENGTH : INFINITY;
         wi_symbolic s;
-        assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, flops, &wi_relax_default, &s),
-                         WEFT_OK);
+        assert_int_equal(
+            wi_symbolic_build(ctx, "test", &graph, perm, flops, &wi_relax_default, NULL, &s),
+            WEFT_OK);
         assert_int_equal(s.nnz_l, 2 * LENGTH - 1);
         assert_int_equal(s.tree_height, LENGTH);
         wi_symbolic_free(&s);
