@@ -199,7 +199,7 @@ static void close_part(wi_dissection *d) {
  * parts of that. False if there is no memory. */
 static bool take_room(wi_dissection *d) {
     enum {
-        VERTEX_BYTES = 112,
+        VERTEX_BYTES = 136,
         EDGE_BYTES = 16
     };
     const wi_graph *const base = &d->base;

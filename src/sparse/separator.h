@@ -85,6 +85,18 @@ enum {
     WI_APART = 128 /* bytes: lines are fetched in pairs */
 };
 
+/* A vertex of the separator. */
+typedef struct wi_standing {
+    int32_t gain; /* how much lighter the separator becomes if it leaves */
+    int32_t link; /* the one in its chain that counts; -1: it is in no chain */
+} wi_standing;
+
+/* Chains of vertices of similar gain: gains of neighbouring chains are 2^shift apart. A vertex that
+ * changes chains leaves its link behind. */
+typedef struct wi_link {
+    int32_t vertex, before; /* the link that was made before it in the same chain; -1: none */
+} wi_link;
+
 /* A graph divided by a separator, and what moving its vertices needs. Several threads have one
  * each, and write to it with every move: they must not share a line of the cache. */
 typedef struct wi_parting {
@@ -93,12 +105,12 @@ typedef struct wi_parting {
     int32_t weight[3]; /* of the sides and the separator */
     int32_t most;      /* the most that a side should weigh */
     int32_t *list;     /* the separator's vertices, and those that have just left it */
-    int32_t *gain; /* for a vertex of the separator: how much lighter the separator becomes if it
-                      leaves */
-    int32_t *next, *previous; /* chains of vertices of similar gain: gains of neighbouring chains
-                                 are 2^shift apart */
-    int32_t first[WI_CHAINS];
-    int32_t best; /* all chains before this one are empty */
+    wi_standing *standing; /* of the separator's vertices */
+    wi_link *links;        /* in the order in which they were made */
+    int32_t linked, full;  /* how many there are, and may be before old ones are thrown away */
+    int32_t most_links;
+    int32_t first[WI_CHAINS]; /* the latest link of each chain; -1: none */
+    int32_t best;             /* all chains before this one are empty */
     int32_t heaviest;
     int shift;
     int32_t *moved; /* the vertices that have left the separator in this pass */
@@ -110,7 +122,7 @@ typedef struct wi_parting {
 /* Allocates room for graphs of up to n vertices for each of `count` partings: it begins with the
  * first one's list. */
 enum {
-    WI_PARTING_ARRAYS = 6 /* of n integers */
+    WI_PARTING_ARRAYS = 8 /* of n integers */
 };
 bool wi_parting_take(wi_arena *arena, int32_t n, int count, wi_parting *p);
 /* Starts on another graph, divided as `side` says. */
