@@ -80,6 +80,16 @@ typedef struct wi_scratch {
 bool wi_coarsen(wi_arena *arena, wi_scratch scratch, const wi_graph *graph, int32_t most,
                 wi_graph *coarse, int32_t *to);
 
+/* Pairs every free vertex, from the first to the last, with a free neighbour if it has one:
+ * mate[v] = u and mate[u] = v. No edge joins vertices whose numbers differ by more than `reach`.
+ * Vertices that were free already must have nobody to be paired with among smaller ones. */
+void wi_match_neighbours(wi_job_queue *queue, const wi_graph *graph, int32_t reach, int32_t most,
+                         int32_t *mate);
+/* The free neighbour of v with the heaviest edge; among equals the lightest vertex, at most as heavy
+ * as makes `most` with v. Only those after vertex `after`. -1 if there is none. */
+int32_t wi_match_heaviest(const wi_graph *g, const int32_t *mate, int32_t v, int32_t most,
+                          int32_t after);
+
 enum {
     WI_CHAINS = 512,
     WI_APART = 128 /* bytes: lines are fetched in pairs */
@@ -152,7 +162,8 @@ typedef struct wi_pass_watch {
 } wi_pass_watch;
 
 enum {
-    WI_PASSES = 6 /* of a refinement, at most; it ends when two, to either side, found nothing */
+    WI_PASSES = 6, /* of a refinement, at most */
+    WI_VAIN = 2    /* it ends when as many, to either side, found nothing */
 };
 
 /* One pass of a refinement: moves vertices to side `to`, and keeps the best division. Returns

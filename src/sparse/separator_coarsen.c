@@ -17,11 +17,12 @@ typedef struct matching {
     int32_t most, usual; /* weight of a pair; half of the usual number of neighbours */
     int32_t pieces;
     int32_t *mate, *to;
-    int32_t *left;    /* vertices without a mate, from the first place of their piece on */
+    int32_t *left;    /* vertices with few neighbours, then those without a mate, from the first
+                         place of their piece on */
     int32_t *waiting; /* of match_points */
     int32_t lefts[MATCH_PIECES];       /* how many are left over */
     int32_t numbers[MATCH_PIECES + 1]; /* of each piece's first coarse vertex */
-    atomic_bool unusual;               /* are there vertices of at most the usual number? */
+    int32_t reach[MATCH_PIECES];       /* the longest edge */
 } matching;
 
 /* The first vertex of one of `pieces` pieces. */
@@ -29,37 +30,32 @@ static int32_t piece_at(const wi_graph *g, int32_t piece, int32_t pieces) {
     return (int32_t)((int64_t)g->n * piece / pieces);
 }
 
+/* The longest edge of v. */
+static int32_t reach_of(const wi_graph *g, int32_t v) {
+    int32_t reach = 0;
+    for (int32_t e = g->start[v]; e < g->start[v + 1]; e++)
+        reach = g->row[e] - v > reach ? g->row[e] - v : reach;
+    return reach;
+}
+
+/* Lists vertices of few neighbours. */
 static void begin_piece(void *user, int32_t piece) {
     matching *const m = user;
     const int32_t *const start = m->graph->start;
+    const int32_t begin = piece_at(m->graph, piece, m->pieces);
     const int32_t end = piece_at(m->graph, piece + 1, m->pieces);
-    bool unusual = false;
-    for (int32_t v = piece_at(m->graph, piece, m->pieces); v < end; v++) {
+    int32_t count = 0, reach = 0;
+    for (int32_t v = begin; v < end; v++) {
         m->mate[v] = m->waiting[v] = NONE;
-        unusual |= start[v + 1] - start[v] <= m->usual;
+        m->left[begin + count] = v;
+        count += start[v + 1] - start[v] <= m->usual;
     }
-    if (unusual)
-        atomic_store_explicit(&m->unusual, true, memory_order_relaxed);
-}
-
-/* The free neighbour of v with the heaviest edge; among equals the lightest vertex. */
-static inline int32_t heaviest(const wi_graph *g, const int32_t *mate, int32_t v, int32_t most) {
-    int32_t best = NONE, best_tie = 0, best_weight = 0;
-    const int32_t room = most - g->weight[v];
-    for (int32_t e = g->start[v]; e < g->start[v + 1]; e++) {
-        const int32_t u = g->row[e], tie = g->tie ? g->tie[e] : 1;
-        if (tie < best_tie || mate[u] != NONE)
-            continue;
-        const int32_t weight = g->weight[u];
-        if (!g->tie && weight == 1 && room >= 1)
-            return u; /* no other is lighter */
-        if (weight <= room && (tie > best_tie || weight < best_weight)) {
-            best = u;
-            best_tie = tie;
-            best_weight = weight;
-        }
+    for (int32_t v = begin; v < end && m->pieces > 1; v++) {
+        const int32_t own = reach_of(m->graph, v);
+        reach = own > reach ? own : reach;
     }
-    return best;
+    m->lefts[piece] = count;
+    m->reach[piece] = reach;
 }
 
 static void pair(int32_t *mate, int32_t u, int32_t v) {
@@ -67,17 +63,18 @@ static void pair(int32_t *mate, int32_t u, int32_t v) {
     mate[v] = u;
 }
 
-/* Pairs each vertex with a free neighbour if it has one; skips vertices with at most `above`
- * neighbours and those with more than `up_to`. */
-static void match_neighbours(const wi_graph *g, int32_t *mate, int32_t most, int32_t above,
-                             int32_t up_to) {
-    for (int32_t v = 0; v < g->n; v++) {
-        const int32_t degree = g->start[v + 1] - g->start[v];
-        if (mate[v] != NONE || degree <= above || degree > up_to)
-            continue;
-        const int32_t u = heaviest(g, mate, v, most);
-        if (u != NONE)
-            pair(mate, u, v);
+/* Vertices with few neighbours come first: others leave them nobody. */
+static void match_few(matching *m) {
+    for (int32_t piece = 0; piece < m->pieces; piece++) {
+        const int32_t *const few = m->left + piece_at(m->graph, piece, m->pieces);
+        for (int32_t k = 0; k < m->lefts[piece]; k++) {
+            const int32_t v = few[k];
+            const int32_t u = m->mate[v] == NONE
+                                  ? wi_match_heaviest(m->graph, m->mate, v, m->most, NONE)
+                                  : NONE;
+            if (u != NONE)
+                pair(m->mate, u, v);
+        }
     }
 }
 
@@ -139,9 +136,11 @@ static void number_piece(void *user, int32_t piece) {
 /* Finds pairs and numbers them. Returns how many there are. */
 static int32_t match(wi_job_queue *queue, matching *m) {
     wi_job_run(queue, m->pieces, begin_piece, m);
-    if (m->unusual)
-        match_neighbours(m->graph, m->mate, m->most, 0, m->usual);
-    match_neighbours(m->graph, m->mate, m->most, m->usual, INT32_MAX);
+    int32_t reach = 0;
+    for (int32_t k = 0; k < m->pieces; k++)
+        reach = m->reach[k] > reach ? m->reach[k] : reach;
+    match_few(m);
+    wi_match_neighbours(queue, m->graph, reach, m->most, m->mate);
     wi_job_run(queue, m->pieces, list_left, m);
     match_points(m);
     m->numbers[0] = 0;

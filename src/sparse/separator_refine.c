@@ -222,7 +222,7 @@ bool wi_parting_pass(wi_parting *p, uint8_t to, const wi_pass_watch *watch) {
 void wi_parting_refine(wi_parting *p) {
     int vain = 0;
     uint8_t to = p->weight[0] > p->weight[1];
-    for (int k = 0; k < WI_PASSES && vain < 2 && p->count > 0; k++) {
+    for (int k = 0; k < WI_PASSES && vain < WI_VAIN && p->count > 0; k++) {
         vain = wi_parting_pass(p, to, NULL) ? 0 : vain + 1;
         to = 1 - to;
     }
