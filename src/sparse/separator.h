@@ -81,12 +81,11 @@ bool wi_coarsen(wi_arena *arena, wi_scratch scratch, const wi_graph *graph, int3
                 wi_graph *coarse, int32_t *to);
 
 /* Pairs every free vertex, from the first to the last, with a free neighbour if it has one:
- * mate[v] = u and mate[u] = v. No edge joins vertices whose numbers differ by more than `reach`.
- * Vertices that were free already must have nobody to be paired with among smaller ones. */
-void wi_match_neighbours(wi_job_queue *queue, const wi_graph *graph, int32_t reach, int32_t most,
+ * mate[v] = u and mate[u] = v. n of scratch. */
+void wi_match_neighbours(wi_job_queue *queue, const wi_graph *graph, int32_t *scratch, int32_t most,
                          int32_t *mate);
-/* The free neighbour of v with the heaviest edge; among equals the lightest vertex, at most as heavy
- * as makes `most` with v. Only those after vertex `after`. -1 if there is none. */
+/* The free neighbour of v with the heaviest edge; among equals the lightest vertex, at most as
+ * heavy as makes `most` with v. Only those after vertex `after`. -1 if there is none. */
 int32_t wi_match_heaviest(const wi_graph *g, const int32_t *mate, int32_t v, int32_t most,
                           int32_t after);
 
@@ -112,9 +111,9 @@ typedef struct wi_link {
 typedef struct wi_parting {
     _Alignas(WI_APART) const wi_graph *graph;
     uint8_t *side;
-    int32_t weight[3]; /* of the sides and the separator */
-    int32_t most;      /* the most that a side should weigh */
-    int32_t *list;     /* the separator's vertices, and those that have just left it */
+    int32_t weight[3];     /* of the sides and the separator */
+    int32_t most;          /* the most that a side should weigh */
+    int32_t *list;         /* the separator's vertices, and those that have just left it */
     wi_standing *standing; /* of the separator's vertices */
     wi_link *links;        /* in the order in which they were made */
     int32_t linked, full;  /* how many there are, and may be before old ones are thrown away */

@@ -26,20 +26,11 @@ typedef struct matching {
     int32_t lefts[MATCH_PIECES];       /* how many are left over */
     int32_t numbers[MATCH_PIECES + 1]; /* of each piece's first coarse vertex */
     int32_t edges[MATCH_PIECES];       /* of the pairs whose first vertex is in the piece */
-    int32_t reach[MATCH_PIECES];       /* the longest edge */
 } matching;
 
 /* The first vertex of one of `pieces` pieces. */
 static int32_t piece_at(const wi_graph *g, int32_t piece, int32_t pieces) {
     return (int32_t)((int64_t)g->n * piece / pieces);
-}
-
-/* The longest edge of v. */
-static int32_t reach_of(const wi_graph *g, int32_t v) {
-    int32_t reach = 0;
-    for (int32_t e = g->start[v]; e < g->start[v + 1]; e++)
-        reach = g->row[e] - v > reach ? g->row[e] - v : reach;
-    return reach;
 }
 
 /* Lists vertices of few neighbours. */
@@ -48,18 +39,13 @@ static void begin_piece(void *user, int32_t piece) {
     const int32_t *const start = m->graph->start;
     const int32_t begin = piece_at(m->graph, piece, m->pieces);
     const int32_t end = piece_at(m->graph, piece + 1, m->pieces);
-    int32_t count = 0, reach = 0;
+    int32_t count = 0;
     for (int32_t v = begin; v < end; v++) {
         m->mate[v] = m->waiting[v] = NONE;
         m->left[begin + count] = v;
         count += start[v + 1] - start[v] <= m->usual;
     }
-    for (int32_t v = begin; v < end && m->pieces > 1; v++) {
-        const int32_t own = reach_of(m->graph, v);
-        reach = own > reach ? own : reach;
-    }
     m->lefts[piece] = count;
-    m->reach[piece] = reach;
 }
 
 static void pair(int32_t *mate, int32_t u, int32_t v) {
@@ -73,9 +59,8 @@ static void match_few(matching *m) {
         const int32_t *const few = m->left + piece_at(m->graph, piece, m->pieces);
         for (int32_t k = 0; k < m->lefts[piece]; k++) {
             const int32_t v = few[k];
-            const int32_t u = m->mate[v] == NONE
-                                  ? wi_match_heaviest(m->graph, m->mate, v, m->most, NONE)
-                                  : NONE;
+            const int32_t u =
+                m->mate[v] == NONE ? wi_match_heaviest(m->graph, m->mate, v, m->most, NONE) : NONE;
             if (u != NONE)
                 pair(m->mate, u, v);
         }
@@ -146,11 +131,8 @@ static void number_piece(void *user, int32_t piece) {
 /* Finds pairs and numbers them. Returns how many there are. */
 static int32_t match(wi_job_queue *queue, matching *m) {
     wi_job_run(queue, m->pieces, begin_piece, m);
-    int32_t reach = 0;
-    for (int32_t k = 0; k < m->pieces; k++)
-        reach = m->reach[k] > reach ? m->reach[k] : reach;
     match_few(m);
-    wi_match_neighbours(queue, m->graph, reach, m->most, m->mate);
+    wi_match_neighbours(queue, m->graph, m->to, m->most, m->mate);
     wi_job_run(queue, m->pieces, list_left, m);
     match_points(m);
     m->numbers[0] = 0;
