@@ -14,7 +14,7 @@ enum {
     NONE = -1,
     LEAST = 1 << 15, /* vertices: with fewer, one thread is as fast */
     PIECES = 24,
-    CUTS = 16, /* in a piece, at most */
+    CUTS = 8, /* in a piece, at most */
     LAYERS = PIECES * CUTS,
     FEWEST = 8, /* with fewer, threads wait for each other most of the time */
     NEWS = 32   /* vertices: a thread tells so often how far it is */
@@ -22,7 +22,7 @@ enum {
 
 /* How far a thread is: all vertices of its layer before this one are done. */
 typedef struct progress {
-    _Alignas(WI_APART) atomic_int vertex;
+    _Alignas(64) atomic_int vertex;
 } progress;
 
 /* Where layers may begin in a piece of the vertices. */

@@ -55,7 +55,7 @@ static inline int64_t wi_neighbours_after(const wi_pattern *graph, const int64_t
  * column k of L, or -1. 2 n of scratch. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch);
-/* The same by `team` threads; 13 n of scratch. */
+/* The same by `team` threads; 10 n + 2 (team + 1) of scratch. */
 void wi_tree_shared(const weft_context *ctx, int team, const wi_pattern *graph, const int64_t *perm,
                     const int64_t *inverse, int64_t *parent, int64_t *scratch);
 

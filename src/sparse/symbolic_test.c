@@ -202,8 +202,8 @@ static void check_shared_tree(weft_context *ctx, int team, const wi_pattern *gra
                               const int64_t *given, const wi_relax *relax) {
     const int64_t n = graph->n;
     const size_t bytes = (size_t)n * sizeof(int64_t);
-    int64_t *const perm = malloc(11 * bytes + (MOST_TEAM + 1) * sizeof *perm), *const inverse =
-                                                                                   perm + n;
+    const size_t count = 16 * (size_t)n + 2 * (MOST_TEAM + 1);
+    int64_t *const perm = malloc(count * sizeof *perm), *const inverse = perm + n;
     int64_t *const own = perm + 2 * n, *const again = perm + 3 * n, *const parent = perm + 4 * n;
     int64_t *const scratch = perm + 6 * n, *const position = perm + 5 * n;
     memcpy(perm, given, bytes);
@@ -226,7 +226,7 @@ static void check_shared_tree(weft_context *ctx, int team, const wi_pattern *gra
 static void check_shared_rows(weft_context *ctx, int team, const wi_pattern *graph,
                               const wi_symbolic *s) {
     const size_t n = (size_t)s->n, rows = (size_t)s->rows_at[s->supernodes];
-    int64_t *const memory = malloc((7 * n + 1) * sizeof *memory), *const super_of = memory + 6 * n;
+    int64_t *const memory = malloc((8 * n + 1) * sizeof *memory), *const super_of = memory + 7 * n;
     wi_symbolic other = *s;
     other.rows = calloc(rows + 1, sizeof *other.rows);
     for (int64_t t = 0; t < s->supernodes; t++) {

@@ -169,20 +169,20 @@ static void name_parents(void *user, int rank, int size) {
         j->g->parent[j->root[t]] = j->parent[t] < 0 ? -1 : j->root[j->parent[t]];
 }
 
-/* False if too many rows are late. `scratch` has 11 n. */
+/* False if too many rows are late. `scratch` has 8 n, and 2 (team + 1). */
 static bool join_trees(const weft_context *ctx, int team, growing *g, int64_t *scratch) {
     enum {
         FEW = 8 /* late rows have at most such a part of the entries */
     };
     const int64_t n = g->graph->n;
-    joining j = {g,
-                 scratch,
-                 scratch + n,
-                 scratch + 2 * n,
-                 scratch + 3 * n,
-                 scratch + 4 * n,
-                 scratch + 5 * n,
-                 scratch + 6 * n};
+    joining j = {.g = g,
+                 .tree = scratch,
+                 .root = scratch + n,
+                 .parent = scratch + 2 * n,
+                 .ancestor = scratch + 3 * n,
+                 .list = scratch + 4 * n,
+                 .trees = scratch + 8 * n,
+                 .entries = scratch + 8 * n + team + 1};
     int64_t own = 0;
     wi_team_run(ctx, team, count_late, &j);
     j.trees[0] = j.entries[0] = 0;
@@ -191,7 +191,7 @@ static bool join_trees(const weft_context *ctx, int team, growing *g, int64_t *s
         j.entries[rank + 1] += j.entries[rank];
     }
     const int64_t entries = j.entries[team];
-    if (entries > 5 * n || entries > (g->graph->start[n] + n) / FEW)
+    if (entries > 4 * n || entries > (g->graph->start[n] + n) / FEW)
         return false;
     wi_team_run(ctx, team, number_trees, &j);
     wi_team_run(ctx, team, list_late, &j);
