@@ -73,11 +73,13 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
     if (slender)
         wi_tree_and_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
     else if (shared)
-        wi_tree_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent, a->rest);
+        wi_tree_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent, a->position,
+                       out->count, a->rest);
     else
         wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
-    wi_postorder(out->n, out->parent, a->position, slender ? a->rest + out->n : out->count,
-                 a->rest);
+    if (!shared)
+        wi_postorder(out->n, out->parent, a->position, slender ? a->rest + out->n : out->count,
+                     a->rest);
     wi_renumber_shared(a->ctx, a->team, out, slender || shared, a->position, a->rest);
     if (shared)
         wi_column_counts_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent,

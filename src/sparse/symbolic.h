@@ -55,9 +55,10 @@ static inline int64_t wi_neighbours_after(const wi_pattern *graph, const int64_t
  * column k of L, or -1. 2 n of scratch. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch);
-/* The same by `team` threads; 10 n + 2 (team + 1) of scratch. */
+/* The same by `team` threads, and what wi_postorder finds of it; 10 n + 2 (team + 1) of scratch. */
 void wi_tree_shared(const weft_context *ctx, int team, const wi_pattern *graph, const int64_t *perm,
-                    const int64_t *inverse, int64_t *parent, int64_t *scratch);
+                    const int64_t *inverse, int64_t *parent, int64_t *position, int64_t *size,
+                    int64_t *scratch);
 
 /* Walks up from j, a neighbour of k, and makes k the parent of the root there; nothing if j is k or
  * comes after it. `ancestor` shortens paths: it leads from a column to one above, -1 from a root.

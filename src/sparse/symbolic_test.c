@@ -202,16 +202,19 @@ static void check_shared_tree(weft_context *ctx, int team, const wi_pattern *gra
                               const int64_t *given, const wi_relax *relax) {
     const int64_t n = graph->n;
     const size_t bytes = (size_t)n * sizeof(int64_t);
-    const size_t count = 16 * (size_t)n + 2 * (MOST_TEAM + 1);
+    const size_t count = 18 * (size_t)n + 2 * (MOST_TEAM + 1);
     int64_t *const perm = malloc(count * sizeof *perm), *const inverse = perm + n;
     int64_t *const own = perm + 2 * n, *const again = perm + 3 * n, *const parent = perm + 4 * n;
-    int64_t *const scratch = perm + 6 * n, *const position = perm + 5 * n;
+    int64_t *const sizes = perm + 6 * n, *const position = perm + 5 * n;
+    int64_t *const scratch = perm + 8 * n;
     memcpy(perm, given, bytes);
     wi_invert(n, perm, inverse);
     wi_tree(graph, perm, inverse, parent, scratch);
-    wi_tree_shared(ctx, team, graph, perm, inverse, again, scratch);
+    wi_tree_shared(ctx, team, graph, perm, inverse, again, sizes + n, sizes, scratch);
     assert_memory_equal(parent, again, bytes);
     wi_postorder(n, parent, position, own, scratch);
+    assert_memory_equal(position, sizes + n, bytes);
+    assert_memory_equal(own, sizes, bytes);
     for (int64_t k = 0; k < n; k++)
         again[position[k]] = own[k];
     wi_renumber(n, position, perm, parent, scratch);

@@ -169,20 +169,25 @@ static void name_parents(void *user, int rank, int size) {
         j->g->parent[j->root[t]] = j->parent[t] < 0 ? -1 : j->root[j->parent[t]];
 }
 
-/* False if too many rows are late. `scratch` has 8 n, and 2 (team + 1). */
+/* `scratch` has 8 n, and 2 (team + 1). */
+static joining joining_at(growing *g, int64_t n, int team, int64_t *scratch) {
+    return (joining){.g = g,
+                     .tree = scratch,
+                     .root = scratch + n,
+                     .parent = scratch + 2 * n,
+                     .ancestor = scratch + 3 * n,
+                     .list = scratch + 4 * n,
+                     .trees = scratch + 8 * n,
+                     .entries = scratch + 8 * n + team + 1};
+}
+
+/* False if too many rows are late. */
 static bool join_trees(const weft_context *ctx, int team, growing *g, int64_t *scratch) {
     enum {
         FEW = 8 /* late rows have at most such a part of the entries */
     };
     const int64_t n = g->graph->n;
-    joining j = {.g = g,
-                 .tree = scratch,
-                 .root = scratch + n,
-                 .parent = scratch + 2 * n,
-                 .ancestor = scratch + 3 * n,
-                 .list = scratch + 4 * n,
-                 .trees = scratch + 8 * n,
-                 .entries = scratch + 8 * n + team + 1};
+    joining j = joining_at(g, n, team, scratch);
     int64_t own = 0;
     wi_team_run(ctx, team, count_late, &j);
     j.trees[0] = j.entries[0] = 0;
@@ -205,10 +210,82 @@ static bool join_trees(const weft_context *ctx, int team, growing *g, int64_t *s
     return true;
 }
 
+/* ---- the postorder, from the trees that were joined ---- */
+
+typedef struct ordering {
+    joining j;
+    int64_t n;
+    int64_t *parent, *position, *size, *last; /* as in wi_postorder */
+    int64_t *place;                           /* of each tree's root */
+} ordering;
+
+static int64_t column_at(const ordering *o, int rank, int size) {
+    return (int64_t)wi_team_share((size_t)o->n, rank, size);
+}
+
+static bool is_root(const ordering *o, int64_t k) {
+    return o->j.root[o->j.tree[k]] == k;
+}
+
+/* Within each tree. */
+static void size_trees(void *user, int rank, int size) {
+    const ordering *const o = user;
+    const int64_t begin = column_at(o, rank, size), end = column_at(o, rank + 1, size);
+    for (int64_t k = begin; k < end; k++)
+        o->size[k] = 1;
+    for (int64_t k = begin; k < end; k++) {
+        if (!is_root(o, k))
+            o->size[o->parent[k]] += o->size[k];
+    }
+}
+
+/* Sizes and places of roots: a tree is a single vertex, whose size is known. */
+static void place_roots(const ordering *o) {
+    const int64_t trees = o->j.trees[o->j.g->stretches], *const up = o->j.parent;
+    int64_t *const whole = o->j.ancestor, *const last = o->j.list, free_root = o->n - 1;
+    for (int64_t t = 0; t < trees; t++)
+        whole[t] = o->size[o->j.root[t]];
+    for (int64_t t = 0; t < trees; t++) {
+        if (up[t] >= 0)
+            whole[up[t]] += whole[t];
+    }
+    for (int64_t t = trees - 1; t >= 0; t--) {
+        int64_t *const slot = up[t] >= 0 ? &last[up[t]] : &free_root;
+        o->place[t] = *slot;
+        *slot -= whole[t];
+        last[t] = o->place[t] - 1;
+    }
+}
+
+static void place_columns(void *user, int rank, int size) {
+    const ordering *const o = user;
+    for (int64_t k = column_at(o, rank + 1, size) - 1; k >= column_at(o, rank, size); k--) {
+        if (is_root(o, k)) {
+            o->position[k] = o->place[o->j.tree[k]];
+            o->size[k] = o->j.ancestor[o->j.tree[k]];
+        } else {
+            o->position[k] = o->last[o->parent[k]];
+            o->last[o->parent[k]] -= o->size[k];
+        }
+        o->last[k] = o->position[k] - 1;
+    }
+}
+
 void wi_tree_shared(const weft_context *ctx, int team, const wi_pattern *graph, const int64_t *perm,
-                    const int64_t *inverse, int64_t *parent, int64_t *scratch) {
-    growing g = {graph, perm, inverse, parent, scratch, (uint8_t *)(scratch + graph->n), team, 1};
+                    const int64_t *inverse, int64_t *parent, int64_t *position, int64_t *size,
+                    int64_t *scratch) {
+    const int64_t n = graph->n;
+    growing g = {graph, perm, inverse, parent, scratch, (uint8_t *)(scratch + n), team, 1};
     wi_team_run(ctx, team, grow, &g);
-    if (!join_trees(ctx, team, &g, scratch + 2 * graph->n))
+    if (!join_trees(ctx, team, &g, scratch + 2 * n)) {
         finish_rows(ctx, team, &g);
+        wi_postorder(n, parent, position, size, scratch);
+        return;
+    }
+    ordering o = {
+        joining_at(&g, n, team, scratch + 2 * n), n, parent, position, size, scratch, NULL};
+    o.place = o.j.list + n;
+    wi_team_run(ctx, team, size_trees, &o);
+    place_roots(&o);
+    wi_team_run(ctx, team, place_columns, &o);
 }
