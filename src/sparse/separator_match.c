@@ -77,6 +77,8 @@ static void follow(const progress *before, int32_t v, int32_t *known) {
     };
     for (int k = 0; *known <= v; k++) {
         *known = atomic_load_explicit(&before->vertex, memory_order_acquire);
+        if (*known > v)
+            return;
         if (k < BUSY)
             wi_cpu_relax();
         else
