@@ -51,7 +51,7 @@ static void our_order(void *what) {
 /* nnz(L) and flops of an ordering, by this library's own count. */
 static void count(problem *p, const int64_t *perm, double *nnz, double *flops) {
     wi_symbolic symbolic;
-    if (wi_symbolic_build(p->ctx, "amd_peer", &p->graph, perm, INFINITY, &wi_relax_default,
+    if (wi_symbolic_build(p->ctx, "amd_peer", &p->graph, perm, INFINITY, &wi_relax_default, NULL,
                           &symbolic) != WEFT_OK)
         fail(p->ctx);
     *nnz = (double)symbolic.nnz_l;

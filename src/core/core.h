@@ -179,6 +179,9 @@ void wi_host_unmap(void *p, size_t bytes);
 /* Before that, by several threads at once: gives back the pages of a part, which begins at a page;
  * what is there is lost. */
 void wi_host_drop(void *p, size_t bytes);
+/* Fetches the pages of a part of fresh memory, in one call of the system in place of a fault for
+ * each page. False if the system cannot do that. */
+bool wi_host_populate(void *p, size_t bytes);
 
 /* The monotonic clock, in seconds. */
 double wi_now(void);

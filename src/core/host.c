@@ -80,6 +80,17 @@ void wi_host_drop(void *p, size_t bytes) {
         madvise(p, bytes, MADV_DONTNEED); /* if refused, wi_host_unmap does it */
 }
 
+bool wi_host_populate(void *p, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+    const uintptr_t begin = (uintptr_t)p / PAGE_BYTES * PAGE_BYTES;
+    return madvise((void *)begin, (uintptr_t)p + bytes - begin, MADV_POPULATE_WRITE) == 0;
+#else
+    (void)p;
+    (void)bytes;
+    return false;
+#endif
+}
+
 void wi_host_unmap(void *p, size_t bytes) {
     if (!p)
         return;

@@ -5,6 +5,7 @@
 
 #include "sparse/chol_device.h"
 #include "sparse/order.h"
+#include "sparse/pages.h"
 #include "sparse/pairs.h"
 #include "sparse/ranks.h"
 
@@ -95,7 +96,7 @@ static weft_status find_ordering(weft_context *ctx, const char *ordering, const 
 /* Runs the ordering that the options name, or else the context's choice. *flops is set to an upper
  * bound on the flops of L, or INFINITY. */
 static weft_status order(weft_context *ctx, const weft_chol_options *options,
-                         const wi_pattern *graph, int64_t *perm, double *flops,
+                         const wi_pattern *graph, int64_t *perm, wi_spare *spare, double *flops,
                          const char **chosen) {
     const wi_row **const forced = forced_row(ctx);
     const wi_row *const before = *forced;
@@ -110,7 +111,8 @@ static weft_status order(weft_context *ctx, const weft_chol_options *options,
                                 .seconds_budget = seconds > 0 ? seconds : default_seconds,
                                 .factorizations = options->factorizations,
                                 .flops = flops,
-                                .chosen = chosen};
+                                .chosen = chosen,
+                                .spare = spare};
     if (options->ordering)
         status = find_ordering(ctx, options->ordering, forced);
     if (status == WEFT_OK)
@@ -132,7 +134,7 @@ static bool is_callers(weft_context *ctx, const weft_chol_options *options) {
  * in which both columns of a pair have the same neighbours. */
 static weft_status order_pairs(weft_context *ctx, const weft_sparse *matrix,
                                const weft_chol_options *options, wi_pattern *graph, int64_t *perm,
-                               double *flops, const char **chosen) {
+                               wi_spare *spare, double *flops, const char **chosen) {
     int64_t *partner = NULL, *vertex = NULL;
     wi_pattern joined = {0, NULL, NULL};
     weft_status status = WEFT_OK;
@@ -141,13 +143,13 @@ static weft_status order_pairs(weft_context *ctx, const weft_sparse *matrix,
     if (status != WEFT_OK)
         return status;
     if (!partner)
-        return order(ctx, options, graph, perm, flops, chosen);
+        return order(ctx, options, graph, perm, spare, flops, chosen);
     vertex = wi_host_alloc((size_t)graph->n * sizeof *vertex);
     status =
         vertex ? wi_pairs_join(ctx, name, graph, partner, vertex, &joined)
                : wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for the graph of pairs; free some", name);
     if (status == WEFT_OK)
-        status = order(ctx, options, &joined, perm, flops, chosen);
+        status = order(ctx, options, &joined, perm, spare, flops, chosen);
     if (status == WEFT_OK)
         status = wi_pairs_part(ctx, name, &joined, partner, vertex, perm, graph);
     *flops = INFINITY;
@@ -161,6 +163,7 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
                            const weft_chol_options *options, weft_chol *plan) {
     const double begin = wi_now();
     const size_t bytes = matrix->cols * sizeof(int64_t);
+    wi_spare spare = {NULL, 0, 0};
     wi_pattern graph;
     weft_status status = wi_pattern_build(ctx, name, matrix, &graph);
     if (status != WEFT_OK)
@@ -174,12 +177,13 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
     const double order_begin = wi_now();
     double flops;
     status = options->kind == WEFT_CHOL_INDEFINITE
-                 ? order_pairs(ctx, matrix, options, &graph, perm, &flops, &plan->report.ordering)
-                 : order(ctx, options, &graph, perm, &flops, &plan->report.ordering);
+                 ? order_pairs(ctx, matrix, options, &graph, perm, &spare, &flops,
+                               &plan->report.ordering)
+                 : order(ctx, options, &graph, perm, &spare, &flops, &plan->report.ordering);
     const double order_end = wi_now();
     if (status == WEFT_OK)
-        status =
-            wi_symbolic_build(ctx, name, &graph, perm, flops, &wi_relax_default, &plan->symbolic);
+        status = wi_symbolic_build(ctx, name, &graph, perm, flops, &wi_relax_default, &spare,
+                                   &plan->symbolic);
     if (status != WEFT_OK)
         goto done;
     plan->fingerprint = matrix->fingerprint;
@@ -188,6 +192,7 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
     wi_chol_describe(plan);
     plan->report.analyze_seconds = wi_now() - begin;
 done:
+    wi_spare_free(ctx, ctx->threads, &spare);
     wi_host_free(perm);
     wi_pattern_free(&graph);
     return status;

@@ -199,7 +199,7 @@ static void close_part(wi_dissection *d) {
  * parts of that. False if there is no memory. */
 static bool take_room(wi_dissection *d) {
     enum {
-        VERTEX_BYTES = 176,
+        VERTEX_BYTES = 136,
         EDGE_BYTES = 16
     };
     const wi_graph *const base = &d->base;
@@ -299,10 +299,13 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
         wi_team_run(ctx, team, take_parts, &d);
     else
         take_parts(&d, 0, 1);
-    wi_pages_drop(ctx, team, d.room.memory, d.room.bytes);
+    wi_spare room = {d.room.memory, d.room.bytes, 0};
+    if (args->spare && !args->spare->memory)
+        *args->spare = room;
+    else
+        wi_spare_free(ctx, team, &room);
     for (int k = 0; k < WI_ROOM_BLOCKS; k++)
         wi_pages_drop(ctx, team, d.base_arena.block[k].memory, d.base_arena.block[k].bytes);
-    wi_host_unmap(d.room.memory, d.room.bytes);
     if (!d.failed || (beside && atomic_load(&beside->unwanted)))
         status = WEFT_OK;
 done:

@@ -193,8 +193,9 @@ static wi_symbolic analyzed(weft_context *ctx, const wi_row *row, const wi_patte
     wi_symbolic s;
     int64_t *const perm = malloc((size_t)graph->n * sizeof *perm);
     order(ctx, row, graph, NULL, perm);
-    assert_int_equal(wi_symbolic_build(ctx, "test", graph, perm, INFINITY, &wi_relax_default, &s),
-                     WEFT_OK);
+    assert_int_equal(
+        wi_symbolic_build(ctx, "test", graph, perm, INFINITY, &wi_relax_default, NULL, &s),
+        WEFT_OK);
     free(perm);
     return s;
 }

@@ -15,8 +15,10 @@ static size_t share_at(size_t bytes, int rank, int size) {
 }
 
 void wi_pages_touch_share(char *memory, size_t bytes, int share, int shares) {
-    const size_t end = share_at(bytes, share + 1, shares);
-    for (size_t k = share_at(bytes, share, shares); k < end; k += WI_PAGE_BYTES)
+    const size_t begin = share_at(bytes, share, shares), end = share_at(bytes, share + 1, shares);
+    if (begin == end || wi_host_populate(memory + begin, end - begin))
+        return;
+    for (size_t k = begin; k < end; k += WI_PAGE_BYTES)
         memory[k] = 0;
 }
 
@@ -45,14 +47,41 @@ void wi_pages_drop(const weft_context *ctx, int team, void *p, size_t bytes) {
         wi_team_run(ctx, team, drop_share, &s);
 }
 
-void *wi_pages_take(const weft_context *ctx, int team, size_t bytes) {
+void *wi_spare_take(wi_spare *spare, size_t bytes) {
+    enum {
+        LINE = 64
+    };
+    bytes = (bytes + LINE - 1) / LINE * LINE;
+    if (!spare || bytes > spare->bytes - spare->used)
+        return NULL;
+    spare->used += bytes;
+    return spare->memory + spare->used - bytes;
+}
+
+bool wi_is_spare(const wi_spare *spare, const void *p) {
+    return spare && (uintptr_t)p - (uintptr_t)spare->memory < spare->bytes;
+}
+
+void wi_spare_free(const weft_context *ctx, int team, wi_spare *spare) {
+    wi_pages_drop(ctx, team, spare->memory, spare->bytes);
+    wi_host_unmap(spare->memory, spare->bytes);
+    *spare = (wi_spare){NULL, 0, 0};
+}
+
+void *wi_pages_take(const weft_context *ctx, int team, wi_spare *spare, size_t bytes) {
+    void *const part = wi_spare_take(spare, bytes);
+    if (part)
+        return part;
     void *const p = team > 1 ? wi_host_map(bytes) : wi_host_alloc(bytes);
     if (p)
         wi_pages_touch(ctx, team, p, bytes);
     return p;
 }
 
-void wi_pages_free(const weft_context *ctx, int team, void *p, size_t bytes) {
+void wi_pages_free(const weft_context *ctx, int team, const wi_spare *spare, void *p,
+                   size_t bytes) {
+    if (wi_is_spare(spare, p))
+        return;
     if (team == 1) {
         wi_host_free(p);
         return;

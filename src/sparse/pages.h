@@ -14,10 +14,23 @@ enum {
     WI_PAGE_BYTES = 4096
 };
 
-/* Memory whose pages are there; NULL if there is none. For a team of one as wi_host_alloc. */
-void *wi_pages_take(const weft_context *ctx, int team, size_t bytes);
-/* `team` and `bytes` as above. */
-void wi_pages_free(const weft_context *ctx, int team, void *p, size_t bytes);
+/* Memory from wi_host_map that a step of the work leaves to those after it, whose pages are there.
+ */
+typedef struct wi_spare {
+    char *memory; /* NULL: none */
+    size_t bytes, used;
+} wi_spare;
+
+/* A part of it, aligned to 64 bytes; NULL if there is not as much. `spare` may be NULL. */
+void *wi_spare_take(wi_spare *spare, size_t bytes);
+bool wi_is_spare(const wi_spare *spare, const void *p);
+void wi_spare_free(const weft_context *ctx, int team, wi_spare *spare);
+
+/* A part of `spare`, or memory whose pages are there; NULL if there is none. For a team of one as
+ * wi_host_alloc. */
+void *wi_pages_take(const weft_context *ctx, int team, wi_spare *spare, size_t bytes);
+/* The same arguments again. What was a part of `spare` stays taken. */
+void wi_pages_free(const weft_context *ctx, int team, const wi_spare *spare, void *p, size_t bytes);
 
 /* Writes to the pages of one of `shares` shares of fresh memory. */
 void wi_pages_touch_share(char *memory, size_t bytes, int share, int shares);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph of a symmetric matrix, with each edge at both ends, for orderings and analysis. */
 #include "cpu/team.h"
+#include "sparse/pages.h"
 #include "sparse/symbolic.h"
 
 /* The entries of column j below the diagonal begin one later if there is a diagonal entry. */
@@ -20,29 +21,61 @@ typedef struct building {
     const weft_sparse *matrix;
     const wi_pattern *graph;
     const int64_t *perm, *inverse;
-    int64_t *start, *row;
+    int64_t n, *start, *row;
 } building;
 
-/* Memory for a graph of n vertices and at most so many entries. */
+size_t wi_pattern_bytes(int64_t n, int64_t entries) {
+    return (size_t)(n + 1 + entries) * sizeof(int64_t);
+}
+
+/* Memory for a graph of n vertices and at most so many entries, unless b->start is it. */
 static weft_status take(weft_context *ctx, const char *call, int64_t n, int64_t entries,
                         building *b) {
-    const size_t bytes = (size_t)(n + 1 + entries) * sizeof(int64_t);
-    b->start = wi_host_alloc(bytes);
+    const size_t bytes = wi_pattern_bytes(n, entries);
+    if (!b->start)
+        b->start = wi_host_alloc(bytes);
     if (!b->start)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, the graph; free some", call,
                        bytes);
     b->row = b->start + n + 1;
+    b->n = n;
     return WEFT_OK;
+}
+
+static int64_t first_of(const building *b, int rank, int size) {
+    return (int64_t)wi_team_share((size_t)b->n, rank, size);
+}
+
+static void sum_share(void *user, int rank, int size) {
+    const building *const b = user;
+    for (int64_t k = first_of(b, rank, size) + 1; k < first_of(b, rank + 1, size); k++)
+        b->start[k + 1] += b->start[k];
+}
+
+/* The end of each share is right already. */
+static void add_before(void *user, int rank, int size) {
+    const building *const b = user;
+    const int64_t begin = first_of(b, rank, size);
+    for (int64_t k = begin + 1; k < first_of(b, rank + 1, size); k++)
+        b->start[k] += b->start[begin];
+}
+
+/* From the numbers of neighbours to where their lists begin. */
+static void sum_up(const weft_context *ctx, int team, building *b) {
+    b->start[0] = 0;
+    wi_team_run(ctx, team, sum_share, b);
+    for (int rank = 1; rank < team; rank++)
+        b->start[first_of(b, rank + 1, team)] += b->start[first_of(b, rank, team)];
+    wi_team_run(ctx, team, add_before, b);
 }
 
 /* Threads count neighbours, start[k + 1] those of vertex k, then list them. */
 static void fill(weft_context *ctx, int64_t n, int64_t entries, wi_team_work *count,
                  wi_team_work *list, building *b) {
     const int team = wi_team_size(ctx, (size_t)n, (size_t)(n + entries) * sizeof(int64_t));
+    wi_pages_touch(ctx, team, b->start, wi_pattern_bytes(n, entries));
     wi_team_run(ctx, team, count, b);
-    b->start[0] = 0;
-    for (int64_t k = 0; k < n; k++)
-        b->start[k + 1] += b->start[k];
+    sum_up(ctx, team, b);
     wi_team_run(ctx, team, list, b);
 }
 
@@ -101,9 +134,10 @@ static void copy_neighbours(void *user, int rank, int size) {
 }
 
 weft_status wi_pattern_renumber(weft_context *ctx, const char *call, const wi_pattern *graph,
-                                const int64_t *perm, const int64_t *inverse, wi_pattern *out) {
+                                const int64_t *perm, const int64_t *inverse, int64_t *memory,
+                                wi_pattern *out) {
     const int64_t n = graph->n, entries = graph->start[n];
-    building b = {.graph = graph, .perm = perm, .inverse = inverse};
+    building b = {.graph = graph, .perm = perm, .inverse = inverse, .start = memory};
     const weft_status status = take(ctx, call, n, entries, &b);
     if (status != WEFT_OK)
         return status;

@@ -82,13 +82,13 @@ static uint64_t draw_number(uint64_t *state) {
 
 /* Fills levels[1 ...] until a graph is small, or hardly smaller than the one before. Returns the
  * number of levels, 0 if there is no memory. */
-static int make_levels(wi_arena *arena, level *levels) {
+static int make_levels(wi_arena *arena, wi_scratch scratch, level *levels) {
     const int32_t most = levels[0].graph.total / SMALLEST * 3 / 2 + 1;
     int count = 1;
     for (; count < LEVELS && levels[count - 1].graph.n > SMALLEST; count++) {
         level *const fine = &levels[count - 1], *const next = fine + 1;
         fine->to = wi_arena_take(arena, (size_t)fine->graph.n * sizeof *fine->to);
-        if (!fine->to || !wi_coarsen(arena, &fine->graph, most, &next->graph, fine->to))
+        if (!fine->to || !wi_coarsen(arena, scratch, &fine->graph, most, &next->graph, fine->to))
             return 0;
         next->side = wi_arena_take(arena, (size_t)next->graph.n);
         if (!next->side)
@@ -119,38 +119,36 @@ static bool part_smallest(wi_arena *arena, wi_parting *p, const level *last, uin
     return true;
 }
 
-/* For threads that help. */
-static bool take_ahead(wi_arena *arena, int32_t n, wi_parting ahead[WI_AHEAD]) {
-    bool enough = true;
-    for (int k = 0; k < WI_AHEAD && enough; k++) {
-        uint8_t *const side = wi_arena_take(arena, (size_t)n);
-        enough = side && wi_parting_take(arena, n, &ahead[k]);
-        ahead[k].side = side;
-    }
+/* One parting, and those of threads that help. */
+static bool take_partings(wi_arena *arena, int32_t n, int count, wi_parting *p) {
+    bool enough = wi_parting_take(arena, n, count, p);
+    for (int k = 1; k < count && enough; k++)
+        enough = (p[k].side = wi_arena_take(arena, (size_t)n));
     return enough;
 }
 
 bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side) {
     level levels[LEVELS] = {{.graph = *graph, .side = side}};
     uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
-    wi_parting p, ahead[WI_AHEAD];
+    wi_parting p[1 + WI_AHEAD];
     if (graph->n == 0)
         return true;
-    const int count = make_levels(arena, levels);
     const bool together = arena->queue && graph->n >= WI_AHEAD_VERTICES;
-    if (together && !take_ahead(arena, graph->n, ahead))
+    const int partings = together ? 1 + WI_AHEAD : 1;
+    if (!take_partings(arena, graph->n, partings, p))
         return false;
-    if (count == 0 || !wi_parting_take(arena, graph->n, &p) ||
-        !part_smallest(arena, &p, &levels[count - 1], &state))
+    const size_t unused = WI_PARTING_ARRAYS * (size_t)graph->n * (size_t)partings;
+    const int count = make_levels(arena, (wi_scratch){p->list, unused}, levels);
+    if (count == 0 || !part_smallest(arena, p, &levels[count - 1], &state))
         return false;
     for (int k = count - 2; k >= 0; k--) {
         const level *const fine = &levels[k], *const small = fine + 1;
-        wi_parting_project(together ? arena->queue : NULL, &p, &fine->graph, fine->side, fine->to,
+        wi_parting_project(together ? arena->queue : NULL, p, &fine->graph, fine->side, fine->to,
                            small->side);
         if (together && fine->graph.n >= WI_AHEAD_VERTICES)
-            wi_parting_refine_together(arena->queue, &p, ahead);
+            wi_parting_refine_together(arena->queue, p, p + 1);
         else
-            wi_parting_refine(&p);
+            wi_parting_refine(p);
     }
     return true;
 }

@@ -68,31 +68,58 @@ enum {
     WI_AHEAD_VERTICES = 1 << 11   /* the same for passes of a refinement */
 };
 
+/* Memory that nobody needs for a while. */
+typedef struct wi_scratch {
+    int32_t *memory;
+    size_t count;
+} wi_scratch;
+
 /* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
  * part of. Parallel edges become one, whose weight is the sum. No vertex becomes heavier than
- * `most`, unless it was already. */
-bool wi_coarsen(wi_arena *arena, const wi_graph *graph, int32_t most, wi_graph *coarse,
-                int32_t *to);
+ * `most`, unless it was already. What scratch lacks is taken from the arena. */
+bool wi_coarsen(wi_arena *arena, wi_scratch scratch, const wi_graph *graph, int32_t most,
+                wi_graph *coarse, int32_t *to);
+
+/* Pairs every free vertex, from the first to the last, with a free neighbour if it has one:
+ * mate[v] = u and mate[u] = v. n of scratch. */
+void wi_match_neighbours(wi_job_queue *queue, const wi_graph *graph, int32_t *scratch, int32_t most,
+                         int32_t *mate);
+/* The free neighbour of v with the heaviest edge; among equals the lightest vertex, at most as
+ * heavy as makes `most` with v. Only those after vertex `after`. -1 if there is none. */
+int32_t wi_match_heaviest(const wi_graph *g, const int32_t *mate, int32_t v, int32_t most,
+                          int32_t after);
 
 enum {
     WI_CHAINS = 512,
     WI_APART = 128 /* bytes: lines are fetched in pairs */
 };
 
+/* A vertex of the separator. */
+typedef struct wi_standing {
+    int32_t gain; /* how much lighter the separator becomes if it leaves */
+    int32_t link; /* the one in its chain that counts; -1: it is in no chain */
+} wi_standing;
+
+/* Chains of vertices of similar gain: gains of neighbouring chains are 2^shift apart. A vertex that
+ * changes chains leaves its link behind. */
+typedef struct wi_link {
+    int32_t vertex, before; /* the link that was made before it in the same chain; -1: none */
+} wi_link;
+
 /* A graph divided by a separator, and what moving its vertices needs. Several threads have one
  * each, and write to it with every move: they must not share a line of the cache. */
 typedef struct wi_parting {
     _Alignas(WI_APART) const wi_graph *graph;
     uint8_t *side;
-    int32_t weight[3]; /* of the sides and the separator */
-    int32_t most;      /* the most that a side should weigh */
-    int32_t *list;     /* the separator's vertices, and those that have just left it */
-    int32_t *gain; /* for a vertex of the separator: how much lighter the separator becomes if it
-                      leaves */
-    int32_t *next, *previous; /* chains of vertices of similar gain: gains of neighbouring chains
-                                 are 2^shift apart */
-    int32_t first[WI_CHAINS];
-    int32_t best; /* all chains before this one are empty */
+    int32_t weight[3];     /* of the sides and the separator */
+    int32_t most;          /* the most that a side should weigh */
+    int32_t *list;         /* the separator's vertices, and those that have just left it */
+    wi_standing *standing; /* of the separator's vertices */
+    wi_link *links;        /* in the order in which they were made */
+    int32_t linked, full;  /* how many there are, and may be before old ones are thrown away */
+    int32_t most_links;
+    int32_t first[WI_CHAINS]; /* the latest link of each chain; -1: none */
+    int32_t best;             /* all chains before this one are empty */
     int32_t heaviest;
     int shift;
     int32_t *moved; /* the vertices that have left the separator in this pass */
@@ -101,8 +128,12 @@ typedef struct wi_parting {
     atomic_bool *vain; /* once set, a pass ends: nobody wants what it finds; or NULL */
 } wi_parting;
 
-/* Allocates room for graphs of up to n vertices. */
-bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p);
+/* Allocates room for graphs of up to n vertices for each of `count` partings: it begins with the
+ * first one's list. */
+enum {
+    WI_PARTING_ARRAYS = 8 /* of n integers */
+};
+bool wi_parting_take(wi_arena *arena, int32_t n, int count, wi_parting *p);
 /* Starts on another graph, divided as `side` says. */
 void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side);
 /* The same with the division of a coarser graph, of which vertex v of this one is in to[v]. Others
@@ -130,7 +161,8 @@ typedef struct wi_pass_watch {
 } wi_pass_watch;
 
 enum {
-    WI_PASSES = 6 /* of a refinement, at most; it ends when two, to either side, found nothing */
+    WI_PASSES = 6, /* of a refinement, at most */
+    WI_VAIN = 2    /* it ends when as many, to either side, found nothing */
 };
 
 /* One pass of a refinement: moves vertices to side `to`, and keeps the best division. Returns

@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refinement by several threads, with the result of one. A pass needs the division that the one
  * before it leaves. But most passes find nothing, or what they find early, and then go on in vain:
- * from what is the best division so far, threads without work do the next passes meanwhile. They
- * count if it stays the best. */
+ * from what is the best division so far, a thread without work goes on with the next passes
+ * meanwhile, and another one from what these find. What it comes to counts if the division that it
+ * began with stays the best. */
 #include <string.h>
 
 #include "sparse/separator.h"
 
-typedef struct next_pass {
-    wi_parting *parting;
-    uint8_t to;
-    bool better;
-} next_pass;
-
-/* The passes after the current one. */
-typedef struct ahead {
+/* A thread's share of a refinement: its passes, of which others do those at the end if they can. */
+typedef struct share {
     wi_job_queue *queue;
-    wi_parting *p; /* of the current pass, to side `to` */
-    uint8_t to;
-    int most;  /* how many passes may follow */
-    int count; /* of those that are under way */
-    bool vain; /* they began with a division that is not the best any more */
-    _Alignas(WI_APART) atomic_bool stop;    /* which all of them read after every move */
-    _Alignas(WI_APART) wi_parting *parting; /* WI_AHEAD of them */
-    next_pass next[WI_AHEAD];
-    wi_job job[WI_AHEAD];
-} ahead;
+    wi_parting *p;
+    int passes, vain; /* those before the current one, and the latest of them that found nothing */
+    int after;        /* how many shares there may be after this one */
+    uint8_t to;       /* the side to which the current pass moves vertices */
+    bool begun;       /* the next share is under way */
+    bool outdated;    /* it began with a division that is not the best any more */
+    wi_job job;       /* this share */
+    _Alignas(WI_APART) atomic_bool stop; /* which is read after every move */
+} share;
 
 /* Makes `to` the same division as p. */
 static void copy_division(const wi_parting *p, wi_parting *to) {
@@ -56,97 +50,95 @@ static void copy_best(const wi_parting *p, uint8_t to, int32_t kept, const int32
     memcpy(q->weight, best, sizeof q->weight);
 }
 
-static void run_pass(void *user, int32_t piece) {
-    next_pass *const next = user;
-    (void)piece;
-    next->better = wi_parting_pass(next->parting, next->to, NULL);
+/* Tells all shares after this one to stop. */
+static void stop_next(share *s) {
+    for (int k = 1; k <= s->after; k++)
+        atomic_store(&s[k].stop, true);
 }
 
-/* Ends the passes that are under way. */
-static void end_passes(ahead *a) {
-    atomic_store_explicit(&a->stop, true, memory_order_relaxed);
-    for (int k = 0; k < a->count; k++)
-        wi_job_cancel(a->queue, &a->job[k]);
-    a->count = 0;
+static void end_next(share *s) {
+    if (!s->begun)
+        return;
+    stop_next(s);
+    wi_job_cancel(s->queue, &s[1].job);
+    s->begun = false;
 }
 
-/* Begins passes, all from the division that their partings have: each counts if those before it
- * find nothing. */
-static void begin_passes(ahead *a, int count) {
-    atomic_store_explicit(&a->stop, false, memory_order_relaxed);
-    a->vain = false;
-    a->count = count;
-    for (int k = 0; k < count; k++) {
-        const uint8_t to = k % 2 == 0 ? 1 - a->to : a->to;
-        a->next[k] = (next_pass){.parting = &a->parting[k], .to = to};
-        a->parting[k].vain = &a->stop;
-        a->job[k] = (wi_job){.work = run_pass, .user = &a->next[k], .pieces = 1};
-        wi_job_post(a->queue, &a->job[k]);
-    }
+static void do_share(void *user, int32_t piece);
+
+/* If `vain` passes up to the current one have found nothing, may others go on? */
+static bool may_begin(const share *s, int vain) {
+    return s->after > 0 && s->passes + 1 < WI_PASSES && vain < WI_VAIN &&
+           wi_job_queue_has_idle(s->queue);
+}
+
+/* Begins the next share from the division that its parting has. Whoever stops this share stops the
+ * next one after it: so one of the two sees the other. */
+static void begin_next(share *s, int vain) {
+    share *const next = s + 1;
+    next->passes = s->passes + 1;
+    next->vain = vain;
+    next->to = 1 - s->to;
+    atomic_store(&next->stop, false);
+    s->outdated = false;
+    s->begun = !atomic_load(&s->stop);
+    next->job = (wi_job){.work = do_share, .user = next, .pieces = 1};
+    if (s->begun)
+        wi_job_post(s->queue, &next->job);
 }
 
 static void found_better(void *user) {
-    ahead *const a = user;
-    if (a->count == 0 || a->vain)
+    share *const s = user;
+    if (!s->begun || s->outdated)
         return;
-    a->vain = true;
-    atomic_store_explicit(&a->stop, true, memory_order_relaxed);
+    s->outdated = true;
+    stop_next(s);
 }
 
-/* The pass is likely to find nothing more, and then two more passes would show whether there is
- * something to be found at all. */
+/* The pass is likely to find nothing more. */
 static void went_stale(void *user, int32_t kept, const int32_t best[3]) {
-    ahead *const a = user;
-    const int count = a->most < WI_AHEAD ? a->most : WI_AHEAD;
-    if (!wi_job_queue_has_idle(a->queue))
+    share *const s = user;
+    if (!may_begin(s, 0))
         return;
-    end_passes(a);
-    for (int k = 0; k < count; k++)
-        copy_best(a->p, a->to, kept, best, &a->parting[k]);
-    begin_passes(a, count);
+    end_next(s);
+    copy_best(s->p, s->to, kept, best, s[1].p);
+    begin_next(s, 0);
 }
 
-/* Waits for passes that began with the division of p, and takes over what they found. Returns how
- * many of them count; the last of them has found something if *better. */
-static int take_passes(ahead *a, bool *better) {
-    int taken = 0;
-    *better = false;
-    while (taken < a->count && !*better) {
-        wi_job_finish(a->queue, &a->job[taken]);
-        *better = a->next[taken].better;
-        if (*better)
-            copy_division(a->next[taken].parting, a->p);
-        taken++;
-    }
-    end_passes(a);
-    return taken;
-}
-
-void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting parting[WI_AHEAD]) {
+static void do_share(void *user, int32_t piece) {
     enum {
         PATIENCE = 64 /* a pass is stale after as many moves as there are vertices, over this */
     };
-    ahead a = {.queue = queue, .p = p, .parting = parting};
-    const wi_pass_watch watch = {found_better, went_stale, p->graph->n / PATIENCE + 1, &a};
-    a.to = p->weight[0] > p->weight[1];
-    for (int k = 0, vain = 0; k < WI_PASSES && vain < 2 && p->count > 0;) {
-        a.most = WI_PASSES - k - 1;
-        if (vain == 0 && a.most > 0 && wi_job_queue_has_idle(queue)) {
-            copy_division(p, &parting[0]);
-            begin_passes(&a, 1);
+    share *const s = user;
+    const wi_pass_watch watch = {found_better, went_stale, s->p->graph->n / PATIENCE + 1, s};
+    (void)piece;
+    while (s->passes < WI_PASSES && s->vain < WI_VAIN && s->p->count > 0 &&
+           !atomic_load(&s->stop)) {
+        if (may_begin(s, s->vain + 1)) {
+            copy_division(s->p, s[1].p);
+            begin_next(s, s->vain + 1);
         }
-        bool better = wi_parting_pass(p, a.to, &watch);
-        int passes = 1;
-        vain = better ? 0 : vain + 1;
-        if (a.vain)
-            end_passes(&a);
-        if (a.count > 0) {
-            const int taken = take_passes(&a, &better);
-            vain = better ? 0 : vain + taken;
-            passes += taken;
+        s->vain = wi_parting_pass(s->p, s->to, &watch) ? 0 : s->vain + 1;
+        s->passes++;
+        s->to = 1 - s->to;
+        if (s->begun && !s->outdated) {
+            wi_job_finish(s->queue, &s[1].job);
+            copy_division(s[1].p, s->p);
+            s->begun = false;
+            return;
         }
-        k += passes;
-        a.to = passes % 2 == 0 ? a.to : 1 - a.to;
-        a.vain = false;
+        end_next(s);
     }
+}
+
+void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting ahead[WI_AHEAD]) {
+    share shares[1 + WI_AHEAD];
+    for (int k = 0; k <= WI_AHEAD; k++) {
+        shares[k] = (share){.queue = queue, .p = k == 0 ? p : &ahead[k - 1], .after = WI_AHEAD - k};
+        shares[k].p->vain = &shares[k].stop;
+        atomic_init(&shares[k].stop, false);
+    }
+    shares[0].to = p->weight[0] > p->weight[1];
+    do_share(shares, 0);
+    p->vain = NULL;
 }

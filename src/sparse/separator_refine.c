@@ -10,18 +10,19 @@
 enum {
     LARGE = 60000, /* vertices: in graphs with more, a pass moves at most one of SWEEP */
     SWEEP = 8,
-    NONE = -1,
-    FREE = -2 /* next[v] of a vertex in no chain */
+    NONE = -1
 };
 
-bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p) {
-    int32_t *const memory = wi_arena_take(arena, 6 * (size_t)n * sizeof *memory);
-    *p = (wi_parting){.list = memory,
-                      .gain = memory + n,
-                      .next = memory + 2 * (size_t)n,
-                      .previous = memory + 3 * (size_t)n,
-                      .moved = memory + 4 * (size_t)n,
-                      .drawn = memory + 5 * (size_t)n};
+bool wi_parting_take(wi_arena *arena, int32_t n, int count, wi_parting *p) {
+    const size_t each = WI_PARTING_ARRAYS * (size_t)n;
+    int32_t *memory = wi_arena_take(arena, (size_t)count * each * sizeof *memory);
+    for (int k = 0; k < count && memory; k++, memory += each)
+        p[k] = (wi_parting){.list = memory,
+                            .moved = memory + n,
+                            .drawn = memory + 2 * (size_t)n,
+                            .standing = (wi_standing *)(memory + 3 * (size_t)n),
+                            .links = (wi_link *)(memory + 5 * (size_t)n),
+                            .most_links = n + n / 2};
     return memory;
 }
 
@@ -35,43 +36,62 @@ static inline int32_t chain_of(const wi_parting *p, int32_t gain) {
 }
 
 static void clear_chains(wi_parting *p) {
+    enum {
+        TIMES = 4, /* links for each vertex of the separator */
+        LEAST = 1 << 10
+    };
     for (int32_t k = 0; k < WI_CHAINS; k++)
         p->first[k] = NONE;
     p->best = WI_CHAINS;
+    p->linked = 0;
+    p->full = p->count < p->most_links / TIMES - LEAST ? TIMES * p->count + LEAST : p->most_links;
+}
+
+/* Does the vertex of link k still have it? */
+static inline bool counts(const wi_parting *p, int32_t k) {
+    return p->standing[p->links[k].vertex].link == k;
+}
+
+/* Throws away the links that do not count. The others stay in their order, so that links of a chain
+ * stay in theirs. There are at most as many as there are vertices. */
+static void clear_links(wi_parting *p) {
+    int32_t to = 0;
+    for (int32_t k = 0; k < WI_CHAINS; k++)
+        p->first[k] = NONE;
+    for (int32_t k = 0; k < p->linked; k++) {
+        const int32_t v = p->links[k].vertex, chain = chain_of(p, p->standing[v].gain);
+        if (p->standing[v].link != k)
+            continue;
+        p->links[to] = (wi_link){v, p->first[chain]};
+        p->standing[v].link = p->first[chain] = to++;
+    }
+    p->linked = to;
+    p->full = to < p->full / 2 ? p->full : p->most_links;
 }
 
 /* The latest vertex comes out first, so that a pass works along the separator. */
 static inline void chain_push(wi_parting *p, int32_t v) {
-    const int32_t chain = chain_of(p, p->gain[v]), next = p->first[chain];
-    p->next[v] = next;
-    p->previous[v] = ~chain;
-    if (next != NONE)
-        p->previous[next] = v;
-    p->first[chain] = v;
+    if (p->linked == p->full)
+        clear_links(p);
+    const int32_t chain = chain_of(p, p->standing[v].gain), link = p->linked++;
+    p->links[link] = (wi_link){v, p->first[chain]};
+    p->standing[v].link = p->first[chain] = link;
     if (chain < p->best)
         p->best = chain;
 }
 
-static inline void chain_remove(wi_parting *p, int32_t v) {
-    const int32_t next = p->next[v], previous = p->previous[v];
-    if (previous < 0)
-        p->first[~previous] = next;
-    else
-        p->next[previous] = next;
-    if (next != NONE)
-        p->previous[next] = previous;
-    p->next[v] = FREE;
-}
-
 /* Takes out the vertex with the largest gain; NONE if there is none. */
 static int32_t chain_pop(wi_parting *p) {
-    while (p->best < WI_CHAINS && p->first[p->best] == NONE)
-        p->best++;
-    if (p->best == WI_CHAINS)
-        return NONE;
-    const int32_t v = p->first[p->best];
-    chain_remove(p, v);
-    return v;
+    for (; p->best < WI_CHAINS; p->best++) {
+        for (int32_t k; (k = p->first[p->best]) != NONE;) {
+            p->first[p->best] = p->links[k].before;
+            if (!counts(p, k))
+                continue;
+            p->standing[p->links[k].vertex].link = NONE;
+            return p->links[k].vertex;
+        }
+    }
+    return NONE;
 }
 
 /* ---- moves ---- */
@@ -89,7 +109,7 @@ static void enter(wi_parting *p, int32_t v, uint8_t other) {
     int32_t gain = g->weight[v];
     for (int32_t e = g->start[v]; e < g->start[v + 1]; e++)
         gain -= p->side[g->row[e]] == other ? g->weight[g->row[e]] : 0;
-    p->gain[v] = gain;
+    p->standing[v].gain = gain;
     chain_push(p, v);
 }
 
@@ -107,13 +127,12 @@ static void draw(wi_parting *p, int32_t v, uint8_t other) {
         if (side[u] == other) {
             gain -= weight[u];
             __builtin_prefetch(&g->row[g->start[u]]);
-        } else if (side[u] == WI_SEPARATOR && p->next[u] != FREE) {
-            chain_remove(p, u);
-            p->gain[u] += own;
+        } else if (side[u] == WI_SEPARATOR && p->standing[u].link != NONE) {
+            p->standing[u].gain += own;
             chain_push(p, u);
         }
     }
-    p->gain[v] = gain;
+    p->standing[v].gain = gain;
     chain_push(p, v);
     p->list[p->count++] = v;
 }
@@ -203,7 +222,7 @@ bool wi_parting_pass(wi_parting *p, uint8_t to, const wi_pass_watch *watch) {
 void wi_parting_refine(wi_parting *p) {
     int vain = 0;
     uint8_t to = p->weight[0] > p->weight[1];
-    for (int k = 0; k < WI_PASSES && vain < 2 && p->count > 0; k++) {
+    for (int k = 0; k < WI_PASSES && vain < WI_VAIN && p->count > 0; k++) {
         vain = wi_parting_pass(p, to, NULL) ? 0 : vain + 1;
         to = 1 - to;
     }

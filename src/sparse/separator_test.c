@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Separators and coarser graphs by their definitions, on thousands of graphs with random weights,
  * and on meshes whose best separators are known. */
+#include <sched.h>
+
 #include "graphs.h"
 #include "sparse/separator.h"
 #include "testing.h"
@@ -119,10 +121,12 @@ static void test_coarse_graphs(void **state) {
         test_graph_random(&r, LARGEST, &g);
         wi_graph fine = weighted(&r, &g.pattern, 9), coarse, coarser;
         const int32_t most = 1 + (int32_t)test_below(&r, 40);
+        int32_t lent[3 * LARGEST + 1];
+        const wi_scratch scratch = {lent, k % 2 ? 3 * LARGEST + 1 : 0};
         wi_arena_reset(&arena);
-        assert_true(wi_coarsen(&arena, &fine, most, &coarse, to));
+        assert_true(wi_coarsen(&arena, scratch, &fine, most, &coarse, to));
         check_coarse(&fine, &coarse, to, most);
-        assert_true(wi_coarsen(&arena, &coarse, most, &coarser, to));
+        assert_true(wi_coarsen(&arena, scratch, &coarse, most, &coarser, to));
         check_coarse(&coarse, &coarser, to, most);
         drop(&fine);
     }
@@ -141,25 +145,23 @@ static void test_passes_ahead(void **state) {
     for (int k = 0; k < GRAPHS; k++) {
         uint8_t side[TEST_MOST_VERTICES], together[TEST_MOST_VERTICES];
         uint8_t spare[WI_AHEAD][TEST_MOST_VERTICES];
-        wi_parting p, q, ahead[WI_AHEAD];
+        wi_parting p, q[1 + WI_AHEAD];
         test_graph_random(&r, LARGEST, &g);
         wi_graph weights = weighted(&r, &g.pattern, k % 2 ? 1 : 5);
         wi_arena_reset(&arena);
-        assert_true(wi_parting_take(&arena, weights.n, &p) &&
-                    wi_parting_take(&arena, weights.n, &q) &&
-                    wi_parting_take(&arena, weights.n, &ahead[0]) &&
-                    wi_parting_take(&arena, weights.n, &ahead[1]));
+        assert_true(wi_parting_take(&arena, weights.n, 1, &p) &&
+                    wi_parting_take(&arena, weights.n, 1 + WI_AHEAD, q));
         for (int32_t v = 0; v < weights.n; v++) /* far from good */
             side[v] = test_below(&r, 2) ? WI_SEPARATOR : (uint8_t)(k & 1);
         memcpy(together, side, (size_t)weights.n);
         for (int i = 0; i < WI_AHEAD; i++)
-            ahead[i].side = spare[i];
+            q[1 + i].side = spare[i];
         wi_parting_set(&p, &weights, side);
         wi_parting_refine(&p);
-        wi_parting_set(&q, &weights, together);
-        wi_parting_refine_together(&queue, &q, ahead);
+        wi_parting_set(q, &weights, together);
+        wi_parting_refine_together(&queue, q, q + 1);
         assert_memory_equal(side, together, (size_t)weights.n);
-        assert_memory_equal(p.weight, q.weight, sizeof p.weight);
+        assert_memory_equal(p.weight, q->weight, sizeof p.weight);
         drop(&weights);
     }
     wi_job_queue_close(&queue);
@@ -183,12 +185,34 @@ static void test_star(void **state) {
     for (int32_t v = 1; v < N; v++)
         row[v - 1] = v;
     const wi_graph star = {.n = N, .total = N, .start = start, .row = row, .weight = weight};
-    assert_true(wi_coarsen(&arena, &star, 2, &coarse, to));
+    assert_true(wi_coarsen(&arena, (wi_scratch){NULL, 0}, &star, 2, &coarse, to));
     assert_true(coarse.n <= N / 2 + 2);
     int32_t sides[3];
     separate(&arena, &star, 1, sides);
     assert_int_equal(sides[2], 1);
     wi_arena_free(&arena);
+}
+
+/* A mesh of s[0] x s[1] x s[2] points, each with up to six neighbours. */
+static wi_graph mesh(test_random *r, const int64_t s[3], uint64_t most_weight) {
+    const int64_t n = s[0] * s[1] * s[2];
+    int64_t *const start = malloc((size_t)(n + 1) * sizeof *start), to = 0;
+    int64_t *const row = malloc((size_t)(6 * n + 1) * sizeof *row);
+    for (int64_t p = 0; p < n; p++) {
+        const int64_t at[3] = {p % s[0], p / s[0] % s[1], p / s[0] / s[1]};
+        start[p] = to;
+        for (int64_t d = 0, step = 1; d < 3; step *= s[d++]) {
+            if (at[d] > 0)
+                row[to++] = p - step;
+            if (at[d] < s[d] - 1)
+                row[to++] = p + step;
+        }
+    }
+    start[n] = to;
+    const wi_graph g = weighted(r, &(wi_pattern){n, start, row}, most_weight);
+    free(start);
+    free(row);
+    return g;
 }
 
 /* A straight cut through a mesh of k x k points has k points, and one through k x k x k has k^2:
@@ -201,21 +225,7 @@ static void test_meshes(void **state) {
     wi_arena arena = {.at = 0};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         const int64_t *const s = sizes[k], n = s[0] * s[1] * s[2];
-        int64_t *const start = malloc((size_t)(n + 1) * sizeof *start), to = 0;
-        int64_t *const row = malloc((size_t)(6 * n + 1) * sizeof *row);
-        for (int64_t p = 0; p < n; p++) {
-            const int64_t at[3] = {p % s[0], p / s[0] % s[1], p / s[0] / s[1]};
-            start[p] = to;
-            for (int64_t d = 0, step = 1; d < 3; step *= s[d++]) {
-                if (at[d] > 0)
-                    row[to++] = p - step;
-                if (at[d] < s[d] - 1)
-                    row[to++] = p + step;
-            }
-        }
-        start[n] = to;
-        const wi_pattern pattern = {n, start, row};
-        wi_graph g = weighted(&r, &pattern, 1);
+        wi_graph g = mesh(&r, s, 1);
         int32_t weight[3];
         separate(&arena, &g, 1, weight);
         print_message("%lld x %lld x %lld: %d, %d, separator %d\n", (long long)s[0],
@@ -223,10 +233,78 @@ static void test_meshes(void **state) {
         assert_true(n < 3 || weight[2] <= n / s[0]);
         assert_true(n < 3 || (weight[0] <= n * 3 / 5 && weight[1] <= n * 3 / 5));
         drop(&g);
-        free(start);
-        free(row);
     }
     wi_arena_free(&arena);
+}
+
+typedef struct helping {
+    wi_job_queue queue;
+    bool over; /* guarded by the queue's lock */
+} helping;
+
+static void *help(void *user) {
+    helping *const h = user;
+    wi_job_queue_lock(&h->queue);
+    while (!h->over) {
+        if (h->queue.jobs)
+            wi_job_help(&h->queue);
+        else
+            wi_job_queue_await(&h->queue);
+    }
+    pthread_mutex_unlock(&h->queue.lock);
+    return NULL;
+}
+
+static void check_same(const wi_graph *a, const wi_graph *b) {
+    const size_t bytes = (size_t)a->start[a->n] * sizeof *a->row;
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->start, b->start, (size_t)(a->n + 1) * sizeof *a->start);
+    assert_memory_equal(a->weight, b->weight, (size_t)a->n * sizeof *a->weight);
+    assert_memory_equal(a->row, b->row, bytes);
+    assert_memory_equal(a->tie, b->tie, bytes);
+}
+
+/* Meshes that are large enough for threads to help, whose layers are alike or not. */
+static void test_coarse_together(void **state) {
+    (void)state;
+    enum {
+        HELPERS = 3
+    };
+    static const int64_t sizes[][3] = {{41, 42, 43}, {300, 300, 1}, {7, 5000, 2}, {36000, 1, 1}};
+    static helping h;
+    test_random r = test_random_at(35);
+    pthread_t thread[HELPERS];
+    wi_job_queue_open(&h.queue);
+    for (int k = 0; k < HELPERS; k++)
+        assert_int_equal(pthread_create(&thread[k], NULL, help, &h), 0);
+    for (size_t k = 0; k < 2 * (sizeof sizes / sizeof *sizes); k++) {
+        wi_arena alone = {.at = 0}, together = {.queue = &h.queue};
+        wi_graph fine = mesh(&r, sizes[k / 2], k % 2 ? 3 : 1), own = fine, shared = fine;
+        int32_t *const to = malloc(2 * (size_t)fine.n * sizeof *to), *const again = to + fine.n;
+        for (int level = 0; level < 3; level++) {
+            wi_graph coarse, same;
+            const size_t bytes = (size_t)own.n * sizeof *to;
+            while (!wi_job_queue_has_idle(&h.queue))
+                sched_yield();
+            assert_true(wi_coarsen(&alone, (wi_scratch){NULL, 0}, &own, 100, &coarse, to));
+            assert_true(wi_coarsen(&together, (wi_scratch){NULL, 0}, &shared, 100, &same, again));
+            assert_memory_equal(to, again, bytes);
+            check_same(&coarse, &same);
+            own = coarse;
+            shared = same;
+        }
+        wi_arena_free(&alone);
+        wi_arena_free(&together);
+        free(to);
+        drop(&fine);
+    }
+    wi_job_queue_lock(&h.queue);
+    h.over = true;
+    wi_job_queue_tell(&h.queue, true);
+    pthread_mutex_unlock(&h.queue.lock);
+    for (int k = 0; k < HELPERS; k++)
+        pthread_join(thread[k], NULL);
+    wi_job_queue_close(&h.queue);
 }
 
 /* What is taken after a trim overlaps nothing, wherever the allocation that was trimmed lies. */
@@ -252,7 +330,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_graphs), cmocka_unit_test(test_coarse_graphs),
         cmocka_unit_test(test_passes_ahead), cmocka_unit_test(test_star),
-        cmocka_unit_test(test_meshes),       cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_meshes),       cmocka_unit_test(test_coarse_together),
+        cmocka_unit_test(test_trim),
     };
     return cmocka_run_group_tests_name("separator", tests, NULL, NULL);
 }

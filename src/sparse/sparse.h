@@ -91,6 +91,7 @@ typedef struct wi_order_args {
     const struct wi_order_limit *limit; /* with `flops`: `amd` stops, without an ordering, as soon
                                            as its bound is above this limit; or NULL */
     const char **chosen;                /* here `best` stores the rung that it took; or NULL */
+    struct wi_spare *spare;             /* here `dissect` leaves memory that it used; or NULL */
 } wi_order_args;
 
 /* The structure of L, known before any values. Column k is a column of the permuted matrix. */

@@ -21,6 +21,7 @@ typedef struct finding {
     int64_t *next, *seen; /* of a supernode: where its next row goes, and the latest row */
     int64_t *leaving;     /* the first supernode above s that is in no piece of its own */
     int64_t *above;       /* the rows that are in no piece */
+    uint64_t *reached;    /* by each of these: pieces, by the bits of their numbers modulo 64 */
     int64_t above_count;
     piece *pieces;
     int64_t count;
@@ -73,6 +74,37 @@ static void begin_piece(const finding *f, const piece *p) {
     }
 }
 
+static uint64_t bit_of(const finding *f, const piece *p) {
+    return UINT64_C(1) << (p - f->pieces) % 64;
+}
+
+/* The piece that column j is in, or the one after it. Pieces are in descending order. */
+static const piece *piece_of(const finding *f, int64_t j) {
+    int64_t low = 0, high = f->count - 1;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (j >= f->out->first[f->pieces[middle].begin])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return &f->pieces[low];
+}
+
+/* Which pieces do the rows above reach? Perhaps too many. */
+static void mark_reached(void *user, int rank, int size) {
+    const finding *const f = user;
+    const wi_symbolic *const out = f->out;
+    const size_t count = f->count > 0 ? (size_t)f->above_count : 0;
+    for (size_t k = wi_team_share(count, rank, size); k < wi_team_share(count, rank + 1, size);
+         k++) {
+        const int64_t i = f->above[k], *const start = f->graph->start + out->perm[i];
+        f->reached[k] = 0;
+        for (int64_t e = start[0]; e < start[1]; e++)
+            f->reached[k] |= bit_of(f, piece_of(f, out->inverse[f->graph->row[e]]));
+    }
+}
+
 static void find_inside(const finding *f, const piece *p) {
     const wi_symbolic *const out = f->out;
     for (int64_t i = out->first[p->begin]; i < out->first[p->end]; i++) {
@@ -80,7 +112,7 @@ static void find_inside(const finding *f, const piece *p) {
         reach(f, p, true, i);
     }
     for (int64_t k = 0; k < f->above_count; k++) {
-        if (f->above[k] >= out->first[p->end])
+        if (f->above[k] >= out->first[p->end] && f->reached[k] & bit_of(f, p))
             reach(f, p, true, f->above[k]);
     }
 }
@@ -142,18 +174,20 @@ void wi_super_rows(const weft_context *ctx, int team, const wi_pattern *graph,
     finding f = {.graph = graph,
                  .out = symbolic,
                  .beside = beside,
-                 .beside_scratch = scratch + 6 * symbolic->n,
+                 .beside_scratch = scratch + 7 * symbolic->n,
                  .super_of = super_of,
                  .next = scratch,
                  .seen = scratch + supernodes,
                  .leaving = scratch + 2 * supernodes,
                  .above = scratch + 3 * supernodes,
-                 .pieces = (piece *)(scratch + 3 * supernodes + symbolic->n)};
+                 .reached = (uint64_t *)(scratch + 3 * supernodes + symbolic->n),
+                 .pieces = (piece *)(scratch + 3 * supernodes + 2 * symbolic->n)};
     if (team > 1)
         f.count = wi_super_cut(supernodes, symbolic->super_parent, symbolic->first,
                                symbolic->n / (WI_SUPER_SHARE * team), supernodes, f.next, f.pieces);
     list_above(&f);
     wi_team_run(ctx, team, begin_pieces, &f);
+    wi_team_run(ctx, team, mark_reached, &f);
     atomic_store(&f.taken, 0);
     wi_team_run(ctx, team, find_pieces, &f);
 }

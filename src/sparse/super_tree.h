@@ -86,7 +86,7 @@ void wi_super_tree_number(wi_super_tree *tree, int64_t *number, int64_t *size);
 typedef void wi_super_rows_beside(wi_symbolic *symbolic, int64_t *scratch);
 
 /* Lists the rows of all supernodes, whose other arrays are complete, by `team` threads. The graph
- * is that of `symbolic`, super_of[k] the supernode of column k; 6 n of scratch. `beside` is called
+ * is that of `symbolic`, super_of[k] the supernode of column k; 7 n of scratch. `beside` is called
  * meanwhile, with the scratch after that; it may be NULL, and leaves alone what is read here. */
 void wi_super_rows(const weft_context *ctx, int team, const wi_pattern *graph,
                    wi_symbolic *symbolic, const int64_t *super_of, int64_t *scratch,

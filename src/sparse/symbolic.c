@@ -73,11 +73,13 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
     if (slender)
         wi_tree_and_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
     else if (shared)
-        wi_tree_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent, a->rest);
+        wi_tree_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent, a->position,
+                       out->count, a->rest);
     else
         wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
-    wi_postorder(out->n, out->parent, a->position, slender ? a->rest + out->n : out->count,
-                 a->rest);
+    if (!shared)
+        wi_postorder(out->n, out->parent, a->position, slender ? a->rest + out->n : out->count,
+                     a->rest);
     wi_renumber_shared(a->ctx, a->team, out, slender || shared, a->position, a->rest);
     if (shared)
         wi_column_counts_shared(a->ctx, a->team, a->graph, out->perm, out->inverse, out->parent,
@@ -199,12 +201,12 @@ static int team_of(const weft_context *ctx, const wi_pattern *graph) {
 }
 
 static weft_status build(weft_context *ctx, const char *call, const wi_pattern *graph,
-                         const int64_t *perm, double flops, const wi_relax *relax,
+                         const int64_t *perm, double flops, const wi_relax *relax, wi_spare *spare,
                          wi_symbolic *symbolic) {
     const int64_t n = graph->n;
     const size_t bytes = SCRATCH_ARRAYS * (size_t)(n + 1) * sizeof(int64_t);
     const int team = team_of(ctx, graph);
-    int64_t *const scratch = wi_pages_take(ctx, team, bytes);
+    int64_t *const scratch = wi_pages_take(ctx, team, spare, bytes);
     analysis a = {.ctx = ctx, .team = team, .graph = graph, .out = symbolic};
     *symbolic = (wi_symbolic){.n = n};
     if (!scratch)
@@ -232,7 +234,7 @@ static weft_status build(weft_context *ctx, const char *call, const wi_pattern *
     wi_renumber_shared(ctx, a.team, symbolic, true, a.position, a.rest);
     wi_super_rows(ctx, a.team, graph, symbolic, a.super_of, a.rest, wi_symbolic_sum_up);
 done:
-    wi_pages_free(ctx, team, scratch, bytes);
+    wi_pages_free(ctx, team, spare, scratch, bytes);
     if (status != WEFT_OK)
         wi_symbolic_free(symbolic);
     return status;
@@ -242,33 +244,35 @@ done:
  * less time if it lies in memory in that order. */
 static weft_status build_far(weft_context *ctx, const char *call, const wi_pattern *graph,
                              const int64_t *perm, double flops, const wi_relax *relax,
-                             wi_symbolic *symbolic) {
+                             wi_spare *spare, wi_symbolic *symbolic) {
     const int64_t n = graph->n;
     const size_t bytes = 2 * (size_t)n * sizeof(int64_t);
     const int team = team_of(ctx, graph);
-    int64_t *const same = wi_pages_take(ctx, team, bytes);
+    int64_t *const same = wi_pages_take(ctx, team, spare, bytes);
     wi_pattern near = {0, NULL, NULL};
     if (!same)
         return no_memory(ctx, call, bytes);
     int64_t *const inverse = same + n;
+    int64_t *const memory = wi_spare_take(spare, wi_pattern_bytes(n, graph->start[n]));
     wi_invert_shared(ctx, team, n, perm, inverse);
-    weft_status status = wi_pattern_renumber(ctx, call, graph, perm, inverse, &near);
+    weft_status status = wi_pattern_renumber(ctx, call, graph, perm, inverse, memory, &near);
     wi_identity_shared(ctx, team, n, same);
     if (status == WEFT_OK)
-        status = build(ctx, call, &near, same, flops, relax, symbolic);
+        status = build(ctx, call, &near, same, flops, relax, spare, symbolic);
     if (status == WEFT_OK)
         wi_compose_shared(ctx, team, n, perm, symbolic->perm, symbolic->inverse);
-    wi_pattern_free(&near);
-    wi_pages_free(ctx, team, same, bytes);
+    if (!memory)
+        wi_pattern_free(&near);
+    wi_pages_free(ctx, team, spare, same, bytes);
     return status;
 }
 
 weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_pattern *graph,
                               const int64_t *perm, double flops, const wi_relax *relax,
-                              wi_symbolic *symbolic) {
+                              wi_spare *spare, wi_symbolic *symbolic) {
     *symbolic = (wi_symbolic){.n = graph->n};
-    return graph->n < FAR ? build(ctx, call, graph, perm, flops, relax, symbolic)
-                          : build_far(ctx, call, graph, perm, flops, relax, symbolic);
+    return graph->n < FAR ? build(ctx, call, graph, perm, flops, relax, spare, symbolic)
+                          : build_far(ctx, call, graph, perm, flops, relax, spare, symbolic);
 }
 
 void wi_symbolic_free(wi_symbolic *symbolic) {

@@ -12,9 +12,13 @@ extern "C" {
 /* The graph of a symmetric matrix; `start` and `row` are in one block, freed by wi_pattern_free. */
 weft_status wi_pattern_build(weft_context *ctx, const char *call, const weft_sparse *matrix,
                              wi_pattern *graph);
-/* The same graph with vertex perm[k] as vertex k; lists keep their order. */
+/* The same graph with vertex perm[k] as vertex k; lists keep their order. `memory` is for `start`
+ * and `row`, or NULL: then they are to be freed. */
 weft_status wi_pattern_renumber(weft_context *ctx, const char *call, const wi_pattern *graph,
-                                const int64_t *perm, const int64_t *inverse, wi_pattern *out);
+                                const int64_t *perm, const int64_t *inverse, int64_t *memory,
+                                wi_pattern *out);
+/* The bytes of `start` and `row` for n vertices and so many entries. */
+size_t wi_pattern_bytes(int64_t n, int64_t entries);
 void wi_pattern_free(wi_pattern *graph);
 
 /* ---- trees: tree.c. These functions do not allocate; `scratch` must hold as many int64_t as each
@@ -51,9 +55,10 @@ static inline int64_t wi_neighbours_after(const wi_pattern *graph, const int64_t
  * column k of L, or -1. 2 n of scratch. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch);
-/* The same by `team` threads. */
+/* The same by `team` threads, and what wi_postorder finds of it; 10 n + 2 (team + 1) of scratch. */
 void wi_tree_shared(const weft_context *ctx, int team, const wi_pattern *graph, const int64_t *perm,
-                    const int64_t *inverse, int64_t *parent, int64_t *scratch);
+                    const int64_t *inverse, int64_t *parent, int64_t *position, int64_t *size,
+                    int64_t *scratch);
 
 /* Walks up from j, a neighbour of k, and makes k the parent of the root there; nothing if j is k or
  * comes after it. `ancestor` shortens paths: it leads from a column to one above, -1 from a root.
@@ -130,10 +135,11 @@ typedef struct wi_relax {
 extern const wi_relax wi_relax_default;
 
 /* Fills wi_symbolic from any ordering `perm`, which is replaced by an equivalent one. `flops` is an
- * upper bound on the flops of L, or INFINITY if none is known. */
+ * upper bound on the flops of L, or INFINITY if none is known. Works in `spare` if that is large
+ * enough; it may be NULL. */
 weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_pattern *graph,
                               const int64_t *perm, double flops, const wi_relax *relax,
-                              wi_symbolic *symbolic);
+                              struct wi_spare *spare, wi_symbolic *symbolic);
 void wi_symbolic_free(wi_symbolic *symbolic);
 
 /* The steps of that: allocating the arrays, and the figures that follow from their contents (also

@@ -202,16 +202,19 @@ static void check_shared_tree(weft_context *ctx, int team, const wi_pattern *gra
                               const int64_t *given, const wi_relax *relax) {
     const int64_t n = graph->n;
     const size_t bytes = (size_t)n * sizeof(int64_t);
-    int64_t *const perm = malloc(11 * bytes + (MOST_TEAM + 1) * sizeof *perm), *const inverse =
-                                                                                   perm + n;
+    const size_t count = 18 * (size_t)n + 2 * (MOST_TEAM + 1);
+    int64_t *const perm = malloc(count * sizeof *perm), *const inverse = perm + n;
     int64_t *const own = perm + 2 * n, *const again = perm + 3 * n, *const parent = perm + 4 * n;
-    int64_t *const scratch = perm + 6 * n, *const position = perm + 5 * n;
+    int64_t *const sizes = perm + 6 * n, *const position = perm + 5 * n;
+    int64_t *const scratch = perm + 8 * n;
     memcpy(perm, given, bytes);
     wi_invert(n, perm, inverse);
     wi_tree(graph, perm, inverse, parent, scratch);
-    wi_tree_shared(ctx, team, graph, perm, inverse, again, scratch);
+    wi_tree_shared(ctx, team, graph, perm, inverse, again, sizes + n, sizes, scratch);
     assert_memory_equal(parent, again, bytes);
     wi_postorder(n, parent, position, own, scratch);
+    assert_memory_equal(position, sizes + n, bytes);
+    assert_memory_equal(own, sizes, bytes);
     for (int64_t k = 0; k < n; k++)
         again[position[k]] = own[k];
     wi_renumber(n, position, perm, parent, scratch);
@@ -226,7 +229,7 @@ static void check_shared_tree(weft_context *ctx, int team, const wi_pattern *gra
 static void check_shared_rows(weft_context *ctx, int team, const wi_pattern *graph,
                               const wi_symbolic *s) {
     const size_t n = (size_t)s->n, rows = (size_t)s->rows_at[s->supernodes];
-    int64_t *const memory = malloc((7 * n + 1) * sizeof *memory), *const super_of = memory + 6 * n;
+    int64_t *const memory = malloc((8 * n + 1) * sizeof *memory), *const super_of = memory + 7 * n;
     wi_symbolic other = *s;
     other.rows = calloc(rows + 1, sizeof *other.rows);
     for (int64_t t = 0; t < s->supernodes; t++) {
@@ -261,7 +264,7 @@ static void test_against_definition(void **state) {
         const wi_relax *const relax = relaxes[k % 3];
         test_eliminate(&g, perm, &before);
         const double known = k & 1 ? before.flops : INFINITY;
-        assert_int_equal(wi_symbolic_build(ctx, "test", &g.pattern, perm, known, relax, &s),
+        assert_int_equal(wi_symbolic_build(ctx, "test", &g.pattern, perm, known, relax, NULL, &s),
                          WEFT_OK);
         check_permutation(&s);
         test_eliminate(&g, s.perm, &after);
@@ -310,8 +313,9 @@ static void test_wide_rows(void **state) {
         test_shuffle(&r, N, perm);
         for (int64_t j = 0; j < N && k == 0; j++)
             perm[j] = j;
-        assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, INFINITY, relaxes[k % 3], &s),
-                         WEFT_OK);
+        assert_int_equal(
+            wi_symbolic_build(ctx, "test", &graph, perm, INFINITY, relaxes[k % 3], NULL, &s),
+            WEFT_OK);
         check_shared(ctx, &graph, perm, relaxes[k % 3], &s);
         wi_symbolic_free(&s);
     }
@@ -346,8 +350,9 @@ static void test_long_path(void **state) {
     for (int known = 0; known < 2; known++) {
         const double flops = known ? 4.0 * LENGTH : INFINITY;
         wi_symbolic s;
-        assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, flops, &wi_relax_default, &s),
-                         WEFT_OK);
+        assert_int_equal(
+            wi_symbolic_build(ctx, "test", &graph, perm, flops, &wi_relax_default, NULL, &s),
+            WEFT_OK);
         assert_int_equal(s.nnz_l, 2 * LENGTH - 1);
         assert_int_equal(s.tree_height, LENGTH);
         wi_symbolic_free(&s);
