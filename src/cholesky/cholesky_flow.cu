@@ -28,12 +28,12 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
     using Base::p;
     using Base::part;
     using Base::pieces;
+    using Base::rehearses;
     using Base::shared;
     using Base::square;
     using Base::strip_row;
     using Base::sums;
     using Base::task;
-    using Base::rehearses;
 
     /* Pieces of 8 columns of the tile on the diagonal lose what strip b of the tile beside it has.
      */

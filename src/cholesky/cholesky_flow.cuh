@@ -89,7 +89,7 @@ struct wi_flow_params {
     bool packs;          /* are whole tiles made of packs of 16 bytes, down their columns? */
     unsigned boxed;      /* columns before a task's from which on boxes bring them; 0: never */
     unsigned late;       /* columns that a pair leaves to its last products, at most */
-    double *records;    /* of the strips of the tiles on the diagonal */
+    double *records;     /* of the strips of the tiles on the diagonal */
     wi_flow_mail *mail;
     int64_t *first;
     bool clears; /* the words of `first` */

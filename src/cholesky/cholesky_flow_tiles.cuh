@@ -83,8 +83,7 @@ struct wi_flow_tiles {
         const int which = wi_lane() % 4;
         const unsigned row =
             which == 0 ? task.column : task.row + (which == 2 && task.has_second ? 1u : 0u);
-        const uint32_t own =
-            wi_progress(which == at_factor ? factored(task.column) : ready(row));
+        const uint32_t own = wi_progress(which == at_factor ? factored(task.column) : ready(row));
         __syncwarp();
         strips = wi_shuffle(own, at_factor) / flow_publishers;
         known = wi_warp_min(which == at_factor ? UINT32_MAX : wi_flow_count{own}.halves());
