@@ -36,12 +36,14 @@ static weft_status run_entered(weft_context *ctx, request *r) {
     weft_status status = WEFT_OK;
     if (ctx->kind == WI_CUDA)
         status = wi_gpu_scratch(ctx, &words_on_device, sizeof r->words, &first);
+    if (status == WEFT_OK && ctx->kind == WI_CUDA)
+        status = wi_gpu_take_words(ctx);
     if (status != WEFT_OK)
         return status;
     r->args.first = first;
     status = wi_run(ctx, &wi_cholesky_ladder, name, r->args.type, &r->args);
     if (status == WEFT_OK && ctx->kind == WI_CUDA)
-        return wi_gpu_copy(ctx, r->words, first, sizeof r->words);
+        return wi_gpu_bring_words(ctx, r->words, (const int64_t *)first, WI_CHOLESKY_WORDS);
     if (ctx->kind == WI_CUDA)
         wi_gpu_sync(ctx); /* the caller's matrix may still be on its way back */
     return status;

@@ -33,8 +33,8 @@ struct wi_piece {
     }
     /* ... of two pieces, with the lower triangle of 16 rows and columns. */
     __device__ static void subtract_triangle(At &d, At &e, const At &a, const At &b, const T *l) {
-        subtract(d, a, l);
         subtract(e, a, l + 8);
+        subtract(d, a, l);
         subtract(e, b, l + 8 + 8 * wi_tile_pitch);
     }
     /* Both become a / L', L being a strip's square, from -1 / L; corrected, as if by substitution,

@@ -17,8 +17,6 @@
 WI_LIMIT(unsigned, wi_cholesky_boxed, 6)
 WI_LIMIT(unsigned, wi_cholesky_few, 32)
 
-constexpr unsigned clearers = 256;
-
 template <class T, bool by_columns>
 struct cholesky_flow : wi_flow_strips<T, by_columns> {
     using Base = wi_flow_strips<T, by_columns>;
@@ -26,11 +24,11 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
     using Base::group;
     using Base::has_x;
     using Base::inverse;
-    using Base::launch;
     using Base::m;
     using Base::p;
     using Base::part;
     using Base::pieces;
+    using Base::rehearses;
     using Base::shared;
     using Base::square;
     using Base::strip_row;
@@ -57,9 +55,10 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
             });
     }
     __device__ void send_letter() const {
-        wi_pair *const letter = p.letter(task.row);
-        for (int e = (int)threadIdx.x; e < flow_letter; e += flow_threads)
-            wi_write_pair(letter + e, wi_bit_cast<uint64_t>(*this->letter_place(e)), launch);
+        wi_pair *const letter = this->letter(task.row);
+        for (int e = (int)threadIdx.x; e < Base::letter_parts * flow_threads; e += flow_threads)
+            wi_write_pair(letter + e, wi_bit_cast<uint64_t>(*this->letter_place(e)),
+                          this->stamp(task.row));
     }
     /* The first group, to all others. */
     __device__ void publish(int b) const {
@@ -69,7 +68,7 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
                         });
         __syncwarp();
         if (wi_lane() == 0)
-            wi_advance(p.factored + task.row, 1);
+            wi_advance(this->factored(task.row), 1);
     }
     /* The columns before the first pivot that is none, and the pivot, which tells why. */
     __device__ void fail() const {
@@ -84,7 +83,7 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
         }
         if (threadIdx.x == 0) {
             wi_cholesky_tell(p.first, (T)f.pivot, (int64_t)task.row * flow_side + done);
-            wi_advance(&p.state->failed, 1);
+            wi_advance(this->failed(), 1);
         }
     }
     /* Rows of strip `row`, columns of strip `column`, lose what strip b has. */
@@ -99,6 +98,8 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
     /* What other warps do while one factors strip b: those of the first group publish the one
      * before, those of the second bring up to date what that has left behind. */
     __device__ void go_along(int b) {
+        if (rehearses && group == 0)
+            return;
         if (group == 0 && b > 0)
             publish(b - 1);
         else if (group == 0)
@@ -161,6 +162,8 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
                 divide_rows(b);
             __syncthreads();
         }
+        if (rehearses)
+            return;
         send_letter();
         if (group == 0)
             publish(wi_strips - 1);
@@ -177,17 +180,27 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
                 wi_barrier_publish();
             }
     }
-    __device__ void run() {
+    /* In place of bring(): a tile on the diagonal that is 1. */
+    __device__ void make_one() {
+        sums.each([&](double &x, int i, int j) { x = strip_row() + i == j ? 1 : 0; });
+    }
+    /* The task's tiles, without what columns before have. False if the matrix has failed. */
+    __device__ bool bring() {
         const unsigned bulk = this->bulk_columns();
         if (!this->take_bulk(bulk))
-            return;
+            return false;
         if (task.is_diagonal && group > 0)
             this->load_diagonal();
         else if (has_x())
             this->load();
         if (bulk > 0)
             this->take_sums();
-        if (!this->take_products(bulk, [&](int strips) { this->fetch_strips(strips); }))
+        return this->take_products(bulk, [&](int strips) { this->fetch_strips(strips); });
+    }
+    __device__ void run() {
+        if (rehearses)
+            make_one();
+        else if (!bring())
             return;
         if (!task.is_diagonal) {
             this->solve();
@@ -201,6 +214,40 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
     }
 };
 
+/* Each block draws once: the last one to do so sets the number for the next launch. */
+template <class Params>
+__device__ static void draw(const Params &p, wi_flow_shared &shared) {
+    wi_flow_sets &sets = p.mail->sets;
+    if (blockIdx.x >= p.tasks) {
+        shared.launch = 0;
+        shared.drawn = p.tasks;
+        shared.stops = false;
+        return;
+    }
+    const bool failed = !p.clears && wi_cholesky_has_failed(p.first);
+    const uint32_t even = wi_read_word(&sets.failed[0]), odd = wi_read_word(&sets.failed[1]);
+    const uint64_t number = wi_take_number(&sets.next), drawn = number & UINT32_MAX;
+    shared.launch = (uint32_t)(number >> 32);
+    shared.drawn = drawn;
+    shared.stops = failed || (shared.launch % 2 ? odd : even) > 0;
+    if (drawn + 1 == p.tasks)
+        sets.next = (uint64_t)(shared.launch + 1) << 32;
+}
+/* By the first block: the set that this launch does not use, and the words of `first`. */
+template <class Params>
+__device__ static void clear_for_next(const Params &p, uint32_t launch) {
+    wi_flow_sets &sets = p.mail->sets;
+    const uint32_t other = (launch + 1) % 2, rows = sets.rows[other];
+    if (p.clears && threadIdx.x < WI_CHOLESKY_WORDS)
+        p.first[threadIdx.x] = WI_CHOLESKY_NONE;
+    if (threadIdx.x == 0) {
+        wi_write_word(&sets.failed[other], 0);
+        sets.rows[launch % 2] = p.tiles;
+    }
+    for (unsigned i = threadIdx.x; i < rows; i += flow_threads)
+        p.mail->counts[i].of[other] = {0, 0};
+}
+
 template <class T, bool by_columns>
 __global__ void __launch_bounds__(flow_threads, 1)
     flow_of_columns(const __grid_constant__ wi_boxes boxes,
@@ -210,53 +257,37 @@ __global__ void __launch_bounds__(flow_threads, 1)
     const int warp = wi_shuffle((int)threadIdx.x / 32, 0); /* known to be the same in all lanes */
     const wi_flow_order order = {p.tiles, p.begin, p.end};
     wi_wait_for_earlier();
+    if (threadIdx.x == 0)
+        draw(p, shared);
+    __syncthreads();
+    if (shared.drawn == 0)
+        clear_for_next(p, shared.launch);
     cholesky_flow<T, by_columns> flow = {{{{p,
                                             &boxes,
                                             *(wi_flow_memory *)memory,
                                             shared,
-                                            p.mail->launch.value,
+                                            shared.launch,
                                             warp / wi_strips,
                                             warp % wi_strips,
-                                            {},
+                                            {p.begin, p.begin, false, false, true},
+                                            blockIdx.x >= p.tasks,
                                             0,
                                             0,
                                             {}}},
                                           0,
                                           false}};
     flow.begin();
-    if (threadIdx.x == 0) {
-        const uint64_t next = wi_take_number(&p.state->next);
-        shared.drawn = wi_read_word(&p.state->failed) ? order.count() : next;
-    }
-    __syncthreads();
-    if (shared.drawn >= order.count())
+    if (shared.stops)
         return;
-    flow.task = order.at(shared.drawn);
+    if (!flow.rehearses)
+        flow.task = order.at(shared.drawn);
     flow.run();
-}
-
-template <class T, bool by_columns>
-__global__ void __launch_bounds__(clearers) begin_flow(wi_flow_params<T, by_columns> p) {
-    wi_wait_for_earlier();
-    const bool failed = !p.clears && wi_cholesky_has_failed(p.first);
-    __syncthreads();
-    if (p.clears && threadIdx.x < WI_CHOLESKY_WORDS)
-        p.first[threadIdx.x] = WI_CHOLESKY_NONE;
-    if (threadIdx.x == 0) {
-        *p.state = {0, failed};
-        p.mail->launch.value++;
-    }
-    for (unsigned i = p.begin + threadIdx.x; i < p.tiles; i += clearers)
-        p.ready[i] = p.factored[i] = 0;
 }
 
 /* ---- launches ---- */
 
-static size_t flow_bytes(const wi_cholesky_args *g, size_t columns) {
-    const size_t tiles = (g->n - 1) / flow_side + 1;
-    const size_t words = 2 * tiles * sizeof(uint32_t);
-    return sizeof(wi_flow_state) + (words + 15) / 16 * 16 +
-           ((columns - 1) / flow_side + 1) * wi_strips * flow_record * sizeof(double);
+static size_t tiles_of(size_t columns) {
+    return (columns - 1) / flow_side + 1;
 }
 
 /* The matrix for the copy engine, if there is one that can bring it and it is worth it. */
@@ -285,47 +316,43 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     p.a = (T *)g->a;
     p.ld = g->lda;
     p.n = g->n;
-    p.tiles = (unsigned)((g->n - 1) / flow_side + 1);
+    p.tiles = (unsigned)tiles_of(g->n);
     p.begin = (unsigned)(s->first / flow_side);
-    p.end = (unsigned)((s->first + s->columns - 1) / flow_side + 1);
+    p.end = (unsigned)tiles_of(s->first + s->columns);
     p.packs = !g->upper && (uintptr_t)g->a % 16 == 0 && g->lda * sizeof(T) % 16 == 0;
     const size_t slot_bytes = sizeof(wi_flow_slot<T>), before = flow_slots_at<T>;
     const size_t all = before + flow_slots_most * slot_bytes;
     p.slots = all <= ctx->gpu->shared_optin ? flow_slots_most : flow_slots_most / 2;
-    p.state = (wi_flow_state *)s->flow;
-    p.ready = (uint32_t *)(p.state + 1);
-    p.factored = p.ready + p.tiles;
-    p.records = (double *)((char *)s->flow + flow_bytes(g, s->columns)) -
-                (size_t)(p.end - p.begin) * wi_strips * flow_record;
+    p.records = (double *)s->flow;
     p.mail = (wi_flow_mail *)s->mail;
     p.first = g->first;
     p.clears = s->first == 0;
-    const uint64_t count = wi_flow_order{p.tiles, p.begin, p.end}.count();
+    p.tasks = (unsigned)wi_flow_order{p.tiles, p.begin, p.end}.count();
+    const unsigned units = (unsigned)ctx->gpu->multiprocessors;
+    const unsigned more = p.tasks < units && p.tiles > 2 ? (units - p.tasks) * flow_rehearsals : 0;
     wi_boxes boxes = {};
-    weft_status status = WEFT_LAUNCH_AHEAD((begin_flow<T, by_columns>), ctx, 1, clearers, 0, p);
-    if (status == WEFT_OK)
-        status = describe<T, by_columns>(ctx, g, &p.boxed, &boxes);
+    const weft_status status = describe<T, by_columns>(ctx, g, &p.boxed, &boxes);
     p.late = p.tiles <= wi_cholesky_few ? flow_late : 0; /* few tiles: all wait for the chain */
     const size_t in_slots = before + p.slots * slot_bytes;
     const size_t in_ring = p.boxed > 0 ? flow_ring_memory : 0;
     const size_t in_both = in_slots > in_ring ? in_slots : in_ring;
     const size_t in_tiles = sizeof(wi_flow_memory);
     return status == WEFT_OK
-               ? WEFT_LAUNCH_AHEAD((flow_of_columns<T, by_columns>), ctx, (unsigned)count,
+               ? WEFT_LAUNCH_AHEAD((flow_of_columns<T, by_columns>), ctx, p.tasks + more,
                                    flow_threads, in_both > in_tiles ? in_both : in_tiles, boxes, p)
                : status;
 }
 
-/* Mail has a block of its own: nothing but the number of a launch may be where that is looked for.
- */
+/* Mail has a block of its own, which each launch leaves for the next one. */
 weft_status wi_cholesky_flow_memory(weft_context *ctx, const wi_cholesky_args *g, size_t columns,
                                     wi_cholesky_steps *steps) {
     static const char mail = 0;
-    const size_t tiles = (columns - 1) / flow_side + 1;
-    const weft_status status = wi_cholesky_memory(ctx, flow_bytes(g, columns), &steps->flow);
+    const size_t records = tiles_of(columns) * wi_strips;
+    const size_t counts = tiles_of(g->n) * sizeof(wi_flow_counts);
+    const weft_status status =
+        wi_cholesky_memory(ctx, records * flow_record * sizeof(double), &steps->flow);
     return status == WEFT_OK
-               ? wi_gpu_scratch(ctx, &mail, sizeof(wi_pair) * (1 + tiles * flow_letter),
-                                &steps->mail)
+               ? wi_gpu_scratch(ctx, &mail, sizeof(wi_flow_mail) + counts, &steps->mail)
                : status;
 }
 

@@ -22,6 +22,8 @@ constexpr unsigned flow_slots_most = 4;
 constexpr int flow_record = wi_strip * (flow_side + wi_strip); /* numbers of a strip */
 constexpr int flow_letter = 2 * wi_strip * wi_strip;           /* numbers */
 constexpr unsigned flow_publishers = wi_strips;                /* warps */
+constexpr unsigned flow_rehearsals = 3; /* of a multiprocessor that has no task */
+constexpr unsigned flow_turns = 8; /* a wait looks so often before it asks if the matrix failed */
 
 /* A row's count of its tiles of L: each of a tile's warps adds `first` once it has the first half
  * of its columns, and `second` behind the others. A tile's second half is known before anything of
@@ -45,20 +47,35 @@ struct wi_flow_ring {
 
 struct wi_flow_shared {
     wi_flow_ring ring;
-    uint64_t drawn; /* the task's number */
-    int strips;     /* of its column's factor that are known */
+    uint64_t drawn;  /* the task's number */
+    uint32_t launch; /* its number */
+    bool stops;      /* the matrix has failed */
+    int strips;      /* of its column's factor that are known */
 };
 
-struct alignas(16) wi_flow_state {
-    unsigned long long next; /* task */
-    uint32_t failed;
+/* What blocks tell each other. A launch uses one of two sets of counts, and clears the other one
+ * for the next launch: so none has to be cleared before. */
+struct wi_flow_counts {
+    struct {
+        uint32_t ready;    /* of a row of tiles: a wi_flow_count, from column `begin` on */
+        uint32_t factored; /* of the tile on its diagonal: strips that are known, by each publisher
+                            */
+    } of[2];
+};
+struct wi_flow_sets {
+    unsigned long long next; /* the launch's number, in the upper half; the next task */
+    uint32_t failed[2];
+    uint32_t rows[2]; /* whose counts are in use */
 };
 
 /* What the next tile on the diagonal waits for: the last strip of a factor. Each number comes with
- * the launch's, so that those who wait need not look twice. */
+ * the launch's and the tile's, so that those who wait need not look twice. A tile's letter has been
+ * read long before the one that takes its place is written. */
+constexpr unsigned flow_letters = 8;
 struct wi_flow_mail {
-    wi_pair launch; /* value: its number */
-    wi_pair at[1];  /* flow_letter for each tile on the diagonal */
+    wi_flow_sets sets;
+    wi_pair letter[flow_letters][flow_letter];
+    wi_flow_counts counts[1]; /* one for each row of tiles */
 };
 
 template <class T, bool by_columns>
@@ -67,14 +84,12 @@ struct wi_flow_params {
     size_t ld, n;
     unsigned tiles;      /* rows of tiles */
     unsigned begin, end; /* columns of tiles */
+    unsigned tasks;      /* in all; blocks behind these rehearse */
     unsigned slots;      /* a power of two */
     bool packs;          /* are whole tiles made of packs of 16 bytes, down their columns? */
     unsigned boxed;      /* columns before a task's from which on boxes bring them; 0: never */
     unsigned late;       /* columns that a pair leaves to its last products, at most */
-    wi_flow_state *state;
-    uint32_t *ready;    /* of each row of tiles: a wi_flow_count, from column `begin` on */
-    uint32_t *factored; /* of each tile on the diagonal: strips that are known, by each publisher */
-    double *records;    /* of those strips */
+    double *records;     /* of the strips of the tiles on the diagonal */
     wi_flow_mail *mail;
     int64_t *first;
     bool clears; /* the words of `first` */
@@ -94,9 +109,6 @@ struct wi_flow_params {
     }
     __device__ double *record(unsigned i, int strip) const {
         return records + ((size_t)(i - begin) * wi_strips + strip) * flow_record;
-    }
-    __device__ wi_pair *letter(unsigned i) const {
-        return mail->at + (size_t)(i - begin) * flow_letter;
     }
 };
 

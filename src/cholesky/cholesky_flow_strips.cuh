@@ -10,10 +10,24 @@
 template <class T>
 struct wi_flow_number {
     using type = double;
+
+    __device__ static double round(double x) {
+        return x;
+    }
 };
+/* What f32 keeps of a number is found without a conversion, of which few are made at once. */
 template <>
 struct wi_flow_number<float> {
     using type = float;
+
+    __device__ static double round(double x) {
+#ifdef WEFT_EMU
+        return (double)(float)x;
+#else
+        const double more = __dmul_rn(x, 0x1p29 + 1);
+        return __dsub_rn(more, __dsub_rn(more, x));
+#endif
+    }
 };
 
 template <class T, bool by_columns>
@@ -21,7 +35,6 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
     using Base = wi_flow_bulk<T, by_columns>;
     using Base::group;
     using Base::has_x;
-    using Base::launch;
     using Base::m;
     using Base::p;
     using Base::part;
@@ -36,6 +49,10 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
     /* f64: an element of f32 is exact to many more bits than it keeps. */
     static constexpr bool is_corrected = sizeof(T) == sizeof(double);
     using number = typename wi_flow_number<T>::type;
+
+    /* Numbers that a thread has of a letter. */
+    static constexpr int letter_parts =
+        (is_corrected ? flow_letter : flow_letter / 2) / flow_threads;
 
     int have; /* strips of the column's factor in shared memory, or begun by the warp */
     bool has_all;
@@ -57,7 +74,7 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
         double *const record = p.record(i, b), *const more = record + wi_strip * flow_side;
         for (int e = thread; e < packs * wi_strip; e += count) {
             const int u = e % packs * width, v = b * wi_strip + e / packs;
-            if (u >= b * wi_strip)
+            if (u >= (is_corrected ? b : b + 1) * wi_strip)
                 f(m.factor.tile + u + v * wi_tile_pitch, record + e * width);
         }
         for (int e = thread; e < short_packs * wi_strip; e += count)
@@ -72,7 +89,7 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
     __device__ static void keep(double (&x)[4]) {
 #pragma unroll
         for (int e = 0; e < 4; e++)
-            x[e] = (double)(T)x[e];
+            x[e] = wi_flow_number<T>::round(x[e]);
     }
     /* A tile in registers whose strip b comes first: becomes x / L' there, which is taken from the
      * strips behind. */
@@ -117,10 +134,10 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
      * failed. */
     __device__ int await_strips(int b) const {
         if (threadIdx.x == 0) {
-            const uint32_t *const count = p.factored + task.column;
+            const uint32_t *const count = this->factored(task.column);
             uint32_t now = wi_progress(count);
-            while (now < flow_publishers * (unsigned)(b + 1) &&
-                   wi_read_word(&p.state->failed) == 0) {
+            unsigned turns = 0;
+            while (now < flow_publishers * (unsigned)(b + 1) && this->goes_on(turns)) {
                 wi_spin();
                 now = wi_progress(count);
             }
@@ -145,38 +162,33 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
         __syncthreads();
         return have > b;
     }
-    /* Number e of the last strip's letter. */
+    /* Number e of the last strip's letter: of the inverse, and of what corrects by it. */
     __device__ double *letter_place(int e) const {
         constexpr int numbers = wi_strip * wi_strip;
-        double *const from = e < numbers ? square(wi_strips - 1) : inverse(wi_strips - 1);
+        double *const from = e < numbers ? inverse(wi_strips - 1) : square(wi_strips - 1);
         return from + e % wi_strip + e / wi_strip % wi_strip * wi_tile_pitch;
     }
-    /* The last one, by who has the next tile on the diagonal. */
-    __device__ bool receive_letter() const {
-        constexpr int own = (flow_letter + flow_threads - 1) / flow_threads;
-        const wi_pair *const letter = p.letter(task.column);
-        wi_pair seen[own];
+    /* The last one, by who has the next tile on the diagonal: begins to read it, */
+    __device__ void look_at_letter(wi_pair (&seen)[letter_parts]) const {
+        const wi_pair *const letter = this->letter(task.column) + threadIdx.x;
+#pragma unroll
+        for (int k = 0; k < letter_parts; k++)
+            seen[k] = wi_read_pair(letter + k * flow_threads);
+    }
+    /* ... and waits for what was not there yet. False if the matrix has failed. */
+    __device__ bool receive_letter(wi_pair (&seen)[letter_parts]) const {
+        const wi_pair *const letter = this->letter(task.column) + threadIdx.x;
+        const uint64_t stamp = this->stamp(task.column);
         bool goes_on = true;
-        const auto look = [&](int k) {
-            const int e = (int)threadIdx.x + k * flow_threads;
-            if (e < flow_letter)
-                seen[k] = wi_read_pair(letter + e);
-            else
-                seen[k].flag = launch;
-        };
+        unsigned turns = 0;
 #pragma unroll
-        for (int k = 0; k < own; k++)
-            look(k);
-#pragma unroll
-        for (int k = 0; k < own; k++) {
-            while (seen[k].flag != launch && goes_on) {
+        for (int k = 0; k < letter_parts; k++) {
+            while (seen[k].flag != stamp && goes_on) {
                 wi_spin();
-                goes_on = wi_read_word(&p.state->failed) == 0;
-                look(k);
+                seen[k] = wi_read_pair(letter + k * flow_threads);
+                goes_on = this->goes_on(turns);
             }
-            const int e = (int)threadIdx.x + k * flow_threads;
-            if (e < flow_letter)
-                *letter_place(e) = wi_bit_cast<double>(seen[k].value);
+            *letter_place((int)threadIdx.x + k * flow_threads) = wi_bit_cast<double>(seen[k].value);
         }
         return goes_on;
     }
@@ -185,7 +197,7 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
      * strip comes as a letter. */
     __device__ void look_at_factor() {
         constexpr int most = wi_strips - 1, count = flow_threads / flow_groups;
-        const int now = (int)(wi_progress(p.factored + task.column) / flow_publishers);
+        const int now = (int)(wi_progress(this->factored(task.column)) / flow_publishers);
         const int known_strips = wi_shuffle(now < most ? now : most, 0);
         __syncwarp();
         for (; have < known_strips; have++)
@@ -193,24 +205,15 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
         wi_async_commit();
     }
     __device__ bool await_strip(int b) {
+        unsigned turns = 0;
         while (have <= b) {
             look_at_factor();
-            if (have <= b && wi_shuffle(wi_read_word(&p.state->failed), 0) != 0)
+            if (have <= b && !wi_shuffle(this->goes_on(turns), 0))
                 return false;
             if (have <= b)
                 wi_spin();
         }
-        wi_async_wait<0>();
         return true;
-    }
-    /* The strip behind strip b. */
-    __device__ bool receive_behind(int b) {
-        bool goes_on = true;
-        if (b + 1 < wi_strips - 1)
-            goes_on = group == 0 || await_strip(b + 1);
-        else if (!has_all)
-            goes_on = receive_letter();
-        return !__syncthreads_or(!goes_on);
     }
     /* The first tile becomes one of L, strip by strip as these become known: the second group
      * brings the next ones meanwhile, and calls behind(b) once others may read what the first has
@@ -229,15 +232,25 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
                 look_at_factor();
             }
             __syncthreads();
+            const bool by_letter = b == wi_strips - 2 && !has_all;
+            wi_pair seen[letter_parts];
+            if (by_letter)
+                look_at_letter(seen);
+            bool goes_on = true;
             if (group == 0) {
                 store_first(b);
                 rotate();
                 if (b == wi_strips / 2 - 1)
                     tell_of_half(wi_flow_count::first);
             } else {
+                if (b < wi_strips - 2)
+                    goes_on = await_strip(b + 1);
                 behind(b);
+                wi_async_wait<0>();
             }
-            if (b + 1 < wi_strips && !receive_behind(b))
+            if (by_letter)
+                goes_on = receive_letter(seen);
+            if (b + 1 < wi_strips && __syncthreads_or(!goes_on))
                 return false;
         }
         return true;
@@ -245,7 +258,7 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
     __device__ void tell_of_half(uint32_t half) const {
         __syncwarp();
         if (has_x() && wi_lane() == 0)
-            wi_advance(p.ready + row(), half);
+            wi_advance(this->ready(row()), half);
     }
     __device__ void solve_pair() {
 #pragma unroll 1

@@ -18,9 +18,10 @@ struct wi_flow_tiles {
     const wi_boxes *boxes; /* of the matrix */
     wi_flow_memory &m;
     wi_flow_shared &shared;
-    uint64_t launch; /* its number */
+    uint32_t launch; /* its number */
     int group, part; /* a warp has strip `part` of the first or the second tile */
     wi_flow_task task;
+    bool rehearses;
     unsigned known;  /* halves of columns of tiles whose parts all of this task's rows have */
     unsigned strips; /* of the column's factor, when that was looked at */
     Strip sums;
@@ -40,13 +41,37 @@ struct wi_flow_tiles {
         return task.row + (unsigned)group;
     }
 
+    /* ---- what blocks tell each other ---- */
+
+    __device__ uint32_t *ready(unsigned i) const {
+        return &p.mail->counts[i].of[launch % 2].ready;
+    }
+    __device__ uint32_t *factored(unsigned i) const {
+        return &p.mail->counts[i].of[launch % 2].factored;
+    }
+    __device__ uint32_t *failed() const {
+        return &p.mail->sets.failed[launch % 2];
+    }
+    __device__ wi_pair *letter(unsigned i) const {
+        return p.mail->letter[i % flow_letters];
+    }
+    /* What its numbers come with. */
+    __device__ uint64_t stamp(unsigned i) const {
+        return ((uint64_t)launch + 1) << 32 | i;
+    }
+
     /* ---- waiting ---- */
 
+    /* Between two looks: false if the matrix has failed, which every few turns ask. */
+    __device__ bool goes_on(unsigned &turns) const {
+        return ++turns % flow_turns != 0 || wi_read_word(failed()) == 0;
+    }
     /* True once all lanes have seen it; false if the matrix has failed. */
     template <class F>
     __device__ bool await(F is_there) const {
+        unsigned turns = 0;
         while (!__all_sync(wi_all_lanes, is_there())) {
-            if (__any_sync(wi_all_lanes, wi_progress(&p.state->failed) != 0))
+            if (!__all_sync(wi_all_lanes, goes_on(turns)))
                 return false;
             wi_spin();
         }
@@ -58,8 +83,7 @@ struct wi_flow_tiles {
         const int which = wi_lane() % 4;
         const unsigned row =
             which == 0 ? task.column : task.row + (which == 2 && task.has_second ? 1u : 0u);
-        const uint32_t own =
-            wi_progress(which == at_factor ? p.factored + task.column : p.ready + row);
+        const uint32_t own = wi_progress(which == at_factor ? factored(task.column) : ready(row));
         __syncwarp();
         strips = wi_shuffle(own, at_factor) / flow_publishers;
         known = wi_warp_min(which == at_factor ? UINT32_MAX : wi_flow_count{own}.halves());

@@ -68,6 +68,13 @@ weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t by
 /* Queues a copy from device memory to device memory without asking CUDA about the pointers: memory
  * allocated while a stream is captured exists only when the graph runs. */
 weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, size_t bytes);
+/* A few words of device memory, brought to the host behind all that is queued. wi_gpu_take_words is
+ * called before anything is queued, and takes what that needs. */
+enum {
+    WI_WORDS = 8 /* at most */
+};
+weft_status wi_gpu_take_words(weft_context *ctx);
+weft_status wi_gpu_bring_words(weft_context *ctx, int64_t *to, const int64_t *from, int count);
 weft_status wi_gpu_sync(weft_context *ctx);
 weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 
@@ -186,7 +193,11 @@ struct wi_gpu {
     wi_dealt *dealt;                    /* what it shares with other GPUs; or NULL */
     char lost[WI_MESSAGE_BYTES];        /* why this process cannot use the device any more; or "" */
     struct wi_granted granted[WI_GRANTS_KEPT];
+    int64_t *words; /* pinned, of wi_gpu_take_words; or NULL */
 };
+
+/* Queues the kernel that writes words of device memory to gpu->words. */
+weft_status wi_gpu_write_words(weft_context *ctx, const int64_t *from, int count);
 
 /* An attribute of the device; 0 if the driver does not know it. */
 int wi_device_attribute(int device, enum cudaDeviceAttr name);

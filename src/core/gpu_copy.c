@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between any two kinds of memory, in a GPU context. */
 #include <stdint.h>
+#include <string.h>
 
 #include "core/gpu.h"
 #include "core/rowcopy.h"
@@ -97,6 +98,26 @@ weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t by
         return status;
     status = copy_entered(ctx, to, from, bytes);
     wi_gpu_leave(ctx, before);
+    return status;
+}
+
+weft_status wi_gpu_take_words(weft_context *ctx) {
+    void *words = ctx->gpu->words;
+    if (words)
+        return WEFT_OK;
+    const weft_status status =
+        wi_cuda(ctx, cudaHostAlloc(&words, WI_WORDS * sizeof(int64_t), cudaHostAllocDefault),
+                "taking pinned memory for an answer");
+    ctx->gpu->words = status == WEFT_OK ? words : NULL;
+    return status;
+}
+
+weft_status wi_gpu_bring_words(weft_context *ctx, int64_t *to, const int64_t *from, int count) {
+    weft_status status = wi_gpu_write_words(ctx, from, count);
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaStreamSynchronize(ctx->gpu->stream), "waiting for an answer");
+    if (status == WEFT_OK)
+        memcpy(to, ctx->gpu->words, (size_t)count * sizeof *to);
     return status;
 }
 

@@ -99,6 +99,17 @@ weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, si
     return refuse(ctx);
 }
 
+weft_status wi_gpu_take_words(weft_context *ctx) {
+    return refuse(ctx);
+}
+
+weft_status wi_gpu_bring_words(weft_context *ctx, int64_t *to, const int64_t *from, int count) {
+    (void)to;
+    (void)from;
+    (void)count;
+    return refuse(ctx);
+}
+
 weft_status wi_gpu_sync(weft_context *ctx) {
     return refuse(ctx);
 }

@@ -254,6 +254,8 @@ static void close_parts(weft_context *ctx) {
         cudaFreeAsync(gpu->outgrown[k], gpu->own);
     if (gpu->own)
         cudaStreamSynchronize(gpu->own);
+    if (gpu->words)
+        cudaFreeHost(gpu->words);
     if (gpu->pool)
         cudaMemPoolDestroy(gpu->pool);
     if (gpu->order)
