@@ -161,6 +161,8 @@ wi_fft_engine wi_fft_block_engine(size_t kept_bytes) {
     engine.fold = wi_fft_fold_cuda;
     engine.chirps = wi_fft_chirps;
     engine.chirp = wi_fft_chirp;
+    engine.long_chirps = wi_fft_long_chirps;
+    engine.long_chirp = wi_fft_long_chirp;
     engine.sums = wi_fft_sums_cost;
     return engine;
 }

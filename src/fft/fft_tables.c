@@ -216,6 +216,59 @@ static weft_status fill_spectrum(weft_context *ctx, const wi_fft_table_key *key,
     return WEFT_OK;
 }
 
+static size_t power_mod(size_t base, size_t power, size_t n) {
+    size_t result = 1;
+    for (; power > 0; power /= 2) {
+        result = power % 2 ? result * base % n : result;
+        base = base * base % n;
+    }
+    return result;
+}
+
+/* The least number whose powers are all from 1 to n - 1; n is a prime. */
+static size_t primitive_root(size_t n) {
+    for (size_t g = 2;; g++) {
+        bool is_root = true;
+        for (size_t d = 2; d < n; d++)
+            is_root = is_root && ((n - 1) % d != 0 || power_mod(g, (n - 1) / d, n) != 1);
+        if (is_root)
+            return g;
+    }
+}
+
+static void fill_order(const wi_fft_table_key *key, void *to) {
+    const size_t g = primitive_root(key->n), last = key->n - 1;
+    uint32_t *const places = to;
+    for (size_t k = 0; k < last; k++) {
+        places[k] = (uint32_t)power_mod(g, last - k, key->n);
+        places[key->n + k] = (uint32_t)power_mod(g, k, key->n);
+    }
+}
+
+/* A sum of n - 1 products for each: such lengths are short. */
+static weft_status fill_cyclic(weft_context *ctx, const wi_fft_table_key *key, void *to) {
+    const size_t n = key->n, m = key->part, g = primitive_root(n);
+    complex_long *const x = wi_host_alloc(2 * m * sizeof *x), *const w = x + m;
+    if (!x)
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu numbers of a table", m);
+    for (size_t k = 0, power = 1; k < m; k++, power = power * g % n) {
+        x[k] = root(power, n);
+        w[k] = root(k, m);
+    }
+    for (size_t k = 0; k < m; k++) {
+        complex_long sum = {0, 0};
+        for (size_t j = 0, at = 0; j < m; j++, at = (at + k) % m) {
+            sum.re += x[j].re * w[at].re - x[j].im * w[at].im;
+            sum.im += x[j].re * w[at].im + x[j].im * w[at].re;
+        }
+        sum.re /= (long double)m;
+        sum.im /= (long double)m;
+        put(key->type, to, spectrum_place(key, k), sum);
+    }
+    wi_host_free(x);
+    return WEFT_OK;
+}
+
 static size_t count_of(const wi_fft_table_key *key) {
     switch (key->kind) {
     case WI_FFT_STAGES_OF:
@@ -231,6 +284,7 @@ static size_t count_of(const wi_fft_table_key *key) {
     case WI_FFT_SUMS:
         return wi_fft_sums_groups(key->n, key->part) * (key->n / 2) * key->rows;
     case WI_FFT_CHIRP:
+    case WI_FFT_ORDER:
         return key->n;
     default:
         return key->part;
@@ -262,6 +316,11 @@ static weft_status fill(weft_context *ctx, const wi_fft_table_key *key, void *to
         for (size_t k = 0; k < key->n; k++)
             put(key->type, to, k, chirp(k, key->n));
         break;
+    case WI_FFT_ORDER:
+        fill_order(key, to);
+        break;
+    case WI_FFT_CYCLIC:
+        return fill_cyclic(ctx, key, to);
     default:
         return fill_spectrum(ctx, key, to);
     }
