@@ -256,9 +256,7 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, const any_r
         status = wi_fft_pass_of(ctx, l, r.radix, s.count, s.lines, &p, queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
-    if (kind != ANY_SHORT && ctx->gpu->capability >= 90 && l->stride_in == 1 &&
-        (s.lines == 1 || l->loops.in[0] == l->n))
-        p.ahead = (unsigned)ctx->gpu->multiprocessors;
+    p.ahead = kind != ANY_SHORT ? wi_fft_ahead_of(ctx, l, s.lines) : 0;
     return WEFT_LAUNCH((any_length<T, halves, kind>), ctx, blocks, s.threads,
                        (s.end + turns) * sizeof(wi_fft_number<T>), p, s);
 }

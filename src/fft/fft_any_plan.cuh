@@ -27,7 +27,7 @@ constexpr unsigned any_blocks = kind == ANY_DENSE ? 2
                                 : sizeof(T) == 4  ? (kind == ANY_SHORT ? 4 : 3)
                                                   : (kind == ANY_SHORT ? 3 : 2);
 /* Without sums dense lines have smaller ones. */
-constexpr unsigned any_dense_threads = 128;
+constexpr unsigned any_dense_threads = 192;
 /* Below so many numbers next to each other a stage leaves global memory to a copy. */
 constexpr unsigned any_run = 4, any_dense_run = 2;
 
@@ -107,22 +107,17 @@ static inline any_radices choose_radices(int kind, unsigned n, unsigned last, un
     return best;
 }
 
-/* Radices up to 31. Dense lines have their own kernel if it saves a stage, and because of its
- * registers with 29 and 31, but for other small radices and for lines that leave room for few
- * threads (an H200, 2026-11-29). With the largest of three between others the first stage and the
- * last one have longer runs. */
+/* Radices up to 31. Dense lines have their own kernel if it saves a stage, or because of its
+ * registers with primes above 16; there the largest radix is first. In others the largest of three
+ * is between the others, so that the first stage and the last one have longer runs. */
 static inline any_radices radices_below(unsigned n, bool is_dense) {
-    const unsigned crowded = 29, least = 4, longest = 3600;
     any_radices r = choose_radices(ANY_SHORT, n, n, ~0u);
     if (r.count == 0)
         r = choose_radices(ANY_PRIMES, n, n, ~0u);
     if (is_dense) {
         const any_radices d = choose_radices(ANY_DENSE, n, n, ~0u);
-        const bool is_crowded = r.kind == ANY_PRIMES && d.radix[0] >= crowded &&
-                                d.count == r.count && n <= longest &&
-                                (d.count == 2 || d.radix[d.count - 1] >= least);
-        if (d.count > 1 && (d.count < r.count || is_crowded))
-            r = d;
+        if (d.count > 1 && (d.count < r.count || r.kind == ANY_PRIMES))
+            return d;
     }
     if (r.count > 2) {
         const unsigned swap = r.radix[0];

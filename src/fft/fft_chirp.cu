@@ -3,6 +3,7 @@
  * chirp c(k) = exp(-pi i k^2 / n) and transforms F of M >= 2 n - 1 numbers,
  *
  *     X = c F'(S F(x c)),  S = F(conj(c)) / M,  F' the inverse of F without its factor 1 / M. */
+#include "fft/fft_ahead.cuh"
 #include "fft/fft_chirp.cuh"
 
 template <class T>
@@ -108,6 +109,8 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     chirped(const __grid_constant__ wi_fft_chirp_params<typename Shape::Type> c) {
     using number = typename Shape::number;
     WEFT_DYNAMIC_SHARED(shared);
+    if (threadIdx.x == Shape::threads - 1)
+        wi_fft_look_ahead(c.p, c.n);
     const wi_fft_place at = wi_fft_place_of(c.p.grid, blockIdx.x, c.p.turning);
     const line_ends<Shape> ends = {c, at};
     const wi_fft_chirper<Shape, line_ends<Shape>> worker = {ends, (number *)shared, c.p.twiddles};
@@ -150,6 +153,7 @@ static weft_status run_chirp(weft_context *ctx, const wi_fft_lines *l, bool queu
     if (status != WEFT_OK || !queues)
         return status;
     c.n = (unsigned)l->n;
+    c.p.ahead = wi_fft_ahead_of(ctx, l, Shape::lines);
     c.chirp = (const wi_fft_number<T> *)chirp;
     c.spectrum = (const wi_fft_number<T> *)spectrum;
     return WEFT_LAUNCH(chirped<Shape>, ctx, blocks, Shape::threads, Shape::bytes, c);

@@ -8,6 +8,7 @@
  * leaves rows k1 in scratch memory; the second one does the convolutions of rows, each with its own
  * part of the spectrum, in place; the third one goes back to columns and has the chirp's product
  * again. Half of a column is zeros on the way in, and not wanted on the way out. */
+#include "cuda/bulk.cuh"
 #include "fft/fft_chirp.cuh"
 
 namespace {
@@ -33,6 +34,7 @@ struct long_params {
     wi_fft_grid grid;
     wi_fft_circle circle; /* of M */
     unsigned n, m1, m2, across; /* blocks of a line */
+    unsigned ahead;
     bool half_in, half_out;
     T sign_in, scale_re, scale_im;
 };
@@ -266,12 +268,27 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     column_worker<Shape>(p, shared).run_out();
 }
 
+/* Brings the rows of a block of `ahead` on to the second-level cache. */
+template <class Shape>
+static __device__ __forceinline__ void
+look_ahead(const long_params<typename Shape::Type> &p, unsigned ahead) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    constexpr unsigned numbers = Shape::lines * Shape::n;
+    const size_t block = (size_t)blockIdx.x + ahead;
+    if (ahead > 0 && block < gridDim.x)
+        wi_bulk_prefetch(p.room + block * numbers,
+                         numbers * (unsigned)sizeof(wi_fft_number<typename Shape::Type>));
+#endif
+}
+
 /* A block has a power of 2 of rows, and a line has a multiple of them. */
 template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     chirped_rows(const __grid_constant__ long_params<typename Shape::Type> p) {
     using number = typename Shape::number;
     WEFT_DYNAMIC_SHARED(shared);
+    if (threadIdx.x == Shape::threads - 1)
+        look_ahead<Shape>(p, p.ahead);
     const size_t row = (size_t)blockIdx.x * Shape::lines;
     const row_ends<Shape> ends = {p, p.room + row * Shape::n, (unsigned)row % p.m1};
     const wi_fft_chirper<Shape, row_ends<Shape>> worker = {ends, (number *)shared, p.twiddles};
@@ -402,6 +419,7 @@ weft_status run_long(weft_context *ctx, const wi_fft_lines *l, void *room, bool 
     p->m2 = (unsigned)cut.m2;
     p->n = (unsigned)l->n;
     p->circle = {cut.m, 4 / (double)cut.m, 0.5 / (double)cut.m};
+    p->ahead = ctx->gpu->capability >= 90 ? (unsigned)ctx->gpu->multiprocessors : 0;
     p->x = l->x;
     p->y = l->y;
     p->room = (wi_fft_number<T> *)room;

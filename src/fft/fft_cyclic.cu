@@ -7,12 +7,14 @@
  * at 0 is the sum of all x but x(0); what is added there after the product is added to all
  * results. Lines are copied to shared memory as they are, for what is read and written then is all
  * over. */
+#include "fft/fft_ahead.cuh"
 #include "fft/fft_chirp.cuh"
 
 template <class T>
 struct wi_fft_cyclic_params {
     wi_fft_pass<T> p;
     const uint32_t *from, *to; /* where number k comes from, and where it goes */
+    bool copies_in, copies_out;
     const wi_fft_number<T> *spectrum;
 };
 
@@ -39,41 +41,64 @@ struct cyclic_ends {
         return Shape::n / Shape::last;
     }
 
-    /* The b-th number of all lines. */
+    /* Lines that lie one after the other are one piece, as in shared memory. */
+    __device__ __forceinline__ void copy_in() const {
+        constexpr unsigned each = (count + threads - 1) / threads;
+        const unsigned there = at.lines * n;
+        const number *const from = c.p.x + at.in;
+        number v[each];
+#pragma unroll
+        for (unsigned q = 0; q < each; q++) {
+            const unsigned b = threadIdx.x + q * threads;
+            v[q] = from[b < there ? b : 0];
+        }
+#pragma unroll
+        for (unsigned q = 0; q < each; q++) {
+            const unsigned b = threadIdx.x + q * threads;
+            if ((q + 1) * threads <= count || b < count)
+                lines[b] = {v[q].re, v[q].im * c.p.sign_in};
+        }
+    }
+    __device__ __forceinline__ void copy_out() const {
+        const unsigned there = at.lines * n;
+        number *const to = c.p.y + at.out;
+#pragma unroll
+        for (unsigned q = 0; q * threads < count; q++) {
+            const unsigned b = threadIdx.x + q * threads;
+            if (b < there) {
+                const number v = lines[b];
+                to[b] = {v.re * c.p.scale_re, v.im * c.p.scale_im};
+            }
+        }
+    }
+
+    /* Number b of other lines. */
     __device__ __forceinline__ void find(unsigned b, bool by_lines, unsigned *line,
                                          unsigned *i) const {
         *line = by_lines ? b % Shape::lines : b / n;
         *i = by_lines ? b / Shape::lines : b % n;
     }
-    __device__ __forceinline__ void copy_in() const {
-        number v[(count + threads - 1) / threads];
-#pragma unroll
-        for (unsigned q = 0; q < sizeof v / sizeof *v; q++) {
+    __device__ __forceinline__ void gather() const {
+#pragma unroll 1
+        for (unsigned b = threadIdx.x; b < count; b += threads) {
             unsigned line, i;
-            find(threadIdx.x + q * threads, c.p.lines_in, &line, &i);
-            v[q] = wi_fft_number_at<T>(
+            find(b, c.p.lines_in, &line, &i);
+            const number v = wi_fft_number_at<T>(
                 c.p.x, is_narrow && c.p.half_in,
-                at.in + (line < at.lines && i < n ? line * c.p.near_in + i * c.p.stride_in : 0));
-        }
-#pragma unroll
-        for (unsigned q = 0; q < sizeof v / sizeof *v; q++) {
-            unsigned line, i;
-            find(threadIdx.x + q * threads, c.p.lines_in, &line, &i);
-            if (line < Shape::lines && i < n)
-                lines[line * n + i] = {v[q].re, v[q].im * c.p.sign_in};
+                at.in + (line < at.lines ? line * c.p.near_in + i * c.p.stride_in : 0));
+            lines[line * n + i] = {v.re, v.im * c.p.sign_in};
         }
     }
-    __device__ __forceinline__ void copy_out() const {
-#pragma unroll
-        for (unsigned q = 0; q * threads < count; q++) {
+    __device__ __forceinline__ void scatter() const {
+#pragma unroll 1
+        for (unsigned b = threadIdx.x; b < count; b += threads) {
             unsigned line, i;
-            find(threadIdx.x + q * threads, c.p.lines_out, &line, &i);
-            if (line >= at.lines || i >= n)
-                continue;
+            find(b, c.p.lines_out, &line, &i);
             const number v = lines[line * n + i];
-            wi_fft_set_number<T>(c.p.y, is_narrow && c.p.half_out,
-                                 at.out + line * c.p.near_out + i * c.p.stride_out,
-                                 {v.re * c.p.scale_re, v.im * c.p.scale_im});
+            if (line < at.lines)
+                wi_fft_set_number<T>(c.p.y, is_narrow && c.p.half_out,
+                                     at.out + line * c.p.near_out + i * c.p.stride_out,
+                                     {v.re * c.p.scale_re, v.im * c.p.scale_im});
         }
     }
 
@@ -110,14 +135,22 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     using number = typename Shape::number;
     using Ends = cyclic_ends<Shape>;
     WEFT_DYNAMIC_SHARED(shared);
+    if (threadIdx.x == Shape::threads - 1)
+        wi_fft_look_ahead(c.p, Shape::n + 1);
     const wi_fft_place at = wi_fft_place_of(c.p.grid, blockIdx.x, c.p.turning);
     const Ends ends = {c, at, (number *)(shared + Shape::bytes)};
     const wi_fft_chirper<Shape, Ends> worker = {ends, (number *)shared, c.p.twiddles};
-    ends.copy_in();
+    if (c.copies_in)
+        ends.copy_in();
+    else
+        ends.gather();
     __syncthreads();
     worker.template run<0>();
     __syncthreads();
-    ends.copy_out();
+    if (c.copies_out)
+        ends.copy_out();
+    else
+        ends.scatter();
 }
 
 /* ---- launches ---- */
@@ -160,6 +193,10 @@ static weft_status run_cyclic(weft_context *ctx, const wi_fft_lines *l, bool que
         status = tell_tables<Shape>(ctx, &c, l->type);
     if (status != WEFT_OK || !queues)
         return status;
+    const bool has_next = l->loops.used > 0;
+    c.copies_in = !l->half_in && l->stride_in == 1 && (!has_next || l->loops.in[0] == l->n);
+    c.copies_out = !l->half_out && l->stride_out == 1 && (!has_next || l->loops.out[0] == l->n);
+    c.p.ahead = wi_fft_ahead_of(ctx, l, Shape::lines);
     const size_t bytes = Shape::bytes + (Shape::n + 1) * Shape::lines * sizeof(number);
     return WEFT_LAUNCH(cyclic_line<Shape>, ctx, blocks, Shape::threads, bytes, c);
 }

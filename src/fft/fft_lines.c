@@ -230,7 +230,7 @@ static weft_status run_long_chirp(wi_fft_job *job, const wi_fft_lines *l) {
 
 /* So many lines together that what is in between stays in the cache, or takes little memory. */
 static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
-    const size_t kept = job->engine->group_bytes, room = room_of(job, l, n1);
+    const size_t kept = (n1 ? 1 : 2) * job->engine->group_bytes, room = room_of(job, l, n1);
     const size_t bytes = wi_fft_loops_lines(&l->loops) * room * wi_fft_number_bytes(l->type);
     const int k = outermost(&l->loops);
     weft_status status = WEFT_OK;

@@ -54,8 +54,7 @@ static void run_rough(rig *r, const wi_row *row) {
         run_long(r, row, WEFT_F32, convolved[k], 3, test_below(&r->random, 2));
 #ifdef WEFT_EMU
     run_long(r, row, test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16,
-             longer[test_below(&r->random, 5)], 2, test_below(&r->random, 2));
-    run_long(r, row, WEFT_F32, longer[5 + test_below(&r->random, 2)], 1, false);
+             longer[test_below(&r->random, 7)], 1 + test_below(&r->random, 2), false);
     run_long(r, row, WEFT_F64, longer_f64[test_below(&r->random, 5)], 1, false);
 #else
     for (size_t k = 0; k < sizeof longer / sizeof *longer; k++)
