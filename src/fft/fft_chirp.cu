@@ -159,9 +159,10 @@ static weft_status run_chirp(weft_context *ctx, const wi_fft_lines *l, bool queu
     return WEFT_LAUNCH(chirped<Shape>, ctx, blocks, Shape::threads, Shape::bytes, c);
 }
 
-/* The least power of 2, or three times one, for which there is a kernel. */
+/* The least length for which there is a kernel. */
 size_t wi_fft_chirps(const weft_context *ctx, weft_type type, size_t n) {
-    static const unsigned f32[] = {128, 256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384},
+    static const unsigned f32[] = {128,  256,  384,  512,  1024, 1536,
+                                   2048, 3072, 4096, 6144, 8192, 16384},
                           f64[] = {128, 256, 512, 1024, 2048, 4096};
     const bool is_wide = type == WEFT_F64;
     const unsigned *const lengths = is_wide ? f64 : f32;
@@ -184,6 +185,7 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
     switch (wi_fft_chirps(ctx, l->type, l->n)) {
         CHIRP(float, 4096, 256, 4, 16, 8);
         CHIRP(float, 4096, 256, 4, 16, 16);
+        CHIRP(float, 3072, 192, 4, 16, 24);
         CHIRP(float, 4096, 256, 4, 8, 8, 8);
         CHIRP(float, 4096, 256, 4, 16, 8, 8);
         CHIRP(float, 3072, 192, 5, 16, 8, 12);

@@ -136,8 +136,10 @@ struct wi_fft_chirper {
     template <int R, class Work>
     __device__ __forceinline__ void each(bool by_lines, const Work &work) const {
         constexpr unsigned m = Shape::n / R, count = Shape::lines * m;
-#pragma unroll
-        for (unsigned i = 0; i * Shape::threads < count; i++) {
+        constexpr unsigned turns = (count + Shape::threads - 1) / Shape::threads;
+        /* twice the code of large radices takes longer to fetch than it saves */
+#pragma unroll(R >= 14 ? 1 : turns)
+        for (unsigned i = 0; i < turns; i++) {
             unsigned line, r;
             const unsigned b = threadIdx.x + i * Shape::threads;
             line = by_lines ? b % Shape::lines : b / m;

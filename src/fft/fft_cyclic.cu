@@ -207,6 +207,6 @@ bool wi_fft_is_cyclic(const wi_fft_lines *l) {
 
 weft_status wi_fft_cyclic_line(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     return l->type == WEFT_F64
-               ? run_cyclic<wi_fft_chirp_shape<double, 2040, 160, 3, 4, 15, 17>>(ctx, l, queues)
-               : run_cyclic<wi_fft_chirp_shape<float, 4080, 288, 3, 4, 15, 17>>(ctx, l, queues);
+               ? run_cyclic<wi_fft_chirp_shape<double, 1020, 64, 6, 6, 10, 17>>(ctx, l, queues)
+               : run_cyclic<wi_fft_chirp_shape<float, 2040, 160, 5, 4, 15, 17>>(ctx, l, queues);
 }

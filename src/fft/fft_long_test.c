@@ -64,6 +64,14 @@ static void run_rough(rig *r, const wi_row *row) {
 #endif
 }
 
+/* Dense lines whose first stage or last one, or both, are large primes, and with large radices. */
+static void run_dense(rig *r, const wi_row *row) {
+    static const size_t lengths[] = {37,   41,   43,   47,   53,   59,   61,  122, 1480, 1517,
+                                     2021, 2809, 3355, 3599, 1089, 1029, 728, 992, 2356, 137};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+        run_long(r, row, WEFT_F32, lengths[k], 1 + test_below(&r->random, 5), false);
+}
+
 /* Lines that a block holds as a whole, with each radix. */
 static void run_whole(rig *r, const wi_row *row) {
     static const size_t of_f32[] = {6561, 13310, 13104, 15625, 14406},
@@ -166,6 +174,7 @@ static void long_lines(weft_context *ctx) {
             run_halves(&r, rows[k]);
             run_whole(&r, rows[k]);
             run_rough(&r, rows[k]);
+            run_dense(&r, rows[k]);
 #ifdef WEFT_CUDA
             if (ctx->gpu) {
                 run_cut(&r, rows[k]);

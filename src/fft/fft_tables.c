@@ -162,24 +162,30 @@ static void transform_power(complex_long *x, size_t n) {
         }
 }
 
-/* Of n numbers, a power of 2 or three times one, for which `part` has room for as many. */
-static void transform(complex_long *x, complex_long *part, size_t n) {
-    const size_t m = n / 3;
-    if (n % 3 != 0) {
+/* Of n numbers, an odd number of powers of 2 that need not be small, for which `room` has twice as
+ * many. */
+static void transform(complex_long *x, complex_long *room, size_t n) {
+    complex_long *const part = room, *const w = room + n;
+    size_t m = 1;
+    while (n / m % 2 == 0)
+        m *= 2;
+    if (m == n) {
         transform_power(x, n);
         return;
     }
-    for (size_t r = 0; r < 3; r++) {
+    for (size_t r = 0; r < n / m; r++) {
         for (size_t i = 0; i < m; i++)
-            part[r * m + i] = x[3 * i + r];
+            part[r * m + i] = x[n / m * i + r];
         transform_power(part + r * m, m);
     }
+    for (size_t k = 0; k < n; k++)
+        w[k] = root(k, n);
     for (size_t k = 0; k < n; k++) {
         x[k] = (complex_long){0, 0};
-        for (size_t r = 0; r < 3; r++) {
-            const complex_long w = root(r * k % n, n), v = part[r * m + k % m];
-            x[k].re += v.re * w.re - v.im * w.im;
-            x[k].im += v.re * w.im + v.im * w.re;
+        for (size_t r = 0; r < n / m; r++) {
+            const complex_long turn = w[r * k % n], v = part[r * m + k % m];
+            x[k].re += v.re * turn.re - v.im * turn.im;
+            x[k].im += v.re * turn.im + v.im * turn.re;
         }
     }
 }
@@ -200,7 +206,7 @@ static size_t spectrum_place(const wi_fft_table_key *key, size_t k) {
 
 static weft_status fill_spectrum(weft_context *ctx, const wi_fft_table_key *key, void *to) {
     const size_t n = key->n, m = key->part;
-    complex_long *const x = wi_host_alloc((m % 3 == 0 ? 2 : 1) * m * sizeof *x);
+    complex_long *const x = wi_host_alloc(3 * m * sizeof *x);
     if (!x)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu numbers of a table", m);
     for (size_t k = 0; k < m; k++)
@@ -245,26 +251,17 @@ static void fill_order(const wi_fft_table_key *key, void *to) {
     }
 }
 
-/* A sum of n - 1 products for each: such lengths are short. */
 static weft_status fill_cyclic(weft_context *ctx, const wi_fft_table_key *key, void *to) {
     const size_t n = key->n, m = key->part, g = primitive_root(n);
-    complex_long *const x = wi_host_alloc(2 * m * sizeof *x), *const w = x + m;
+    complex_long *const x = wi_host_alloc(3 * m * sizeof *x);
     if (!x)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu numbers of a table", m);
-    for (size_t k = 0, power = 1; k < m; k++, power = power * g % n) {
+    for (size_t k = 0, power = 1; k < m; k++, power = power * g % n)
         x[k] = root(power, n);
-        w[k] = root(k, m);
-    }
-    for (size_t k = 0; k < m; k++) {
-        complex_long sum = {0, 0};
-        for (size_t j = 0, at = 0; j < m; j++, at = (at + k) % m) {
-            sum.re += x[j].re * w[at].re - x[j].im * w[at].im;
-            sum.im += x[j].re * w[at].im + x[j].im * w[at].re;
-        }
-        sum.re /= (long double)m;
-        sum.im /= (long double)m;
-        put(key->type, to, spectrum_place(key, k), sum);
-    }
+    transform(x, x + m, m);
+    for (size_t k = 0; k < m; k++)
+        put(key->type, to, spectrum_place(key, k),
+            (complex_long){x[k].re / (long double)m, x[k].im / (long double)m});
     wi_host_free(x);
     return WEFT_OK;
 }
