@@ -198,14 +198,10 @@ static __global__ void __launch_bounds__(any_threads<T, kind>, any_blocks<T, kin
             DENSE_STAGE(28)
             DENSE_STAGE(30)
             DENSE_STAGE(32)
-            DENSE_STAGE(33)
             LARGE_STAGE(37)
             LARGE_STAGE(41)
             LARGE_STAGE(43)
             LARGE_STAGE(47)
-            LARGE_STAGE(53)
-            LARGE_STAGE(59)
-            LARGE_STAGE(61)
         default:
             if constexpr (kind == ANY_DENSE)
                 any_prime<T>(block, to, stages, s, stages.sums[k > 0]);

@@ -70,9 +70,9 @@ struct any_stages {
 
 /* About how many instructions a number of a stage takes, by its radix: 22, as many for its size as
  * its butterfly has, and a share of 55 for each set. */
-static const unsigned any_costs[] = {0,  0,  52, 44, 41, 39, 38, 37, 36, 36, 36, 38,
-                                     36, 39, 35, 35, 35, 42, 36, 44, 36, 38, 39, 47,
-                                     35, 37, 40, 38, 38, 53, 37, 55, 37, 41};
+static const unsigned any_costs[] = {0,  0,  52, 44, 41, 39, 38, 37, 36, 36, 36,
+                                     38, 36, 39, 35, 35, 35, 42, 36, 44, 36, 38,
+                                     39, 47, 35, 37, 40, 38, 38, 53, 37, 55, 37};
 static inline unsigned any_cost(int kind, unsigned radix) {
     const unsigned most_short = 16;
     const bool is_prime = radix == 17 || radix == 19 || radix == 23 || radix == 29 || radix == 31;
@@ -107,16 +107,17 @@ static inline any_radices choose_radices(int kind, unsigned n, unsigned last, un
     return best;
 }
 
-/* Radices up to 33. Dense lines have their own kernel, where the largest radix is first. In others
- * the largest of three is between the others, so that the first stage and the last one have longer
- * runs. */
+/* Radices up to 32. Dense lines have their own kernel, where the largest radix is first, but for
+ * two small ones or one. In others the largest of three is between the others, so that the first
+ * stage and the last one have longer runs. */
 static inline any_radices radices_below(unsigned n, bool is_dense) {
     any_radices r = choose_radices(ANY_SHORT, n, n, ~0u);
     if (r.count == 0)
         r = choose_radices(ANY_PRIMES, n, n, ~0u);
     if (is_dense) {
         const any_radices d = choose_radices(ANY_DENSE, n, n, ~0u);
-        if ((d.count > 1 || n > WI_FFT_MOST_PRIME) && (r.count == 0 || d.count <= r.count))
+        const bool is_prime = r.kind == ANY_PRIMES;
+        if (is_prime || (d.count > 1 && (d.count < r.count || (d.count == r.count && r.count > 2))))
             return d;
     }
     if (r.count > 2) {
@@ -129,19 +130,19 @@ static inline any_radices radices_below(unsigned n, bool is_dense) {
 
 /* ---- large primes ---- */
 
-/* Those up to 61 are radices of dense lines, others are done by sums. */
+/* Those up to 47 are radices of dense lines, others are done by sums. */
 static inline bool any_is_large(unsigned radix) {
     return radix >= 37;
 }
 static inline bool any_is_summed(unsigned radix) {
-    return radix > 61;
+    return radix > 47;
 }
 
 /* About how many microseconds groups of `each` results of a prime take of 2^24 numbers (an H200,
  * 2026-11-29), for what a thread loads limits them. There are loops for 8 to 10 results. */
 static inline double sums_cost(unsigned prime, unsigned each) {
     if (!any_is_summed(prime))
-        return 22 + 0.5 * prime;
+        return 3.0 * prime - 59;
     const unsigned loaded = 1 + (each + 1) / 2; /* pieces of 16 bytes for each pair */
     return 17 + 13.3 * (double)wi_fft_sums_groups(prime, each) * (prime / 2) * loaded / prime;
 }
@@ -200,7 +201,7 @@ static double cost_of(const any_stages *s, unsigned lines, unsigned threads, uns
     for (unsigned k = 0; k < s->count; k++) {
         const any_sums *const sums = sums_of(s, k);
         const unsigned sets = s->at[k].m.by * lines * (sums ? sums->groups : 1);
-        const double each = s->at[k].radix * (sums                            ? sums->each / 14.0
+        const double each = s->at[k].radix * (sums                           ? sums->each / 14.0
                                               : any_is_large(s->at[k].radix) ? 2
                                                                              : 1);
         turns += (sets + threads - 1) / threads * each;

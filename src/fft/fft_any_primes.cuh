@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stage of fft_any.cu whose radix is a prime P from 37 to 61: too large for the registers of a
+/* A stage of fft_any.cu whose radix is a prime P from 37 to 47: too large for the registers of a
  * thread, but not half of it. With sums and differences of numbers k and P - k,
  *
  *     X(m), X(P - m) = x(0) + sum over k <= P / 2 of sum(k) cos -+ i less(k) sin,  2 pi m k / P,
@@ -78,6 +78,28 @@ struct any_prime_set {
     }
 };
 
+/* Where results of a set go: to shared or to global memory, with the same code. */
+template <class T>
+struct any_prime_target {
+    wi_fft_number<T> *first;
+    unsigned apart;
+    T scale_re, scale_im;
+    __device__ __forceinline__ void put(int k, wi_fft_number<T> v) const {
+        first[(unsigned)k * apart] = {v.re * scale_re, v.im * scale_im};
+    }
+};
+template <class T, class Block>
+static __device__ __forceinline__ any_prime_target<T>
+any_target_of(const Block &block, wi_fft_number<T> *to, const any_stages &stages,
+              const any_stage &s, unsigned line, unsigned j) {
+    const unsigned turn = s.before.of(j), rest = j - turn * s.before.by;
+    if (s.how & TO_GLOBAL)
+        return {block.p.y + (block.at.out + line * block.p.near_out + j), s.before.by,
+                block.p.scale_re, block.p.scale_im};
+    return {to + (line * stages.pitch + turn * s.turn_out + s.gap_out.of(rest) + rest), s.step_out,
+            1, 1};
+}
+
 /* Of a first stage from global memory the other array is where sums and differences are; no other
  * thread's set is there. */
 template <int P, class T, class Block>
@@ -88,13 +110,12 @@ static __device__ __forceinline__ void any_large_prime(const Block &block, wi_ff
 #pragma unroll 1
     for (unsigned b = threadIdx.x; b < s.m.by * stages.lines; b += block.threads) {
         const unsigned line = s.m.of(b), j = b - line * s.m.by;
-        const unsigned turn = s.before.of(j), rest = j - turn * s.before.by;
         if (line >= block.at.lines)
             continue;
         any_prime_set<P, T> set;
+        number first;
         set.set = block.numbers + any_place(stages, s, line, j);
         set.step = wi_anew(s.step_in);
-        number first;
         if (s.how & FROM_GLOBAL) {
             const number *const from = block.p.x + (block.at.in + line * block.p.near_in + j);
             const unsigned m = wi_anew(s.m.by);
@@ -105,8 +126,8 @@ static __device__ __forceinline__ void any_large_prime(const Block &block, wi_ff
             first = load(0);
             set.pair_up(load);
         } else {
-            const number *const twiddles = block.p.twiddles + (s.twiddles + rest);
-            const unsigned before = wi_anew(s.before.by);
+            const unsigned before = wi_anew(s.before.by), turn = s.before.of(j);
+            const number *const twiddles = block.p.twiddles + (s.twiddles + j - turn * before);
             first = set.at(0);
             set.pair_up([&](int k) {
                 const number v = set.at(k);
@@ -114,11 +135,10 @@ static __device__ __forceinline__ void any_large_prime(const Block &block, wi_ff
             });
         }
         const number all = set.make_even(first);
-        number *const out =
-            to + (line * stages.pitch + turn * s.turn_out + s.gap_out.of(rest) + rest);
+        const any_prime_target<T> target = any_target_of<T>(block, to, stages, s, line, j);
         set.fetch_differences();
-        set.make_odd([&](int k, number v) { any_put<T>(block, s, out, line, j, (unsigned)k, v); });
-        any_put<T>(block, s, out, line, j, 0, all);
+        set.make_odd([&](int k, number v) { target.put(k, v); });
+        target.put(0, all);
     }
 }
 

@@ -178,7 +178,7 @@ size_t wi_fft_chirps(const weft_context *ctx, weft_type type, size_t n) {
 }
 
 #define CHIRP(...)                                                                                 \
-    case wi_fft_chirp_shape<__VA_ARGS__>::n:                                                              \
+    case wi_fft_chirp_shape<__VA_ARGS__>::n:                                                       \
         return run_chirp<wi_fft_chirp_shape<__VA_ARGS__>>(ctx, l, queues)
 
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {

@@ -21,7 +21,7 @@ struct columns_of {
     static constexpr unsigned R1 = R1_, R2 = R2_, m1 = R1 * R2;
     static constexpr unsigned columns = R2 > 1 ? 32 : 256, threads = columns * R2;
     static constexpr unsigned blocks = 4096 / (unsigned)sizeof(T) / threads;
-    static constexpr size_t bytes = R2 > 1 ? m1 * columns * sizeof(wi_fft_number<T>) : 0;
+    static constexpr size_t bytes = R2 > 1 ? m1 *columns * sizeof(wi_fft_number<T>) : 0;
 };
 
 template <class T>
@@ -32,14 +32,13 @@ struct long_params {
     const wi_fft_number<T> *chirp, *spectrum, *twiddles;
     size_t stride_in, stride_out;
     wi_fft_grid grid;
-    wi_fft_circle circle; /* of M */
+    wi_fft_circle circle;       /* of M */
     unsigned n, m1, m2, across; /* blocks of a line */
     unsigned ahead;
     bool half_in, half_out;
     T sign_in, scale_re, scale_im;
 };
 
-/* A thread's part of columns: it has one of them. */
 template <class Shape>
 struct column_worker {
     using T = typename Shape::Type;
@@ -85,7 +84,7 @@ struct column_worker {
         }
     }
 
-    /* Numbers of a line that there are, at row k R2 + a of the first half of its rows. */
+    /* A row's number in the line. */
     __device__ __forceinline__ unsigned index_of(unsigned row) const {
         return row * p.m2 + j2;
     }
@@ -208,7 +207,6 @@ struct column_worker {
     }
 };
 
-/* Rows in scratch memory. */
 template <class Shape>
 struct row_ends {
     using T = typename Shape::Type;
@@ -270,8 +268,8 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 
 /* Brings the rows of a block of `ahead` on to the second-level cache. */
 template <class Shape>
-static __device__ __forceinline__ void
-look_ahead(const long_params<typename Shape::Type> &p, unsigned ahead) {
+static __device__ __forceinline__ void look_ahead(const long_params<typename Shape::Type> &p,
+                                                  unsigned ahead) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     constexpr unsigned numbers = Shape::lines * Shape::n;
     const size_t block = (size_t)blockIdx.x + ahead;
@@ -299,7 +297,6 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 
 namespace {
 
-/* M, and its two factors. */
 struct long_cut {
     size_t m, m1, m2;
 };
@@ -320,7 +317,6 @@ long_cut long_cut_of(weft_type type, size_t n) {
     return best;
 }
 
-/* All about a launch but its kernel. */
 template <class T>
 struct long_launch {
     weft_context *ctx;
@@ -352,10 +348,10 @@ weft_status run_columns(long_launch<typename Shape::Type> *q, bool is_in) {
     if (status != WEFT_OK || !q->queues)
         return status;
     const unsigned blocks = q->lines * q->p.across;
-    return is_in ? WEFT_LAUNCH(columns_in<Shape>, q->ctx, blocks, Shape::threads, Shape::bytes,
-                               q->p)
-                 : WEFT_LAUNCH(columns_out<Shape>, q->ctx, blocks, Shape::threads, Shape::bytes,
-                               q->p);
+    return is_in
+               ? WEFT_LAUNCH(columns_in<Shape>, q->ctx, blocks, Shape::threads, Shape::bytes, q->p)
+               : WEFT_LAUNCH(columns_out<Shape>, q->ctx, blocks, Shape::threads, Shape::bytes,
+                             q->p);
 }
 template <class T>
 weft_status run_columns(long_launch<T> *q, bool is_in) {

@@ -156,8 +156,8 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 /* ---- launches ---- */
 
 template <class Shape>
-static weft_status tell_tables(weft_context *ctx,
-                               wi_fft_cyclic_params<typename Shape::Type> *c, weft_type type) {
+static weft_status tell_tables(weft_context *ctx, wi_fft_cyclic_params<typename Shape::Type> *c,
+                               weft_type type) {
     wi_fft_table_key order = {}, whole = {};
     const void *places = NULL, *spectrum = NULL;
     order.kind = WI_FFT_ORDER;

@@ -221,9 +221,9 @@ static weft_status run_long_chirp(wi_fft_job *job, const wi_fft_lines *l) {
     const size_t lines = wi_fft_loops_lines(&l->loops);
     const size_t bytes = lines * room_of(job, l, 0) * wi_fft_number_bytes(l->type);
     void *const room = wi_fft_take(job, bytes);
-    const weft_status status =
-        job->args->asks_bytes ? WEFT_OK
-                              : job->engine->long_chirp(job->ctx, l, room, !job->is_rehearsal);
+    const weft_status status = job->args->asks_bytes
+                                   ? WEFT_OK
+                                   : job->engine->long_chirp(job->ctx, l, room, !job->is_rehearsal);
     wi_fft_give(job, bytes);
     return status;
 }
