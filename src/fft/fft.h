@@ -162,6 +162,10 @@ typedef struct wi_fft_engine {
     size_t (*chirps)(const weft_context *ctx, weft_type type, size_t n);
     weft_status (*chirp)(weft_context *ctx, const wi_fft_lines *l,
                          bool queues); /* or tables only */
+    /* The same of longer lines, in some passes, for each line through so many numbers of scratch
+     * memory. NULL: none. */
+    size_t (*long_chirps)(weft_type type, size_t n);
+    weft_status (*long_chirp)(weft_context *ctx, const wi_fft_lines *l, void *room, bool queues);
     /* About how many microseconds such lines take it without a convolution, by sums, 2^24 numbers
      * in all; 0 if it does not do so: else they can be lines like others. NULL: none. */
     double (*sums)(const wi_fft_lines *l);

@@ -23,4 +23,12 @@ __device__ __forceinline__ void wi_fft_look_ahead(const wi_fft_pass<T> &p, unsig
 #endif
 }
 
+/* How many blocks on is the one whose lines a block brings: another multiprocessor's next, or this
+ * one's; 0 if they are not one piece of memory. */
+inline unsigned wi_fft_ahead_of(const weft_context *ctx, const wi_fft_lines *l, unsigned lines) {
+    const bool is_one_piece =
+        l->stride_in == 1 && (lines == 1 || (l->loops.used > 0 && l->loops.in[0] == l->n));
+    return is_one_piece && ctx->gpu->capability >= 90 ? (unsigned)ctx->gpu->multiprocessors : 0;
+}
+
 #endif

@@ -7,7 +7,7 @@
 #include "cuda/anew.cuh"
 #include "cuda/bulk.cuh"
 #include "fft/fft_ahead.cuh"
-#include "fft/fft_any_sums.cuh"
+#include "fft/fft_any_primes.cuh"
 #include "fft/fft_cuda.h"
 
 namespace {
@@ -150,6 +150,11 @@ static __device__ __forceinline__ void copy_out(const any_block<T, halves> &bloc
 #define STAGE(R) STAGE_OF(R, true)
 #define PRIME_STAGE(R) STAGE_OF(R, kind != ANY_SHORT)
 #define DENSE_STAGE(R) STAGE_OF(R, kind == ANY_DENSE)
+#define LARGE_STAGE(R)                                                                             \
+    case R:                                                                                        \
+        if constexpr (kind == ANY_DENSE)                                                           \
+            any_large_prime<R, T>(block, to, stages, s);                                           \
+        break;
 
 /* Where sets take many registers, what a block after this one will read is brought to L2, 4 to 15 %
  * less time: of others none. */
@@ -184,12 +189,19 @@ static __global__ void __launch_bounds__(any_threads<T, kind>, any_blocks<T, kin
             PRIME_STAGE(31)
             DENSE_STAGE(18)
             DENSE_STAGE(20)
+            DENSE_STAGE(21)
             DENSE_STAGE(22)
             DENSE_STAGE(24)
             DENSE_STAGE(25)
             DENSE_STAGE(26)
             DENSE_STAGE(27)
+            DENSE_STAGE(28)
             DENSE_STAGE(30)
+            DENSE_STAGE(32)
+            LARGE_STAGE(37)
+            LARGE_STAGE(41)
+            LARGE_STAGE(43)
+            LARGE_STAGE(47)
         default:
             if constexpr (kind == ANY_DENSE)
                 any_prime<T>(block, to, stages, s, stages.sums[k > 0]);
@@ -206,6 +218,7 @@ static __global__ void __launch_bounds__(any_threads<T, kind>, any_blocks<T, kin
 #undef STAGE
 #undef PRIME_STAGE
 #undef DENSE_STAGE
+#undef LARGE_STAGE
 
 /* ---- launches ---- */
 
@@ -256,9 +269,7 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, const any_r
         status = wi_fft_pass_of(ctx, l, r.radix, s.count, s.lines, &p, queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
-    if (kind != ANY_SHORT && ctx->gpu->capability >= 90 && l->stride_in == 1 &&
-        (s.lines == 1 || l->loops.in[0] == l->n))
-        p.ahead = (unsigned)ctx->gpu->multiprocessors;
+    p.ahead = kind != ANY_SHORT ? wi_fft_ahead_of(ctx, l, s.lines) : 0;
     return WEFT_LAUNCH((any_length<T, halves, kind>), ctx, blocks, s.threads,
                        (s.end + turns) * sizeof(wi_fft_number<T>), p, s);
 }

@@ -27,7 +27,7 @@ constexpr unsigned any_blocks = kind == ANY_DENSE ? 2
                                 : sizeof(T) == 4  ? (kind == ANY_SHORT ? 4 : 3)
                                                   : (kind == ANY_SHORT ? 3 : 2);
 /* Without sums dense lines have smaller ones. */
-constexpr unsigned any_dense_threads = 128;
+constexpr unsigned any_dense_threads = 192;
 /* Below so many numbers next to each other a stage leaves global memory to a copy. */
 constexpr unsigned any_run = 4, any_dense_run = 2;
 
@@ -71,8 +71,8 @@ struct any_stages {
 /* About how many instructions a number of a stage takes, by its radix: 22, as many for its size as
  * its butterfly has, and a share of 55 for each set. */
 static const unsigned any_costs[] = {0,  0,  52, 44, 41, 39, 38, 37, 36, 36, 36,
-                                     38, 36, 39, 35, 35, 35, 42, 36, 44, 36, 0,
-                                     39, 47, 35, 37, 40, 38, 0,  53, 37, 55};
+                                     38, 36, 39, 35, 35, 35, 42, 36, 44, 36, 38,
+                                     39, 47, 35, 37, 40, 38, 38, 53, 37, 55, 37};
 static inline unsigned any_cost(int kind, unsigned radix) {
     const unsigned most_short = 16;
     const bool is_prime = radix == 17 || radix == 19 || radix == 23 || radix == 29 || radix == 31;
@@ -107,22 +107,18 @@ static inline any_radices choose_radices(int kind, unsigned n, unsigned last, un
     return best;
 }
 
-/* Radices up to 31. Dense lines have their own kernel if it saves a stage, and because of its
- * registers with 29 and 31, but for other small radices and for lines that leave room for few
- * threads (an H200, 2026-11-29). With the largest of three between others the first stage and the
- * last one have longer runs. */
+/* Radices up to 32. Dense lines have their own kernel, where the largest radix is first, but for
+ * two small ones or one. In others the largest of three is between the others, so that the first
+ * stage and the last one have longer runs. */
 static inline any_radices radices_below(unsigned n, bool is_dense) {
-    const unsigned crowded = 29, least = 4, longest = 3600;
     any_radices r = choose_radices(ANY_SHORT, n, n, ~0u);
     if (r.count == 0)
         r = choose_radices(ANY_PRIMES, n, n, ~0u);
     if (is_dense) {
         const any_radices d = choose_radices(ANY_DENSE, n, n, ~0u);
-        const bool is_crowded = r.kind == ANY_PRIMES && d.radix[0] >= crowded &&
-                                d.count == r.count && n <= longest &&
-                                (d.count == 2 || d.radix[d.count - 1] >= least);
-        if (d.count > 1 && (d.count < r.count || is_crowded))
-            r = d;
+        const bool is_prime = r.kind == ANY_PRIMES;
+        if (is_prime || (d.count > 1 && (d.count < r.count || (d.count == r.count && r.count > 2))))
+            return d;
     }
     if (r.count > 2) {
         const unsigned swap = r.radix[0];
@@ -132,11 +128,21 @@ static inline any_radices radices_below(unsigned n, bool is_dense) {
     return r;
 }
 
-/* ---- sums ---- */
+/* ---- large primes ---- */
+
+/* Those up to 47 are radices of dense lines, others are done by sums. */
+static inline bool any_is_large(unsigned radix) {
+    return radix >= 37;
+}
+static inline bool any_is_summed(unsigned radix) {
+    return radix > 47;
+}
 
 /* About how many microseconds groups of `each` results of a prime take of 2^24 numbers (an H200,
  * 2026-11-29), for what a thread loads limits them. There are loops for 8 to 10 results. */
 static inline double sums_cost(unsigned prime, unsigned each) {
+    if (!any_is_summed(prime))
+        return 3.0 * prime - 59;
     const unsigned loaded = 1 + (each + 1) / 2; /* pieces of 16 bytes for each pair */
     return 17 + 13.3 * (double)wi_fft_sums_groups(prime, each) * (prime / 2) * loaded / prime;
 }
@@ -195,7 +201,9 @@ static double cost_of(const any_stages *s, unsigned lines, unsigned threads, uns
     for (unsigned k = 0; k < s->count; k++) {
         const any_sums *const sums = sums_of(s, k);
         const unsigned sets = s->at[k].m.by * lines * (sums ? sums->groups : 1);
-        const double each = s->at[k].radix * (sums ? sums->each / 14.0 : 1);
+        const double each = s->at[k].radix * (sums                           ? sums->each / 14.0
+                                              : any_is_large(s->at[k].radix) ? 2
+                                                                             : 1);
         turns += (sets + threads - 1) / threads * each;
         issued += (sets + 31) / 32 * 32 * each;
     }
@@ -276,7 +284,7 @@ static any_stages tell_stages(const wi_fft_lines *l, const any_radices &r) {
         t->turn_out = any_spread(before * R, is_last ? 0 : gap);
         t->step_out = any_spread(before, is_last ? 0 : gap);
         t->twiddles = twiddles;
-        if (R > WI_FFT_MOST_PRIME) {
+        if (any_is_summed(R)) {
             const unsigned each = each_of(R);
             s.sums[k > 0] = {wi_fft_divisor_of(s.n / R * (R / 2 + 1)),
                              {},
@@ -291,7 +299,7 @@ static any_stages tell_stages(const wi_fft_lines *l, const any_radices &r) {
     s.line = wi_fft_divisor_of(s.n);
     /* Stages take the two arrays in turns. A dense line needs one if a single stage leaves anything
      * in shared memory, where pairs are made, too. */
-    const unsigned kept = s.count - 1 + (s.copies_in || s.sums[0].groups > 0) + s.copies_out;
+    const unsigned kept = s.count - 1 + (s.copies_in || any_is_large(r.radix[0])) + s.copies_out;
     const unsigned arrays = kind == ANY_DENSE && kept < 2 ? 1 : 2;
     share_lines<T, kind>(l, lines_in || lines_out || turns, arrays, &s);
     s.other = (arrays - 1) * s.lines * s.pitch;

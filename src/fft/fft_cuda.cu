@@ -39,17 +39,6 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 
 /* ---- launches ---- */
 
-/* How many blocks on is the one whose lines a block fetches: another multiprocessor's next, or this
- * one's. Lines that lie one after the other are one piece of memory. */
-template <class Shape>
-static unsigned ahead_of(const weft_context *ctx, const wi_fft_lines *l) {
-    const bool is_one_piece =
-        l->stride_in == 1 && (Shape::lines == 1 || (l->loops.used > 0 && l->loops.in[0] == l->n));
-    return looks_ahead<Shape> && is_one_piece && ctx->gpu->capability >= 90
-               ? (unsigned)ctx->gpu->multiprocessors
-               : 0;
-}
-
 /* `queues`: else only tables are made. */
 template <class Shape>
 static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queues) {
@@ -59,7 +48,7 @@ static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queu
                                               queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
-    p.ahead = ahead_of<Shape>(ctx, l);
+    p.ahead = looks_ahead<Shape> ? wi_fft_ahead_of(ctx, l, Shape::lines) : 0;
     return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
 }
 
@@ -161,6 +150,8 @@ wi_fft_engine wi_fft_block_engine(size_t kept_bytes) {
     engine.fold = wi_fft_fold_cuda;
     engine.chirps = wi_fft_chirps;
     engine.chirp = wi_fft_chirp;
+    engine.long_chirps = wi_fft_long_chirps;
+    engine.long_chirp = wi_fft_long_chirp;
     engine.sums = wi_fft_sums_cost;
     return engine;
 }

@@ -117,6 +117,7 @@ __device__ __forceinline__ wi_fft_place wi_fft_place_of(const wi_fft_grid &g, un
                                                         int turning) {
     unsigned rest = g.used > 1 ? index / g.across : 0;
     wi_fft_place at = {0, 0, (index - rest * g.across) * g.lines, 0, 0};
+#pragma unroll 1 /* rarely more than one; each kernel has this code */
     for (int k = 1; k < g.used; k++) {
         const unsigned number = rest % g.count[k];
         rest /= g.count[k];

@@ -36,5 +36,11 @@ void wi_fft_add_pairs(wi_fft_engine *engine);
  * does not take lines of n. */
 size_t wi_fft_chirps(const weft_context *ctx, weft_type type, size_t n);
 weft_status wi_fft_chirp(weft_context *ctx, const wi_fft_lines *l, bool queues);
+/* Primes for which there is a kernel that needs no more than n - 1 numbers (fft_cyclic.cu). */
+bool wi_fft_is_cyclic(const wi_fft_lines *l);
+weft_status wi_fft_cyclic_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
+/* And longer ones, in three. */
+size_t wi_fft_long_chirps(weft_type type, size_t n);
+weft_status wi_fft_long_chirp(weft_context *ctx, const wi_fft_lines *l, void *room, bool queues);
 
 #endif

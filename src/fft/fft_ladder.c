@@ -63,17 +63,13 @@ static double fused_seconds(const weft_context *ctx, const void *args) {
     return waiting + 0.7 * cached_seconds(ctx, args);
 }
 /* Lines that clusters hold, up to 2^17 numbers, are read and written once. Of 2^18 a cluster has 16
- * blocks, of which few fit a device at a time. 7^5 and 3^9 of f32 fit one block. Convolutions of
- * 2^15 to 2^17 numbers are such lines, too. */
+ * blocks, of which few fit a device at a time. 7^5 and 3^9 of f32 fit one block. */
 static double clusters_seconds(const weft_context *ctx, const void *args) {
     const wi_fft_args *const a = args;
     const bool is_wide = a->d.type == WEFT_F64;
     const size_t least = (size_t)1 << (is_wide ? 14 : 15), n = a->d.n[a->d.rank - 1];
     const bool is_held = (n >= least && n <= (size_t)1 << 17 && (n & (n - 1)) == 0) ||
                          (is_wide && wi_fft_is_odd_power(n));
-    const bool convolves = !is_wide && n > 1 << 13 && n <= 1 << 16 && !wi_fft_is_smooth(n, 31);
-    if (convolves)
-        return 0.99 * fused_seconds(ctx, args);
     return is_held ? 0.6 * cached_seconds(ctx, args) : 1.01 * fused_seconds(ctx, args);
 }
 #endif

@@ -211,20 +211,41 @@ static weft_status by_pairs(wi_fft_job *job, const wi_fft_lines *l, size_t n1,
 
 /* ---- one pass after the other ---- */
 
+/* Numbers of scratch memory that a line takes: if it is cut by n1, or, with 0, as an engine's own
+ * convolution in some passes. */
+static size_t room_of(const wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
+    return n1 ? l->n : job->engine->long_chirps(l->type, l->n);
+}
+
+static weft_status run_long_chirp(wi_fft_job *job, const wi_fft_lines *l) {
+    const size_t lines = wi_fft_loops_lines(&l->loops);
+    const size_t bytes = lines * room_of(job, l, 0) * wi_fft_number_bytes(l->type);
+    void *const room = wi_fft_take(job, bytes);
+    const weft_status status = job->args->asks_bytes
+                                   ? WEFT_OK
+                                   : job->engine->long_chirp(job->ctx, l, room, !job->is_rehearsal);
+    wi_fft_give(job, bytes);
+    return status;
+}
+
 /* So many lines together that what is in between stays in the cache, or takes little memory. */
 static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
-    const size_t kept = job->engine->group_bytes, bytes = bytes_of(l);
+    const size_t kept = (n1 ? 1 : 2) * job->engine->group_bytes, room = room_of(job, l, n1);
+    const size_t bytes = wi_fft_loops_lines(&l->loops) * room * wi_fft_number_bytes(l->type);
     const int k = outermost(&l->loops);
     weft_status status = WEFT_OK;
     if (kept == 0 || k < 0 || bytes <= kept)
-        return two_steps(job, l, n1);
+        return n1 ? two_steps(job, l, n1) : run_long_chirp(job, l);
     const bool is_close = k == 0 && (is_across(l) || l->loops.out[0] < l->stride_out);
     const size_t least = is_close ? job->engine->together : 1;
     const size_t fit = kept / (bytes / l->loops.count[k]), together = fit < least ? least : fit;
     for (size_t at = 0; at < l->loops.count[k] && status == WEFT_OK; at += together) {
         const size_t left = l->loops.count[k] - at;
         const wi_fft_lines part = part_of(l, k, at, left < together ? left : together);
-        status = k == 0 || fit > 0 ? two_steps(job, &part, n1) : by_groups(job, &part, n1);
+        if (k > 0 && fit == 0)
+            status = by_groups(job, &part, n1);
+        else
+            status = n1 ? two_steps(job, &part, n1) : run_long_chirp(job, &part);
     }
     return status;
 }
@@ -374,7 +395,8 @@ weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
         return run_chirp(job, &sorted);
     if (is_chirp) {
         const size_t n1 = chirp_cut_of(job, &sorted);
-        return n1 ? by_groups(job, &sorted, n1) : by_chirp(job, &sorted);
+        const bool is_long = engine->long_chirps && engine->long_chirps(l->type, l->n) > 0;
+        return n1 || is_long ? by_groups(job, &sorted, n1) : by_chirp(job, &sorted);
     }
     return engine->takes(job->ctx, &sorted) ? run_lines(job, &sorted) : by_cutting(job, &sorted);
 }

@@ -162,24 +162,30 @@ static void transform_power(complex_long *x, size_t n) {
         }
 }
 
-/* Of n numbers, a power of 2 or three times one, for which `part` has room for as many. */
-static void transform(complex_long *x, complex_long *part, size_t n) {
-    const size_t m = n / 3;
-    if (n % 3 != 0) {
+/* Of n numbers, an odd number of powers of 2 that need not be small, for which `room` has twice as
+ * many. */
+static void transform(complex_long *x, complex_long *room, size_t n) {
+    complex_long *const part = room, *const w = room + n;
+    size_t m = 1;
+    while (n / m % 2 == 0)
+        m *= 2;
+    if (m == n) {
         transform_power(x, n);
         return;
     }
-    for (size_t r = 0; r < 3; r++) {
+    for (size_t r = 0; r < n / m; r++) {
         for (size_t i = 0; i < m; i++)
-            part[r * m + i] = x[3 * i + r];
+            part[r * m + i] = x[n / m * i + r];
         transform_power(part + r * m, m);
     }
+    for (size_t k = 0; k < n; k++)
+        w[k] = root(k, n);
     for (size_t k = 0; k < n; k++) {
         x[k] = (complex_long){0, 0};
-        for (size_t r = 0; r < 3; r++) {
-            const complex_long w = root(r * k % n, n), v = part[r * m + k % m];
-            x[k].re += v.re * w.re - v.im * w.im;
-            x[k].im += v.re * w.im + v.im * w.re;
+        for (size_t r = 0; r < n / m; r++) {
+            const complex_long turn = w[r * k % n], v = part[r * m + k % m];
+            x[k].re += v.re * turn.re - v.im * turn.im;
+            x[k].im += v.re * turn.im + v.im * turn.re;
         }
     }
 }
@@ -200,7 +206,7 @@ static size_t spectrum_place(const wi_fft_table_key *key, size_t k) {
 
 static weft_status fill_spectrum(weft_context *ctx, const wi_fft_table_key *key, void *to) {
     const size_t n = key->n, m = key->part;
-    complex_long *const x = wi_host_alloc((m % 3 == 0 ? 2 : 1) * m * sizeof *x);
+    complex_long *const x = wi_host_alloc(3 * m * sizeof *x);
     if (!x)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu numbers of a table", m);
     for (size_t k = 0; k < m; k++)
@@ -212,6 +218,50 @@ static weft_status fill_spectrum(weft_context *ctx, const wi_fft_table_key *key,
     transform(x, x + m, m);
     for (size_t k = 0; k < m; k++)
         put(key->type, to, spectrum_place(key, k), x[k]);
+    wi_host_free(x);
+    return WEFT_OK;
+}
+
+static size_t power_mod(size_t base, size_t power, size_t n) {
+    size_t result = 1;
+    for (; power > 0; power /= 2) {
+        result = power % 2 ? result * base % n : result;
+        base = base * base % n;
+    }
+    return result;
+}
+
+/* The least number whose powers are all from 1 to n - 1; n is a prime. */
+static size_t primitive_root(size_t n) {
+    for (size_t g = 2;; g++) {
+        bool is_root = true;
+        for (size_t d = 2; d < n; d++)
+            is_root = is_root && ((n - 1) % d != 0 || power_mod(g, (n - 1) / d, n) != 1);
+        if (is_root)
+            return g;
+    }
+}
+
+static void fill_order(const wi_fft_table_key *key, void *to) {
+    const size_t g = primitive_root(key->n), last = key->n - 1;
+    uint32_t *const places = to;
+    for (size_t k = 0; k < last; k++) {
+        places[k] = (uint32_t)power_mod(g, last - k, key->n);
+        places[key->n + k] = (uint32_t)power_mod(g, k, key->n);
+    }
+}
+
+static weft_status fill_cyclic(weft_context *ctx, const wi_fft_table_key *key, void *to) {
+    const size_t n = key->n, m = key->part, g = primitive_root(n);
+    complex_long *const x = wi_host_alloc(3 * m * sizeof *x);
+    if (!x)
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu numbers of a table", m);
+    for (size_t k = 0, power = 1; k < m; k++, power = power * g % n)
+        x[k] = root(power, n);
+    transform(x, x + m, m);
+    for (size_t k = 0; k < m; k++)
+        put(key->type, to, spectrum_place(key, k),
+            (complex_long){x[k].re / (long double)m, x[k].im / (long double)m});
     wi_host_free(x);
     return WEFT_OK;
 }
@@ -231,6 +281,7 @@ static size_t count_of(const wi_fft_table_key *key) {
     case WI_FFT_SUMS:
         return wi_fft_sums_groups(key->n, key->part) * (key->n / 2) * key->rows;
     case WI_FFT_CHIRP:
+    case WI_FFT_ORDER:
         return key->n;
     default:
         return key->part;
@@ -262,6 +313,11 @@ static weft_status fill(weft_context *ctx, const wi_fft_table_key *key, void *to
         for (size_t k = 0; k < key->n; k++)
             put(key->type, to, k, chirp(k, key->n));
         break;
+    case WI_FFT_ORDER:
+        fill_order(key, to);
+        break;
+    case WI_FFT_CYCLIC:
+        return fill_cyclic(ctx, key, to);
     default:
         return fill_spectrum(ctx, key, to);
     }
