@@ -171,22 +171,28 @@ struct wi_lu_panel_block {
         memcpy(&out, u, sizeof out);
         return out;
     }
-    /* Warps share the blocks to send to, lanes the pieces. Beyond the columns that are left a row
-     * has multipliers, which are not sent. */
+    /* Lanes share the pieces and, with the warps, the blocks to send to. Beyond the columns that are
+     * left a row has multipliers, which are not sent. */
     template <int turning>
     __device__ void send_best(int slot, int left) const {
-        constexpr int warps = Shared::warps;
-        const int lane = wi_lane();
-        const wi_message head = lane < warps ? s.warp_heads[slot][lane] : no_candidate();
-        const int best = wi_lu_best_lane(unpacked(head));
+        constexpr int warps = Shared::warps, count = Shared::pieces_of(turning);
+        constexpr int at_once = 32 / count * warps; /* blocks */
+        const int lane = wi_lane(), piece = lane % count;
+        const wi_message own = lane < warps ? s.warp_heads[slot][lane] : no_candidate();
+        const int best = wi_lu_best_lane(unpacked(own));
+        const wi_message head = s.warp_heads[slot][best];
+        const wi_message part =
+            cut(s.warp_rows[slot][best][piece], left - piece * per_message);
         const unsigned mine = wi_cluster_rank();
-        for (unsigned to = threadIdx.x / 32; to < p.holders; to += warps) {
-            if (lane < Shared::pieces_of(turning))
-                wi_send(&s.rows[slot][mine][lane],
-                        cut(s.warp_rows[slot][best][lane], left - lane * per_message),
-                        &s.arrived[slot], to);
-            if (lane == best)
-                wi_send(&s.heads[slot][mine], head, &s.arrived[slot], to);
+        const unsigned first = threadIdx.x / 32 + (unsigned)(lane / count * warps);
+#pragma unroll
+        for (unsigned more = 0; more < WI_LARGEST_CLUSTER; more += at_once) {
+            const unsigned to = first + more;
+            if (to < p.holders) {
+                wi_send(&s.rows[slot][mine][piece], part, &s.arrived[slot], to);
+                if (piece == 0)
+                    wi_send(&s.heads[slot][mine], head, &s.arrived[slot], to);
+            }
         }
     }
 
