@@ -57,11 +57,13 @@ struct wi_divisor {
         const T size = x < 0 ? -x : x;
         quick = size >= (T)1e-30 && size <= (T)1e30;
     }
-    __device__ T of(T y) const {
-        if (!quick)
-            return y / x;
+    /* If quick. */
+    __device__ T quickly(T y) const {
         const T q = y * reciprocal;
         return wi_fma(wi_fma(-q, x, y), reciprocal, q);
+    }
+    __device__ T of(T y) const {
+        return quick ? quickly(y) : y / x;
     }
 };
 

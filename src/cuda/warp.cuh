@@ -66,6 +66,17 @@ __device__ inline T wi_warp_reduce(T x, Combine combine) {
     return x;
 }
 
+/* The place of the highest bit that is set; x is not 0. */
+__device__ inline int wi_highest_bit(uint32_t x) {
+#ifdef WEFT_EMU
+    return 31 - __clz((int)x);
+#else
+    int place;
+    asm("bfind.u32 %0, %1;" : "=r"(place) : "r"(x));
+    return place;
+#endif
+}
+
 /* The lanes' sum, in every lane. */
 __device__ inline uint32_t wi_warp_sum(uint32_t x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

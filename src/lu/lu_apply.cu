@@ -8,11 +8,13 @@ constexpr int warps = 8;
 constexpr int columns_each = 2; /* of a warp, at least: the triangle is read once for all */
 
 template <class T>
-__global__ void __launch_bounds__(32 * warps) apply(wi_lu_apply_params<T> p) {
+__global__ void __launch_bounds__(32 * warps) apply(wi_lu_apply_params<T> p, const int64_t *pivot) {
     using Applier = wi_lu_applier<T, warps>;
     WEFT_SHARED(typename Applier::memory, memory, );
     const size_t warp = (size_t)blockIdx.x * warps + threadIdx.x / 32;
-    Applier{p, memory, (int)threadIdx.x}.run(warp, (size_t)gridDim.x * warps);
+    const int lane = wi_lane();
+    const int partner = lane < p.width ? (int)(pivot[lane] - (int64_t)p.first) : lane;
+    Applier{p, memory, (int)threadIdx.x}.run(warp, (size_t)gridDim.x * warps, partner);
 }
 
 template <class T>
@@ -28,11 +30,11 @@ static weft_status launch(weft_context *ctx, const wi_lu_panel *panel, wi_lu_col
                                      panel->first,
                                      whole.first,
                                      right,
-                                     count,
-                                     args->pivot + panel->first};
+                                     count};
     if (count == 0)
         return WEFT_OK;
-    return WEFT_LAUNCH(apply<T>, ctx, (unsigned)(wanted < most ? wanted : most), 32 * warps, 0, p);
+    return WEFT_LAUNCH(apply<T>, ctx, (unsigned)(wanted < most ? wanted : most), 32 * warps, 0, p,
+                       args->pivot + panel->first);
 }
 
 weft_status wi_lu_apply(weft_context *ctx, const wi_lu_panel *panel, wi_lu_columns whole) {

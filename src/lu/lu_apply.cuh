@@ -7,6 +7,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
+#include "lu/lu_triangle.cuh"
 
 template <class T>
 struct wi_lu_apply_params {
@@ -14,8 +15,7 @@ struct wi_lu_apply_params {
     size_t lda;
     int width;
     size_t first, left, right,
-        count;            /* columns left ... first - 1, and right ..., `count` in all */
-    const int64_t *pivot; /* of the panel */
+        count; /* columns left ... first - 1, and right ..., `count` in all */
 
     __device__ bool is_after(size_t n) const {
         return n >= first - left;
@@ -25,23 +25,21 @@ struct wi_lu_apply_params {
     }
 };
 
-/* Where rows of a panel go by its exchanges: this lane's row, and the row it was exchanged with if
- * that is beyond the panel and no later lane has the same. */
+/* Where this lane's row of a panel goes by the exchanges, and whether a row beyond the panel comes
+ * in its place: that of its own exchange, unless an earlier lane has the same. */
 struct wi_lu_moves {
-    int own_to, partner, partner_to;
+    int to;
     bool has_partner;
 };
 
-/* partner: that of this lane's exchange; -1 beyond the last. */
+/* partner: the row that this lane's is exchanged with; the lane itself beyond the last. */
 __device__ inline wi_lu_moves wi_lu_trace(int lane, int partner, int width) {
-    wi_lu_moves m = {lane, partner, partner, partner >= width};
-#pragma unroll 8
-    for (int k = 0; k < width; k++) {
+    wi_lu_moves m = {lane, lane < width && partner >= width};
+#pragma unroll
+    for (int k = 0; k < 32; k++) {
         const int with = wi_shuffle(partner, k);
-        m.own_to = m.own_to == k ? with : m.own_to == with ? k : m.own_to;
-        m.partner_to = m.partner_to == k ? with : m.partner_to == with ? k : m.partner_to;
-        if (k > lane && with == partner)
-            m.has_partner = false;
+        m.to = m.to == k ? with : m.to == with ? k : m.to;
+        m.has_partner = m.has_partner & ((k >= lane) | (with != partner));
     }
     return m;
 }
@@ -49,7 +47,7 @@ __device__ inline wi_lu_moves wi_lu_trace(int lane, int partner, int width) {
 /* For `warps` warps of a block. */
 template <class T, int warps>
 struct wi_lu_applier {
-    static constexpr int side = 32, together = 2;
+    static constexpr int side = 32, together = warps < 8 ? 4 : 2;
     struct memory {
         T l[side][side]; /* the triangle, by columns */
         T top[warps][together][side];
@@ -73,47 +71,30 @@ struct wi_lu_applier {
     }
     /* Rows go where the exchanges bring them; those of the panel to `top`. */
     __device__ void move(const wi_lu_moves &m, const rows &r, T *column, T *top) const {
-        if (thread % 32 < p.width) {
-            if (m.own_to < p.width)
-                top[m.own_to] = r.own;
-            else
-                column[m.own_to] = r.own;
-        }
-        if (m.has_partner) {
-            if (m.partner_to < p.width)
-                top[m.partner_to] = r.partner;
-            else
-                column[m.partner_to] = r.partner;
-        }
-    }
-    /* x = L \ x of columns that are after the panel. */
-    __device__ void solve(T (&x)[together], const bool (&after)[together]) const {
         const int lane = thread % 32;
-#pragma unroll 8
-        for (int k = 0; k < p.width; k++) {
-            const T l = s.l[k][lane];
-#pragma unroll
-            for (int c = 0; c < together; c++) {
-                const T known = wi_shuffle(x[c], k);
-                x[c] = after[c] && lane > k ? wi_fma(-l, known, x[c]) : x[c];
-            }
+        if (lane < p.width) {
+            if (m.to < p.width)
+                top[m.to] = r.own;
+            else
+                column[m.to] = r.own;
         }
+        if (m.has_partner)
+            top[lane] = r.partner;
     }
-    /* Columns first, first + stride, ... */
-    __device__ void run(size_t first, size_t stride) const {
+    /* Columns first, first + stride, ...; partner as wi_lu_trace has it. */
+    __device__ void run(size_t first, size_t stride, int partner) const {
         const int lane = thread % 32, warp = thread / 32;
-        const int partner = lane < p.width ? (int)(p.pivot[lane] - (int64_t)p.first) : -1;
         rows r[together];
 #pragma unroll
         for (int c = 0; c < together; c++)
             r[c] = fetch(first + c * stride, partner);
-        for (int c = warp; c < p.width; c += warps)
-            s.l[c][lane] = lane < p.width ? p.a[lane + (p.first + c) * p.lda] : (T)0;
+        for (int c = warp; c < side; c += warps)
+            s.l[c][lane] = lane < p.width && c < p.width ? p.a[lane + (p.first + c) * p.lda] : (T)0;
         const wi_lu_moves m = wi_lu_trace(lane, partner, p.width);
         __syncthreads();
         for (size_t n = first; n < p.count;) {
-            T x[together];
-            bool there[together], after[together];
+            T x[together], moved[together];
+            bool there[together];
 #pragma unroll
             for (int c = 0; c < together; c++)
                 there[c] = n + c * stride < p.count;
@@ -123,15 +104,14 @@ struct wi_lu_applier {
                     move(m, r[c], p.column(n + c * stride), s.top[warp][c]);
             __syncwarp();
 #pragma unroll
-            for (int c = 0; c < together; c++) {
-                x[c] = there[c] && lane < p.width ? s.top[warp][c][lane] : (T)0;
-                after[c] = p.is_after(n + c * stride);
-            }
-            solve(x, after);
+            for (int c = 0; c < together; c++)
+                x[c] = moved[c] = there[c] && lane < p.width ? s.top[warp][c][lane] : (T)0;
+            if (p.is_after(n + (together - 1) * stride))
+                wi_lu_solve_unit(x, [&](int row, int k) { return s.l[k][row]; });
 #pragma unroll
             for (int c = 0; c < together; c++)
                 if (there[c] && lane < p.width)
-                    p.column(n + c * stride)[lane] = x[c];
+                    p.column(n + c * stride)[lane] = p.is_after(n + c * stride) ? x[c] : moved[c];
             n += together * stride;
 #pragma unroll
             for (int c = 0; c < together; c++)

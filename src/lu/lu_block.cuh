@@ -22,7 +22,8 @@ struct wi_lu_block {
     struct memory {
         wi_lu_panel_shared<Shape> panel;
         typename Applier::memory beside;
-        wi_lu_range columns, group; /* of the panel in turn, and of its group */
+        int partner[wi_lu_group_width]; /* which row each of the group is exchanged with */
+        wi_lu_range columns, group;     /* of the panel in turn, and of its group */
     };
 
     const wi_lu_block_params<T> &p;
@@ -32,12 +33,22 @@ struct wi_lu_block {
     __device__ T *at(int row, int column) const {
         return p.a + row + column * p.lda;
     }
+    /* By the first warp of a block that knows the pivots. */
+    __device__ void tell_partners() const {
+        const int lane = wi_lane(), before = s.columns.begin - s.group.begin;
+        if (lane < s.columns.end - s.columns.begin)
+            for (unsigned block = 0; block < wi_cluster_size(); block++)
+                wi_cluster_map(s.partner, block)[before + lane] =
+                    before + (int)s.panel.chosen[lane].word[2];
+    }
     __device__ void factor() const {
-        if (wi_cluster_rank() < p.holders) {
+        const unsigned rank = wi_cluster_rank();
+        if (rank < p.holders) {
             T x[Shape::rows][Shape::width];
             uint32_t now[Shape::rows];
-            bool free[Shape::rows];
-            wi_lu_panel_block<Shape>{p, s.columns, s.panel, x, now, free}.run();
+            wi_lu_panel_block<Shape>{p, s.columns, s.panel, x, now, rank}.run();
+            if (rank == 0 && threadIdx.x < 32)
+                tell_partners();
             if (s.columns.end < p.whole.end)
                 s.panel.announce(p.holders);
         }
@@ -51,11 +62,12 @@ struct wi_lu_block {
         const int left = c.begin - among.begin, right = among.end - c.end;
         if (left + right == 0)
             return;
+        const int lane = thread % 32, before = c.begin - s.group.begin;
         Applier{{at(c.begin, 0), p.lda, c.end - c.begin, (size_t)c.begin, (size_t)among.begin,
-                 (size_t)c.end, (size_t)(left + right), p.pivot + c.begin},
+                 (size_t)c.end, (size_t)(left + right)},
                 s.beside,
                 thread}
-            .run(warp, all);
+            .run(warp, all, lane < c.end - c.begin ? s.partner[before + lane] - before : lane);
         wi_cluster_sync();
         if (right == 0 || p.rows == c.end)
             return;
@@ -113,7 +125,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     using Block = wi_lu_block<Shape>;
     WEFT_SHARED(typename Block::memory, shared, );
     WEFT_DYNAMIC_SHARED(u);
-    Block{p, shared, *(typename Block::Subtractor::memory *)u}.run();
+    Block{p, wi_shared_anew(shared), *(typename Block::Subtractor::memory *)u}.run();
 #endif
 }
 

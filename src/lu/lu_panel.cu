@@ -5,11 +5,14 @@
 
 #include "lu/lu_cuda.cuh"
 
-/* Few rows want small blocks, whose warps meet sooner; many want all registers of 16
- * multiprocessors, and narrower panels. A row of the pivot that a warp reads serves all rows of its
- * threads: of f64, where this takes long, they have twice as many. */
+/* Few rows want one block, which sends no messages, as long as its warps have few instructions;
+ * then small blocks, whose warps meet sooner; many want all registers of 16 multiprocessors, and
+ * narrower panels. A row of the pivot that a warp reads serves all rows of its threads: of f64,
+ * where this takes long, they have twice as many. */
 template <class T>
 constexpr int more = sizeof(T) == 8 ? 2 : 1;
+template <class T>
+using single = wi_lu_panel_shape<T, 256, 2 / more<T>, 32, true>;
 template <class T>
 using tiny = wi_lu_panel_shape<T, 128, 1, 32>;
 template <class T>
@@ -49,7 +52,7 @@ static weft_status launch(weft_context *ctx, const wi_lu_args *args, wi_lu_colum
     using T = typename Shape::T;
     const size_t rows = args->m - c.first;
     const unsigned needed = (unsigned)((rows + Shape::rows_of_block - 1) / Shape::rows_of_block);
-    const unsigned holders = needed > fewest ? needed : fewest;
+    const unsigned holders = Shape::is_single || needed > fewest ? needed : fewest;
     const bool alone = wi_lu_count(c) <= Shape::width;
     const unsigned blocks = alone ? holders : (unsigned)WI_LARGEST_CLUSTER;
     const wi_lu_block_params<T> p = {(T *)wi_lu_at(args, 0, 0),
@@ -66,6 +69,8 @@ static weft_status launch(weft_context *ctx, const wi_lu_args *args, wi_lu_colum
 template <class T>
 static weft_status factor(weft_context *ctx, const wi_lu_args *args, wi_lu_columns c) {
     const size_t rows = args->m - c.first;
+    if (rows <= most_rows<single<T>>(1))
+        return launch<single<T>>(ctx, args, c);
     if (rows <= most_rows<tiny<T>>(portable))
         return launch<tiny<T>>(ctx, args, c);
     if (rows <= most_rows<small<T>>(WI_LARGEST_CLUSTER))

@@ -20,9 +20,11 @@ __device__ inline wi_lu_size wi_lu_size_of(double x) {
                   : wi_lu_size{(uint32_t)(bits >> 32) & ~(1u << 31), (uint32_t)bits};
 }
 __device__ inline wi_lu_size wi_lu_size_of(float x) {
+    constexpr uint32_t not_a_number = 0x7f800001u; /* the least */
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
-    return {x != x ? ~0u : bits & ~(1u << 31), 0};
+    bits &= ~(1u << 31);
+    return {bits < not_a_number ? bits : not_a_number, 0};
 }
 /* The number of that size, with the sign in the top bit. */
 __device__ inline void wi_lu_number(wi_lu_size size, uint32_t sign, double &x) {
@@ -45,29 +47,35 @@ struct wi_lu_candidate {
     uint32_t row;
 
     __device__ bool precedes(const wi_lu_candidate &other) const {
-        if (size.high != other.size.high)
-            return size.high > other.size.high;
-        return size.low != other.size.low ? size.low > other.size.low : row < other.row;
+        const bool same_high = size.high == other.size.high, same_low = size.low == other.size.low;
+        return (size.high > other.size.high) | (same_high & (size.low > other.size.low)) |
+               (same_high & same_low & (row < other.row));
     }
 };
 
-/* Which lanes may have the best candidate, and which one has. Mostly the high word alone decides.
- */
+/* Which lanes may have the best candidate, and which one has, a bit each. Mostly the high word
+ * alone decides. */
 __device__ inline unsigned wi_lu_best_lanes(const wi_lu_candidate &mine) {
     return __ballot_sync(wi_all_lanes, mine.size.high == wi_warp_max(mine.size.high));
 }
-__device__ inline int wi_lu_best_of(unsigned lanes, const wi_lu_candidate &mine) {
+__device__ inline unsigned wi_lu_best_of(unsigned lanes, const wi_lu_candidate &mine) {
     if (lanes & (lanes - 1)) {
         bool in = lanes >> wi_lane() & 1;
         const uint32_t low = wi_warp_max(in ? mine.size.low : 0);
         in = in && mine.size.low == low;
         const uint32_t row = wi_warp_min(in ? mine.row : wi_lu_no_row);
         lanes = __ballot_sync(wi_all_lanes, in && mine.row == row);
+        lanes &= 0 - lanes;
     }
-    return __ffs((int)lanes) - 1;
+    return lanes;
 }
+/* The number of that lane, mostly known before it is known that it is the only one. */
 __device__ inline int wi_lu_best_lane(const wi_lu_candidate &mine) {
-    return wi_lu_best_of(wi_lu_best_lanes(mine), mine);
+    const unsigned lanes = wi_lu_best_lanes(mine);
+    int best = wi_highest_bit(lanes);
+    if (lanes & (lanes - 1))
+        best = wi_highest_bit(wi_lu_best_of(lanes, mine));
+    return best;
 }
 
 __device__ inline wi_lu_candidate wi_lu_shuffle(const wi_lu_candidate &c, int lane) {

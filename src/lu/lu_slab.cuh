@@ -23,7 +23,8 @@ struct wi_lu_subtract_params {
 template <class T>
 struct alignas(16) wi_lu_u_memory {
     static constexpr int most_k = 32, columns = 256, gap = 4;
-    T u[columns][most_k + gap];
+    static constexpr int beyond = 16; /* zeros, read with the last ones */
+    T u[columns + beyond][most_k + gap];
 };
 
 /* Some rows of L, negative, in the registers of a warp. It takes a group of columns of C at a time,
@@ -31,7 +32,7 @@ struct alignas(16) wi_lu_u_memory {
  * of `run` elements one below the other, of which the second is rows_apart lower. */
 template <class T>
 struct wi_lu_slab {
-    static constexpr int rows = 64, group = 1, groups = 8, apart = 1;
+    static constexpr int rows = 64, group = 1, groups = 4, apart = 1, beyond = groups - 1;
     static constexpr int run = 1, high = 2, rows_apart = 32, runs = high * group / apart;
     static constexpr int most_k = wi_lu_u_memory<T>::most_k;
     T l[2][most_k];
@@ -51,28 +52,43 @@ struct wi_lu_slab {
             for (int r = 0; r < runs; r++)
                 l[r][k] = -of(lane + r * rows_apart, k);
     }
-    __device__ void subtract(int, T (&c)[runs][run], const T (*u)[most_k + wi_lu_u_memory<T>::gap],
-                             int k_end) const {
+    /* All columns at once, so that no product waits for the one before. */
+    template <int k_end>
+    __device__ void subtract(T (&c)[groups][runs][run],
+                             const T (*u)[most_k + wi_lu_u_memory<T>::gap]) const {
         constexpr int pack = 16 / (int)sizeof(T);
         struct alignas(16) packed {
             T at[pack];
         };
 #pragma unroll
-        for (int k = 0; k < most_k; k += pack)
-            if (k < k_end) {
-                const packed known = *(const packed *)&u[0][k];
+        for (int k = 0; k < k_end; k += pack) {
+            packed known[groups];
 #pragma unroll
-                for (int q = 0; q < pack; q++)
+            for (int q = 0; q < groups; q++)
+                known[q] = *(const packed *)&u[q][k];
+#pragma unroll
+            for (int e = 0; e < pack; e++)
+#pragma unroll
+                for (int q = 0; q < groups; q++)
 #pragma unroll
                     for (int r = 0; r < runs; r++)
-                        c[r][0] = wi_fma(l[r][k + q], known.at[q], c[r][0]);
-            }
+                        c[q][r][0] = wi_fma(l[r][k + e], known[q].at[e], c[q][r][0]);
+        }
+    }
+    __device__ void subtract(int, T (&c)[groups][runs][run],
+                             const T (*u)[most_k + wi_lu_u_memory<T>::gap], int, int k_end) const {
+        if (k_end > most_k / 2)
+            subtract<most_k>(c, u);
+        else if (k_end > most_k / 4)
+            subtract<most_k / 2>(c, u);
+        else
+            subtract<most_k / 4>(c, u);
     }
 };
 /* Tensor cores make the transpose, U' L', so that what a lane has of a column is 16 bytes. */
 template <>
 struct wi_lu_slab<double> {
-    static constexpr int rows = 16, group = 16, groups = 2, apart = 8;
+    static constexpr int rows = 16, group = 16, groups = 2, apart = 8, beyond = group - 1;
     static constexpr int run = 2, high = 2, rows_apart = 8, runs = high * group / apart;
     static constexpr int most_k = wi_lu_u_memory<double>::most_k;
     double b[high][most_k / 16][4]; /* as wi_multiply_f64 has it */
@@ -92,6 +108,14 @@ struct wi_lu_slab<double> {
 #pragma unroll
                 for (int e = 0; e < 4; e++)
                     b[q][i][e] = -of(8 * q + lane / 4, 16 * i + lane % 4 + e * 4);
+    }
+    __device__ void subtract(int lane, double (&c)[groups][runs][run],
+                             const double (*u)[most_k + wi_lu_u_memory<double>::gap], int left,
+                             int k_end) const {
+#pragma unroll
+        for (int q = 0; q < groups; q++)
+            if (left > q * group)
+                subtract(lane, c[q], u + q * group, k_end);
     }
     __device__ void subtract(int lane, double (&c)[runs][run],
                              const double (*u)[most_k + wi_lu_u_memory<double>::gap],
@@ -123,16 +147,26 @@ struct wi_lu_subtractor {
     using memory = wi_lu_u_memory<T>;
     using slab = wi_lu_slab<T>;
     static constexpr int most_k = memory::most_k, threads = 32 * warps;
-    static_assert(memory::columns % slab::group == 0, "a group is in memory");
+    static_assert(memory::beyond >= slab::beyond, "what is read is in memory");
 
     wi_lu_subtract_params<T> p;
     memory &s;
     int thread;
 
-    /* Columns base ... base + count - 1 of U, and zeros to the end of the last group and below row
-     * k. Later there: wi_async_wait. */
+    /* Columns base ... base + count - 1 of U, and zeros beyond and below row k. Later there:
+     * wi_async_wait. */
     __device__ void fetch_u(int base, int count) const {
-        const int filled = (count + slab::group - 1) / slab::group * slab::group;
+        constexpr int at_once = 16 / (int)sizeof(T), pieces = most_k / at_once;
+        const int filled = count + slab::beyond;
+        if (p.k == most_k && ((uintptr_t)p.u % 16 | p.ld % at_once) == 0) {
+            for (int e = thread; e < filled * pieces; e += threads) {
+                const int k = e % pieces * at_once, j = e / pieces;
+                wi_async_copy<16>(&s.u[j][k], j < count ? p.u + k + (base + j) * p.ld : p.u,
+                                  j < count);
+            }
+            wi_async_commit();
+            return;
+        }
         for (int e = thread; e < filled * most_k; e += threads) {
             const int k = e % most_k, j = e / most_k;
             const bool is_u = k < p.k && j < count;
@@ -224,12 +258,10 @@ struct wi_lu_subtractor {
         for (int column = todo.begin; column < todo.end; column += in_registers) {
             columns next = {};
             fetch(w, w.x + in_registers * p.ld, todo.end - column - in_registers, next);
+            w.own.subtract(thread % 32, w.c, &s.u[column - base], todo.end - column, p.k);
 #pragma unroll
             for (int q = 0; q < slab::groups; q++) {
-                const int left = todo.end - column - q * slab::group;
-                if (left > 0)
-                    w.own.subtract(thread % 32, w.c[q], &s.u[column - base + q * slab::group], p.k);
-                put(w, left, w.c[q]);
+                put(w, todo.end - column - q * slab::group, w.c[q]);
                 w.x += slab::group * p.ld;
             }
 #pragma unroll

@@ -9,6 +9,7 @@
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 #include "lu/lu_cuda.cuh"
+#include "lu/lu_triangle.cuh"
 
 constexpr int side = 32; /* of a triangle on the diagonal */
 constexpr int longest = wi_lu_most_substituted;
@@ -119,6 +120,22 @@ struct substitution {
                         m.x[first_column + 2 * t + e % 2][at(e / 2)] = d[e];
             }
     }
+    /* Rows k ... k + 31 of some columns a warp. */
+    __device__ void solve_by_warps(int k) const {
+        constexpr int columns = wide < 2 * warps ? 1 : 2;
+        const int lane = wi_lane();
+        for (int first_column = (int)threadIdx.x / 32 * columns; first_column < wide;
+             first_column += warps * columns) {
+            T x[columns];
+#pragma unroll
+            for (int c = 0; c < columns; c++)
+                x[c] = m.x[first_column + c][k + lane];
+            wi_lu_solve_unit(x, [&](int row, int column) { return m.l[column][k + row]; });
+#pragma unroll
+            for (int c = 0; c < columns; c++)
+                m.x[first_column + c][k + lane] = x[c];
+        }
+    }
     /* Rows k ... k + 31. */
     __device__ void solve(int k) const {
         if constexpr (is_f64) {
@@ -132,8 +149,8 @@ struct substitution {
                 subtract_within(k, l);
                 __syncwarp();
             }
-        } else if ((int)threadIdx.x < wide) {
-            solve_column<side>((int)threadIdx.x, k, 0);
+        } else {
+            solve_by_warps(k);
         }
     }
     /* What rows k ... k + 31 do to the rows below, of which a thread has every 64th. */
