@@ -49,6 +49,8 @@ weft_status wi_lu_overlapped(weft_context *ctx, const void *args);
 
 /* The widest panel of so many rows that one cluster of a GPU can factor; 0 if none can. */
 size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows);
+/* Seconds that wi_lu_cluster takes for so many columns beside a long product; 0: none can. */
+double wi_lu_cluster_seconds(const weft_context *ctx, weft_type type, size_t rows, size_t columns);
 
 /* X = P X (forward: exchanges k = 0, 1, ... count - 1 in turn) or X = P' X (backward, the last
  * first): row k of X is exchanged with row pivot[k]. X is stored by columns, of which there are n.

@@ -35,9 +35,9 @@ typedef struct block {
 } block;
 
 static block block_at(const work *w, size_t k) {
-    block b = {.first = k * w->c.block};
+    block b = {.first = wi_sweep_first(&w->sweep, k)};
     b.rows = w->c.given.m - b.first;
-    b.columns = wi_smaller(w->c.block, w->c.all - b.first);
+    b.columns = wi_smaller(wi_sweep_first(&w->sweep, k + 1), w->c.all) - b.first;
     b.pivots = wi_smaller(b.rows, b.columns);
     b.pitch = wi_cyclic_pitch(b.rows);
     return b;
@@ -57,7 +57,7 @@ static size_t tail_bytes(const block *b) {
 
 /* Where the tail of block k is kept, in int64_t. */
 static size_t tail_at(const work *w, size_t k) {
-    return k * (w->c.block + WI_LU_WORDS);
+    return wi_sweep_first(&w->sweep, k) + k * WI_LU_WORDS;
 }
 
 static size_t message_bytes(const void *user, size_t k) {
@@ -93,7 +93,7 @@ static weft_status factor(void *user, size_t k, char *message, wi_sweep_part par
     const block b = block_at(w, k);
     const size_t width = width_of(w);
     int64_t *const tail = tail_of(w, &b, message);
-    char *const a = wi_cyclic_at(&w->c, b.first, wi_cyclic_own_before(&w->c, k));
+    char *const a = wi_cyclic_at(&w->c, b.first, wi_cyclic_below(&w->c, w->c.ctx->comm->rank, b.first));
     const wi_lu_args panel = {.type = w->c.given.type,
                               .m = b.rows,
                               .n = b.columns,
@@ -108,14 +108,15 @@ static weft_status factor(void *user, size_t k, char *message, wi_sweep_part par
                         (wi_pitched){a, w->c.ld * width}, b.pivots, b.rows * width);
 }
 
-static bool in_cluster(const void *user, size_t k) {
+static double cluster_seconds(const void *user, size_t k) {
 #ifdef WEFT_CUDA
     const work *const w = user;
     const weft_context *const child = w->c.ctx->child;
-    return child->gpu && wi_lu_cluster_width(child, block_at(w, k).rows) > 0;
+    const block b = block_at(w, k);
+    return child->gpu ? wi_lu_cluster_seconds(child, w->c.given.type, b.rows, b.columns) : 0;
 #else
     (void)user, (void)k;
-    return false;
+    return 0;
 #endif
 }
 
@@ -134,13 +135,18 @@ static weft_status exchange_rows(void *user, size_t k, const char *message, size
                            w->c.ld, b.pivots, tail_of(w, &b, message), true);
 }
 
+/* What was dealt out together has numbers of rows together; of the block's own part of that rows are
+ * exchanged at once. */
 static weft_status update_left(void *user, size_t k, const char *message, size_t n) {
     const work *const w = user;
     const block b = block_at(w, k);
-    if (!w->from)
-        return exchange_rows(user, k, message, 0, n);
-    return wi_lu_swap_rows(w->c.ctx->child, WEFT_F32, n / w->c.block, w->from + b.first,
-                           w->c.given.m, b.pivots, tail_of(w, &b, message), true);
+    const size_t numbered = w->from ? n / w->c.block : 0, done = numbered * w->c.block;
+    const weft_status status =
+        numbered == 0 ? WEFT_OK
+                      : wi_lu_swap_rows(w->c.ctx->child, WEFT_F32, numbered, w->from + b.first,
+                                        w->c.given.m, b.pivots, tail_of(w, &b, message), true);
+    return status == WEFT_OK && done < n ? exchange_rows(user, k, message, done, n - done)
+                                         : status;
 }
 
 /* U12 = L11 \ A12 */
@@ -160,7 +166,7 @@ static weft_status solve(const work *w, const block *b, const char *l, char *x, 
 
 /* A22 -= L21 U12 */
 static weft_status multiply(const work *w, const block *b, const char *l, char *x, size_t n,
-                            bool beside) {
+                            unsigned blocks_most) {
     weft_context *const child = w->c.ctx->child;
     const size_t width = width_of(w), below = b->pivots;
     const wi_gemm_args g = {.type = w->c.given.type,
@@ -176,12 +182,12 @@ static weft_status multiply(const work *w, const block *b, const char *l, char *
                             .ldb = w->c.ld,
                             .c = x + below * width,
                             .ldc = w->c.ld,
-                            .blocks_most = beside ? wi_sweep_blocks_beside(child) : 0};
+                            .blocks_most = blocks_most};
     return g.m == 0 ? WEFT_OK : wi_pick(child, &wi_gemm_ladder, g.type, &g)->run(child, &g);
 }
 
 static weft_status update(void *user, size_t k, const char *message, size_t first, size_t n,
-                          wi_sweep_part part, bool beside) {
+                          wi_sweep_part part, unsigned blocks_most) {
     work *const w = user;
     const block b = block_at(w, k);
     char *const x = wi_cyclic_at(&w->c, b.first, first);
@@ -191,13 +197,13 @@ static weft_status update(void *user, size_t k, const char *message, size_t firs
     if (part & WI_SWEEP_BEGIN && status == WEFT_OK)
         status = solve(w, &b, message, x, n);
     if (part & WI_SWEEP_REST && status == WEFT_OK)
-        status = multiply(w, &b, message, x, n, beside);
+        status = multiply(w, &b, message, x, n, blocks_most);
     return status;
 }
 
 static const wi_sweep_steps steps = {.message_bytes = message_bytes,
                                      .factor = factor,
-                                     .in_cluster = in_cluster,
+                                     .cluster_seconds = cluster_seconds,
                                      .arrived = arrived,
                                      .update = update,
                                      .update_left = update_left};
@@ -299,20 +305,24 @@ weft_status wi_lu_check_ranks_pivot(weft_context *ctx, const wi_lu_call *call, s
     return wi_fail(ctx, WEFT_EARG, "%s: a and pivot overlap; pass separate arrays", name);
 }
 
+static void describe_sweep(work *w, bool ahead) {
+    const size_t pivots = wi_smaller(w->c.given.m, w->c.all);
+    w->sweep = (wi_sweep){.c = &w->c, .steps = &steps, .user = w, .ahead = ahead};
+    while (wi_sweep_first(&w->sweep, w->sweep.blocks) < pivots)
+        w->sweep.blocks++;
+}
+
 static weft_status take(work *w, size_t columns, bool ahead) {
     weft_context *const ctx = w->c.ctx;
     void *tails = NULL, *host = NULL;
     weft_status status = wi_lu_check_ranks_pivot(ctx, w->call, wi_smaller(w->c.given.m, w->c.all));
     if (status == WEFT_OK)
         status = wi_cyclic_take(&w->c, columns);
-    w->sweep = (wi_sweep){.c = &w->c,
-                          .steps = &steps,
-                          .user = w,
-                          .blocks = (wi_smaller(w->c.given.m, w->c.all) + columns - 1) / columns,
-                          .ahead = ahead};
+    if (status != WEFT_OK)
+        return status;
+    describe_sweep(w, ahead);
     const size_t words = tail_at(w, w->sweep.blocks);
-    if (status == WEFT_OK)
-        status = wi_sweep_take(&w->sweep);
+    status = wi_sweep_take(&w->sweep);
     if (status == WEFT_OK)
         status = wi_local(ctx, weft_alloc(ctx->child, &tails, words * sizeof *w->host));
     if (status == WEFT_OK)

@@ -10,7 +10,8 @@
 enum {
     STRIPS = 8, /* in which columns are changed during a broadcast that must be driven on */
     SPARE = 8,  /* bytes */
-    STRIP = 512 /* columns of one at least, so that products stay efficient */
+    STRIP = 512, /* columns of one at least, so that products stay efficient */
+    UNIT = 128   /* columns of a tile of a product */
 };
 
 static bool on_gpu(const wi_sweep *s) {
@@ -25,11 +26,44 @@ static const wi_comm_table *calls_of(const wi_sweep *s) {
     return s->c->ctx->comm->calls;
 }
 
+/* ---- blocks ---- */
+
+size_t wi_sweep_first(const wi_sweep *s, size_t k) {
+    const size_t wide = s->c->block, narrow = s->narrow ? s->narrow : wide;
+    const size_t before = s->wide_from / narrow, wides = (s->wide_until - s->wide_from) / wide;
+    if (k <= before)
+        return k * narrow;
+    return k <= before + wides ? s->wide_from + (k - before) * wide
+                               : s->wide_until + (k - before - wides) * narrow;
+}
+
+static int owner_of(const wi_sweep *s, size_t k) {
+    return wi_cyclic_owner(s->c, wi_sweep_first(s, k) / s->c->block);
+}
+
+static bool is_own(const wi_sweep *s, size_t k) {
+    return owner_of(s, k) == s->c->ctx->comm->rank;
+}
+
+/* Own columns before block k. */
+static size_t own_before(const wi_sweep *s, size_t k) {
+    return wi_cyclic_below(s->c, s->c->ctx->comm->rank, wi_sweep_first(s, k));
+}
+
 /* ---- memory ---- */
+
+static size_t largest_message(const wi_sweep *s) {
+    size_t most = 0;
+    for (size_t k = 0; k < s->blocks; k++) {
+        const size_t bytes = s->steps->message_bytes(s->user, k);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
 
 weft_status wi_sweep_take(wi_sweep *s) {
     weft_context *const ctx = s->c->ctx;
-    const size_t bytes = s->steps->message_bytes(s->user, 0); /* the largest */
+    const size_t bytes = largest_message(s);
     void *memory = NULL;
     weft_status status = WEFT_OK;
     s->message_bytes = bytes;
@@ -96,6 +130,17 @@ static weft_status join_cluster(const wi_sweep *s) {
 #endif
 }
 
+/* How many blocks of threads a product beside a block that is factored may have; 0: any. */
+static unsigned blocks_beside(const wi_sweep *s) {
+#ifdef WEFT_CUDA
+    const struct wi_gpu *const gpu = child_of(s)->gpu;
+    if (gpu->multiprocessors > 2 * WI_LARGEST_CLUSTER)
+        return (unsigned)gpu->multiprocessors - WI_LARGEST_CLUSTER;
+#endif
+    (void)s;
+    return 0;
+}
+
 /* ---- steps of this rank alone ---- */
 
 #define STEP(s, call) WI_LOCAL_STEP((s)->c->ctx, (s)->status, call)
@@ -105,22 +150,22 @@ static char *message_of(const wi_sweep *s, size_t k) {
 }
 
 static void factor(wi_sweep *s, size_t k, wi_sweep_part part) {
-    if (wi_cyclic_is_own(s->c, k))
+    if (is_own(s, k))
         STEP(s, s->steps->factor(s->user, k, message_of(s, k), part));
 }
 
 static void update_part(wi_sweep *s, size_t k, size_t first, size_t n, wi_sweep_part part,
-                        bool beside) {
+                        unsigned blocks_most) {
     if (n > 0)
-        STEP(s, s->steps->update(s->user, k, message_of(s, k), first, n, part, beside));
+        STEP(s, s->steps->update(s->user, k, message_of(s, k), first, n, part, blocks_most));
 }
 
 static void update(wi_sweep *s, size_t k, size_t first, size_t n) {
-    update_part(s, k, first, n, WI_SWEEP_ALL, false);
+    update_part(s, k, first, n, WI_SWEEP_ALL, 0);
 }
 
 static void update_left(wi_sweep *s, size_t k) {
-    const size_t n = wi_cyclic_own_before(s->c, k);
+    const size_t n = own_before(s, k);
     if (s->steps->update_left && n > 0)
         STEP(s, s->steps->update_left(s->user, k, message_of(s, k), n));
 }
@@ -137,8 +182,8 @@ static const wi_comm_table *messages_of(const wi_sweep *s) {
 /* Sends the message about block k to all. */
 static weft_status broadcast(wi_sweep *s, size_t k) {
     const size_t bytes = s->steps->message_bytes(s->user, k);
-    const int root = wi_cyclic_owner(s->c, k);
-    const bool own = wi_cyclic_is_own(s->c, k);
+    const int root = owner_of(s, k);
+    const bool own = is_own(s, k);
     char *const message = message_of(s, k), *const data = s->wire ? s->wire : message;
     if (s->wire && own)
         STEP(s, weft_copy(child_of(s), s->wire, message, bytes));
@@ -162,7 +207,7 @@ static void note(wi_sweep *s, weft_status status) {
 static bool is_long(const wi_sweep *s, size_t k, size_t n) {
     const wi_machine *const m = wi_machine_of(child_of(s));
     const double rate = s->c->given.type == WEFT_F64 ? m->f64_flops : m->f32_flops;
-    const double rows = (double)(s->c->given.m - k * s->c->block);
+    const double rows = (double)(s->c->given.m - wi_sweep_first(s, k));
     return 2 * rows * (double)n / rate > 4e-6; /* both of one column of the block */
 }
 
@@ -182,11 +227,11 @@ static void let_begin(wi_sweep *s, size_t k) {
 
 /* The rest of the columns is multiplied while the side lane factors block k + 1. */
 static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool forked) {
-    const bool own = wi_cyclic_is_own(s->c, k + 1) && forked, waits = own && is_long(s, k, n);
+    const bool own = is_own(s, k + 1) && forked, waits = own && is_long(s, k, n);
     take_side(s, forked);
     factor(s, k + 1, WI_SWEEP_BEGIN);
     take_side(s, false);
-    update_part(s, k, first, n, WI_SWEEP_BEGIN, own);
+    update_part(s, k, first, n, WI_SWEEP_BEGIN, 0);
     if (own)
         begin_together(s, waits);
     take_side(s, forked);
@@ -194,34 +239,63 @@ static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool fo
     take_side(s, false);
     if (waits)
         let_begin(s, k);
-    update_part(s, k, first, n, WI_SWEEP_REST, own);
+    update_part(s, k, first, n, WI_SWEEP_REST, own ? blocks_beside(s) : 0);
     update_left(s, k);
 }
 
+/* How many of n columns the side lane should multiply, by the multiprocessors of a cluster, when it
+ * has factored and sent the block: then both lanes end together. Of the machine's multiply-adds
+ * products reach so much, and a link brings so many bytes a second: seen on H200. */
+static size_t columns_aside(const wi_sweep *s, size_t k, size_t n, double factoring) {
+    const double reached = 1.5, link = 350e9, waiting = 1e-4;
+    const unsigned beside = blocks_beside(s);
+    if (beside == 0)
+        return 0;
+    const wi_machine *const m = wi_machine_of(child_of(s));
+    const double of_all = s->c->given.type == WEFT_F64 ? m->f64_flops : m->f32_flops;
+    const double rate = reached * of_all / (beside + WI_LARGEST_CLUSTER);
+    const size_t next = wi_sweep_first(s, k + 1), width = next - wi_sweep_first(s, k);
+    const double column = 2 * (double)(s->c->given.m - next) * (double)width / rate;
+    const double sending = (double)s->steps->message_bytes(s->user, k + 1) / link + waiting;
+    const double late = factoring + sending; /* behind the product's begin, at most */
+    const double end = ((double)n * column + WI_LARGEST_CLUSTER * late) / (beside + WI_LARGEST_CLUSTER);
+    const double columns = WI_LARGEST_CLUSTER * (end - late) / column;
+    return columns < UNIT ? 0 : (size_t)columns / UNIT * UNIT;
+}
+
 /* The same, if a cluster factors the block. It needs multiprocessors that are neighbours: so all
- * else begins when it has begun, and the product leaves it as many. */
-static void change_beside_cluster(wi_sweep *s, size_t k, size_t first, size_t n) {
+ * else begins when it has begun, and the product leaves it as many. When the block is sent the side
+ * lane multiplies columns, too; returns how many of the last are left to it. */
+static size_t change_beside_cluster(wi_sweep *s, size_t k, size_t first, size_t n,
+                                    double factoring) {
+    const size_t aside = columns_aside(s, k, n, factoring);
     take_side(s, true);
     mark_cluster(s);
     factor(s, k + 1, WI_SWEEP_ALL);
     take_side(s, false);
     note(s, join_cluster(s));
     update_left(s, k);
-    update_part(s, k, first, n, WI_SWEEP_ALL, true);
+    update_part(s, k, first, n, WI_SWEEP_BEGIN, 0);
+    note(s, fork_lanes(s));
+    update_part(s, k, first, n - aside, WI_SWEEP_REST, blocks_beside(s));
+    return aside;
 }
 
 static weft_status step_on_gpu(wi_sweep *s, size_t k, size_t first, size_t n) {
     const weft_status forking = fork_lanes(s);
     const bool forked = forking == WEFT_OK;
-    const bool in_cluster = wi_cyclic_is_own(s->c, k + 1) && s->steps->in_cluster &&
-                            s->steps->in_cluster(s->user, k + 1);
+    const bool own = is_own(s, k + 1) && s->steps->cluster_seconds;
+    const double factoring = own ? s->steps->cluster_seconds(s->user, k + 1) : 0;
+    size_t aside = 0;
     note(s, forking);
-    if (forked && in_cluster)
-        change_beside_cluster(s, k, first, n);
+    if (forked && factoring > 0)
+        aside = change_beside_cluster(s, k, first, n, factoring);
     else
         change_beside(s, k, first, n, forked);
     take_side(s, forked);
     const weft_status status = broadcast(s, k + 1);
+    if (status == WEFT_OK)
+        update_part(s, k, first + n - aside, aside, WI_SWEEP_REST, WI_LARGEST_CLUSTER);
     take_side(s, false);
     if (forked)
         note(s, join_lanes(s));
@@ -255,7 +329,7 @@ static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t n) {
     }
     weft_status status =
         calls_of(s)->begin_broadcast(s->c->ctx, message, s->steps->message_bytes(s->user, k + 1),
-                                     WEFT_U8, wi_cyclic_owner(s->c, k + 1));
+                                     WEFT_U8, owner_of(s, k + 1));
     if (status == WEFT_OK)
         status = update_driving(s, k, first, n);
     if (status == WEFT_OK)
@@ -266,9 +340,8 @@ static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t n) {
 /* ---- all of it ---- */
 
 static weft_status step(wi_sweep *s, size_t k) {
-    const wi_cyclic *const c = s->c;
-    const size_t first = wi_cyclic_own_before(c, k + 1);
-    const size_t next = wi_cyclic_own_before(c, k + 2) - first, rest = c->own - first - next;
+    const size_t first = own_before(s, k + 1), next = own_before(s, k + 2) - first;
+    const size_t rest = s->c->own - first - next;
     if (s->ahead && k + 1 < s->blocks) {
         update(s, k, first, next);
         return on_gpu(s) ? step_on_gpu(s, k, first + next, rest)
@@ -295,13 +368,4 @@ weft_status wi_sweep_run(wi_sweep *s) {
         return status;
     STEP(s, weft_sync(child_of(s)));
     return wi_agree(s->c->ctx, 0, s->status);
-}
-
-unsigned wi_sweep_blocks_beside(const weft_context *child) {
-#ifdef WEFT_CUDA
-    if (child->gpu && child->gpu->multiprocessors > 2 * WI_LARGEST_CLUSTER)
-        return (unsigned)child->gpu->multiprocessors - WI_LARGEST_CLUSTER;
-#endif
-    (void)child;
-    return 0;
 }

@@ -25,15 +25,15 @@ typedef struct wi_sweep_steps {
     size_t (*message_bytes)(const void *user, size_t k);
     /* Factors block k, which is this rank's, and fills the message. */
     weft_status (*factor)(void *user, size_t k, char *message, wi_sweep_part part);
-    /* Does a cluster of this rank's GPU factor block k? All of it is then asked for at once. Or
-     * NULL: none does. */
-    bool (*in_cluster)(const void *user, size_t k);
+    /* Seconds that a cluster of this rank's GPU takes to factor block k beside a product; all of it
+     * is then asked for at once. 0, or NULL: none does. */
+    double (*cluster_seconds)(const void *user, size_t k);
     /* The message about block k is there. */
     weft_status (*arrived)(void *user, size_t k, const char *message);
-    /* Changes own columns first ... first + n - 1, of blocks after k. `beside`: a block is factored
-     * at the same time. */
+    /* Changes own columns first ... first + n - 1, of blocks after k; a product has at most so many
+     * blocks of threads, 0: any. */
     weft_status (*update)(void *user, size_t k, const char *message, size_t first, size_t n,
-                          wi_sweep_part part, bool beside);
+                          wi_sweep_part part, unsigned blocks_most);
     /* The same for the first n own columns, of blocks before k; or NULL. */
     weft_status (*update_left)(void *user, size_t k, const char *message, size_t n);
 } wi_sweep_steps;
@@ -43,6 +43,9 @@ typedef struct wi_sweep {
     const wi_sweep_steps *steps;
     void *user;
     size_t blocks; /* that are factored */
+    /* Blocks are as wide as those that are dealt out, or `narrow` columns, of which those are a
+     * multiple, outside of columns wide_from ... wide_until - 1. */
+    size_t narrow, wide_from, wide_until;
     bool ahead;    /* the next block is factored and sent while others are changed */
     char *message[2];
     size_t message_bytes; /* of the largest */
@@ -50,14 +53,13 @@ typedef struct wi_sweep {
     weft_status status;   /* of this rank's own steps */
 } wi_sweep;
 
+/* The first column of block k. */
+size_t wi_sweep_first(const wi_sweep *s, size_t k);
 /* Takes the memory for messages; may fail on one rank alone. */
 weft_status wi_sweep_take(wi_sweep *s);
 /* Does it. Returns WEFT_OK on all ranks, or a failure on all. */
 weft_status wi_sweep_run(wi_sweep *s);
 void wi_sweep_end(wi_sweep *s);
-
-/* How many blocks of threads a product beside a block that is factored may have; 0: any. */
-unsigned wi_sweep_blocks_beside(const weft_context *child);
 
 #ifdef __cplusplus
 }
