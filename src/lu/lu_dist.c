@@ -332,10 +332,36 @@ static weft_status take(work *w, size_t columns, bool ahead) {
     return status == WEFT_OK ? wi_local(ctx, number_rows(w)) : status;
 }
 
+#ifdef WEFT_CUDA
+/* While the first block is factored the side lane still brings the other columns. */
+static weft_status deal_aside(work *w) {
+    weft_context *const child = w->c.ctx->child;
+    const size_t first = wi_smaller(w->c.block, w->c.all);
+    weft_status status = wi_cyclic_deal_some(&w->c, 0, first);
+    if (status == WEFT_OK)
+        status = wi_local(w->c.ctx, wi_gpu_fork(child));
+    if (status != WEFT_OK)
+        return status;
+    w->sweep.forked = true;
+    wi_gpu_take_side(child, true);
+    status = wi_cyclic_deal_some(&w->c, first, w->c.all);
+    wi_gpu_take_side(child, false);
+    return status;
+}
+#endif
+
+static weft_status deal(work *w) {
+#ifdef WEFT_CUDA
+    if (w->c.given.shared && wi_is_device(w->c.ctx->child, w->c.given.a))
+        return wi_agree(w->c.ctx, 0, deal_aside(w));
+#endif
+    return wi_cyclic_deal(&w->c);
+}
+
 static weft_status factor_all(work *w, size_t columns, bool ahead) {
     weft_status status = wi_agree(w->c.ctx, 0, take(w, columns, ahead));
     if (status == WEFT_OK)
-        status = wi_cyclic_deal(&w->c);
+        status = deal(w);
     if (status == WEFT_OK)
         status = wi_sweep_run(&w->sweep);
     if (status == WEFT_OK)

@@ -78,13 +78,12 @@ weft_status wi_sweep_take(wi_sweep *s) {
     return status;
 }
 
-void wi_sweep_end(wi_sweep *s) {
-    for (int k = 0; k < 2; k++)
-        weft_free(child_of(s), s->message[k]);
-    wi_host_free(s->wire);
-}
-
 /* ---- lanes: on a cpu there is one ---- */
+
+static void note(wi_sweep *s, weft_status status) {
+    if (s->status == WEFT_OK)
+        s->status = status;
+}
 
 static void take_side(const wi_sweep *s, bool side) {
 #ifdef WEFT_CUDA
@@ -113,6 +112,12 @@ static weft_status join_lanes(const wi_sweep *s) {
     return WEFT_OK;
 }
 
+static void end_fork(wi_sweep *s) {
+    if (s->forked)
+        note(s, join_lanes(s));
+    s->forked = false;
+}
+
 static void mark_cluster(const wi_sweep *s) {
 #ifdef WEFT_CUDA
     wi_gpu_mark_cluster(child_of(s));
@@ -139,6 +144,13 @@ static unsigned blocks_beside(const wi_sweep *s) {
 #endif
     (void)s;
     return 0;
+}
+
+void wi_sweep_end(wi_sweep *s) {
+    end_fork(s);
+    for (int k = 0; k < 2; k++)
+        weft_free(child_of(s), s->message[k]);
+    wi_host_free(s->wire);
 }
 
 /* ---- steps of this rank alone ---- */
@@ -196,11 +208,6 @@ static weft_status broadcast(wi_sweep *s, size_t k) {
 }
 
 /* ---- on a GPU ---- */
-
-static void note(wi_sweep *s, weft_status status) {
-    if (s->status == WEFT_OK)
-        s->status = status;
-}
 
 /* Does the product with n own columns take longer than factoring a block, at 2.2 us a column (seen
  * on an H200) and sending it? */
@@ -361,6 +368,7 @@ weft_status wi_sweep_run(wi_sweep *s) {
     if (s->blocks > 0) {
         factor(s, 0, WI_SWEEP_ALL);
         status = broadcast(s, 0);
+        end_fork(s);
     }
     for (size_t k = 0; k < s->blocks && status == WEFT_OK; k++)
         status = step(s, k);

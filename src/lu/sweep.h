@@ -46,6 +46,7 @@ typedef struct wi_sweep {
     /* Blocks are as wide as those that are dealt out, or `narrow` columns, of which those are a
      * multiple, outside of columns wide_from ... wide_until - 1. */
     size_t narrow, wide_from, wide_until;
+    bool forked;   /* of a GPU: the side lane still has work that the second block waits for */
     bool ahead;    /* the next block is factored and sent while others are changed */
     char *message[2];
     size_t message_bytes; /* of the largest */
