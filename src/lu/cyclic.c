@@ -193,10 +193,10 @@ static weft_status move_all(const wi_cyclic *c, bool back) {
     return status;
 }
 
-weft_status wi_cyclic_deal_some(const wi_cyclic *c, size_t first, size_t end) {
+weft_status wi_cyclic_move_some(const wi_cyclic *c, size_t first, size_t end, bool back) {
     const int rank = c->ctx->comm->rank;
     char *packed = wi_cyclic_at(c, 0, wi_cyclic_below(c, rank, first));
-    return move_some(c, rank, first, end, &packed, false);
+    return move_some(c, rank, first, end, &packed, back);
 }
 
 /* ---- the exchange ---- */

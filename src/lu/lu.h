@@ -75,6 +75,9 @@ typedef struct wi_lu_permute_args {
     size_t lda;
     const uint32_t *from;
     void *copy; /* room for `rows` elements of each column of a block */
+    /* Not NULL: a stays as it is, and all rows of block k go here, to columns from k apart on. */
+    void *to;
+    size_t ldt, apart;
 } wi_lu_permute_args;
 weft_status wi_lu_permute(weft_context *ctx, const wi_lu_permute_args *args);
 

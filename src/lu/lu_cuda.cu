@@ -225,7 +225,10 @@ struct rows_of_blocks {
                                          wi_lu_at(s.args, 0, begin),
                                          s.args->lda,
                                          from + s.number_of(block) * s.args->m,
-                                         copy};
+                                         copy,
+                                         NULL,
+                                         0,
+                                         0};
         return end > begin ? wi_lu_permute(s.ctx, &args) : WEFT_OK;
     }
     /* All but the last. */

@@ -210,20 +210,28 @@ static const wi_sweep_steps steps = {.message_bytes = message_bytes,
 
 /* ---- columns that are done with ---- */
 
+/* Are the columns where this rank's GPU may put them itself? */
+static bool goes_directly(const work *w) {
+    const wi_given *const given = &w->c.given;
+    return given->shared && !given->by_rows && wi_is_device(w->c.ctx->child, given->a);
+}
+
 #ifdef WEFT_CUDA
 static size_t own_blocks(const work *w) {
     return (w->c.own + w->c.block - 1) / w->c.block;
 }
 
-/* On a GPU their rows are exchanged at the end, all at once: each element then moves twice, where
- * an exchange would move whole sectors for each of a row. Without memory for that they are not. */
+/* On a GPU their rows are exchanged at the end, all at once: each element then moves twice, or once
+ * to where the call passed it, where an exchange would move whole sectors for each of a row.
+ * Without memory for that they are not. */
 static weft_status number_rows(work *w) {
     weft_context *const child = w->c.ctx->child;
     const size_t rows = w->c.given.m, width = width_of(w);
     void *from = NULL;
     if (!child->gpu || w->c.own == 0 || rows > UINT32_MAX)
         return WEFT_OK;
-    if (weft_alloc(child, &w->copy, rows * w->c.block * width) == WEFT_OK &&
+    if ((goes_directly(w) ||
+         weft_alloc(child, &w->copy, rows * w->c.block * width) == WEFT_OK) &&
         weft_alloc(child, &from, rows * own_blocks(w) * sizeof *w->from) == WEFT_OK)
         w->from = from;
     return w->from ? wi_lu_number_rows(child, w->from, rows, own_blocks(w)) : WEFT_OK;
@@ -231,17 +239,23 @@ static weft_status number_rows(work *w) {
 
 static weft_status permute_rows(const work *w) {
     weft_context *const child = w->c.ctx->child;
-    const size_t width = w->c.block, ranks = (size_t)w->c.ctx->comm->size;
-    const wi_lu_permute_args args = {.type = w->c.given.type,
-                                     .rows = w->c.given.m,
+    const wi_given *const given = &w->c.given;
+    const size_t width = w->c.block, round = (size_t)w->c.ctx->comm->size * width;
+    const size_t first = (size_t)w->c.ctx->comm->rank * width;
+    char *const to = (char *)given->a + first * given->lda * width_of(w);
+    const wi_lu_permute_args args = {.type = given->type,
+                                     .rows = given->m,
                                      .columns = w->c.own,
                                      .width = width,
-                                     .first = ((size_t)w->c.ctx->comm->rank + 1) * width,
-                                     .step = ranks * width,
+                                     .first = first + width,
+                                     .step = round,
                                      .a = w->c.a,
                                      .lda = w->c.ld,
                                      .from = w->from,
-                                     .copy = w->copy};
+                                     .copy = w->copy,
+                                     .to = goes_directly(w) ? to : NULL,
+                                     .ldt = given->lda,
+                                     .apart = round};
     const weft_status status = w->from ? wi_lu_permute(child, &args) : WEFT_OK;
     return status == WEFT_OK ? weft_sync(child) : status;
 }
@@ -255,6 +269,18 @@ static weft_status permute_rows(const work *w) {
     return WEFT_OK;
 }
 #endif
+
+static weft_status give_columns(work *w) {
+    weft_context *const ctx = w->c.ctx;
+    weft_status status = wi_local(ctx, permute_rows(w));
+    if (!w->c.given.shared) {
+        status = wi_agree(ctx, 0, status);
+        return status == WEFT_OK ? wi_cyclic_return(&w->c) : status;
+    }
+    if (status == WEFT_OK && !(w->from && goes_directly(w)))
+        status = wi_cyclic_move_some(&w->c, 0, w->c.all, true);
+    return wi_agree(ctx, 0, status);
+}
 
 /* ---- the result ---- */
 
@@ -337,14 +363,14 @@ static weft_status take(work *w, size_t columns, bool ahead) {
 static weft_status deal_aside(work *w) {
     weft_context *const child = w->c.ctx->child;
     const size_t first = wi_smaller(w->c.block, w->c.all);
-    weft_status status = wi_cyclic_deal_some(&w->c, 0, first);
+    weft_status status = wi_cyclic_move_some(&w->c, 0, first, false);
     if (status == WEFT_OK)
         status = wi_local(w->c.ctx, wi_gpu_fork(child));
     if (status != WEFT_OK)
         return status;
     w->sweep.forked = true;
     wi_gpu_take_side(child, true);
-    status = wi_cyclic_deal_some(&w->c, first, w->c.all);
+    status = wi_cyclic_move_some(&w->c, first, w->c.all, false);
     wi_gpu_take_side(child, false);
     return status;
 }
@@ -365,9 +391,7 @@ static weft_status factor_all(work *w, size_t columns, bool ahead) {
     if (status == WEFT_OK)
         status = wi_sweep_run(&w->sweep);
     if (status == WEFT_OK)
-        status = wi_agree(w->c.ctx, 0, wi_local(w->c.ctx, permute_rows(w)));
-    if (status == WEFT_OK)
-        status = wi_cyclic_return(&w->c);
+        status = give_columns(w);
     return status == WEFT_OK ? give_pivots(w) : status;
 }
 
