@@ -68,6 +68,7 @@ weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t by
 /* Queues a copy from device memory to device memory without asking CUDA about the pointers: memory
  * allocated while a stream is captured exists only when the graph runs. */
 weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, size_t bytes);
+/* On the side lane this waits for that alone. */
 weft_status wi_gpu_sync(weft_context *ctx);
 weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 

@@ -183,7 +183,10 @@ static weft_status multiply(const work *w, const block *b, const char *l, char *
                             .c = x + below * width,
                             .ldc = w->c.ld,
                             .blocks_most = blocks_most};
-    return g.m == 0 ? WEFT_OK : wi_pick(child, &wi_gemm_ladder, g.type, &g)->run(child, &g);
+    wi_gemm_args with_all = g; /* few blocks of threads have others beside them */
+    with_all.blocks_most = 0;
+    return g.m == 0 ? WEFT_OK
+                    : wi_pick(child, &wi_gemm_ladder, g.type, &with_all)->run(child, &g);
 }
 
 static weft_status update(void *user, size_t k, const char *message, size_t first, size_t n,
