@@ -52,6 +52,9 @@ size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows);
 /* Seconds that wi_lu_cluster takes for so many columns beside a long product; 0: none can. */
 double wi_lu_cluster_seconds(const weft_context *ctx, weft_type type, size_t rows, size_t columns);
 
+/* The columns of a block that a GPU is dealt where it has many of them. */
+size_t wi_lu_dealt_columns(void);
+
 /* X = P X (forward: exchanges k = 0, 1, ... count - 1 in turn) or X = P' X (backward, the last
  * first): row k of X is exchanged with row pivot[k]. X is stored by columns, of which there are n.
  * All is memory that the place can reach; on a GPU the call is queued. */

@@ -334,9 +334,31 @@ weft_status wi_lu_check_ranks_pivot(weft_context *ctx, const wi_lu_call *call, s
     return wi_fail(ctx, WEFT_EARG, "%s: a and pivot overlap; pass separate arrays", name);
 }
 
+/* The columns of a block where each GPU has many: products with longer sums gain more than wider
+ * panels lose, as long as these are hidden behind products. Half of them then; seen on two H200. 0:
+ * there are few. */
+enum {
+    MANY = 16, /* such blocks of a GPU */
+    LAST = 12  /* of these are factored by halves */
+};
+static size_t wide_block(const work *w) {
+#ifdef WEFT_CUDA
+    const size_t wide = wi_lu_dealt_columns();
+    if (w->c.ctx->child->gpu && w->c.all / (size_t)w->c.ctx->comm->size >= MANY * wide)
+        return wide;
+#endif
+    (void)w;
+    return 0;
+}
+
 static void describe_sweep(work *w, bool ahead) {
-    const size_t pivots = wi_smaller(w->c.given.m, w->c.all);
+    const size_t pivots = wi_smaller(w->c.given.m, w->c.all), wide = wide_block(w);
+    const size_t last = LAST * wide * (size_t)w->c.ctx->comm->size;
     w->sweep = (wi_sweep){.c = &w->c, .steps = &steps, .user = w, .ahead = ahead};
+    if (wide > 0 && wide == w->c.block) {
+        w->sweep.narrow = wide / 2;
+        w->sweep.until = ahead && pivots > last ? (pivots - last) / wide * wide : 0;
+    }
     while (wi_sweep_first(&w->sweep, w->sweep.blocks) < pivots)
         w->sweep.blocks++;
 }
@@ -398,16 +420,9 @@ static weft_status factor_all(work *w, size_t columns, bool ahead) {
     return status == WEFT_OK ? give_pivots(w) : status;
 }
 
-/* Where each GPU has many columns, products with longer sums gain more than wider panels lose: seen
- * on two H200. */
 static size_t usual_block(const work *w) {
-    enum {
-        MANY = 16384,
-        WIDE = 512
-    };
-    const weft_context *const ctx = w->c.ctx;
-    const bool many = ctx->child->gpu && w->c.all / (size_t)ctx->comm->size >= MANY;
-    return many ? WIDE : wi_cyclic_usual_block(&w->c);
+    const size_t wide = wide_block(w);
+    return wide ? wide : wi_cyclic_usual_block(&w->c);
 }
 
 weft_status wi_lu_over_ranks(weft_context *ctx, const void *args, size_t columns, bool ahead) {

@@ -29,12 +29,8 @@ static const wi_comm_table *calls_of(const wi_sweep *s) {
 /* ---- blocks ---- */
 
 size_t wi_sweep_first(const wi_sweep *s, size_t k) {
-    const size_t wide = s->c->block, narrow = s->narrow ? s->narrow : wide;
-    const size_t before = s->wide_from / narrow, wides = (s->wide_until - s->wide_from) / wide;
-    if (k <= before)
-        return k * narrow;
-    return k <= before + wides ? s->wide_from + (k - before) * wide
-                               : s->wide_until + (k - before - wides) * narrow;
+    const size_t wide = s->c->block, wides = s->until / wide;
+    return s->narrow == 0 || k <= wides ? k * wide : s->until + (k - wides) * s->narrow;
 }
 
 static int owner_of(const wi_sweep *s, size_t k) {

@@ -43,9 +43,9 @@ typedef struct wi_sweep {
     const wi_sweep_steps *steps;
     void *user;
     size_t blocks; /* that are factored */
-    /* Blocks are as wide as those that are dealt out, or `narrow` columns, of which those are a
-     * multiple, outside of columns wide_from ... wide_until - 1. */
-    size_t narrow, wide_from, wide_until;
+    size_t narrow; /* from column `until` on blocks have so many columns, before that as many as are
+                      dealt out together, and `until` is a multiple of these; 0: all have */
+    size_t until;
     bool forked;   /* of a GPU: the side lane still has work that the second block waits for */
     bool ahead;    /* the next block is factored and sent while others are changed */
     char *message[2];
