@@ -20,6 +20,7 @@ template <class T>
 using tall = wi_lu_panel_shape<T, 512 / more<T>, 2 * more<T>, 16>;
 template <class T>
 using taller = wi_lu_panel_shape<T, 512 / more<T>, 4 * more<T>, 8>;
+using higher = wi_lu_panel_shape<double, 384, 8, 8>;
 template <class T>
 using tallest = wi_lu_panel_shape<T, 512, 8, 4>;
 
@@ -79,8 +80,12 @@ static weft_status factor(weft_context *ctx, const wi_lu_args *args, wi_lu_colum
         return launch<medium<T>>(ctx, args, c);
     if (rows <= most_rows<tall<T>>(WI_LARGEST_CLUSTER))
         return launch<tall<T>>(ctx, args, c);
-    return rows <= most_rows<taller<T>>(WI_LARGEST_CLUSTER) ? launch<taller<T>>(ctx, args, c)
-                                                            : launch<tallest<T>>(ctx, args, c);
+    if (rows <= most_rows<taller<T>>(WI_LARGEST_CLUSTER))
+        return launch<taller<T>>(ctx, args, c);
+    if constexpr (sizeof(T) == 8)
+        if (rows <= most_rows<higher>(WI_LARGEST_CLUSTER))
+            return launch<higher>(ctx, args, c);
+    return launch<tallest<T>>(ctx, args, c);
 }
 
 weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_args *args,
