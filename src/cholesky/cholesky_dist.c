@@ -138,10 +138,11 @@ static weft_status subtract(const work *w, const block *b, const char *message, 
 }
 
 static weft_status update(void *user, size_t k, const char *message, size_t first, size_t n,
-                          wi_sweep_part part, unsigned blocks_most) {
+                          wi_sweep_part part, bool beside) {
     work *const w = user;
     const size_t ranks = (size_t)w->c.ctx->comm->size, rank = (size_t)w->c.ctx->comm->rank;
     const block b = block_at(w, k);
+    const unsigned blocks_most = beside ? wi_sweep_blocks_beside(w->c.ctx->child) : 0;
     weft_status status = WEFT_OK;
     if (!(part & WI_SWEEP_REST))
         return WEFT_OK;

@@ -49,8 +49,6 @@ weft_status wi_lu_overlapped(weft_context *ctx, const void *args);
 
 /* The widest panel of so many rows that one cluster of a GPU can factor; 0 if none can. */
 size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows);
-/* Seconds that wi_lu_cluster takes for so many columns beside a long product; 0: none can. */
-double wi_lu_cluster_seconds(const weft_context *ctx, weft_type type, size_t rows, size_t columns);
 
 /* The columns of a block that a GPU is dealt where it has many of them. */
 size_t wi_lu_dealt_columns(void);

@@ -93,7 +93,8 @@ static weft_status factor(void *user, size_t k, char *message, wi_sweep_part par
     const block b = block_at(w, k);
     const size_t width = width_of(w);
     int64_t *const tail = tail_of(w, &b, message);
-    char *const a = wi_cyclic_at(&w->c, b.first, wi_cyclic_below(&w->c, w->c.ctx->comm->rank, b.first));
+    char *const a =
+        wi_cyclic_at(&w->c, b.first, wi_cyclic_below(&w->c, w->c.ctx->comm->rank, b.first));
     const wi_lu_args panel = {.type = w->c.given.type,
                               .m = b.rows,
                               .n = b.columns,
@@ -108,15 +109,14 @@ static weft_status factor(void *user, size_t k, char *message, wi_sweep_part par
                         (wi_pitched){a, w->c.ld * width}, b.pivots, b.rows * width);
 }
 
-static double cluster_seconds(const void *user, size_t k) {
+static bool in_cluster(const void *user, size_t k) {
 #ifdef WEFT_CUDA
     const work *const w = user;
     const weft_context *const child = w->c.ctx->child;
-    const block b = block_at(w, k);
-    return child->gpu ? wi_lu_cluster_seconds(child, w->c.given.type, b.rows, b.columns) : 0;
+    return child->gpu && wi_lu_cluster_width(child, block_at(w, k).rows) > 0;
 #else
     (void)user, (void)k;
-    return 0;
+    return false;
 #endif
 }
 
@@ -135,8 +135,8 @@ static weft_status exchange_rows(void *user, size_t k, const char *message, size
                            w->c.ld, b.pivots, tail_of(w, &b, message), true);
 }
 
-/* What was dealt out together has numbers of rows together; of the block's own part of that rows are
- * exchanged at once. */
+/* What was dealt out together has numbers of rows together; of the block's own part of that rows
+ * are exchanged at once. */
 static weft_status update_left(void *user, size_t k, const char *message, size_t n) {
     const work *const w = user;
     const block b = block_at(w, k);
@@ -145,8 +145,7 @@ static weft_status update_left(void *user, size_t k, const char *message, size_t
         numbered == 0 ? WEFT_OK
                       : wi_lu_swap_rows(w->c.ctx->child, WEFT_F32, numbered, w->from + b.first,
                                         w->c.given.m, b.pivots, tail_of(w, &b, message), true);
-    return status == WEFT_OK && done < n ? exchange_rows(user, k, message, done, n - done)
-                                         : status;
+    return status == WEFT_OK && done < n ? exchange_rows(user, k, message, done, n - done) : status;
 }
 
 /* U12 = L11 \ A12 */
@@ -166,7 +165,7 @@ static weft_status solve(const work *w, const block *b, const char *l, char *x, 
 
 /* A22 -= L21 U12 */
 static weft_status multiply(const work *w, const block *b, const char *l, char *x, size_t n,
-                            unsigned blocks_most) {
+                            bool beside) {
     weft_context *const child = w->c.ctx->child;
     const size_t width = width_of(w), below = b->pivots;
     const wi_gemm_args g = {.type = w->c.given.type,
@@ -182,15 +181,12 @@ static weft_status multiply(const work *w, const block *b, const char *l, char *
                             .ldb = w->c.ld,
                             .c = x + below * width,
                             .ldc = w->c.ld,
-                            .blocks_most = blocks_most};
-    wi_gemm_args with_all = g; /* few blocks of threads have others beside them */
-    with_all.blocks_most = 0;
-    return g.m == 0 ? WEFT_OK
-                    : wi_pick(child, &wi_gemm_ladder, g.type, &with_all)->run(child, &g);
+                            .blocks_most = beside ? wi_sweep_blocks_beside(child) : 0};
+    return g.m == 0 ? WEFT_OK : wi_pick(child, &wi_gemm_ladder, g.type, &g)->run(child, &g);
 }
 
 static weft_status update(void *user, size_t k, const char *message, size_t first, size_t n,
-                          wi_sweep_part part, unsigned blocks_most) {
+                          wi_sweep_part part, bool beside) {
     work *const w = user;
     const block b = block_at(w, k);
     char *const x = wi_cyclic_at(&w->c, b.first, first);
@@ -200,13 +196,13 @@ static weft_status update(void *user, size_t k, const char *message, size_t firs
     if (part & WI_SWEEP_BEGIN && status == WEFT_OK)
         status = solve(w, &b, message, x, n);
     if (part & WI_SWEEP_REST && status == WEFT_OK)
-        status = multiply(w, &b, message, x, n, blocks_most);
+        status = multiply(w, &b, message, x, n, beside);
     return status;
 }
 
 static const wi_sweep_steps steps = {.message_bytes = message_bytes,
                                      .factor = factor,
-                                     .cluster_seconds = cluster_seconds,
+                                     .in_cluster = in_cluster,
                                      .arrived = arrived,
                                      .update = update,
                                      .update_left = update_left};
@@ -233,8 +229,7 @@ static weft_status number_rows(work *w) {
     void *from = NULL;
     if (!child->gpu || w->c.own == 0 || rows > UINT32_MAX)
         return WEFT_OK;
-    if ((goes_directly(w) ||
-         weft_alloc(child, &w->copy, rows * w->c.block * width) == WEFT_OK) &&
+    if ((goes_directly(w) || weft_alloc(child, &w->copy, rows * w->c.block * width) == WEFT_OK) &&
         weft_alloc(child, &from, rows * own_blocks(w) * sizeof *w->from) == WEFT_OK)
         w->from = from;
     return w->from ? wi_lu_number_rows(child, w->from, rows, own_blocks(w)) : WEFT_OK;
@@ -334,15 +329,12 @@ weft_status wi_lu_check_ranks_pivot(weft_context *ctx, const wi_lu_call *call, s
     return wi_fail(ctx, WEFT_EARG, "%s: a and pivot overlap; pass separate arrays", name);
 }
 
-/* The columns of a block where each GPU has many: products with longer sums gain more than wider
- * panels lose, as long as these are hidden behind products. Half of them then; seen on two H200. 0:
- * there are few. */
-enum {
-    MANY = 16, /* such blocks of a GPU */
-    LAST = 12  /* of these are factored by halves */
-};
+/* The columns of a block that is dealt out where each GPU has many; 0: there are few. */
 static size_t wide_block(const work *w) {
 #ifdef WEFT_CUDA
+    enum {
+        MANY = 16
+    };
     const size_t wide = wi_lu_dealt_columns();
     if (w->c.ctx->child->gpu && w->c.all / (size_t)w->c.ctx->comm->size >= MANY * wide)
         return wide;
@@ -351,14 +343,29 @@ static size_t wide_block(const work *w) {
     return 0;
 }
 
-static void describe_sweep(work *w, bool ahead) {
-    const size_t pivots = wi_smaller(w->c.given.m, w->c.all), wide = wide_block(w);
-    const size_t last = LAST * wide * (size_t)w->c.ctx->comm->size;
-    w->sweep = (wi_sweep){.c = &w->c, .steps = &steps, .user = w, .ahead = ahead};
-    if (wide > 0 && wide == w->c.block) {
-        w->sweep.narrow = wide / 2;
-        w->sweep.until = ahead && pivots > last ? (pivots - last) / wide * wide : 0;
+/* Products with longer sums gain more than wider panels lose, as long as products hide these; what
+ * hides the first one takes less. Seen on two H200. */
+static void cut(work *w, bool ahead) {
+    enum {
+        HALVES = 12, /* of the last blocks of each GPU, so many are cut */
+        QUARTERS = 8
+    };
+    const size_t wide = wide_block(w), round = wide * (size_t)w->c.ctx->comm->size;
+    const size_t whole = w->c.all / wide * wide;
+    wi_sweep *const s = &w->sweep;
+    if (ahead) {
+        wi_sweep_add(s, wide, wide / 2);
+        wi_sweep_add(s, whole - HALVES * round, wide);
+        wi_sweep_add(s, whole - QUARTERS * round, wide / 2);
     }
+    wi_sweep_add(s, SIZE_MAX, ahead ? wide / 4 : wide / 2);
+}
+
+static void describe_sweep(work *w, bool ahead) {
+    const size_t pivots = wi_smaller(w->c.given.m, w->c.all);
+    w->sweep = (wi_sweep){.c = &w->c, .steps = &steps, .user = w, .ahead = ahead};
+    if (wide_block(w) == w->c.block)
+        cut(w, ahead);
     while (wi_sweep_first(&w->sweep, w->sweep.blocks) < pivots)
         w->sweep.blocks++;
 }

@@ -44,11 +44,6 @@ size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows) {
     return rows <= most_rows<tallest<double>>(WI_LARGEST_CLUSTER) ? tallest<double>::width : 0;
 }
 
-double wi_lu_cluster_seconds(const weft_context *ctx, weft_type type, size_t rows, size_t columns) {
-    const double bytes = (double)(rows * weft_type_size(type));
-    return wi_lu_cluster_width(ctx, rows) > 0 ? (double)columns * (2e-6 + 9e-14 * bytes * 256) : 0;
-}
-
 /* Where other columns follow a panel, all blocks of a cluster help. */
 template <class Shape>
 static weft_status launch(weft_context *ctx, const wi_lu_args *args, wi_lu_columns c) {

@@ -10,8 +10,7 @@
 enum {
     STRIPS = 8, /* in which columns are changed during a broadcast that must be driven on */
     SPARE = 8,  /* bytes */
-    STRIP = 512, /* columns of one at least, so that products stay efficient */
-    UNIT = 128   /* columns of a tile of a product */
+    STRIP = 512 /* columns of one at least, so that products stay efficient */
 };
 
 static bool on_gpu(const wi_sweep *s) {
@@ -28,9 +27,23 @@ static const wi_comm_table *calls_of(const wi_sweep *s) {
 
 /* ---- blocks ---- */
 
+void wi_sweep_add(wi_sweep *s, size_t end, size_t width) {
+    const int n = s->stretches;
+    if (end > (n > 0 ? s->stretch[n - 1].end : 0))
+        s->stretch[s->stretches++] = (wi_sweep_stretch){end, width};
+}
+
 size_t wi_sweep_first(const wi_sweep *s, size_t k) {
-    const size_t wide = s->c->block, wides = s->until / wide;
-    return s->narrow == 0 || k <= wides ? k * wide : s->until + (k - wides) * s->narrow;
+    size_t first = 0, width = s->c->block;
+    for (int n = 0; n < s->stretches; n++) {
+        const size_t blocks = (s->stretch[n].end - first) / s->stretch[n].width;
+        width = s->stretch[n].width;
+        if (k <= blocks || n + 1 == s->stretches)
+            break;
+        k -= blocks;
+        first = s->stretch[n].end;
+    }
+    return first + k * width;
 }
 
 static int owner_of(const wi_sweep *s, size_t k) {
@@ -131,17 +144,6 @@ static weft_status join_cluster(const wi_sweep *s) {
 #endif
 }
 
-/* How many blocks of threads a product beside a block that is factored may have; 0: any. */
-static unsigned blocks_beside(const wi_sweep *s) {
-#ifdef WEFT_CUDA
-    const struct wi_gpu *const gpu = child_of(s)->gpu;
-    if (gpu->multiprocessors > 2 * WI_LARGEST_CLUSTER)
-        return (unsigned)gpu->multiprocessors - WI_LARGEST_CLUSTER;
-#endif
-    (void)s;
-    return 0;
-}
-
 void wi_sweep_end(wi_sweep *s) {
     end_fork(s);
     for (int k = 0; k < 2; k++)
@@ -163,13 +165,13 @@ static void factor(wi_sweep *s, size_t k, wi_sweep_part part) {
 }
 
 static void update_part(wi_sweep *s, size_t k, size_t first, size_t n, wi_sweep_part part,
-                        unsigned blocks_most) {
+                        bool beside) {
     if (n > 0)
-        STEP(s, s->steps->update(s->user, k, message_of(s, k), first, n, part, blocks_most));
+        STEP(s, s->steps->update(s->user, k, message_of(s, k), first, n, part, beside));
 }
 
 static void update(wi_sweep *s, size_t k, size_t first, size_t n) {
-    update_part(s, k, first, n, WI_SWEEP_ALL, 0);
+    update_part(s, k, first, n, WI_SWEEP_ALL, false);
 }
 
 static void update_left(wi_sweep *s, size_t k) {
@@ -234,7 +236,7 @@ static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool fo
     take_side(s, forked);
     factor(s, k + 1, WI_SWEEP_BEGIN);
     take_side(s, false);
-    update_part(s, k, first, n, WI_SWEEP_BEGIN, 0);
+    update_part(s, k, first, n, WI_SWEEP_BEGIN, own);
     if (own)
         begin_together(s, waits);
     take_side(s, forked);
@@ -242,63 +244,34 @@ static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool fo
     take_side(s, false);
     if (waits)
         let_begin(s, k);
-    update_part(s, k, first, n, WI_SWEEP_REST, own ? blocks_beside(s) : 0);
+    update_part(s, k, first, n, WI_SWEEP_REST, own);
     update_left(s, k);
 }
 
-/* How many of n columns the side lane should multiply, by the multiprocessors of a cluster, when it
- * has factored and sent the block: then both lanes end together. Of the machine's multiply-adds
- * products reach so much, and a link brings so many bytes a second: seen on H200. */
-static size_t columns_aside(const wi_sweep *s, size_t k, size_t n, double factoring) {
-    const double reached = 1.5, link = 350e9, waiting = 1e-4;
-    const unsigned beside = blocks_beside(s);
-    if (beside == 0)
-        return 0;
-    const wi_machine *const m = wi_machine_of(child_of(s));
-    const double of_all = s->c->given.type == WEFT_F64 ? m->f64_flops : m->f32_flops;
-    const double rate = reached * of_all / (beside + WI_LARGEST_CLUSTER);
-    const size_t next = wi_sweep_first(s, k + 1), width = next - wi_sweep_first(s, k);
-    const double column = 2 * (double)(s->c->given.m - next) * (double)width / rate;
-    const double sending = (double)s->steps->message_bytes(s->user, k + 1) / link + waiting;
-    const double late = factoring + sending; /* behind the product's begin, at most */
-    const double end = ((double)n * column + WI_LARGEST_CLUSTER * late) / (beside + WI_LARGEST_CLUSTER);
-    const double columns = WI_LARGEST_CLUSTER * (end - late) / column;
-    return columns < UNIT ? 0 : (size_t)columns / UNIT * UNIT;
-}
-
 /* The same, if a cluster factors the block. It needs multiprocessors that are neighbours: so all
- * else begins when it has begun, and the product leaves it as many. When the block is sent the side
- * lane multiplies columns, too; returns how many of the last are left to it. */
-static size_t change_beside_cluster(wi_sweep *s, size_t k, size_t first, size_t n,
-                                    double factoring) {
-    const size_t aside = columns_aside(s, k, n, factoring);
+ * else begins when it has begun, and the product leaves it as many. */
+static void change_beside_cluster(wi_sweep *s, size_t k, size_t first, size_t n) {
     take_side(s, true);
     mark_cluster(s);
     factor(s, k + 1, WI_SWEEP_ALL);
     take_side(s, false);
     note(s, join_cluster(s));
     update_left(s, k);
-    update_part(s, k, first, n, WI_SWEEP_BEGIN, 0);
-    note(s, fork_lanes(s));
-    update_part(s, k, first, n - aside, WI_SWEEP_REST, blocks_beside(s));
-    return aside;
+    update_part(s, k, first, n, WI_SWEEP_ALL, true);
 }
 
 static weft_status step_on_gpu(wi_sweep *s, size_t k, size_t first, size_t n) {
     const weft_status forking = fork_lanes(s);
     const bool forked = forking == WEFT_OK;
-    const bool own = is_own(s, k + 1) && s->steps->cluster_seconds;
-    const double factoring = own ? s->steps->cluster_seconds(s->user, k + 1) : 0;
-    size_t aside = 0;
+    const bool in_cluster =
+        is_own(s, k + 1) && s->steps->in_cluster && s->steps->in_cluster(s->user, k + 1);
     note(s, forking);
-    if (forked && factoring > 0)
-        aside = change_beside_cluster(s, k, first, n, factoring);
+    if (forked && in_cluster)
+        change_beside_cluster(s, k, first, n);
     else
         change_beside(s, k, first, n, forked);
     take_side(s, forked);
     const weft_status status = broadcast(s, k + 1);
-    if (status == WEFT_OK)
-        update_part(s, k, first + n - aside, aside, WI_SWEEP_REST, WI_LARGEST_CLUSTER);
     take_side(s, false);
     if (forked)
         note(s, join_lanes(s));
@@ -330,9 +303,8 @@ static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t n) {
         update_left(s, k);
         return status;
     }
-    weft_status status =
-        calls_of(s)->begin_broadcast(s->c->ctx, message, s->steps->message_bytes(s->user, k + 1),
-                                     WEFT_U8, owner_of(s, k + 1));
+    weft_status status = calls_of(s)->begin_broadcast(
+        s->c->ctx, message, s->steps->message_bytes(s->user, k + 1), WEFT_U8, owner_of(s, k + 1));
     if (status == WEFT_OK)
         status = update_driving(s, k, first, n);
     if (status == WEFT_OK)
@@ -372,4 +344,13 @@ weft_status wi_sweep_run(wi_sweep *s) {
         return status;
     STEP(s, weft_sync(child_of(s)));
     return wi_agree(s->c->ctx, 0, s->status);
+}
+
+unsigned wi_sweep_blocks_beside(const weft_context *child) {
+#ifdef WEFT_CUDA
+    if (child->gpu && child->gpu->multiprocessors > 2 * WI_LARGEST_CLUSTER)
+        return (unsigned)child->gpu->multiprocessors - WI_LARGEST_CLUSTER;
+#endif
+    (void)child;
+    return 0;
 }

@@ -132,7 +132,7 @@ static void factor_cases(test_random *r, dist_shape shape, const size_t size[2],
 #ifdef WEFT_EMU
     const size_t width = wi_lu_dealt_width;
     if (dist_draw(r, 2))
-        wi_lu_dealt_width = 2 + 2 * (size_t)dist_draw(r, 2);
+        wi_lu_dealt_width = 4 + 4 * (size_t)dist_draw(r, 2);
 #endif
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", rung));
     if (grid)
