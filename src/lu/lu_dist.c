@@ -347,18 +347,14 @@ static size_t wide_block(const work *w) {
  * hides the first one takes less. Seen on two H200. */
 static void cut(work *w, bool ahead) {
     enum {
-        HALVES = 12, /* of the last blocks of each GPU, so many are cut */
-        QUARTERS = 8
+        LAST = 12 /* of the last blocks of each GPU, so many are factored by halves */
     };
     const size_t wide = wide_block(w), round = wide * (size_t)w->c.ctx->comm->size;
-    const size_t whole = w->c.all / wide * wide;
-    wi_sweep *const s = &w->sweep;
     if (ahead) {
-        wi_sweep_add(s, wide, wide / 2);
-        wi_sweep_add(s, whole - HALVES * round, wide);
-        wi_sweep_add(s, whole - QUARTERS * round, wide / 2);
+        wi_sweep_add(&w->sweep, wide, wide / 2);
+        wi_sweep_add(&w->sweep, w->c.all / wide * wide - LAST * round, wide);
     }
-    wi_sweep_add(s, SIZE_MAX, ahead ? wide / 4 : wide / 2);
+    wi_sweep_add(&w->sweep, SIZE_MAX, wide / 2);
 }
 
 static void describe_sweep(work *w, bool ahead) {

@@ -44,7 +44,7 @@ typedef struct wi_sweep_stretch {
 } wi_sweep_stretch;
 
 enum {
-    WI_SWEEP_STRETCHES = 4 /* at most */
+    WI_SWEEP_STRETCHES = 3 /* at most */
 };
 
 typedef struct wi_sweep {
