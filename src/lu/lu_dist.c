@@ -329,15 +329,18 @@ weft_status wi_lu_check_ranks_pivot(weft_context *ctx, const wi_lu_call *call, s
     return wi_fail(ctx, WEFT_EARG, "%s: a and pivot overlap; pass separate arrays", name);
 }
 
-/* The columns of a block that is dealt out where each GPU has many; 0: there are few. */
+enum {
+    MANY = 16, /* wide blocks of a GPU */
+    LAST = 12  /* of these are factored by halves */
+};
+
+/* The columns of a block that is dealt out where each GPU has many; 0: there are few. Products of
+ * f32 would not hide wider ones. */
 static size_t wide_block(const work *w) {
 #ifdef WEFT_CUDA
-    enum {
-        MANY = 16
-    };
     const size_t wide = wi_lu_dealt_columns();
     if (w->c.ctx->child->gpu && w->c.all / (size_t)w->c.ctx->comm->size >= MANY * wide)
-        return wide;
+        return w->c.given.type == WEFT_F64 ? wide : wide / 2;
 #endif
     (void)w;
     return 0;
@@ -346,9 +349,6 @@ static size_t wide_block(const work *w) {
 /* Products with longer sums gain more than wider panels lose, as long as products hide these; what
  * hides the first one takes less. Seen on two H200. */
 static void cut(work *w, bool ahead) {
-    enum {
-        LAST = 12 /* of the last blocks of each GPU, so many are factored by halves */
-    };
     const size_t wide = wide_block(w), round = wide * (size_t)w->c.ctx->comm->size;
     if (ahead) {
         wi_sweep_add(&w->sweep, wide, wide / 2);
@@ -360,7 +360,7 @@ static void cut(work *w, bool ahead) {
 static void describe_sweep(work *w, bool ahead) {
     const size_t pivots = wi_smaller(w->c.given.m, w->c.all);
     w->sweep = (wi_sweep){.c = &w->c, .steps = &steps, .user = w, .ahead = ahead};
-    if (wide_block(w) == w->c.block)
+    if (w->c.given.type == WEFT_F64 && wide_block(w) == w->c.block)
         cut(w, ahead);
     while (wi_sweep_first(&w->sweep, w->sweep.blocks) < pivots)
         w->sweep.blocks++;
@@ -413,7 +413,8 @@ static weft_status deal(work *w) {
 }
 
 static weft_status factor_all(work *w, size_t columns, bool ahead) {
-    weft_status status = wi_agree(w->c.ctx, 0, take(w, columns, ahead));
+    const size_t wide = wide_block(w), usual = wide ? wide : wi_cyclic_usual_block(&w->c);
+    weft_status status = wi_agree(w->c.ctx, 0, take(w, columns ? columns : usual, ahead));
     if (status == WEFT_OK)
         status = deal(w);
     if (status == WEFT_OK)
@@ -421,11 +422,6 @@ static weft_status factor_all(work *w, size_t columns, bool ahead) {
     if (status == WEFT_OK)
         status = give_columns(w);
     return status == WEFT_OK ? give_pivots(w) : status;
-}
-
-static size_t usual_block(const work *w) {
-    const size_t wide = wide_block(w);
-    return wide ? wide : wi_cyclic_usual_block(&w->c);
 }
 
 weft_status wi_lu_over_ranks(weft_context *ctx, const void *args, size_t columns, bool ahead) {
@@ -436,7 +432,7 @@ weft_status wi_lu_over_ranks(weft_context *ctx, const void *args, size_t columns
     weft_status status = wi_cyclic_begin(&w.c, ctx, &given);
     call->words[WI_LU_SINGULAR] = call->words[WI_LU_INFINITE] = WI_LU_NONE;
     if (status == WEFT_OK && g->m > 0 && w.c.all > 0)
-        status = factor_all(&w, columns ? columns : usual_block(&w), ahead);
+        status = factor_all(&w, columns, ahead);
     wi_sweep_end(&w.sweep);
     weft_free(ctx->child, w.from);
     weft_free(ctx->child, w.copy);
