@@ -53,6 +53,7 @@ extern size_t wi_conv_fft_bytes;      /* of spectra at a time: one image's at le
 extern size_t wi_summary_blocks;      /* the same of summary, */
 extern size_t wi_expr_most_blocks;    /* and of expr */
 extern size_t wi_fft_kept_bytes;      /* of intermediate results of a group of lines */
+extern size_t wi_lu_dealt_width;      /* columns of a block that a GPU is dealt if it has many */
 extern size_t wi_lu_resident_bytes;   /* of a host matrix: a larger one is streamed; 0: by memory */
 extern size_t wi_scan_strip_elements; /* widened before they are scanned */
 extern double wi_chol_share_from;     /* the work of a sparse factor that GPUs share */

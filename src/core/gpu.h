@@ -75,6 +75,7 @@ enum {
 };
 weft_status wi_gpu_take_words(weft_context *ctx);
 weft_status wi_gpu_bring_words(weft_context *ctx, int64_t *to, const int64_t *from, int count);
+/* On the side lane this waits for that alone. */
 weft_status wi_gpu_sync(weft_context *ctx);
 weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 

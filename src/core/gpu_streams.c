@@ -18,9 +18,9 @@ weft_status wi_gpu_sync(weft_context *ctx) {
     if (status != WEFT_OK)
         return status;
     status = wi_cuda(ctx, cudaStreamSynchronize(ctx->gpu->stream), "waiting for queued work");
-    if (status == WEFT_OK && ctx->gpu->stream != ctx->gpu->own)
+    if (status == WEFT_OK && ctx->gpu->lane == 0 && ctx->gpu->stream != ctx->gpu->own)
         status = wi_cuda(ctx, cudaStreamSynchronize(ctx->gpu->own), "waiting for queued work");
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && ctx->gpu->lane == 0)
         ctx->gpu->queued_count = 0;
     wi_gpu_leave(ctx, before);
     return status;

@@ -100,9 +100,13 @@ weft_status wi_gemm_join_after(weft_context *ctx, const Params &g, size_t units,
     const wi_gemm_tiling t = {Shape::tile_m, Shape::tile_n, Shape::band};
     const size_t slices = wi_gemm_pieces(deal.steps, deal.share);
     const int lanes = wi_gemm_joining_lanes(units, deal.rest * runs, slices);
+    const unsigned blocks = (unsigned)(deal.rest * (runs / (size_t)lanes));
+    /* Blocks that are there ahead would wait on the multiprocessors that were left to others. */
+    if (units < (size_t)ctx->gpu->multiprocessors)
+        return WEFT_LAUNCH((wi_gemm_join_slices<typename Shape::T, typename Shape::Out, Sum>), ctx,
+                           blocks, wi_gemm_joiners, 0, g, deal, t, lanes);
     return WEFT_LAUNCH_AHEAD((wi_gemm_join_slices<typename Shape::T, typename Shape::Out, Sum>),
-                             ctx, (unsigned)(deal.rest * (runs / (size_t)lanes)), wi_gemm_joiners,
-                             0, g, deal, t, lanes);
+                             ctx, blocks, wi_gemm_joiners, 0, g, deal, t, lanes);
 }
 
 #endif

@@ -164,9 +164,11 @@ weft_status wi_cyclic_move(const wi_cyclic *c, size_t first, size_t n, char *hos
     return status;
 }
 
-/* The columns that go to rank r, one block after the other. */
-static weft_status move_for(const wi_cyclic *c, int r, char **packed, bool back) {
-    const size_t first = c->before, end = c->before + c->given.n, size = (size_t)c->ctx->comm->size;
+/* Those of columns first ... end - 1 that go to rank r, one block after the other; first and end
+ * are of what the call passes. */
+static weft_status move_some(const wi_cyclic *c, int r, size_t first, size_t end, char **packed,
+                             bool back) {
+    const size_t size = (size_t)c->ctx->comm->size;
     const size_t round = c->block * size, width = c->ld * weft_type_size(c->given.type);
     weft_status status = WEFT_OK;
     for (size_t j = first / round * round + (size_t)r * c->block; j < end && status == WEFT_OK;
@@ -174,20 +176,27 @@ static weft_status move_for(const wi_cyclic *c, int r, char **packed, bool back)
         const size_t from = j > first ? j : first, to = j + c->block < end ? j + c->block : end;
         if (from >= to)
             continue;
-        status = wi_cyclic_move(c, from - first, to - from, *packed, back);
+        status = wi_cyclic_move(c, from - c->before, to - from, *packed, back);
         *packed += (to - from) * width;
     }
     return status;
 }
 
 static weft_status move_all(const wi_cyclic *c, bool back) {
+    const size_t first = c->before, end = c->before + c->given.n;
     char *packed = c->given.shared ? c->a : c->passed;
     weft_status status = WEFT_OK;
     if (c->given.shared)
-        return move_for(c, c->ctx->comm->rank, &packed, back);
+        return move_some(c, c->ctx->comm->rank, first, end, &packed, back);
     for (int r = 0; r < c->ctx->comm->size && status == WEFT_OK; r++)
-        status = move_for(c, r, &packed, back);
+        status = move_some(c, r, first, end, &packed, back);
     return status;
+}
+
+weft_status wi_cyclic_move_some(const wi_cyclic *c, size_t first, size_t end, bool back) {
+    const int rank = c->ctx->comm->rank;
+    char *packed = wi_cyclic_at(c, 0, wi_cyclic_below(c, rank, first));
+    return move_some(c, rank, first, end, &packed, back);
 }
 
 /* ---- the exchange ---- */

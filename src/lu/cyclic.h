@@ -48,6 +48,9 @@ weft_status wi_cyclic_take(wi_cyclic *c, size_t block);
 /* Deals the columns out; or puts them back to where the call passed them. Collective. */
 weft_status wi_cyclic_deal(wi_cyclic *c);
 weft_status wi_cyclic_return(wi_cyclic *c);
+/* Of a matrix that is shared: deals out columns first ... end - 1, as far as they are this rank's,
+ * or puts them back. */
+weft_status wi_cyclic_move_some(const wi_cyclic *c, size_t first, size_t end, bool back);
 /* Copies n columns from column `first` of what the call passes to `columns`, c->ld elements apart,
  * or back; by way of c->piece, if that is there, where the place does not reach them. */
 weft_status wi_cyclic_move(const wi_cyclic *c, size_t first, size_t n, char *columns, bool back);

@@ -50,6 +50,9 @@ weft_status wi_lu_overlapped(weft_context *ctx, const void *args);
 /* The widest panel of so many rows that one cluster of a GPU can factor; 0 if none can. */
 size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows);
 
+/* The columns of a block that a GPU is dealt where it has many of them. */
+size_t wi_lu_dealt_columns(void);
+
 /* X = P X (forward: exchanges k = 0, 1, ... count - 1 in turn) or X = P' X (backward, the last
  * first): row k of X is exchanged with row pivot[k]. X is stored by columns, of which there are n.
  * All is memory that the place can reach; on a GPU the call is queued. */
@@ -73,6 +76,9 @@ typedef struct wi_lu_permute_args {
     size_t lda;
     const uint32_t *from;
     void *copy; /* room for `rows` elements of each column of a block */
+    /* Not NULL: a stays as it is, and all rows of block k go here, to columns from k apart on. */
+    void *to;
+    size_t ldt, apart;
 } wi_lu_permute_args;
 weft_status wi_lu_permute(weft_context *ctx, const wi_lu_permute_args *args);
 

@@ -2,11 +2,17 @@
 /* The rungs of lu on a GPU that are made of panels, products and triangular solves. */
 #include "core/smaller.h"
 #include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
 #include "gemm/gemm.h"
 #include "lu/lu_cuda.cuh"
 
 constexpr size_t usual_width = 256; /* columns of a block */
 constexpr size_t group_width = 32;  /* and of its groups, each applied to other columns at once */
+
+WI_LIMIT(size_t, wi_lu_dealt_width, 1024)
+size_t wi_lu_dealt_columns(void) {
+    return wi_lu_dealt_width;
+}
 
 /* ---- steps: they run, or are asked how much memory they take ---- */
 
@@ -225,7 +231,10 @@ struct rows_of_blocks {
                                          wi_lu_at(s.args, 0, begin),
                                          s.args->lda,
                                          from + s.number_of(block) * s.args->m,
-                                         copy};
+                                         copy,
+                                         NULL,
+                                         0,
+                                         0};
         return end > begin ? wi_lu_permute(s.ctx, &args) : WEFT_OK;
     }
     /* All but the last. */

@@ -35,9 +35,9 @@ typedef struct block {
 } block;
 
 static block block_at(const work *w, size_t k) {
-    block b = {.first = k * w->c.block};
+    block b = {.first = wi_sweep_first(&w->sweep, k)};
     b.rows = w->c.given.m - b.first;
-    b.columns = wi_smaller(w->c.block, w->c.all - b.first);
+    b.columns = wi_smaller(wi_sweep_first(&w->sweep, k + 1), w->c.all) - b.first;
     b.pivots = wi_smaller(b.rows, b.columns);
     b.pitch = wi_cyclic_pitch(b.rows);
     return b;
@@ -57,7 +57,7 @@ static size_t tail_bytes(const block *b) {
 
 /* Where the tail of block k is kept, in int64_t. */
 static size_t tail_at(const work *w, size_t k) {
-    return k * (w->c.block + WI_LU_WORDS);
+    return wi_sweep_first(&w->sweep, k) + k * WI_LU_WORDS;
 }
 
 static size_t message_bytes(const void *user, size_t k) {
@@ -93,7 +93,8 @@ static weft_status factor(void *user, size_t k, char *message, wi_sweep_part par
     const block b = block_at(w, k);
     const size_t width = width_of(w);
     int64_t *const tail = tail_of(w, &b, message);
-    char *const a = wi_cyclic_at(&w->c, b.first, wi_cyclic_own_before(&w->c, k));
+    char *const a =
+        wi_cyclic_at(&w->c, b.first, wi_cyclic_below(&w->c, w->c.ctx->comm->rank, b.first));
     const wi_lu_args panel = {.type = w->c.given.type,
                               .m = b.rows,
                               .n = b.columns,
@@ -134,13 +135,17 @@ static weft_status exchange_rows(void *user, size_t k, const char *message, size
                            w->c.ld, b.pivots, tail_of(w, &b, message), true);
 }
 
+/* What was dealt out together has numbers of rows together; of the block's own part of that rows
+ * are exchanged at once. */
 static weft_status update_left(void *user, size_t k, const char *message, size_t n) {
     const work *const w = user;
     const block b = block_at(w, k);
-    if (!w->from)
-        return exchange_rows(user, k, message, 0, n);
-    return wi_lu_swap_rows(w->c.ctx->child, WEFT_F32, n / w->c.block, w->from + b.first,
-                           w->c.given.m, b.pivots, tail_of(w, &b, message), true);
+    const size_t numbered = w->from ? n / w->c.block : 0, done = numbered * w->c.block;
+    const weft_status status =
+        numbered == 0 ? WEFT_OK
+                      : wi_lu_swap_rows(w->c.ctx->child, WEFT_F32, numbered, w->from + b.first,
+                                        w->c.given.m, b.pivots, tail_of(w, &b, message), true);
+    return status == WEFT_OK && done < n ? exchange_rows(user, k, message, done, n - done) : status;
 }
 
 /* U12 = L11 \ A12 */
@@ -204,20 +209,27 @@ static const wi_sweep_steps steps = {.message_bytes = message_bytes,
 
 /* ---- columns that are done with ---- */
 
+/* Are the columns where this rank's GPU may put them itself? */
+static bool goes_directly(const work *w) {
+    const wi_given *const given = &w->c.given;
+    return given->shared && !given->by_rows && wi_is_device(w->c.ctx->child, given->a);
+}
+
 #ifdef WEFT_CUDA
 static size_t own_blocks(const work *w) {
     return (w->c.own + w->c.block - 1) / w->c.block;
 }
 
-/* On a GPU their rows are exchanged at the end, all at once: each element then moves twice, where
- * an exchange would move whole sectors for each of a row. Without memory for that they are not. */
+/* On a GPU their rows are exchanged at the end, all at once: each element then moves twice, or once
+ * to where the call passed it, where an exchange would move whole sectors for each of a row.
+ * Without memory for that they are not. */
 static weft_status number_rows(work *w) {
     weft_context *const child = w->c.ctx->child;
     const size_t rows = w->c.given.m, width = width_of(w);
     void *from = NULL;
     if (!child->gpu || w->c.own == 0 || rows > UINT32_MAX)
         return WEFT_OK;
-    if (weft_alloc(child, &w->copy, rows * w->c.block * width) == WEFT_OK &&
+    if ((goes_directly(w) || weft_alloc(child, &w->copy, rows * w->c.block * width) == WEFT_OK) &&
         weft_alloc(child, &from, rows * own_blocks(w) * sizeof *w->from) == WEFT_OK)
         w->from = from;
     return w->from ? wi_lu_number_rows(child, w->from, rows, own_blocks(w)) : WEFT_OK;
@@ -225,17 +237,23 @@ static weft_status number_rows(work *w) {
 
 static weft_status permute_rows(const work *w) {
     weft_context *const child = w->c.ctx->child;
-    const size_t width = w->c.block, ranks = (size_t)w->c.ctx->comm->size;
-    const wi_lu_permute_args args = {.type = w->c.given.type,
-                                     .rows = w->c.given.m,
+    const wi_given *const given = &w->c.given;
+    const size_t width = w->c.block, round = (size_t)w->c.ctx->comm->size * width;
+    const size_t first = (size_t)w->c.ctx->comm->rank * width;
+    char *const to = (char *)given->a + first * given->lda * width_of(w);
+    const wi_lu_permute_args args = {.type = given->type,
+                                     .rows = given->m,
                                      .columns = w->c.own,
                                      .width = width,
-                                     .first = ((size_t)w->c.ctx->comm->rank + 1) * width,
-                                     .step = ranks * width,
+                                     .first = first + width,
+                                     .step = round,
                                      .a = w->c.a,
                                      .lda = w->c.ld,
                                      .from = w->from,
-                                     .copy = w->copy};
+                                     .copy = w->copy,
+                                     .to = goes_directly(w) ? to : NULL,
+                                     .ldt = given->lda,
+                                     .apart = round};
     const weft_status status = w->from ? wi_lu_permute(child, &args) : WEFT_OK;
     return status == WEFT_OK ? weft_sync(child) : status;
 }
@@ -249,6 +267,18 @@ static weft_status permute_rows(const work *w) {
     return WEFT_OK;
 }
 #endif
+
+static weft_status give_columns(work *w) {
+    weft_context *const ctx = w->c.ctx;
+    weft_status status = wi_local(ctx, permute_rows(w));
+    if (!w->c.given.shared) {
+        status = wi_agree(ctx, 0, status);
+        return status == WEFT_OK ? wi_cyclic_return(&w->c) : status;
+    }
+    if (status == WEFT_OK && !(w->from && goes_directly(w)))
+        status = wi_cyclic_move_some(&w->c, 0, w->c.all, true);
+    return wi_agree(ctx, 0, status);
+}
 
 /* ---- the result ---- */
 
@@ -299,20 +329,54 @@ weft_status wi_lu_check_ranks_pivot(weft_context *ctx, const wi_lu_call *call, s
     return wi_fail(ctx, WEFT_EARG, "%s: a and pivot overlap; pass separate arrays", name);
 }
 
+enum {
+    MANY = 16, /* wide blocks of a GPU */
+    LAST = 12  /* of these are factored by halves */
+};
+
+/* The columns of a block that is dealt out where each GPU has many; 0: there are few. Products of
+ * f32 would not hide wider ones. */
+static size_t wide_block(const work *w) {
+#ifdef WEFT_CUDA
+    const size_t wide = wi_lu_dealt_columns();
+    if (w->c.ctx->child->gpu && w->c.all / (size_t)w->c.ctx->comm->size >= MANY * wide)
+        return w->c.given.type == WEFT_F64 ? wide : wide / 2;
+#endif
+    (void)w;
+    return 0;
+}
+
+/* Products with longer sums gain more than wider panels lose, as long as products hide these; what
+ * hides the first one takes less. Seen on two H200. */
+static void cut(work *w, bool ahead) {
+    const size_t wide = wide_block(w), round = wide * (size_t)w->c.ctx->comm->size;
+    if (ahead) {
+        wi_sweep_add(&w->sweep, wide, wide / 2);
+        wi_sweep_add(&w->sweep, w->c.all / wide * wide - LAST * round, wide);
+    }
+    wi_sweep_add(&w->sweep, SIZE_MAX, wide / 2);
+}
+
+static void describe_sweep(work *w, bool ahead) {
+    const size_t pivots = wi_smaller(w->c.given.m, w->c.all);
+    w->sweep = (wi_sweep){.c = &w->c, .steps = &steps, .user = w, .ahead = ahead};
+    if (w->c.given.type == WEFT_F64 && wide_block(w) == w->c.block)
+        cut(w, ahead);
+    while (wi_sweep_first(&w->sweep, w->sweep.blocks) < pivots)
+        w->sweep.blocks++;
+}
+
 static weft_status take(work *w, size_t columns, bool ahead) {
     weft_context *const ctx = w->c.ctx;
     void *tails = NULL, *host = NULL;
     weft_status status = wi_lu_check_ranks_pivot(ctx, w->call, wi_smaller(w->c.given.m, w->c.all));
     if (status == WEFT_OK)
         status = wi_cyclic_take(&w->c, columns);
-    w->sweep = (wi_sweep){.c = &w->c,
-                          .steps = &steps,
-                          .user = w,
-                          .blocks = (wi_smaller(w->c.given.m, w->c.all) + columns - 1) / columns,
-                          .ahead = ahead};
+    if (status != WEFT_OK)
+        return status;
+    describe_sweep(w, ahead);
     const size_t words = tail_at(w, w->sweep.blocks);
-    if (status == WEFT_OK)
-        status = wi_sweep_take(&w->sweep);
+    status = wi_sweep_take(&w->sweep);
     if (status == WEFT_OK)
         status = wi_local(ctx, weft_alloc(ctx->child, &tails, words * sizeof *w->host));
     if (status == WEFT_OK)
@@ -322,29 +386,42 @@ static weft_status take(work *w, size_t columns, bool ahead) {
     return status == WEFT_OK ? wi_local(ctx, number_rows(w)) : status;
 }
 
-static weft_status factor_all(work *w, size_t columns, bool ahead) {
-    weft_status status = wi_agree(w->c.ctx, 0, take(w, columns, ahead));
+#ifdef WEFT_CUDA
+/* While the first block is factored the side lane still brings the other columns. */
+static weft_status deal_aside(work *w) {
+    weft_context *const child = w->c.ctx->child;
+    const size_t first = wi_smaller(w->c.block, w->c.all);
+    weft_status status = wi_cyclic_move_some(&w->c, 0, first, false);
     if (status == WEFT_OK)
-        status = wi_cyclic_deal(&w->c);
+        status = wi_local(w->c.ctx, wi_gpu_fork(child));
+    if (status != WEFT_OK)
+        return status;
+    w->sweep.forked = true;
+    wi_gpu_take_side(child, true);
+    status = wi_cyclic_move_some(&w->c, first, w->c.all, false);
+    wi_gpu_take_side(child, false);
+    return status;
+}
+#endif
+
+static weft_status deal(work *w) {
+#ifdef WEFT_CUDA
+    if (w->c.given.shared && wi_is_device(w->c.ctx->child, w->c.given.a))
+        return wi_agree(w->c.ctx, 0, deal_aside(w));
+#endif
+    return wi_cyclic_deal(&w->c);
+}
+
+static weft_status factor_all(work *w, size_t columns, bool ahead) {
+    const size_t wide = wide_block(w), usual = wide ? wide : wi_cyclic_usual_block(&w->c);
+    weft_status status = wi_agree(w->c.ctx, 0, take(w, columns ? columns : usual, ahead));
+    if (status == WEFT_OK)
+        status = deal(w);
     if (status == WEFT_OK)
         status = wi_sweep_run(&w->sweep);
     if (status == WEFT_OK)
-        status = wi_agree(w->c.ctx, 0, wi_local(w->c.ctx, permute_rows(w)));
-    if (status == WEFT_OK)
-        status = wi_cyclic_return(&w->c);
+        status = give_columns(w);
     return status == WEFT_OK ? give_pivots(w) : status;
-}
-
-/* Where each GPU has many columns, products with longer sums gain more than wider panels lose: seen
- * on two H200. */
-static size_t usual_block(const work *w) {
-    enum {
-        MANY = 16384,
-        WIDE = 512
-    };
-    const weft_context *const ctx = w->c.ctx;
-    const bool many = ctx->child->gpu && w->c.all / (size_t)ctx->comm->size >= MANY;
-    return many ? WIDE : wi_cyclic_usual_block(&w->c);
 }
 
 weft_status wi_lu_over_ranks(weft_context *ctx, const void *args, size_t columns, bool ahead) {
@@ -355,7 +432,7 @@ weft_status wi_lu_over_ranks(weft_context *ctx, const void *args, size_t columns
     weft_status status = wi_cyclic_begin(&w.c, ctx, &given);
     call->words[WI_LU_SINGULAR] = call->words[WI_LU_INFINITE] = WI_LU_NONE;
     if (status == WEFT_OK && g->m > 0 && w.c.all > 0)
-        status = factor_all(&w, columns ? columns : usual_block(&w), ahead);
+        status = factor_all(&w, columns, ahead);
     wi_sweep_end(&w.sweep);
     weft_free(ctx->child, w.from);
     weft_free(ctx->child, w.copy);

@@ -23,6 +23,10 @@ template <class T>
 using tall = wi_lu_panel_shape<T, 512 / more<T>, 2 * more<T>, 16>;
 template <class T>
 using taller = wi_lu_panel_shape<T, 512 / more<T>, 4 * more<T>, 8>;
+/* Of f64 also with half as many threads more, which leaves them just enough registers: what is
+ * narrower instead takes 1.8 times as long. */
+template <class Shape>
+using more_threads = wi_lu_panel_shape<double, Shape::threads / 2 * 3, Shape::rows, Shape::width>;
 template <class T>
 using tallest = wi_lu_panel_shape<T, 512, 8, 4>;
 
@@ -32,18 +36,6 @@ constexpr unsigned fewest = 2; /* that messages travel between: wi_send. One may
 template <class Shape>
 constexpr size_t most_rows(size_t blocks) {
     return blocks * Shape::rows_of_block;
-}
-
-size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows) {
-    if (ctx->gpu->capability < 90)
-        return 0;
-    if (rows <= most_rows<medium<double>>(WI_LARGEST_CLUSTER))
-        return medium<double>::width;
-    if (rows <= most_rows<tall<double>>(WI_LARGEST_CLUSTER))
-        return tall<double>::width;
-    if (rows <= most_rows<taller<double>>(WI_LARGEST_CLUSTER))
-        return taller<double>::width;
-    return rows <= most_rows<tallest<double>>(WI_LARGEST_CLUSTER) ? tallest<double>::width : 0;
 }
 
 /* Where other columns follow a panel, all blocks of a cluster help. */
@@ -66,6 +58,33 @@ static weft_status launch(weft_context *ctx, const wi_lu_args *args, wi_lu_colum
                                sizeof(typename wi_lu_block<Shape>::Subtractor::memory), p);
 }
 
+/* By this shape, or more threads of it, if these have enough rows. */
+template <class Shape>
+static bool fits(size_t rows) {
+    return rows <= most_rows<Shape>(WI_LARGEST_CLUSTER) ||
+           (sizeof(typename Shape::T) == 8 &&
+            rows <= most_rows<more_threads<Shape>>(WI_LARGEST_CLUSTER));
+}
+size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows) {
+    if (ctx->gpu->capability < 90)
+        return 0;
+    if (fits<medium<double>>(rows))
+        return medium<double>::width;
+    if (fits<tall<double>>(rows))
+        return tall<double>::width;
+    if (fits<taller<double>>(rows))
+        return taller<double>::width;
+    return rows <= most_rows<tallest<double>>(WI_LARGEST_CLUSTER) ? tallest<double>::width : 0;
+}
+
+template <class Shape>
+static weft_status launch_fit(weft_context *ctx, const wi_lu_args *args, wi_lu_columns c) {
+    if constexpr (sizeof(typename Shape::T) == 8)
+        if (args->m - c.first > most_rows<Shape>(WI_LARGEST_CLUSTER))
+            return launch<more_threads<Shape>>(ctx, args, c);
+    return launch<Shape>(ctx, args, c);
+}
+
 template <class T>
 static weft_status factor(weft_context *ctx, const wi_lu_args *args, wi_lu_columns c) {
     const size_t rows = args->m - c.first;
@@ -75,12 +94,12 @@ static weft_status factor(weft_context *ctx, const wi_lu_args *args, wi_lu_colum
         return launch<tiny<T>>(ctx, args, c);
     if (rows <= most_rows<small<T>>(WI_LARGEST_CLUSTER))
         return launch<small<T>>(ctx, args, c);
-    if (rows <= most_rows<medium<T>>(WI_LARGEST_CLUSTER))
-        return launch<medium<T>>(ctx, args, c);
-    if (rows <= most_rows<tall<T>>(WI_LARGEST_CLUSTER))
-        return launch<tall<T>>(ctx, args, c);
-    return rows <= most_rows<taller<T>>(WI_LARGEST_CLUSTER) ? launch<taller<T>>(ctx, args, c)
-                                                            : launch<tallest<T>>(ctx, args, c);
+    if (fits<medium<T>>(rows))
+        return launch_fit<medium<T>>(ctx, args, c);
+    if (fits<tall<T>>(rows))
+        return launch_fit<tall<T>>(ctx, args, c);
+    return fits<taller<T>>(rows) ? launch_fit<taller<T>>(ctx, args, c)
+                                 : launch<tallest<T>>(ctx, args, c);
 }
 
 weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_args *args,

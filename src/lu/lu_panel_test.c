@@ -47,8 +47,9 @@ static void compare_panel(weft_context *ctx, weft_context *cpu, weft_type type, 
 }
 
 static void panels_of_a_cluster(weft_context *ctx) {
-    static const size_t shapes[][2] = {{1023, 3},  {1025, MOST_COLUMNS}, {4096, 2}, {4097, 33},
-                                       {8193, 20}, {16385, 10},          {33000, 6}};
+    static const size_t shapes[][2] = {
+        {1023, 3},  {1025, MOST_COLUMNS}, {4096, 2},  {4097, 33},  {8193, 20},
+        {12289, 3}, {16385, 10},          {24577, 3}, {33000, 10}, {49153, 2}};
     double one = 1;
     int64_t pivot;
     if (ctx->kind != WI_CUDA)

@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(holders) permute_columns(hold_params<T> p) {
 template <class T>
 struct permute_params {
     T *a, *copy; /* row 0, the first column */
-    size_t lda, first, rows, columns, row_blocks;
+    size_t lda, ldc, first, rows, columns, row_blocks;
     const uint32_t *from; /* which row comes to row i, i >= first */
 };
 
@@ -59,11 +59,11 @@ __device__ static void each(const permute_params<T> &p, const F &f) {
 }
 template <class T>
 __global__ void __launch_bounds__(movers) gather_rows(permute_params<T> p) {
-    each(p, [&](size_t i, size_t c) { p.copy[i + c * p.rows] = p.a[p.from[i] + c * p.lda]; });
+    each(p, [&](size_t i, size_t c) { p.copy[i + c * p.ldc] = p.a[p.from[i] + c * p.lda]; });
 }
 template <class T>
 __global__ void __launch_bounds__(movers) put_back(permute_params<T> p) {
-    each(p, [&](size_t i, size_t c) { p.a[i + c * p.lda] = p.copy[i + c * p.rows]; });
+    each(p, [&](size_t i, size_t c) { p.a[i + c * p.lda] = p.copy[i + c * p.ldc]; });
 }
 
 weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, size_t columns) {
@@ -73,17 +73,19 @@ weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, s
                        index, rows, columns);
 }
 
-/* Block k, by way of a copy. */
+/* Block k, by way of a copy; or to where all of its rows go. */
 template <class T>
 static weft_status permute_block(weft_context *ctx, const wi_lu_permute_args *args, size_t k) {
-    const size_t first = args->first + k * args->step, column = k * args->width;
+    const size_t first = args->to ? 0 : args->first + k * args->step, column = k * args->width;
     if (first >= args->rows)
         return WEFT_OK;
     const size_t left = args->rows - first;
     const size_t row_blocks = (left + rows_of_thread * movers - 1) / (rows_of_thread * movers);
     const permute_params<T> p = {(T *)args->a + column * args->lda,
-                                 (T *)args->copy,
+                                 args->to ? (T *)args->to + k * args->apart * args->ldt
+                                          : (T *)args->copy,
                                  args->lda,
+                                 args->to ? args->ldt : args->rows,
                                  first,
                                  args->rows,
                                  wi_smaller(args->width, args->columns - column),
@@ -91,15 +93,16 @@ static weft_status permute_block(weft_context *ctx, const wi_lu_permute_args *ar
                                  args->from + k * args->rows};
     const unsigned blocks = (unsigned)(row_blocks * p.columns);
     const weft_status status = WEFT_LAUNCH(gather_rows<T>, ctx, blocks, movers, 0, p);
-    return status == WEFT_OK ? WEFT_LAUNCH(put_back<T>, ctx, blocks, movers, 0, p) : status;
+    return status == WEFT_OK && !args->to ? WEFT_LAUNCH(put_back<T>, ctx, blocks, movers, 0, p)
+                                          : status;
 }
 
 template <class T>
 static weft_status permute(weft_context *ctx, const wi_lu_permute_args *args) {
     weft_status status = WEFT_OK;
-    if (args->columns == 0 || args->first >= args->rows)
+    if (args->columns == 0 || (args->first >= args->rows && !args->to))
         return WEFT_OK;
-    const size_t bytes = (args->rows - args->first) * sizeof(T);
+    const size_t bytes = args->to ? SIZE_MAX : (args->rows - args->first) * sizeof(T);
     const hold_params<T> p = {(T *)args->a, args->lda,   args->rows, args->columns,
                               args->width,  args->first, args->step, args->from};
     if (bytes <= ctx->gpu->shared_optin)

@@ -25,11 +25,54 @@ static const wi_comm_table *calls_of(const wi_sweep *s) {
     return s->c->ctx->comm->calls;
 }
 
+/* ---- blocks ---- */
+
+void wi_sweep_add(wi_sweep *s, size_t end, size_t width) {
+    const int n = s->stretches;
+    if (end > (n > 0 ? s->stretch[n - 1].end : 0))
+        s->stretch[s->stretches++] = (wi_sweep_stretch){end, width};
+}
+
+size_t wi_sweep_first(const wi_sweep *s, size_t k) {
+    size_t first = 0, width = s->c->block;
+    for (int n = 0; n < s->stretches; n++) {
+        const size_t blocks = (s->stretch[n].end - first) / s->stretch[n].width;
+        width = s->stretch[n].width;
+        if (k <= blocks || n + 1 == s->stretches)
+            break;
+        k -= blocks;
+        first = s->stretch[n].end;
+    }
+    return first + k * width;
+}
+
+static int owner_of(const wi_sweep *s, size_t k) {
+    return wi_cyclic_owner(s->c, wi_sweep_first(s, k) / s->c->block);
+}
+
+static bool is_own(const wi_sweep *s, size_t k) {
+    return owner_of(s, k) == s->c->ctx->comm->rank;
+}
+
+/* Own columns before block k. */
+static size_t own_before(const wi_sweep *s, size_t k) {
+    return wi_cyclic_below(s->c, s->c->ctx->comm->rank, wi_sweep_first(s, k));
+}
+
 /* ---- memory ---- */
+
+static size_t largest_message(const wi_sweep *s) {
+    size_t most = 0;
+    for (size_t k = 0; k < s->blocks; k++) {
+        const size_t bytes = s->steps->message_bytes(s->user, k);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
 
 weft_status wi_sweep_take(wi_sweep *s) {
     weft_context *const ctx = s->c->ctx;
-    const size_t bytes = s->steps->message_bytes(s->user, 0); /* the largest */
+    const size_t bytes = largest_message(s);
     void *memory = NULL;
     weft_status status = WEFT_OK;
     s->message_bytes = bytes;
@@ -44,13 +87,12 @@ weft_status wi_sweep_take(wi_sweep *s) {
     return status;
 }
 
-void wi_sweep_end(wi_sweep *s) {
-    for (int k = 0; k < 2; k++)
-        weft_free(child_of(s), s->message[k]);
-    wi_host_free(s->wire);
-}
-
 /* ---- lanes: on a cpu there is one ---- */
+
+static void note(wi_sweep *s, weft_status status) {
+    if (s->status == WEFT_OK)
+        s->status = status;
+}
 
 static void take_side(const wi_sweep *s, bool side) {
 #ifdef WEFT_CUDA
@@ -79,6 +121,12 @@ static weft_status join_lanes(const wi_sweep *s) {
     return WEFT_OK;
 }
 
+static void end_fork(wi_sweep *s) {
+    if (s->forked)
+        note(s, join_lanes(s));
+    s->forked = false;
+}
+
 static void mark_cluster(const wi_sweep *s) {
 #ifdef WEFT_CUDA
     wi_gpu_mark_cluster(child_of(s));
@@ -96,6 +144,13 @@ static weft_status join_cluster(const wi_sweep *s) {
 #endif
 }
 
+void wi_sweep_end(wi_sweep *s) {
+    end_fork(s);
+    for (int k = 0; k < 2; k++)
+        weft_free(child_of(s), s->message[k]);
+    wi_host_free(s->wire);
+}
+
 /* ---- steps of this rank alone ---- */
 
 #define STEP(s, call) WI_LOCAL_STEP((s)->c->ctx, (s)->status, call)
@@ -105,7 +160,7 @@ static char *message_of(const wi_sweep *s, size_t k) {
 }
 
 static void factor(wi_sweep *s, size_t k, wi_sweep_part part) {
-    if (wi_cyclic_is_own(s->c, k))
+    if (is_own(s, k))
         STEP(s, s->steps->factor(s->user, k, message_of(s, k), part));
 }
 
@@ -120,7 +175,7 @@ static void update(wi_sweep *s, size_t k, size_t first, size_t n) {
 }
 
 static void update_left(wi_sweep *s, size_t k) {
-    const size_t n = wi_cyclic_own_before(s->c, k);
+    const size_t n = own_before(s, k);
     if (s->steps->update_left && n > 0)
         STEP(s, s->steps->update_left(s->user, k, message_of(s, k), n));
 }
@@ -137,8 +192,8 @@ static const wi_comm_table *messages_of(const wi_sweep *s) {
 /* Sends the message about block k to all. */
 static weft_status broadcast(wi_sweep *s, size_t k) {
     const size_t bytes = s->steps->message_bytes(s->user, k);
-    const int root = wi_cyclic_owner(s->c, k);
-    const bool own = wi_cyclic_is_own(s->c, k);
+    const int root = owner_of(s, k);
+    const bool own = is_own(s, k);
     char *const message = message_of(s, k), *const data = s->wire ? s->wire : message;
     if (s->wire && own)
         STEP(s, weft_copy(child_of(s), s->wire, message, bytes));
@@ -152,17 +207,12 @@ static weft_status broadcast(wi_sweep *s, size_t k) {
 
 /* ---- on a GPU ---- */
 
-static void note(wi_sweep *s, weft_status status) {
-    if (s->status == WEFT_OK)
-        s->status = status;
-}
-
 /* Does the product with n own columns take longer than factoring a block, at 2.2 us a column (seen
  * on an H200) and sending it? */
 static bool is_long(const wi_sweep *s, size_t k, size_t n) {
     const wi_machine *const m = wi_machine_of(child_of(s));
     const double rate = s->c->given.type == WEFT_F64 ? m->f64_flops : m->f32_flops;
-    const double rows = (double)(s->c->given.m - k * s->c->block);
+    const double rows = (double)(s->c->given.m - wi_sweep_first(s, k));
     return 2 * rows * (double)n / rate > 4e-6; /* both of one column of the block */
 }
 
@@ -182,7 +232,7 @@ static void let_begin(wi_sweep *s, size_t k) {
 
 /* The rest of the columns is multiplied while the side lane factors block k + 1. */
 static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool forked) {
-    const bool own = wi_cyclic_is_own(s->c, k + 1) && forked, waits = own && is_long(s, k, n);
+    const bool own = is_own(s, k + 1) && forked, waits = own && is_long(s, k, n);
     take_side(s, forked);
     factor(s, k + 1, WI_SWEEP_BEGIN);
     take_side(s, false);
@@ -213,8 +263,8 @@ static void change_beside_cluster(wi_sweep *s, size_t k, size_t first, size_t n)
 static weft_status step_on_gpu(wi_sweep *s, size_t k, size_t first, size_t n) {
     const weft_status forking = fork_lanes(s);
     const bool forked = forking == WEFT_OK;
-    const bool in_cluster = wi_cyclic_is_own(s->c, k + 1) && s->steps->in_cluster &&
-                            s->steps->in_cluster(s->user, k + 1);
+    const bool in_cluster =
+        is_own(s, k + 1) && s->steps->in_cluster && s->steps->in_cluster(s->user, k + 1);
     note(s, forking);
     if (forked && in_cluster)
         change_beside_cluster(s, k, first, n);
@@ -253,9 +303,8 @@ static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t n) {
         update_left(s, k);
         return status;
     }
-    weft_status status =
-        calls_of(s)->begin_broadcast(s->c->ctx, message, s->steps->message_bytes(s->user, k + 1),
-                                     WEFT_U8, wi_cyclic_owner(s->c, k + 1));
+    weft_status status = calls_of(s)->begin_broadcast(
+        s->c->ctx, message, s->steps->message_bytes(s->user, k + 1), WEFT_U8, owner_of(s, k + 1));
     if (status == WEFT_OK)
         status = update_driving(s, k, first, n);
     if (status == WEFT_OK)
@@ -266,9 +315,8 @@ static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t n) {
 /* ---- all of it ---- */
 
 static weft_status step(wi_sweep *s, size_t k) {
-    const wi_cyclic *const c = s->c;
-    const size_t first = wi_cyclic_own_before(c, k + 1);
-    const size_t next = wi_cyclic_own_before(c, k + 2) - first, rest = c->own - first - next;
+    const size_t first = own_before(s, k + 1), next = own_before(s, k + 2) - first;
+    const size_t rest = s->c->own - first - next;
     if (s->ahead && k + 1 < s->blocks) {
         update(s, k, first, next);
         return on_gpu(s) ? step_on_gpu(s, k, first + next, rest)
@@ -288,6 +336,7 @@ weft_status wi_sweep_run(wi_sweep *s) {
     if (s->blocks > 0) {
         factor(s, 0, WI_SWEEP_ALL);
         status = broadcast(s, 0);
+        end_fork(s);
     }
     for (size_t k = 0; k < s->blocks && status == WEFT_OK; k++)
         status = step(s, k);

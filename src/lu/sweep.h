@@ -38,18 +38,36 @@ typedef struct wi_sweep_steps {
     weft_status (*update_left)(void *user, size_t k, const char *message, size_t n);
 } wi_sweep_steps;
 
+/* Blocks that have so many columns each, up to column `end`. */
+typedef struct wi_sweep_stretch {
+    size_t end, width;
+} wi_sweep_stretch;
+
+enum {
+    WI_SWEEP_STRETCHES = 3 /* at most */
+};
+
 typedef struct wi_sweep {
     const wi_cyclic *c;
     const wi_sweep_steps *steps;
     void *user;
     size_t blocks; /* that are factored */
-    bool ahead;    /* the next block is factored and sent while others are changed */
+    /* How wide they are, the last stretch without end; a block that is dealt out has whole ones,
+     * and each stretch whole ones of those. None: they are those that are dealt out. */
+    wi_sweep_stretch stretch[WI_SWEEP_STRETCHES];
+    int stretches;
+    bool forked; /* of a GPU: the side lane still has work that the second block waits for */
+    bool ahead;  /* the next block is factored and sent while others are changed */
     char *message[2];
     size_t message_bytes; /* of the largest */
     char *wire;           /* a copy in host memory, if the communicator reaches no other */
     weft_status status;   /* of this rank's own steps */
 } wi_sweep;
 
+/* Adds a stretch, if it has blocks. */
+void wi_sweep_add(wi_sweep *s, size_t end, size_t width);
+/* The first column of block k. */
+size_t wi_sweep_first(const wi_sweep *s, size_t k);
 /* Takes the memory for messages; may fail on one rank alone. */
 weft_status wi_sweep_take(wi_sweep *s);
 /* Does it. Returns WEFT_OK on all ranks, or a failure on all. */

@@ -2,6 +2,8 @@
 /* Dense systems over ranks. */
 #include "dist_matrix.h"
 
+#include "limits.h"
+
 /* ---- matrices ---- */
 
 enum {
@@ -127,6 +129,11 @@ static void factor_cases(test_random *r, dist_shape shape, const size_t size[2],
     const bool all = !dist_ctx->gpu, first = turn / LU_RUNGS % 2;
     if (grid && dist_on_gpus())
         return;
+#ifdef WEFT_EMU
+    const size_t width = wi_lu_dealt_width;
+    if (dist_draw(r, 2))
+        wi_lu_dealt_width = 4 + 4 * (size_t)dist_draw(r, 2);
+#endif
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", rung));
     if (grid)
         choose_grid(r);
@@ -141,6 +148,9 @@ static void factor_cases(test_random *r, dist_shape shape, const size_t size[2],
     if (!empty)
         assert_string_equal(weft_used(dist_ctx, "lu"), rung);
     unsetenv("WEFT_GRID");
+#ifdef WEFT_EMU
+    wi_lu_dealt_width = width;
+#endif
 }
 
 /* All ranks refuse a grid of another number of ranks, and the GPUs of a process any. */
