@@ -41,5 +41,19 @@ enum {
     WI_NARROW_F32_LEAST_PIECES = 4,
     WI_NARROW_F32_MOST_ROUNDS = 3
 };
+/* The same where the short factor is cut beforehand: the long one has so many rows at least, and so
+ * many times those of the short one. */
+enum {
+    WI_NARROW_BOXED_DEPTH = 64,
+    WI_NARROW_BOXED_BEGIN_AND_END = 4,
+    WI_NARROW_BOXED_LEAST_PIECES = 4,
+    WI_NARROW_LEAST_LONG = 768,
+    WI_NARROW_LONG_TIMES = 12
+};
+/* And where both are short, and k is long. */
+enum {
+    WI_NARROW_DEEP_MOST = 256,
+    WI_NARROW_LEAST_DEEP = 16384
+};
 
 #endif
