@@ -52,12 +52,13 @@ bool wi_gemm_fetches(const weft_context *ctx, const wi_gemm_args *g, size_t step
                                stays * (double)wi_machine_of(ctx)->cache_bytes;
 }
 
-template <class Shape, bool a_by_k, bool b_by_k>
+template <class Shape, bool a_by_k, bool b_by_k, wi_gemm_pair pair = WI_ALONE>
 weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     using Ring = wi_gemm_boxed_block<Shape, a_by_k, b_by_k>;
     using Sum = typename Shape::Sum;
-    const size_t units = wi_gemm_units(ctx, args);
-    const wi_gemm_plan<Sum> plan = wi_gemm_plan_for<Shape>(ctx, args);
+    constexpr size_t of_unit = wi_gemm_blocks_of(pair);
+    const size_t units = wi_gemm_units(ctx, args) / of_unit;
+    const wi_gemm_plan<Sum> plan = wi_gemm_plan_for<Shape>(ctx, args, pair);
     wi_gemm_deal<Sum> deal = plan.deal;
     deal.fetches = wi_gemm_fetches<Shape>(ctx, args, deal.steps);
     const size_t shares = deal.shares(), items = deal.whole + shares;
@@ -69,40 +70,42 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
                                                           args->n, args->k, Shape::parts, &b);
     if (status == WEFT_OK && deal.rest > 0 && !plan.joins_after)
         status =
-            wi_gpu_scratch(ctx, &wi_gemm_ended_key, deal.rest * Shape::adders * sizeof *deal.ended,
+            wi_gpu_scratch(ctx, &wi_gemm_ended_key, deal.rest * of_unit * Shape::adders * sizeof *deal.ended,
                            (void **)&deal.ended);
     if (status == WEFT_OK && deal.rest > 0)
         status = wi_gpu_borrow(ctx, &wi_gemm_partial_key,
-                               2 * shares * Shape::tile_m * Shape::tile_n * sizeof(Sum),
+                               2 * shares * of_unit * Shape::tile_m * Shape::tile_n * sizeof(Sum),
                                (void **)&deal.partial);
     if (status != WEFT_OK)
         return status;
     const auto g = wi_gemm_typed<typename Shape::T, typename Shape::Out, Sum>(args);
-    const unsigned blocks = (unsigned)(items < units ? items : units);
+    const unsigned blocks = (unsigned)((items < units ? items : units) * of_unit);
     if constexpr (Shape::sends_c) {
         wi_boxes c;
         status = wi_gemm_describe_c<Shape>(ctx, args, &c);
         if (status == WEFT_OK)
-            status = WEFT_LAUNCH_AHEAD((wi_gemm_boxed_and_sent<Shape, a_by_k, b_by_k>), ctx, blocks,
-                                       Ring::threads, Ring::shared_bytes, a, b, c, g, deal);
+            status = WEFT_LAUNCH_CLUSTER_AHEAD((wi_gemm_boxed_and_sent<Shape, a_by_k, b_by_k>), ctx,
+                                               blocks, Ring::threads, of_unit, Ring::shared_bytes,
+                                               a, b, c, g, deal);
     } else {
-        status = WEFT_LAUNCH_AHEAD((wi_gemm_boxed<Shape, a_by_k, b_by_k>), ctx, blocks,
-                                   Ring::threads, Ring::shared_bytes, a, b, g, deal);
+        status = WEFT_LAUNCH_CLUSTER_AHEAD((wi_gemm_boxed<Shape, a_by_k, b_by_k>), ctx, blocks,
+                                           Ring::threads, of_unit, Ring::shared_bytes, a, b, g,
+                                           deal);
     }
     if (status == WEFT_OK && plan.joins_after)
-        status = wi_gemm_join_after<Shape>(ctx, g, units, deal);
+        status = wi_gemm_join_after<Shape>(ctx, g, units * of_unit, deal);
     const weft_status freed = deal.rest > 0 ? wi_gpu_hand_back(ctx, deal.partial) : WEFT_OK;
     return status == WEFT_OK ? freed : status;
 }
 
 /* By where elements lie together: along m or k in A, along k or n in B. */
-template <class Shape>
+template <class Shape, wi_gemm_pair pair = WI_ALONE>
 weft_status wi_gemm_boxed_by_layout(weft_context *ctx, const wi_gemm_args *g) {
     if (g->transposed_a)
-        return g->transposed_b ? wi_gemm_launch_boxed<Shape, true, false>(ctx, g)
-                               : wi_gemm_launch_boxed<Shape, true, true>(ctx, g);
-    return g->transposed_b ? wi_gemm_launch_boxed<Shape, false, false>(ctx, g)
-                           : wi_gemm_launch_boxed<Shape, false, true>(ctx, g);
+        return g->transposed_b ? wi_gemm_launch_boxed<Shape, true, false, pair>(ctx, g)
+                               : wi_gemm_launch_boxed<Shape, true, true, pair>(ctx, g);
+    return g->transposed_b ? wi_gemm_launch_boxed<Shape, false, false, pair>(ctx, g)
+                           : wi_gemm_launch_boxed<Shape, false, true, pair>(ctx, g);
 }
 
 /* The shape that is best for a product, and its prediction. */
@@ -131,47 +134,49 @@ double wi_gemm_memory_share(const wi_gemm_args *g) {
  * that is sent as well; others, unless they are carried, store some of C while more is multiplied.
  */
 template <class Shape>
-double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g,
+                             wi_gemm_pair pair = WI_ALONE) {
     constexpr bool ends_tiles = Shape::is_staged || Shape::sends_c;
     constexpr double begin = ends_tiles ? 0.75 : 1, of_c = Shape::carries_c ? 1 : 0.8;
     const wi_machine *const m = wi_machine_of(ctx);
     const double factors =
         (double)weft_type_size(g->type) * ((double)g->m + (double)g->n) * (double)g->k;
     const double sums = (double)weft_type_size(g->out) * (double)g->m * (double)g->n;
-    const double working = wi_gemm_plan_for<Shape>(ctx, g).seconds;
+    const double working = wi_gemm_plan_for<Shape>(ctx, g, pair).seconds;
     const double moving = wi_seconds_moving(m, factors) / wi_gemm_memory_share<Shape>(g);
     const double storing = ends_tiles ? 0 : of_c * wi_seconds_moving(m, sums);
     return begin * m->launch_s + (working > moving ? working : moving) + storing;
 }
 
 /* On emu tests leave only one shape to be considered, by the elements of its tile and by whether it
- * sends them. */
+ * sends them, and by whether blocks work in pairs. */
 WI_LIMIT(int, wi_gemm_only_tile_m, 0)
 WI_LIMIT(int, wi_gemm_only_tile_n, 0)
 WI_LIMIT(int, wi_gemm_only_sent, 0)
+WI_LIMIT(int, wi_gemm_only_pair, WI_ALONE)
 
 /* Takes the shape, as it is or turned, if it is better than the best so far. */
 template <class Shape>
 void wi_gemm_consider(const weft_context *ctx, const wi_gemm_args *g, wi_gemm_work *run,
-                      wi_gemm_choice *best) {
+                      wi_gemm_choice *best, wi_gemm_pair pair = WI_ALONE) {
     if (wi_gemm_only_tile_m > 0 &&
         (Shape::tile_m != wi_gemm_only_tile_m || Shape::tile_n != wi_gemm_only_tile_n ||
-         Shape::sends_c != (wi_gemm_only_sent > 0)))
+         Shape::sends_c != (wi_gemm_only_sent > 0) || (int)pair != wi_gemm_only_pair))
         return;
-    if (Shape::sends_c && !wi_gemm_may_send(g))
+    if ((Shape::sends_c && !wi_gemm_may_send(g)) || (pair != WI_ALONE && g->wanted != WI_ALL))
         return;
-    if (Shape::sends_c && wi_gemm_only_tile_m == 0 && wi_gemm_plan_for<Shape>(ctx, g).deal.rest > 0)
+    if (Shape::sends_c && wi_gemm_only_tile_m == 0 && wi_gemm_plan_for<Shape>(ctx, g, pair).deal.rest > 0)
         return; /* slices are not sent, and have less room */
     const size_t tiles = wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, Shape::tile_n);
     if (Shape::wants_many && wi_gemm_only_tile_m == 0 && tiles <= wi_gemm_units(ctx, g))
         return;
-    const double seconds = wi_gemm_boxed_seconds<Shape>(ctx, g);
+    const double seconds = wi_gemm_boxed_seconds<Shape>(ctx, g, pair);
     if (!best->run || seconds < best->seconds)
         *best = {seconds, run, false};
     if (!Shape::may_turn_c || g->wanted != WI_ALL)
         return;
     const wi_gemm_args turned = wi_gemm_turned(g);
-    const double of_turned = wi_gemm_boxed_seconds<Shape>(ctx, &turned);
+    const double of_turned = wi_gemm_boxed_seconds<Shape>(ctx, &turned, pair);
     if (of_turned < best->seconds)
         *best = {of_turned, run, true};
 }

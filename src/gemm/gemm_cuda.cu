@@ -272,6 +272,12 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
                    : run_prepared(ctx, g, AS_THEY_DO, wi_gemm_ring_f32);
     if (g->type == WEFT_F32 && wi_gemm_ring_tf32_wants_across(ctx, g))
         return run_prepared(ctx, g, B_ALONG_K, wi_gemm_ring_tf32);
+    if (g->type == WEFT_F32 && g->transposed_a && g->transposed_b && g->beta == 0 &&
+        g->wanted == WI_ALL && !g->c_by_rows) {
+        const wi_gemm_args turned = wi_gemm_turned(g); /* neither factor has to be */
+        if (wi_gemm_ring_tf32_wants_across(ctx, &turned))
+            return run_prepared(ctx, &turned, B_ALONG_K, wi_gemm_ring_tf32);
+    }
     const bool along_k = g->type == WEFT_F32 || g->type == WEFT_I8;
     return run_prepared(ctx, g, along_k ? ALONG_K : AS_THEY_DO, ring_of_type);
 }

@@ -17,6 +17,23 @@
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_triangle.cuh"
 
+/* Two blocks may work as a pair, a cluster, on tiles side by side: each brings half of what both
+ * need, rows of A or columns of B, to both. What is said of blocks and tiles is then true of pairs,
+ * and of the two tiles that a pair has. */
+enum wi_gemm_pair { WI_ALONE, WI_SHARE_A, WI_SHARE_B };
+
+template <class Shape>
+__host__ __device__ constexpr size_t wi_gemm_dealt_m(wi_gemm_pair pair) {
+    return (size_t)Shape::tile_m * (Shape::may_pair && pair == WI_SHARE_B ? 2 : 1);
+}
+template <class Shape>
+__host__ __device__ constexpr size_t wi_gemm_dealt_n(wi_gemm_pair pair) {
+    return (size_t)Shape::tile_n * (Shape::may_pair && pair == WI_SHARE_A ? 2 : 1);
+}
+constexpr size_t wi_gemm_blocks_of(wi_gemm_pair pair) {
+    return pair == WI_ALONE ? 1 : 2;
+}
+
 template <class Sum>
 struct wi_gemm_deal {
     size_t whole, rest;  /* tiles */
@@ -27,6 +44,7 @@ struct wi_gemm_deal {
     wi_gemm_condition when;
     wi_gemm_wanted wanted;
     bool fetches; /* what C was, to the second-level cache, ahead of time */
+    wi_gemm_pair pair;
 
     __host__ __device__ size_t shares() const {
         return wi_gemm_pieces(rest * steps, share);
@@ -73,22 +91,31 @@ struct wi_gemm_plan {
     double seconds;   /* of the blocks that stay, and of the kernel */
 };
 
+/* Do an operand's lines begin where lines of memory do? */
+inline bool wi_gemm_is_lined(const void *p, size_t ld, weft_type type) {
+    constexpr size_t line = 128;
+    return (uintptr_t)p % line == 0 && ld * weft_type_size(type) % line == 0;
+}
+
 /* How long parts of the work take, in seconds. */
 template <class Shape>
 struct wi_gemm_pace {
     static constexpr double elements = (double)Shape::tile_m * Shape::tile_n;
-    double step, slice;      /* on one multiprocessor: of a tile, and to add one to the sums */
+    double multiplying, bringing; /* a step of one tile; what each that is at work adds to it */
+    double slice;            /* on one multiprocessor, to add one to the sums */
     double end, least;       /* of a tile: its way to C where nothing hides it; if it is carried */
     double begin, after;     /* to cut tiles at all: by warps, by the kernel */
     double after_each_share; /* the kernel's way through memory */
 
-    wi_gemm_pace(const wi_machine *m, size_t width) {
+    wi_gemm_pace(const wi_machine *m, const wi_gemm_args *g, wi_gemm_pair pair) {
         using Sum = typename Shape::Sum;
+        const size_t width = weft_type_size(g->out);
         constexpr double depth = 128.0 / sizeof(typename Shape::T);
         constexpr double of_all = 2.5; /* a multiprocessor alone has so many times its part */
         const double peak = sizeof(Sum) == 8 ? m->f64_flops : m->f32_flops;
         const double bytes = elements * sizeof(Sum);
-        step = 2 * elements * depth * m->units / (Shape::rate * peak);
+        multiplying = 2 * elements * depth * m->units / (Shape::rate * peak);
+        bringing = Shape::may_pair ? bringing_to_one(m, g, pair) : 0;
         slice = bytes * m->units / (of_all * m->bytes_per_s);
         end =
             Shape::is_staged || Shape::sends_c
@@ -97,7 +124,26 @@ struct wi_gemm_pace {
         least = Shape::carries_c ? 2 * m->launch_s : 0;
         begin = 0.9 * m->launch_s;
         after = 2.2 * m->launch_s;
-        after_each_share = 2 * bytes / m->cache_bytes_per_s;
+        after_each_share = 2 * (double)wi_gemm_blocks_of(pair) * bytes / m->cache_bytes_per_s;
+    }
+
+    /* A step of so many tiles, or pairs of them, at the same time. */
+    double step(size_t tiles) const {
+        return fmax(multiplying, bringing * (double)tiles);
+    }
+
+  private:
+    /* What a block asks the second-level cache for at a step, lines of 128 bytes that begin anywhere
+     * for half as much again. */
+    static double bringing_to_one(const wi_machine *m, const wi_gemm_args *g, wi_gemm_pair pair) {
+        constexpr double line = 128, of_cache = 1.7, unlined = 1.5;
+        const size_t rows = g->m < Shape::tile_m ? g->m : Shape::tile_m;
+        const size_t columns = g->n < Shape::tile_n ? g->n : Shape::tile_n;
+        const double of_a = (double)rows * (pair == WI_SHARE_A ? 0.5 : 1) *
+                            (wi_gemm_is_lined(g->a, g->lda, g->type) ? 1 : unlined);
+        const double of_b = (double)columns * (pair == WI_SHARE_B ? 0.5 : 1) *
+                            (wi_gemm_is_lined(g->b, g->ldb, g->type) ? 1 : unlined);
+        return (double)wi_gemm_blocks_of(pair) * line * (of_a + of_b) / (of_cache * m->cache_bytes_per_s);
     }
 };
 
@@ -133,7 +179,7 @@ void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, con
     const double held = all > (double)m->cache_bytes ? (double)m->cache_bytes / all : 1;
     const double moving =
         is_aligned ? 0 : bytes * (held / m->cache_bytes_per_s + (1 - held) / m->bytes_per_s);
-    const double working = (double)share * pace.step;
+    const double working = (double)share * pace.step(count);
     const double seconds = (working > moving ? working : moving) + (after ? by_kernel : by_warps);
     if (share < steps && seconds < best->seconds)
         *best = {share, is_aligned, after, seconds};
@@ -144,12 +190,12 @@ void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, con
  * to join than they save. */
 template <class Shape>
 wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, size_t rest,
-                             bool is_all, size_t steps, size_t units) {
+                             bool is_all, size_t steps, size_t units, wi_gemm_pair pair) {
     constexpr double worth_it = 0.85; /* of the time of whole tiles, where others come before */
     const wi_machine *const m = wi_machine_of(ctx);
-    const wi_gemm_pace<Shape> pace(m, weft_type_size(g->out));
+    const wi_gemm_pace<Shape> pace(m, g, pair);
     const size_t even = wi_gemm_pieces(rest * steps, units), room = units / rest;
-    const double whole = (double)steps * pace.step;
+    const double whole = (double)steps * pace.step(rest);
     wi_gemm_cut best = {steps, true, false, whole};
     if (Shape::any_share)
         wi_gemm_try_share(m, pace, g, rest, steps, even, false, &best);
@@ -169,22 +215,24 @@ wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, siz
 }
 
 template <class Shape>
-wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, const wi_gemm_args *g) {
-    const size_t units = wi_gemm_units(ctx, g);
+wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, const wi_gemm_args *g,
+                                                   wi_gemm_pair pair) {
+    const size_t units = wi_gemm_units(ctx, g) / wi_gemm_blocks_of(pair);
     const size_t line = 128 / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
-    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, Shape::tile_m) *
-                                                   wi_gemm_pieces(g->n, Shape::tile_n)
+    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, wi_gemm_dealt_m<Shape>(pair)) *
+                                                   wi_gemm_pieces(g->n, wi_gemm_dealt_n<Shape>(pair))
                                              : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
     const size_t rest = tiles % units;
     wi_gemm_plan<typename Shape::Sum> plan = {
-        {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, false}, false, 0};
-    const wi_gemm_pace<Shape> pace(wi_machine_of(ctx), weft_type_size(g->out));
-    const double of_steps = pace.step * (double)steps;
-    plan.seconds =
+        {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, false, pair}, false, 0};
+    const wi_gemm_pace<Shape> pace(wi_machine_of(ctx), g, pair);
+    const double of_steps = pace.step(units) * (double)steps;
+    const double of_pair = pair == WI_ALONE ? 0 : 0.3 * wi_machine_of(ctx)->launch_s;
+    plan.seconds = of_pair +
         (double)(tiles / units) * ((of_steps > pace.least ? of_steps : pace.least) + pace.end);
     if (rest == 0 || steps == 0)
         return plan;
-    const wi_gemm_cut cut = wi_gemm_best_cut<Shape>(ctx, g, rest, rest == tiles, steps, units);
+    const wi_gemm_cut cut = wi_gemm_best_cut<Shape>(ctx, g, rest, rest == tiles, steps, units, pair);
     plan.seconds += cut.seconds + pace.end;
     if (cut.share == steps)
         return plan;

@@ -95,7 +95,7 @@ template <class Element, class Out, class Sum, int tile_m, int tile_n, int slots
 struct wi_gemm_any_groups_shape
     : wi_gemm_boxed_shape<Element, Out, Sum, tile_m, tile_n, slots, 16> {
     static constexpr double rate = percent / 100.0;
-    static constexpr bool is_staged = true;
+    static constexpr bool is_staged = true, may_pair = sizeof(Element) == 2;
 };
 template <class Element, class Out, class Sum, int tile_m, int slots, int percent>
 struct wi_gemm_groups_shape

@@ -370,11 +370,21 @@ static double narrow_f32_pieces(size_t tiles, size_t k, size_t room) {
                             wi_narrow_slices(tiles, pieces, room, ends, most));
 }
 
+/* Where the short factor is cut beforehand and both come as boxes: what adders do, or memory. */
+static double narrow_boxed_seconds(const wi_machine *m, size_t most, size_t least, size_t k) {
+    const size_t units = (size_t)m->units, columns = wi_narrow_boxed_columns(most, least, k, units);
+    const double work = wi_narrow_boxed_work(most, least, k, columns, units);
+    const double bytes = sizeof(float) * (double)most * (double)k;
+    return 4.3 * m->launch_s + fmax(work * m->units / m->f32_flops, 1.1 * wi_seconds_moving(m, bytes));
+}
+
 /* Neither memory nor tensor cores set the pace, but instructions: the short factor is best along k,
  * and the long one's lines best aligned. */
 static double narrow_f32_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_machine *const m = wi_machine_of(ctx);
     const size_t least = wi_smaller(g->m, g->n), most = g->m > g->n ? g->m : g->n;
+    if (is_long_aligned(g) && wi_narrow_is_boxed(most, least))
+        return narrow_boxed_seconds(m, most, least, g->k);
     const size_t rows = most <= 64 ? 64 : 128, columns = most > 64 && least <= 16 ? 16 : 64;
     const size_t tiles = wi_narrow_rounds(most, rows) * wi_narrow_rounds(least, columns);
     const size_t room = (rows == 64 ? 3 : 2) * (size_t)m->units;

@@ -20,6 +20,7 @@ template <bool along_k_, int columns_>
 struct wi_narrow_boxed_shape {
     static constexpr bool along_k = along_k_; /* of A: elements that follow each other */
     static constexpr int groups = 3, rows = 64 * groups, columns = columns_;
+    static_assert(rows == WI_NARROW_BOXED_ROWS, "what the estimate counts with");
     static constexpr int adders = 4 * groups, warps = adders + 4, threads = 32 * warps;
     static constexpr int depth = 64, halves = depth / wi_cut_depth; /* of k, of a slot */
     /* Of A: a box has 32 of k and all rows, or 32 rows and all of k. */
@@ -45,11 +46,6 @@ struct wi_narrow_boxed_shape {
 
 /* ---- B, cut in memory ---- */
 
-/* Where pieces of 64 of k of so many columns lie: of each, what a slot has, and 16 bytes, the first
- * word of which is 1 if all elements are fit. */
-template <class S>
-constexpr size_t wi_narrow_boxed_stride = S::of_b + 128;
-
 /* A factor, of which a block has some rows (of B columns). */
 struct wi_narrow_boxed_factor {
     const float *x;
@@ -61,19 +57,31 @@ struct wi_narrow_boxed_factor {
     }
 };
 
-/* A block cuts one piece, a thread 16 of k of a column. In the products thread t of four has 4 t to
- * 4 t + 3 of them if A lies along k, which is what it reads of A at once; else what the tensor cores
- * say, 2 t, 2 t + 1, and 8 more. */
-template <class S>
-__global__ void __launch_bounds__(4 * S::columns)
-    wi_gemm_narrow_cut_short(wi_narrow_boxed_factor b, size_t k_end, char *cut,
+/* Where pieces of 64 of k of so many columns lie: of each, what a slot has, and 16 bytes more, the
+ * first word of which is 1 if all elements are fit. */
+struct wi_narrow_cut_pieces {
+    char *first;
+    int columns;
+    bool natural; /* the order of k: see wi_narrow_rows */
+
+    __host__ __device__ int part() const {
+        return columns * wi_box_line;
+    }
+    __host__ __device__ int stride() const {
+        return wi_cut_parts * part() + wi_box_line;
+    }
+};
+
+/* A block of 4 threads for each column cuts one piece, a thread 16 of k. */
+__global__ void __launch_bounds__(256)
+    wi_gemm_narrow_cut_short(wi_narrow_boxed_factor b, size_t k_end, wi_narrow_cut_pieces cut,
                              wi_gemm_condition when) {
-    constexpr int step = 16, words = wi_cut_words;
-    const size_t pieces = wi_gemm_pieces(k_end, (size_t)S::depth);
-    const size_t piece = blockIdx.x % pieces, first = blockIdx.x / pieces * S::columns;
-    const int e = (int)threadIdx.x, column = b.along_k ? e / 4 : e % S::columns;
-    const int which = b.along_k ? e % 4 : e / S::columns;
-    const size_t j = first + (size_t)column, k = piece * S::depth + (size_t)(which * step);
+    constexpr int step = 16, depth = WI_NARROW_BOXED_DEPTH;
+    const unsigned pieces = (unsigned)wi_gemm_pieces(k_end, (size_t)depth);
+    const size_t piece = blockIdx.x % pieces, first = blockIdx.x / pieces * (size_t)cut.columns;
+    const int e = (int)threadIdx.x, column = b.along_k ? e / 4 : e % cut.columns;
+    const int which = b.along_k ? e % 4 : e / cut.columns;
+    const size_t j = first + (size_t)column, k = piece * depth + (size_t)(which * step);
     wi_wait_for_earlier();
     if (!wi_gemm_holds(when))
         return;
@@ -81,26 +89,26 @@ __global__ void __launch_bounds__(4 * S::columns)
 #pragma unroll
     for (int q = 0; q < step; q++)
         x[q] = j < b.count && k + (size_t)q < k_end ? b.element(j, k + (size_t)q) : 0;
-    char *const to = cut + blockIdx.x * wi_narrow_boxed_stride<S>;
+    char *const to = cut.first + (size_t)blockIdx.x * (size_t)cut.stride();
     bool is_fit = true;
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         float of_half[wi_cut_elements];
 #pragma unroll
         for (int q = 0; q < wi_cut_elements; q++)
-            of_half[q] = x[S::along_k ? q / 2 * 4 + 2 * half + q % 2 : 8 * half + q];
-        uint32_t word[wi_cut_parts][words];
+            of_half[q] = cut.natural ? x[8 * half + q] : x[q / 2 * 4 + 2 * half + q % 2];
+        uint32_t word[wi_cut_parts][wi_cut_words];
         is_fit = wi_cut(of_half, word) && is_fit;
         const uint32_t at =
             wi_box_place((uint32_t)(column * wi_box_line + which * 32 + half * 16));
 #pragma unroll
         for (int part = 0; part < wi_cut_parts; part++)
-            *(uint4 *)(to + part * S::part + at) = {word[part][0], word[part][1], word[part][2],
-                                                    word[part][3]};
+            *(uint4 *)(to + part * cut.part() + at) = {word[part][0], word[part][1], word[part][2],
+                                                       word[part][3]};
     }
     const bool is_unfit = __syncthreads_or(!is_fit);
     if (threadIdx.x == 0)
-        *(uint4 *)(to + S::of_b) = {is_unfit ? 0u : 1u, 0, 0, 0};
+        *(uint4 *)(to + wi_cut_parts * cut.part()) = {is_unfit ? 0u : 1u, 0, 0, 0};
 }
 
 /* ---- the product ---- */
@@ -142,13 +150,13 @@ struct wi_narrow_boxed_memory {
 
 /* By one lane: brings the pieces, each when its slot is free. */
 template <class S>
-__device__ void wi_narrow_boxed_copy(const wi_boxes *a, const char *cut,
+__device__ void wi_narrow_boxed_copy(const wi_boxes *a, const wi_narrow_cut_pieces &cut,
                                      const wi_narrow_boxed_place<S> &at,
                                      const wi_narrow_boxed_memory<S> &memory) {
     wi_box_turn<S::slots> t = {0, 1}; /* a slot that was never used is empty */
-    const char *from = cut + (at.column / S::columns * at.pieces + at.first) *
-                                 wi_narrow_boxed_stride<S>;
-    for (size_t p = at.first; p < at.end; p++, t.next(), from += wi_narrow_boxed_stride<S>) {
+    const char *from = cut.first + (at.column / S::columns * at.pieces + at.first) *
+                                       (size_t)cut.stride();
+    for (size_t p = at.first; p < at.end; p++, t.next(), from += cut.stride()) {
         wi_barrier *const full = &memory.b->full[t.slot];
         char *const to = memory.at(t.slot);
         wi_barrier_wait(&memory.b->empty[t.slot], t.parity);
@@ -350,7 +358,7 @@ __device__ inline void wi_narrow_boxed_meet() {
 
 template <class S>
 __global__ void __launch_bounds__(S::threads, 1)
-    wi_gemm_narrow_boxed(const __grid_constant__ wi_boxes from_a, const char *cut,
+    wi_gemm_narrow_boxed(const __grid_constant__ wi_boxes from_a, wi_narrow_cut_pieces cut,
                          wi_gemm_params<float, float, float> g, wi_gemm_slices<float> slices,
                          bool b_along_k) {
     WEFT_DYNAMIC_SHARED(dynamic);

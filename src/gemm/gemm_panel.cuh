@@ -6,13 +6,14 @@
 #include "cuda/boxes.cuh"
 
 /* `extent` rows of A, or columns of B, by `depth` of k. In the caller's matrix elements lie
- * together along k if `by_k`; each line of a box is then a row (or column), else it is one of k,
+ * together along k if `by_k` (and boxes may be two blocks' work); each line of a box is then a row (or column), else it is one of k,
  * and boxes follow each other across. */
-template <class T, int extent, bool by_k_>
+template <class T, int extent, bool by_k_, bool may_share = false>
 struct wi_gemm_panel {
     static constexpr bool by_k = by_k_;
     static constexpr int across = wi_box_line / (int)sizeof(T), depth = across;
-    static constexpr int box_lines = !by_k ? depth : extent % 128 == 0 ? 128 : extent;
+    static constexpr int most_lines = may_share ? extent / 2 : extent % 128 == 0 ? 128 : extent;
+    static constexpr int box_lines = by_k ? most_lines : depth;
     static constexpr int box_extent = by_k ? box_lines : across, boxes = extent / box_extent;
     static constexpr uint32_t box_bytes = (uint32_t)box_lines * wi_box_line;
     static constexpr uint32_t bytes = box_bytes * boxes;
@@ -26,6 +27,15 @@ struct wi_gemm_panel {
             const int i = first + box * box_extent;
             wi_box_load(slot + (uint32_t)box * box_bytes, matrix, by_k ? p : i, by_k ? i : p, part,
                         arrived);
+        }
+    }
+    /* The same for both blocks of a pair, by each of them: every other box. */
+    __device__ static void load_shared(char *slot, const wi_boxes *matrix, int first, int p,
+                                       wi_barrier *arrived, int rank) {
+        for (int box = rank; box < boxes; box += 2) {
+            const int i = first + box * box_extent;
+            wi_box_load_to(slot + (uint32_t)box * box_bytes, matrix, by_k ? p : i, by_k ? i : p, 0,
+                           arrived, 3);
         }
     }
 

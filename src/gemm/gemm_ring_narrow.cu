@@ -55,10 +55,9 @@ static const char cut_key = 0;
 
 /* As many slices of pieces of k as keep the device busy. */
 static size_t boxed_slices(const weft_context *ctx, size_t tiles, size_t pieces) {
-    const size_t room = (size_t)ctx->gpu->multiprocessors;
-    const size_t possible = pieces / wi_gemm_narrow_least_boxed_pieces;
-    const size_t most = wi_smaller(possible, WI_NARROW_F32_MOST_ROUNDS * room / tiles);
-    return wi_narrow_slices(tiles, pieces, room, WI_NARROW_BOXED_BEGIN_AND_END, most);
+    double length;
+    return wi_narrow_boxed_slices(tiles, pieces, (size_t)ctx->gpu->multiprocessors,
+                                  wi_gemm_narrow_least_boxed_pieces, &length);
 }
 
 /* The boxes of a factor of which so many rows, or columns, lie along k or across. */
@@ -72,7 +71,7 @@ static weft_status describe(weft_context *ctx, const float *x, size_t ld, size_t
 
 template <class S>
 static weft_status launch_cut(weft_context *ctx, const wi_gemm_args *args, const wi_boxes &boxes,
-                              size_t slices, char *cut) {
+                              size_t slices, const wi_narrow_cut_pieces &cut) {
     const wi_gemm_params<float, float, float> g = wi_gemm_typed<float, float, float>(args);
     const size_t tiles_n = wi_gemm_pieces(g.n, S::columns);
     const size_t tiles = wi_gemm_pieces(g.m, S::rows) * tiles_n;
@@ -84,7 +83,7 @@ static weft_status launch_cut(weft_context *ctx, const wi_gemm_args *args, const
         return status;
     const bool b_along_k = !args->transposed_b;
     const wi_narrow_boxed_factor b = {g.b, g.ldb, g.n, b_along_k};
-    status = WEFT_LAUNCH_AHEAD((wi_gemm_narrow_cut_short<S>), ctx, (unsigned)(pieces * tiles_n),
+    status = WEFT_LAUNCH_AHEAD(wi_gemm_narrow_cut_short, ctx, (unsigned)(pieces * tiles_n),
                                4 * S::columns, 0, b, g.k, cut, args->when);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH_AHEAD((wi_gemm_narrow_boxed<S>), ctx, (unsigned)(tiles * count),
@@ -98,16 +97,16 @@ static weft_status launch_boxed(weft_context *ctx, const wi_gemm_args *g) {
     const size_t pieces = wi_gemm_pieces(g->k, S::depth);
     const size_t slices = boxed_slices(ctx, wi_gemm_pieces(g->m, S::rows) * tiles_n, pieces);
     wi_boxes boxes;
-    char *cut;
+    wi_narrow_cut_pieces cut = {NULL, S::columns, !S::along_k};
     weft_status status = describe(ctx, (const float *)g->a, g->lda, g->m, g->k, S::along_k,
                                   S::box_lines, &boxes);
     if (status == WEFT_OK)
-        status = wi_gpu_borrow(ctx, &cut_key, tiles_n * pieces * wi_narrow_boxed_stride<S>,
-                               (void **)&cut);
+        status = wi_gpu_borrow(ctx, &cut_key, tiles_n * pieces * (size_t)cut.stride(),
+                               (void **)&cut.first);
     if (status != WEFT_OK)
         return status;
     status = launch_cut<S>(ctx, g, boxes, slices, cut);
-    const weft_status freed = wi_gpu_hand_back(ctx, cut);
+    const weft_status freed = wi_gpu_hand_back(ctx, cut.first);
     return status == WEFT_OK ? freed : status;
 }
 
@@ -121,11 +120,15 @@ static weft_status boxed_by_size(weft_context *ctx, const wi_gemm_args *g) {
     using few = wi_narrow_boxed_shape<along_k, 16>;
     using some = wi_narrow_boxed_shape<along_k, 40>;
     using many = wi_narrow_boxed_shape<along_k, 64>;
-    const auto padded = [=](size_t columns) { return wi_gemm_pieces(g->n, columns) * columns; };
-    if (g->n <= few::columns)
+    const size_t units = (size_t)ctx->gpu->multiprocessors;
+    switch (wi_narrow_boxed_columns(g->m, g->n, g->k, units)) {
+    case few::columns:
         return launch_boxed<few>(ctx, g);
-    return padded(some::columns) < padded(many::columns) ? launch_boxed<some>(ctx, g)
-                                                         : launch_boxed<many>(ctx, g);
+    case some::columns:
+        return launch_boxed<some>(ctx, g);
+    default:
+        return launch_boxed<many>(ctx, g);
+    }
 }
 
 template <class S>
