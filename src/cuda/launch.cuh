@@ -23,16 +23,12 @@
 #define WEFT_LAUNCH_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)              \
     wi_launch_cluster(ctx, #kernel, kernel, blocks, threads, cluster, shared_bytes, __VA_ARGS__)
 
-/* Both; with clusters of one block these are none. */
-#define WEFT_LAUNCH_CLUSTER_AHEAD(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)        \
-    wi_launch_cluster_ahead(ctx, #kernel, kernel, blocks, threads, cluster, shared_bytes,          \
-                            __VA_ARGS__)
-
 /* The same for a kernel whose cluster size is fixed at compile time, by WEFT_CLUSTER(cluster)
  * between `__global__ void` and its name. */
 #ifdef WEFT_EMU
 #    define WEFT_CLUSTER(cluster)
 #    define WEFT_LAUNCH_FIXED_CLUSTER WEFT_LAUNCH_CLUSTER
+#    define WEFT_LAUNCH_FIXED_CLUSTER_AHEAD WEFT_LAUNCH_CLUSTER
 #else
 #    ifndef WI_SHARED_PTX /* where one PTX serves 8.0 too there are no clusters: WeftCuda.cmake */
 #        if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -43,6 +39,10 @@
 #    endif
 #    define WEFT_LAUNCH_FIXED_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)    \
         WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, __VA_ARGS__)
+/* And which may begin while what was queued before it ends. */
+#    define WEFT_LAUNCH_FIXED_CLUSTER_AHEAD(kernel, ctx, blocks, threads, cluster, shared_bytes,   \
+                                            ...)                                                   \
+        WEFT_LAUNCH_AHEAD(kernel, ctx, blocks, threads, shared_bytes, __VA_ARGS__)
 #endif
 
 /* WEFT_SHARED(float, sums, [32]) declares `float sums[32]` in the block's shared memory,
@@ -185,39 +185,6 @@ weft_status wi_launch_ahead(weft_context *ctx, const char *name, void (*kernel)(
         wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes);
     return wi_launched(ctx, &shape, error);
 #endif
-}
-
-template <class... Parameters, class... Arguments>
-weft_status wi_launch_cluster_ahead(weft_context *ctx, const char *name,
-                                    void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
-                                    size_t cluster, size_t shared_bytes, Arguments... arguments) {
-#ifdef WEFT_EMU
-    const weft_status status = wi_grant_shared(ctx, name, kernel, shared_bytes);
-    if (status != WEFT_OK)
-        return status;
-    emu_launch((const void *)kernel, ctx->gpu->stream,
-               {name, blocks, threads, (unsigned)cluster, shared_bytes,
-                [=] { kernel(Parameters(arguments)...); }});
-    const cudaError_t error = cudaGetLastError();
-#else
-    if (cluster == 1)
-        return wi_launch_ahead(ctx, name, kernel, blocks, threads, shared_bytes, arguments...);
-    const weft_status status = wi_grant_shared(ctx, name, kernel, shared_bytes);
-    if (status != WEFT_OK)
-        return status;
-    cudaLaunchAttribute attributes[2];
-    attributes[0].id = cudaLaunchAttributeClusterDimension;
-    attributes[0].val.clusterDim.x = (unsigned)cluster;
-    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    const cudaLaunchConfig_t config = wi_config_of(ctx, blocks, threads, shared_bytes, attributes,
-                                                   wi_gpu_capturing(ctx) ? 1 : 2);
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-#endif
-    const wi_launch_shape shape = wi_shape_of(name, (const void *)kernel, blocks, threads,
-                                              (unsigned)cluster, shared_bytes);
-    return wi_launched(ctx, &shape, error);
 }
 
 /* Is this cluster to be marked (wi_gpu_mark_cluster)? To be asked once, by its launch: the next one

@@ -60,12 +60,14 @@ static size_t boxed_slices(const weft_context *ctx, size_t tiles, size_t pieces)
                                   wi_gemm_narrow_least_boxed_pieces, &length);
 }
 
-/* The boxes of a factor of which so many rows, or columns, lie along k or across. */
+/* The boxes of a factor of which so many rows, or columns, lie along k or across. Those that follow
+ * each other along k are both read: memory brings 256 bytes for them. */
 static weft_status describe(weft_context *ctx, const float *x, size_t ld, size_t rows, size_t k,
                             bool along_k, int box_lines, wi_boxes *boxes) {
     const size_t pitch = ld * sizeof *x, lines = along_k ? rows : k;
-    const wi_box_source from = {WEFT_F32, x, along_k ? k : rows, lines, pitch, 1, lines * pitch,
-                                true};
+    const bool alone = !along_k || pitch % (2 * wi_box_line) != 0;
+    const wi_box_source from = {
+        WEFT_F32, x, along_k ? k : rows, lines, pitch, 1, lines * pitch, alone};
     return wi_gpu_describe_boxes(ctx, &from, (unsigned)box_lines, boxes);
 }
 
@@ -165,7 +167,6 @@ static weft_status deep_by_layout(weft_context *ctx, const wi_gemm_args *g) {
 
 template <bool along_k>
 static weft_status by_size(weft_context *ctx, const wi_gemm_args *g) {
-    using least = wi_narrow_f32_shape<along_k, 128, 16, 2>;
     using tall = wi_narrow_f32_shape<along_k, 128, 64, 2>;
     using low = wi_narrow_f32_shape<along_k, 64, 64, 3>;
     if (is_long(g))
@@ -174,7 +175,7 @@ static weft_status by_size(weft_context *ctx, const wi_gemm_args *g) {
         return deep_by_layout<along_k>(ctx, g);
     if (g->m <= low::rows)
         return launch<low>(ctx, g);
-    return g->n <= least::columns ? launch<least>(ctx, g) : launch<tall>(ctx, g);
+    return launch<tall>(ctx, g);
 }
 
 /* If C has few rows, the factors change places. */
