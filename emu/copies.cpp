@@ -54,8 +54,8 @@ void emu_barrier_arrive(uint64_t *barrier, unsigned bytes) {
 
 /* The same at another block of the cluster, which must still be there. */
 void emu_barrier_arrive_at(uint64_t *barrier, unsigned rank, emu_site at) {
-    Barrier *const b = barrier_at((uint64_t *)emu_cluster_map(barrier, rank, at), EMU_BOTH, at,
-                                  at.what);
+    Barrier *const b =
+        barrier_at((uint64_t *)emu_cluster_map(barrier, rank, at), EMU_BOTH, at, at.what);
     if (b->pending == 0)
         report(at, "more arrivals in a phase than the %u the barrier was initialised with",
                (unsigned)b->expected);

@@ -42,8 +42,7 @@ __device__ inline void wi_barrier_arrive(wi_barrier *b) {
 __device__ inline void wi_barrier_arrive_at(wi_barrier *b, unsigned rank) {
     asm volatile("{\n\t.reg .b32 there;\n\t"
                  "mapa.shared::cluster.u32 there, %0, %1;\n\t"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(
-                     wi_shared_address(b)),
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(wi_shared_address(b)),
                  "r"(rank)
                  : "memory");
 }

@@ -10,8 +10,8 @@
  *
  * A of tf32 may also come from registers: a lane has rows g and g + 8 (of its warp's 16) at t along
  * k, then the same rows at t + 4. They are its warp's own until the products are added up. So may
- * bf16, for 16, 40 or 64 columns: two at 2 t, then two at 2 t + 8; and bytes from 0 to 255, for 16 or
- * 48 columns of int8: four at 4 t, then four at 4 t + 16.
+ * bf16, for 16, 40 or 64 columns: two at 2 t, then two at 2 t + 8; and bytes from 0 to 255, for 16
+ * or 48 columns of int8: four at 4 t, then four at 4 t + 16.
  *
  * With w the warp in its group, g = lane / 4 and t = lane % 4, a lane has the sums of row
  * 16 w + g + 8 r and columns 8 j + 2 t + c: sum[4 j + 2 r + c]. The order in which the products of
@@ -176,7 +176,8 @@ __device__ inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t
                      : WI_REGISTERS_OF_A);
 }
 
-/* The same with bf16, two a register, and 16, 40 or 64 columns. Without `adds` the sums begin with 0.
+/* The same with bf16, two a register, and 16, 40 or 64 columns. Without `adds` the sums begin with
+ * 0.
  */
 template <int sums>
 __device__ inline void wi_group_multiply_bf16(float (&sum)[sums], const uint32_t (&a)[4],

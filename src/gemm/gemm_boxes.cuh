@@ -22,11 +22,10 @@
  *   is_staged            do sums go there through it? gemm_staged.cuh
  *   ending               what a tile's end takes beside its way through memory, in launches
  *   pair                 do two blocks share what they bring? gemm_deal.cuh
- *   is_lean              is it for a C that is only written, in whole runs, alone? It is staged, and
- *                        slices are added up by the kernel
- *   wants_many           is it for more tiles than there are multiprocessors?
- *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
- *   parts                A and B are sums of so many matrices; a slot has one of each
+ *   is_lean              is it for a C that is only written, in whole runs, alone? It is staged,
+ * and slices are added up by the kernel wants_many           is it for more tiles than there are
+ * multiprocessors? Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh parts A
+ * and B are sums of so many matrices; a slot has one of each
  *
  * An Adder holds `count` sums of one thread, `run` of which lie together in C:
  *

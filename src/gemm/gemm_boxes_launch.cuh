@@ -51,8 +51,7 @@ bool wi_gemm_fetches(const weft_context *ctx, const wi_gemm_args *g, size_t step
 /* A kernel of a shape, and what of it differs by how operands lie. */
 template <class Shape>
 struct wi_gemm_boxed_kernel {
-    using Params =
-        wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum>;
+    using Params = wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum>;
     using Deal = wi_gemm_deal<typename Shape::Sum>;
     using run = void (*)(wi_boxes, wi_boxes, Params, Deal);
     using run_and_send = void (*)(wi_boxes, wi_boxes, wi_boxes, Params, Deal);
@@ -106,14 +105,13 @@ weft_status wi_gemm_launch_kernel(weft_context *ctx, const wi_gemm_args *args,
         wi_boxes c;
         status = wi_gemm_describe_c<Shape>(ctx, args, &c);
         if (status == WEFT_OK)
-            status = WEFT_LAUNCH_AHEAD(boxed, ctx, blocks, threads, kernel.shared_bytes, a, b, c,
-                                       g, deal);
+            status = WEFT_LAUNCH_AHEAD(boxed, ctx, blocks, threads, kernel.shared_bytes, a, b, c, g,
+                                       deal);
     } else if constexpr (Shape::pair != WI_ALONE) {
         status = WEFT_LAUNCH_FIXED_CLUSTER_AHEAD(boxed, ctx, blocks, threads, of_unit,
                                                  kernel.shared_bytes, a, b, g, deal);
     } else {
-        status =
-            WEFT_LAUNCH_AHEAD(boxed, ctx, blocks, threads, kernel.shared_bytes, a, b, g, deal);
+        status = WEFT_LAUNCH_AHEAD(boxed, ctx, blocks, threads, kernel.shared_bytes, a, b, g, deal);
     }
     if (status == WEFT_OK && plan.joins_after)
         status = wi_gemm_join_after<Shape>(ctx, g, units * of_unit, deal);
@@ -192,7 +190,8 @@ void wi_gemm_consider(const weft_context *ctx, const wi_gemm_args *g, wi_gemm_wo
                       wi_gemm_choice *best) {
     if (wi_gemm_only_tile_m > 0 &&
         (Shape::tile_m != wi_gemm_only_tile_m || Shape::tile_n != wi_gemm_only_tile_n ||
-         Shape::sends_c != (wi_gemm_only_sent > 0) || (Shape::pair != WI_ALONE) != (wi_gemm_only_pair > 0)))
+         Shape::sends_c != (wi_gemm_only_sent > 0) ||
+         (Shape::pair != WI_ALONE) != (wi_gemm_only_pair > 0)))
         return;
     if ((Shape::sends_c && !wi_gemm_may_send(g)) || (Shape::is_lean && !wi_gemm_may_be_lean(g)))
         return;

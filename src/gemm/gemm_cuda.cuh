@@ -3,8 +3,8 @@
 #ifndef WI_GEMM_CUDA_CUH
 #define WI_GEMM_CUDA_CUH
 
-#include "cuda/memory.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
 #include "cuda/types.cuh"
 #include "gemm/gemm.h"
 

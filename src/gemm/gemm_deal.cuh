@@ -20,12 +20,16 @@
 /* Two blocks may work as a pair, a cluster, on tiles side by side: each brings half of what both
  * need, rows of A or columns of B, to both. What is said of blocks and tiles is then true of pairs,
  * and of the two tiles that a pair has. */
-enum wi_gemm_pair { WI_ALONE, WI_SHARE_A, WI_SHARE_B };
+enum wi_gemm_pair {
+    WI_ALONE,
+    WI_SHARE_A,
+    WI_SHARE_B
+};
 
 template <class Shape>
-constexpr size_t wi_gemm_dealt_m = (size_t)Shape::tile_m * (Shape::pair == WI_SHARE_B ? 2 : 1);
+constexpr size_t wi_gemm_dealt_m = (size_t)Shape::tile_m *(Shape::pair == WI_SHARE_B ? 2 : 1);
 template <class Shape>
-constexpr size_t wi_gemm_dealt_n = (size_t)Shape::tile_n * (Shape::pair == WI_SHARE_A ? 2 : 1);
+constexpr size_t wi_gemm_dealt_n = (size_t)Shape::tile_n *(Shape::pair == WI_SHARE_A ? 2 : 1);
 template <class Shape>
 constexpr int wi_gemm_blocks_of = Shape::pair == WI_ALONE ? 1 : 2;
 
@@ -102,7 +106,8 @@ inline bool wi_gemm_is_unlined(const wi_gemm_args *g) {
            (wi_gemm_line_reads(g->a, g->lda, g->type) > 1 ||
             wi_gemm_line_reads(g->b, g->ldb, g->type) > 1);
 }
-/* Those of few tiles whose k is cut into many slices, and whose factors that cache does not hold. */
+/* Those of few tiles whose k is cut into many slices, and whose factors that cache does not hold.
+ */
 inline bool wi_gemm_is_deep(const wi_machine *m, const wi_gemm_args *g) {
     constexpr size_t times = 64, least = (size_t)1 << 17; /* of C */
     const double factors = ((double)g->m + (double)g->n) * (double)g->k;
@@ -116,7 +121,7 @@ template <class Shape>
 struct wi_gemm_pace {
     static constexpr double elements = (double)Shape::tile_m * Shape::tile_n;
     double multiplying, bringing; /* a step of one tile; what each that is at work adds to it */
-    double slice;            /* on one multiprocessor, to add one to the sums */
+    double slice;                 /* on one multiprocessor, to add one to the sums */
     double end, least;       /* of a tile: its way to C where nothing hides it; if it is carried */
     double begin, after;     /* to cut tiles at all: by warps, by the kernel */
     double after_each_share; /* the kernel's way through memory */
@@ -160,7 +165,8 @@ struct wi_gemm_pace {
                             wi_gemm_line_reads(g->a, g->lda, g->type);
         const double of_b = (double)columns * (Shape::pair == WI_SHARE_B ? 0.5 : 1) *
                             wi_gemm_line_reads(g->b, g->ldb, g->type);
-        return (double)wi_gemm_blocks_of<Shape> * line * (of_a + of_b) / (of_cache * m->cache_bytes_per_s);
+        return (double)wi_gemm_blocks_of<Shape> * line * (of_a + of_b) /
+               (of_cache * m->cache_bytes_per_s);
     }
 };
 
@@ -244,8 +250,8 @@ wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, cons
     const wi_gemm_pace<Shape> pace(wi_machine_of(ctx), g);
     const double of_steps = pace.step(units) * (double)steps;
     const double of_pair = Shape::pair == WI_ALONE ? 0 : 0.3 * wi_machine_of(ctx)->launch_s;
-    plan.seconds = of_pair +
-        (double)(tiles / units) * ((of_steps > pace.least ? of_steps : pace.least) + pace.end);
+    plan.seconds = of_pair + (double)(tiles / units) *
+                                 ((of_steps > pace.least ? of_steps : pace.least) + pace.end);
     if (rest == 0 || steps == 0)
         return plan;
     const wi_gemm_cut cut = wi_gemm_best_cut<Shape>(ctx, g, rest, rest == tiles, steps, units);

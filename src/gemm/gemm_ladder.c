@@ -375,7 +375,8 @@ static double narrow_boxed_seconds(const wi_machine *m, size_t most, size_t leas
     const size_t units = (size_t)m->units, columns = wi_narrow_boxed_columns(most, least, k, units);
     const double work = wi_narrow_boxed_work(most, least, k, columns, units);
     const double bytes = sizeof(float) * (double)most * (double)k;
-    return 4.3 * m->launch_s + fmax(work * m->units / m->f32_flops, 1.1 * wi_seconds_moving(m, bytes));
+    return 4.3 * m->launch_s +
+           fmax(work * m->units / m->f32_flops, 1.1 * wi_seconds_moving(m, bytes));
 }
 
 /* Neither memory nor tensor cores set the pace, but instructions: the short factor is best along k,

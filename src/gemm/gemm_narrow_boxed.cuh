@@ -99,8 +99,7 @@ __global__ void __launch_bounds__(256)
             of_half[q] = cut.natural ? x[8 * half + q] : x[q / 2 * 4 + 2 * half + q % 2];
         uint32_t word[wi_cut_parts][wi_cut_words];
         is_fit = wi_cut(of_half, word) && is_fit;
-        const uint32_t at =
-            wi_box_place((uint32_t)(column * wi_box_line + which * 32 + half * 16));
+        const uint32_t at = wi_box_place((uint32_t)(column * wi_box_line + which * 32 + half * 16));
 #pragma unroll
         for (int part = 0; part < wi_cut_parts; part++)
             *(uint4 *)(to + part * cut.part() + at) = {word[part][0], word[part][1], word[part][2],
@@ -154,8 +153,8 @@ __device__ void wi_narrow_boxed_copy(const wi_boxes *a, const wi_narrow_cut_piec
                                      const wi_narrow_boxed_place<S> &at,
                                      const wi_narrow_boxed_memory<S> &memory) {
     wi_box_turn<S::slots> t = {0, 1}; /* a slot that was never used is empty */
-    const char *from = cut.first + (at.column / S::columns * at.pieces + at.first) *
-                                       (size_t)cut.stride();
+    const char *from =
+        cut.first + (at.column / S::columns * at.pieces + at.first) * (size_t)cut.stride();
     for (size_t p = at.first; p < at.end; p++, t.next(), from += cut.stride()) {
         wi_barrier *const full = &memory.b->full[t.slot];
         char *const to = memory.at(t.slot);
@@ -256,7 +255,8 @@ __device__ void wi_narrow_add_products(const wi_narrow_words &of, const char *b,
             const uint32_t(&below)[wi_cut_words] = of[1][pair.of_long];
             const uint32_t of_a[4] = {above[2 * s], below[2 * s], above[2 * s + 1],
                                       below[2 * s + 1]};
-            wi_group_multiply_bf16(piece, of_a, {b + pair.of_short * part + 64 * half + 32 * s, part},
+            wi_group_multiply_bf16(piece, of_a,
+                                   {b + pair.of_short * part + 64 * half + 32 * s, part},
                                    half > 0 || which > 0 || s > 0);
         }
     wi_group_commit();

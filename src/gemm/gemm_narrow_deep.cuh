@@ -14,8 +14,8 @@ struct wi_narrow_deep_shape {
     static constexpr bool a_along = a_along_, b_along = b_along_, natural = !a_along || !b_along;
     static constexpr int groups = 3, side = 64, rows = side, columns = side;
     static constexpr int adders = 4 * groups, warps = adders + 4, threads = 32 * warps;
-    static constexpr int depth = 64, halves = depth / wi_cut_depth;       /* of k, of a slot */
-    static constexpr int box = side * wi_box_line, of_factor = 2 * box;   /* of f32 */
+    static constexpr int depth = 64, halves = depth / wi_cut_depth;     /* of k, of a slot */
+    static constexpr int box = side * wi_box_line, of_factor = 2 * box; /* of f32 */
     static constexpr int part = side * wi_box_line, parts = wi_cut_parts * part; /* of B, cut */
     static constexpr int slot = 2 * of_factor, slots = 4;
     static constexpr int line = side + 4; /* of sums: columns begin in different banks */
@@ -26,8 +26,8 @@ struct wi_narrow_deep_shape {
         wi_barrier cut[groups], used[groups]; /* B's parts: they are there, and needed no more */
         uint32_t is_fit[groups][4];           /* is what a warp cut of B? */
     };
-    static constexpr size_t shared_bytes = wi_box_align + (size_t)slots * slot +
-                                           (size_t)groups * parts + sizeof(barriers);
+    static constexpr size_t shared_bytes =
+        wi_box_align + (size_t)slots * slot + (size_t)groups * parts + sizeof(barriers);
     static_assert(groups * side * line * (int)sizeof(float) <= slots * slot,
                   "sums are left where the factors were");
 };

@@ -79,8 +79,7 @@ static inline size_t wi_narrow_boxed_slices(size_t tiles, size_t pieces, size_t 
 static inline double wi_narrow_boxed_work(size_t m, size_t n, size_t k, size_t columns,
                                           size_t units) {
     const double rate = columns == 16 ? 0.56 : columns == 40 ? 1.17 : 1.43;
-    const size_t tiles =
-        wi_narrow_rounds(m, WI_NARROW_BOXED_ROWS) * wi_narrow_rounds(n, columns);
+    const size_t tiles = wi_narrow_rounds(m, WI_NARROW_BOXED_ROWS) * wi_narrow_rounds(n, columns);
     double length;
     wi_narrow_boxed_slices(tiles, wi_narrow_rounds(k, WI_NARROW_BOXED_DEPTH), units,
                            WI_NARROW_BOXED_LEAST_PIECES, &length);

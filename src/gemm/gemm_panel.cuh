@@ -19,10 +19,10 @@ struct wi_gemm_panel {
     static constexpr uint32_t bytes = box_bytes * boxes;
     static_assert(extent % box_extent == 0, "whole boxes");
 
-    /* Starts the copies of rows (or columns) from `first` on and k from p on; if it is shared, those
-     * of every other box, for both blocks of a pair. */
+    /* Starts the copies of rows (or columns) from `first` on and k from p on; if it is shared,
+     * those of every other box, for both blocks of a pair. */
     __device__ static void load(char *slot, const wi_boxes *matrix, int first, int p, int part,
-                                wi_barrier *arrived, int rank) {
+                                wi_barrier *arrived, int rank = 0) {
 #pragma unroll
         for (int box = 0; box < boxes; box++) {
             const int i = first + box * box_extent;

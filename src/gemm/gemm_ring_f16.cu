@@ -2,8 +2,6 @@
 /* f16 by a ring of boxes. Narrow and square tiles are for a thin C or a small one, even ones, which
  * bring less for each product, for a large one. Tiles are sent where k is short, and middle ones
  * for what others would leave multiprocessors idle with. */
-#include "cuda/ahead.cuh"
-#include "cuda/cluster.cuh"
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_groups.cuh"
 

@@ -66,8 +66,8 @@ static weft_status describe(weft_context *ctx, const float *x, size_t ld, size_t
                             bool along_k, int box_lines, wi_boxes *boxes) {
     const size_t pitch = ld * sizeof *x, lines = along_k ? rows : k;
     const bool alone = !along_k || pitch % (2 * wi_box_line) != 0;
-    const wi_box_source from = {
-        WEFT_F32, x, along_k ? k : rows, lines, pitch, 1, lines * pitch, alone};
+    const wi_box_source from = {WEFT_F32, x, along_k ? k : rows, lines,
+                                pitch,    1, lines * pitch,      alone};
     return wi_gpu_describe_boxes(ctx, &from, (unsigned)box_lines, boxes);
 }
 
@@ -100,8 +100,8 @@ static weft_status launch_boxed(weft_context *ctx, const wi_gemm_args *g) {
     const size_t slices = boxed_slices(ctx, wi_gemm_pieces(g->m, S::rows) * tiles_n, pieces);
     wi_boxes boxes;
     wi_narrow_cut_pieces cut = {NULL, S::columns, !S::along_k};
-    weft_status status = describe(ctx, (const float *)g->a, g->lda, g->m, g->k, S::along_k,
-                                  S::box_lines, &boxes);
+    weft_status status =
+        describe(ctx, (const float *)g->a, g->lda, g->m, g->k, S::along_k, S::box_lines, &boxes);
     if (status == WEFT_OK)
         status = wi_gpu_borrow(ctx, &cut_key, tiles_n * pieces * (size_t)cut.stride(),
                                (void **)&cut.first);
@@ -149,8 +149,8 @@ static weft_status launch_deep(weft_context *ctx, const wi_gemm_args *args) {
         status = wi_gemm_borrow_slices(ctx, g, count, &slices);
     if (status != WEFT_OK)
         return status;
-    status = WEFT_LAUNCH_AHEAD((wi_gemm_narrow_deep<S>), ctx, (unsigned)(tiles * count),
-                               S::threads, S::shared_bytes, a, b, g, slices);
+    status = WEFT_LAUNCH_AHEAD((wi_gemm_narrow_deep<S>), ctx, (unsigned)(tiles * count), S::threads,
+                               S::shared_bytes, a, b, g, slices);
     return wi_gemm_end_slices(ctx, g, slices, count, status);
 }
 

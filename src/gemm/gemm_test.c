@@ -547,7 +547,7 @@ static void few_columns(weft_context *ctx) {
 static void narrow_f32_shapes(weft_context *ctx) {
     static const size_t shapes[][3] = {{300, 3, 70},  {130, 16, 264}, {257, 40, 100}, {9, 260, 133},
                                        {70, 270, 31}, {33, 65, 700},  {64, 64, 513},  {16, 1, 64},
-                                       {256, 80, 96}, {1, 300, 50},   {800, 33, 70}, {60, 780, 66},
+                                       {256, 80, 96}, {1, 300, 50},   {800, 33, 70},  {60, 780, 66},
                                        {790, 7, 80}};
     if (ctx->kind != WI_CUDA)
         return;
