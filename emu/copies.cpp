@@ -52,6 +52,17 @@ void emu_barrier_arrive(uint64_t *barrier, unsigned bytes) {
     give_way();
 }
 
+/* The same at another block of the cluster, which must still be there. */
+void emu_barrier_arrive_at(uint64_t *barrier, unsigned rank, emu_site at) {
+    Barrier *const b =
+        barrier_at((uint64_t *)emu_cluster_map(barrier, rank, at), EMU_BOTH, at, at.what);
+    if (b->pending == 0)
+        report(at, "more arrivals in a phase than the %u the barrier was initialised with",
+               (unsigned)b->expected);
+    count_in(self->block->cluster->blocks[rank], b, 1, 0);
+    give_way();
+}
+
 /* A copy ends as late as possible: when somebody has waited for its barrier or, for a copy to
  * global memory, when the thread that began it has waited. */
 static void finish_copies(const void *until) {
@@ -201,11 +212,11 @@ static void check_box_align(const CUtensorMap &map, const void *shared, Where ca
                box_align(map));
 }
 
-/* A copy of lines: each(f) calls f for each of their chunks, now to check them and when the copy
- * ends. */
+/* A copy of lines to a block: each(f) calls f for each of their chunks, now to check them and when
+ * the copy ends. */
 template <class Each>
-static void load_lines(void *shared, const CUtensorMap &from, size_t lines, uint64_t *barrier,
-                       Where caller, Each each) {
+static void load_lines_to(Block *block, void *shared, const CUtensorMap &from, size_t lines,
+                          uint64_t *barrier, Where caller, Each each) {
     const size_t bytes = lines * from.line;
     check_box_align(from, shared, caller);
     each([&](const BoxChunk &c) {
@@ -214,15 +225,20 @@ static void load_lines(void *shared, const CUtensorMap &from, size_t lines, uint
     });
     check_access(shared, bytes, EMU_WRITE | by_engine, false, caller, "box");
     forget_marks(shared, bytes);
-    self->block->copies.push_back({barrier, [=] {
-                                       each([=](const BoxChunk &c) {
-                                           char *const p = (char *)shared + c.to;
-                                           move_bytes(p, zeros, chunk_bytes);
-                                           move_bytes(p + c.skipped, c.global, c.valid);
-                                       });
-                                   }});
+    block->copies.push_back({barrier, [=] {
+                                 each([=](const BoxChunk &c) {
+                                     char *const p = (char *)shared + c.to;
+                                     move_bytes(p, zeros, chunk_bytes);
+                                     move_bytes(p + c.skipped, c.global, c.valid);
+                                 });
+                             }});
     give_way();
-    count_in(self->block, (Barrier *)barrier, 0, (int64_t)bytes);
+    count_in(block, (Barrier *)barrier, 0, (int64_t)bytes);
+}
+template <class Each>
+static void load_lines(void *shared, const CUtensorMap &from, size_t lines, uint64_t *barrier,
+                       Where caller, Each each) {
+    load_lines_to(self->block, shared, from, lines, barrier, caller, each);
 }
 
 /* An H200 takes another x for an illegal instruction. */
@@ -238,6 +254,19 @@ void emu_box_load(void *shared, const CUtensorMap *map, int x, int y, int z, uin
     const std::array<int64_t, 3> at = {x, y, z};
     load_lines(shared, from, from.box[1] * from.box[2], barrier, __builtin_return_address(0),
                [=](auto f) { each_chunk(from, at.data(), f); });
+}
+
+void emu_box_load_to(void *shared, const CUtensorMap *map, int x, int y, int z, uint64_t *barrier,
+                     unsigned blocks, emu_site at) {
+    const CUtensorMap from = *map;
+    check_box_begin(from, x, at);
+    const std::array<int64_t, 3> first = {x, y, z};
+    for (unsigned rank = 0; rank < self->index.cluster; rank++)
+        if (blocks >> rank & 1)
+            load_lines_to(self->block->cluster->blocks[rank], emu_cluster_map(shared, rank, at),
+                          from, from.box[1] * from.box[2],
+                          (uint64_t *)emu_cluster_map(barrier, rank, at), at,
+                          [=](auto f) { each_chunk(from, first.data(), f); });
 }
 
 void emu_box_store(const CUtensorMap *map, int x, int y, int z, const void *shared) {

@@ -29,15 +29,20 @@ extern size_t wi_gemm_panels_least;  /* rows and columns of a piece, at least */
 extern int wi_gemm_only_tile_m;      /* with the next: the only tiles of `ring`; 0: any */
 extern int wi_gemm_only_tile_n;
 extern int wi_gemm_only_sent;         /* with both: are they sent to C? */
+extern int wi_gemm_only_pair;         /* and do blocks work in pairs, and share A (1) or B (2)? */
 extern size_t wi_gemm_least_lined;    /* sides and k from which 16-bit lines are aligned to 128 */
 extern double wi_gemm_price_by_warps; /* factors of the cost of joining slices of k */
 extern double wi_gemm_price_by_kernel;
-extern size_t wi_gemm_few_least_steps;         /* of a slice of k, of few columns of f32 */
-extern size_t wi_gemm_least_steps;             /* of a slice of k, of tiles */
-extern size_t wi_gemm_narrow_least_pieces;     /* of k, of each warp of a slice */
-extern size_t wi_gemm_narrow_least_f32_pieces; /* of k, of a slice */
-extern size_t wi_gemm_thin_least_steps;        /* of a slice of k */
-extern size_t wi_gemm_thin_many_slices;        /* that threads share */
+extern size_t wi_gemm_few_least_steps;           /* of a slice of k, of few columns of f32 */
+extern size_t wi_gemm_least_steps;               /* of a slice of k, of tiles */
+extern size_t wi_gemm_narrow_least_pieces;       /* of k, of each warp of a slice */
+extern size_t wi_gemm_narrow_least_f32_pieces;   /* of k, of a slice */
+extern size_t wi_gemm_narrow_least_boxed_pieces; /* the same where the short factor is cut first: */
+extern size_t wi_gemm_narrow_least_long;         /* rows of the long one at least, */
+extern size_t wi_gemm_narrow_long_times;         /* and for each row of the short one */
+extern size_t wi_gemm_narrow_least_deep;         /* k that is long where both are short */
+extern size_t wi_gemm_thin_least_steps;          /* of a slice of k */
+extern size_t wi_gemm_thin_many_slices;          /* that threads share */
 extern size_t wi_gemv_wanted_blocks; /* of a product: with fewer its sums are cut into slices */
 extern size_t wi_cholesky_columns_at_once; /* columns taken from the rest at once: panels of 64 */
 extern size_t wi_cholesky_width;           /* columns of a block: a multiple of 64 */

@@ -238,6 +238,7 @@ void emu_spin_far(EMU_SITE("spin"));
 
 void emu_barrier_init(uint64_t *barrier, unsigned count);
 void emu_barrier_arrive(uint64_t *barrier, unsigned bytes);
+void emu_barrier_arrive_at(uint64_t *barrier, unsigned rank, emu_site at);
 void emu_barrier_wait(uint64_t *barrier, unsigned parity, EMU_SITE("barrier wait"));
 /* A message of 16 bytes to another block of the cluster. */
 void emu_send(void *to, const void *value, uint64_t *barrier, unsigned rank, emu_site at);
@@ -248,6 +249,8 @@ void emu_bulk_wait();
 void emu_bulk_fence();
 void emu_box_load(void *shared, const struct CUtensorMap *from, int x, int y, int z,
                   uint64_t *barrier);
+void emu_box_load_to(void *shared, const struct CUtensorMap *from, int x, int y, int z,
+                     uint64_t *barrier, unsigned blocks, emu_site at);
 void emu_box_store(const struct CUtensorMap *to, int x, int y, int z, const void *shared);
 void emu_async_copy(void *shared, const void *global, size_t bytes, size_t valid);
 void emu_async_commit();

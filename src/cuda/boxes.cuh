@@ -40,6 +40,10 @@ struct wi_box_turn {
 inline void wi_box_load(void *shared, const wi_boxes *from, int x, int y, int z, wi_barrier *b) {
     emu_box_load(shared, from, x, y, z, b);
 }
+inline void wi_box_load_to(void *shared, const wi_boxes *from, int x, int y, int z, wi_barrier *b,
+                           unsigned blocks, EMU_SITE("wi_box_load_to")) {
+    emu_box_load_to(shared, from, x, y, z, b, blocks, at);
+}
 inline void wi_box_store(const wi_boxes *to, int x, int y, int z, const void *shared) {
     emu_box_store(to, x, y, z, shared);
 }
@@ -54,6 +58,17 @@ __device__ inline void wi_box_load(void *shared, const wi_boxes *from, int x, in
                  "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(wi_shared_address(shared)),
                  "l"(from), "r"(x), "r"(y), "r"(z), "r"(wi_shared_address(b))
                  : "memory");
+}
+
+/* The same to each block of the cluster that has its bit in `blocks`: to the same place of its
+ * shared memory, with completion on its own barrier at b's place. */
+__device__ inline void wi_box_load_to(void *shared, const wi_boxes *from, int x, int y, int z,
+                                      wi_barrier *b, unsigned blocks) {
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(wi_shared_address(shared)),
+        "l"(from), "r"(x), "r"(y), "r"(z), "r"(wi_shared_address(b)), "h"((uint16_t)blocks)
+        : "memory");
 }
 
 /* Copies a box from shared memory to where its first element is (x, y) of matrix z, as part of the

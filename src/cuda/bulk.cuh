@@ -37,6 +37,16 @@ __device__ inline void wi_barrier_arrive(wi_barrier *b) {
                  : "memory");
 }
 
+/* Arrives at the same barrier of block `rank` of the cluster, to say that this block's copy engine
+ * and tensor cores are done with something; what the thread itself wrote there does not follow. */
+__device__ inline void wi_barrier_arrive_at(wi_barrier *b, unsigned rank) {
+    asm volatile("{\n\t.reg .b32 there;\n\t"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n\t"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(wi_shared_address(b)),
+                 "r"(rank)
+                 : "memory");
+}
+
 /* Arrives, and announces how many bytes a copy will bring. */
 __device__ inline void wi_barrier_arrive_expect(wi_barrier *b, uint32_t bytes) {
     asm volatile("{\n\t.reg .b64 state;\n\t"

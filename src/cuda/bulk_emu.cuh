@@ -11,6 +11,9 @@ inline void wi_barrier_publish() {}
 inline void wi_barrier_arrive(wi_barrier *b) {
     emu_barrier_arrive(b, 0);
 }
+inline void wi_barrier_arrive_at(wi_barrier *b, unsigned rank, EMU_SITE("wi_barrier_arrive_at")) {
+    emu_barrier_arrive_at(b, rank, at);
+}
 inline void wi_barrier_arrive_expect(wi_barrier *b, uint32_t bytes) {
     emu_barrier_arrive(b, bytes);
 }

@@ -10,8 +10,8 @@
  *
  * A of tf32 may also come from registers: a lane has rows g and g + 8 (of its warp's 16) at t along
  * k, then the same rows at t + 4. They are its warp's own until the products are added up. So may
- * bf16, for 16 or 64 columns: two at 2 t, then two at 2 t + 8; and bytes from 0 to 255, for 16 or
- * 48 columns of int8: four at 4 t, then four at 4 t + 16.
+ * bf16, for 16, 40 or 64 columns: two at 2 t, then two at 2 t + 8; and bytes from 0 to 255, for 16
+ * or 48 columns of int8: four at 4 t, then four at 4 t + 16.
  *
  * With w the warp in its group, g = lane / 4 and t = lane % 4, a lane has the sums of row
  * 16 w + g + 8 r and columns 8 j + 2 t + c: sum[4 j + 2 r + c]. The order in which the products of
@@ -176,12 +176,13 @@ __device__ inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t
                      : WI_REGISTERS_OF_A);
 }
 
-/* The same with bf16, two a register, and 16 or 64 columns. Without `adds` the sums begin with 0.
+/* The same with bf16, two a register, and 16, 40 or 64 columns. Without `adds` the sums begin with
+ * 0.
  */
 template <int sums>
 __device__ inline void wi_group_multiply_bf16(float (&sum)[sums], const uint32_t (&a)[4],
                                               const wi_group_operand &b, bool adds) {
-    static_assert(sums == 8 || sums == 32, "16 or 64 columns");
+    static_assert(sums == 8 || sums == 20 || sums == 32, "16, 40 or 64 columns");
     const uint64_t from_b = wi_group_descriptor(b);
     if constexpr (sums == 8)
         asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, %13, 0;\n\t"
@@ -189,6 +190,16 @@ __device__ inline void wi_group_multiply_bf16(float (&sum)[sums], const uint32_t
                      "{%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9, %10, %11}, %12, "
                      "add, 1, 1, 0;\n\t}"
                      : WI_SUMS_8(WI_FLOAT_SUM, 0)
+                     : WI_REGISTERS_OF_A, "r"((uint32_t)adds));
+    else if constexpr (sums == 20)
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, %25, 0;\n\t"
+                     "wgmma.mma_async.sync.aligned.m64n40k16.f32.bf16.bf16 "
+                     "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, "
+                     "%12, %13, %14, %15, %16, %17, %18, %19}, "
+                     "{%20, %21, %22, %23}, %24, add, 1, 1, 0;\n\t}"
+                     : WI_SUMS_8(WI_FLOAT_SUM, 0), WI_SUMS_8(WI_FLOAT_SUM, 8),
+                       WI_FLOAT_SUM(sum[16]), WI_FLOAT_SUM(sum[17]), WI_FLOAT_SUM(sum[18]),
+                       WI_FLOAT_SUM(sum[19])
                      : WI_REGISTERS_OF_A, "r"((uint32_t)adds));
     else
         asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, %37, 0;\n\t"

@@ -28,6 +28,7 @@
 #ifdef WEFT_EMU
 #    define WEFT_CLUSTER(cluster)
 #    define WEFT_LAUNCH_FIXED_CLUSTER WEFT_LAUNCH_CLUSTER
+#    define WEFT_LAUNCH_FIXED_CLUSTER_AHEAD WEFT_LAUNCH_CLUSTER
 #else
 #    ifndef WI_SHARED_PTX /* where one PTX serves 8.0 too there are no clusters: WeftCuda.cmake */
 #        if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -38,6 +39,10 @@
 #    endif
 #    define WEFT_LAUNCH_FIXED_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)    \
         WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, __VA_ARGS__)
+/* And which may begin while what was queued before it ends. */
+#    define WEFT_LAUNCH_FIXED_CLUSTER_AHEAD(kernel, ctx, blocks, threads, cluster, shared_bytes,   \
+                                            ...)                                                   \
+        WEFT_LAUNCH_AHEAD(kernel, ctx, blocks, threads, shared_bytes, __VA_ARGS__)
 #endif
 
 /* WEFT_SHARED(float, sums, [32]) declares `float sums[32]` in the block's shared memory,

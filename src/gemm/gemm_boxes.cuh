@@ -15,14 +15,17 @@
  *   rate                 of flops, beside that of multiply-adds of Sum
  *   any_share            may tiles be cut anywhere? gemm_deal.cuh
  *   may_turn_c           may C be stored by rows?
+ *   writes_rows          is it, where it is only written, if the call asks for it?
  *   read_bytes           of C that a thread reads at once, to add to them
  *   carries_c            does C come and go by shared memory? gemm_carried.cuh
  *   sends_c              does C go by shared memory, as boxes? gemm_sent.cuh
  *   is_staged            do sums go there through it? gemm_staged.cuh
  *   ending               what a tile's end takes beside its way through memory, in launches
- *   wants_many           is it for more tiles than there are multiprocessors?
- *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
- *   parts                A and B are sums of so many matrices; a slot has one of each
+ *   pair                 do two blocks share what they bring? gemm_deal.cuh
+ *   is_lean              is it for a C that is only written, in whole runs, alone? It is staged,
+ * and slices are added up by the kernel wants_many           is it for more tiles than there are
+ * multiprocessors? Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh parts A
+ * and B are sums of so many matrices; a slot has one of each
  *
  * An Adder holds `count` sums of one thread, `run` of which lie together in C:
  *
@@ -33,6 +36,7 @@
 
 #include "cuda/ahead.cuh"
 #include "cuda/boxes.cuh"
+#include "cuda/cluster.cuh"
 #include "cuda/group.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_carried.cuh"
@@ -57,14 +61,16 @@ struct wi_gemm_boxed_block {
     using Out = typename Shape::Out;
     using Sum = typename Shape::Sum;
     using Params = wi_gemm_params<T, Out, Sum>;
-    using A = wi_gemm_panel<T, Shape::tile_m, a_by_k>;
-    using B = wi_gemm_panel<T, Shape::tile_n, b_by_k>;
+    using A = wi_gemm_panel<T, Shape::tile_m, a_by_k, Shape::pair == WI_SHARE_A>;
+    using B = wi_gemm_panel<T, Shape::tile_n, b_by_k, Shape::pair == WI_SHARE_B>;
     using Adder = typename Shape::template Adder<A, B>;
     using Triangle = wi_gemm_triangle<Shape>;
     using Carried = wi_gemm_carried<Shape>;
     using Sent = wi_gemm_sent<Shape>;
     using Staged = wi_gemm_staged<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
+    static constexpr int blocks = wi_gemm_blocks_of<Shape>; /* of a pair, else 1 */
+    static constexpr size_t dealt_m = wi_gemm_dealt_m<Shape>, dealt_n = wi_gemm_dealt_n<Shape>;
     static constexpr int threads = 32 * Shape::warps;
     static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
 
@@ -93,13 +99,22 @@ struct wi_gemm_boxed_block {
         if (threadIdx.x == 0) {
             for (int s = 0; s < slots; s++) {
                 wi_barrier_init(&b.full[s], 1);
-                wi_barrier_init(&b.empty[s], Shape::adders);
+                wi_barrier_init(&b.empty[s], Shape::adders * blocks);
             }
             carried().begin();
             sent().begin();
             wi_barrier_publish();
         }
-        __syncthreads();
+        if constexpr (blocks > 1)
+            wi_cluster_meet(); /* the other block's barriers are there, too */
+        else
+            __syncthreads();
+    }
+    /* Which of a pair this block is. */
+    __device__ static size_t rank() {
+        if constexpr (blocks > 1)
+            return wi_cluster_rank();
+        return 0;
     }
 
     using turn = wi_box_turn<slots>;
@@ -124,11 +139,11 @@ struct wi_gemm_boxed_block {
     /* Calls f(item) for each piece of this block's work. */
     template <class F>
     __device__ void each_item(F f) const {
-        const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
-        const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);
+        const size_t tiles_m = wi_gemm_pieces(g.m, dealt_m);
+        const size_t tiles_n = wi_gemm_pieces(g.n, dealt_n);
         const size_t items = deal.whole + deal.shares();
         size_t done = 0;
-        for (size_t i = blockIdx.x; i < items; i += done == 0 ? gridDim.x : 0) {
+        for (size_t i = blockIdx.x / blocks; i < items; i += done == 0 ? gridDim.x / blocks : 0) {
             wi_gemm_item item = {0, 0, 0, g.k, true, 0, 0};
             size_t tile = i;
             if (i >= deal.whole) {
@@ -138,8 +153,12 @@ struct wi_gemm_boxed_block {
             const wi_gemm_place at = deal.wanted == WI_ALL
                                          ? wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n)
                                          : Triangle(g.n, deal.wanted).place(tile);
-            item.row = at.row * Shape::tile_m;
-            item.column = at.column * Shape::tile_n;
+            item.row = at.row * dealt_m;
+            item.column = at.column * dealt_n;
+            if constexpr (Shape::pair == WI_SHARE_A)
+                item.column += rank() * Shape::tile_n;
+            if constexpr (Shape::pair == WI_SHARE_B)
+                item.row += rank() * Shape::tile_m;
             f(item);
         }
     }
@@ -154,6 +173,15 @@ struct wi_gemm_boxed_block {
                 copy_item(item, from_a, from_b, t);
             __syncwarp();
         });
+        if constexpr (blocks > 1)
+            if (wi_lane() == 0)
+                await_other(t);
+    }
+    /* Of a pair neither block ends before the other has told it, for the last time, that slots are
+     * empty. */
+    __device__ void await_other(turn &t) const {
+        for (int s = 0; s < slots; s++, t.next())
+            wi_barrier_wait(&b.empty[t.slot], t.parity);
     }
     __device__ void copy_item(const wi_gemm_item &item, const wi_boxes *from_a,
                               const wi_boxes *from_b, turn &t) const {
@@ -163,12 +191,12 @@ struct wi_gemm_boxed_block {
                 char *const to = slot + (uint32_t)t.slot * slot_bytes;
                 wi_barrier_wait(&b.empty[t.slot], t.parity);
                 wi_barrier_arrive_expect(full, slot_bytes);
-                A::load(to, from_a, (int)item.row, (int)p, part, full);
-                B::load(to + A::bytes, from_b, (int)item.column, (int)p, part, full);
+                A::load(to, from_a, (int)item.row, (int)p, part, full, (int)rank());
+                B::load(to + A::bytes, from_b, (int)item.column, (int)p, part, full, (int)rank());
             }
     }
     __device__ bool has_turned_c() const {
-        return Shape::may_turn_c && g.c_by_rows;
+        return (Shape::may_turn_c || Shape::writes_rows) && g.c_by_rows;
     }
     /* Brings C's tile to the second-level cache, so that those who add to it wait less. */
     template <class To>
@@ -248,8 +276,12 @@ struct wi_gemm_boxed_block {
      * does, and are done. */
     __device__ void release(const turn &t) const {
         __syncwarp();
-        if (wi_lane() == 0)
+        if constexpr (blocks > 1) {
+            if (wi_lane() < blocks)
+                wi_barrier_arrive_at(&b.empty[t.slot], (unsigned)wi_lane());
+        } else if (wi_lane() == 0) {
             wi_barrier_arrive(&b.empty[t.slot]);
+        }
     }
     /* The same, if lanes have read it themselves. */
     __device__ void release_read(const turn &t) const {
@@ -259,26 +291,31 @@ struct wi_gemm_boxed_block {
 
     /* Where a slice leaves its sums, a tile by columns, for the kernel that adds up all slices. */
     __device__ Sum *slice_of(const wi_gemm_item &item) const {
-        constexpr size_t of_tile = (size_t)Shape::tile_m * Shape::tile_n;
-        return deal.partial + deal.place(item.share, item.cut) * of_tile;
+        constexpr size_t further = Shape::pair == WI_SHARE_B ? 1 : (size_t)Shape::tile_n;
+        return deal.partial + deal.place(item.share, item.cut) * dealt_m * dealt_n +
+               rank() * further * Shape::tile_m;
     }
     __device__ bool is_left(const wi_gemm_item &item) const {
         return !item.whole && !deal.ended;
     }
     __device__ void leave(const wi_gemm_item &item, const Adder &sums) const {
         constexpr size_t rows = Shape::tile_m, columns = Shape::tile_n;
-        if constexpr (Shape::is_staged)
-            staged().store(sums, slice_of(item), rows, rows, columns, (Sum)1, (Sum)0);
+        if constexpr (Shape::is_lean)
+            staged().write(sums, slice_of(item), dealt_m, rows, columns, (Sum)1);
+        else if constexpr (Shape::is_staged)
+            staged().store(sums, slice_of(item), dealt_m, rows, columns, (Sum)1, (Sum)0);
         else
             store_all(sums, slice_of(item), rows, (Sum)1, (Sum)0);
     }
 
     /* Leaves a slice's sums for the warp that ends last; for that one, gets those of all slices. */
     __device__ bool join(const wi_gemm_item &item, int adder, Sum (&sum)[Adder::count]) const {
-        constexpr size_t of_warp = (size_t)Adder::count * 32, of_tile = of_warp * Shape::adders;
-        Sum *const partial = deal.partial + (size_t)adder * of_warp + (size_t)wi_lane();
+        constexpr size_t of_warp = (size_t)Adder::count * 32;
+        constexpr size_t adders = (size_t)(Shape::adders * blocks), of_tile = of_warp * adders;
+        const size_t which = rank() * Shape::adders + (size_t)adder;
+        Sum *const partial = deal.partial + which * of_warp + (size_t)wi_lane();
         Sum *const mine = partial + deal.place(item.share, item.cut) * of_tile;
-        unsigned *const ended = &deal.ended[item.cut * Shape::adders + (size_t)adder];
+        unsigned *const ended = &deal.ended[item.cut * adders + which];
         const size_t from = deal.first_share(item.cut), to = deal.last_share(item.cut);
 #pragma unroll
         for (int q = 0; q < Adder::count; q++)
@@ -363,6 +400,11 @@ struct wi_gemm_boxed_block {
             if (down == 1 && Triangle::has_all_of(item.row, item.column, deal.wanted) &&
                 staged().store(sums, tile, across, rows, columns, alpha, beta))
                 return;
+        if constexpr (Shape::writes_rows)
+            if (has_turned_c()) {
+                store_rows(sums, tile, rows, columns);
+                return;
+            }
         if (!Shape::is_staged && is_plain(item, c))
             store_all(sums, tile, across, alpha, beta);
         else if (!Shape::is_staged && aligned && beta == (Sum)0 && deal.wanted == WI_ALL)
@@ -393,6 +435,21 @@ struct wi_gemm_boxed_block {
             });
     }
 
+    /* The same by rows, where C is only written. */
+    template <class To>
+    __device__ void store_rows(const Adder &sums, To *tile, size_t rows, size_t columns) const {
+        const bool aligned = (uintptr_t)tile % (2 * sizeof(To)) == 0 && g.ldc % 2 == 0;
+        sums.each_across([&](int i, int j, const wi_gemm_run<Sum, 2> &x) {
+            To *const to = tile + (size_t)i * g.ldc + (size_t)j;
+            const bool is_first = (size_t)i < rows && (size_t)j < columns;
+            const bool is_next = is_first && (size_t)(j + 1) < columns;
+            const auto two = wi_gemm_updated(wi_gemm_run<To, 2>{}, g.alpha, x, (Sum)0);
+            wi_store_if(aligned && is_next, (wi_gemm_run<To, 2> *)to, two);
+            wi_store_if(is_first && !(aligned && is_next), to, two.at[0]);
+            wi_store_if(is_next && !aligned, to + 1, two.at[1]);
+        });
+    }
+
     __device__ void add(int adder) const {
         turn t = {0, 0};
         uint32_t parity = 0;
@@ -404,26 +461,36 @@ struct wi_gemm_boxed_block {
                 leave(item, sums);
                 return;
             }
-            if (!item.whole && !join(item, adder, sums.sum))
-                return;
-            if constexpr (Shape::sends_c)
-                if (item.whole) {
-                    sent().put(sums, g.alpha, parity);
-                    parity ^= 1;
-                    return;
-                }
-            if constexpr (Shape::carries_c)
-                if (is_carried(item)) {
-                    store_carried(sums, parity);
-                    return;
-                }
-            if constexpr (sizeof(Out) == 2)
-                if (g.c_f32) {
-                    store(item, sums, g.c_f32);
-                    return;
-                }
-            store(item, sums, g.c);
+            if constexpr (Shape::is_lean) {
+                if (item.row < g.m && item.column < g.n)
+                    staged().write(sums, g.c + item.row + item.column * g.ldc, g.ldc,
+                                   g.m - item.row, g.n - item.column, g.alpha);
+            } else if (item.whole || join(item, adder, sums.sum)) {
+                end(item, sums, parity);
+            }
         });
+    }
+
+  private:
+    /* The sums of a tile go to C, the way that its shape has. */
+    __device__ void end(const wi_gemm_item &item, const Adder &sums, uint32_t &parity) const {
+        if constexpr (Shape::sends_c)
+            if (item.whole) {
+                sent().put(sums, g.alpha, parity);
+                parity ^= 1;
+                return;
+            }
+        if constexpr (Shape::carries_c)
+            if (is_carried(item)) {
+                store_carried(sums, parity);
+                return;
+            }
+        if constexpr (sizeof(Out) == 2)
+            if (g.c_f32) {
+                store(item, sums, g.c_f32);
+                return;
+            }
+        store(item, sums, g.c);
     }
 };
 
@@ -462,6 +529,16 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
     wi_gemm_boxed_work<Shape, a_by_k, b_by_k>(&from_a, &from_b, NULL, g, deal, memory);
 }
 
+/* The same by pairs. */
+template <class Shape, bool a_by_k, bool b_by_k>
+__global__ void __launch_bounds__(32 * Shape::warps, 1) WEFT_CLUSTER(2) wi_gemm_boxed_pair(
+    const __grid_constant__ wi_boxes from_a, const __grid_constant__ wi_boxes from_b,
+    wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
+    wi_gemm_deal<typename Shape::Sum> deal) {
+    WEFT_DYNAMIC_SHARED(memory);
+    wi_gemm_boxed_work<Shape, a_by_k, b_by_k>(&from_a, &from_b, NULL, g, deal, memory);
+}
+
 /* The same with C as boxes. */
 template <class Shape, bool a_by_k, bool b_by_k>
 __global__ void __launch_bounds__(32 * Shape::warps, 1) wi_gemm_boxed_and_sent(
@@ -483,6 +560,8 @@ struct wi_gemm_boxed_shape {
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
     static constexpr bool is_staged = false, sends_c = false, wants_many = false;
+    static constexpr bool writes_rows = false, is_lean = false;
+    static constexpr wi_gemm_pair pair = WI_ALONE;
     static constexpr double ending = 0.25;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;

@@ -25,10 +25,13 @@ WI_LIMIT(size_t, wi_gemm_least_lined, 2048)
 
 /* A box's lines that do not begin where lines of memory do take half as many reads more from the
  * second-level cache, which sets the pace of large products of 16-bit floats: so operands of these
- * are copied. Not where C is thin: its product takes no longer than reading the long operand. */
+ * are copied. Not where C is thin: its product takes no longer than reading the long operand; nor
+ * where blocks in pairs may share what they read. */
 static size_t alignment_of(const wi_gemm_args *g) {
     const size_t least = wi_smaller(wi_smaller(g->m, g->n), g->k);
-    return weft_type_size(g->type) == 2 && least >= wi_gemm_least_lined ? line : chunk;
+    return weft_type_size(g->type) == 2 && least >= wi_gemm_least_lined && !wi_gemm_may_be_lean(g)
+               ? line
+               : chunk;
 }
 
 weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
@@ -272,6 +275,12 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
                    : run_prepared(ctx, g, AS_THEY_DO, wi_gemm_ring_f32);
     if (g->type == WEFT_F32 && wi_gemm_ring_tf32_wants_across(ctx, g))
         return run_prepared(ctx, g, B_ALONG_K, wi_gemm_ring_tf32);
+    if (g->type == WEFT_F32 && g->transposed_a && g->transposed_b && g->beta == 0 &&
+        g->wanted == WI_ALL && !g->c_by_rows) {
+        const wi_gemm_args turned = wi_gemm_turned(g); /* neither factor has to be */
+        if (wi_gemm_ring_tf32_wants_across(ctx, &turned))
+            return run_prepared(ctx, &turned, B_ALONG_K, wi_gemm_ring_tf32);
+    }
     const bool along_k = g->type == WEFT_F32 || g->type == WEFT_I8;
     return run_prepared(ctx, g, along_k ? ALONG_K : AS_THEY_DO, ring_of_type);
 }

@@ -4,6 +4,7 @@
 #define WI_GEMM_CUDA_CUH
 
 #include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
 #include "cuda/types.cuh"
 #include "gemm/gemm.h"
 
@@ -165,6 +166,16 @@ inline wi_gemm_args wi_gemm_turned(const wi_gemm_args *g) {
     turned.transposed_b = !g->transposed_a;
     turned.c_by_rows = true;
     return turned;
+}
+
+/* May C be sent as boxes? */
+inline bool wi_gemm_may_send(const wi_gemm_args *g) {
+    return g->beta == 0 && g->out == g->type && !g->c_by_rows && g->wanted == WI_ALL &&
+           wi_is_aligned(g->c) && g->ldc * weft_type_size(g->out) % 16 == 0;
+}
+/* And be written by whole runs alone? */
+inline bool wi_gemm_may_be_lean(const wi_gemm_args *g) {
+    return wi_gemm_may_send(g) && g->m * weft_type_size(g->out) % 16 == 0;
 }
 
 /* Pieces of `size` that cover n. */

@@ -17,6 +17,22 @@
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_triangle.cuh"
 
+/* Two blocks may work as a pair, a cluster, on tiles side by side: each brings half of what both
+ * need, rows of A or columns of B, to both. What is said of blocks and tiles is then true of pairs,
+ * and of the two tiles that a pair has. */
+enum wi_gemm_pair {
+    WI_ALONE,
+    WI_SHARE_A,
+    WI_SHARE_B
+};
+
+template <class Shape>
+constexpr size_t wi_gemm_dealt_m = (size_t)Shape::tile_m *(Shape::pair == WI_SHARE_B ? 2 : 1);
+template <class Shape>
+constexpr size_t wi_gemm_dealt_n = (size_t)Shape::tile_n *(Shape::pair == WI_SHARE_A ? 2 : 1);
+template <class Shape>
+constexpr int wi_gemm_blocks_of = Shape::pair == WI_ALONE ? 1 : 2;
+
 template <class Sum>
 struct wi_gemm_deal {
     size_t whole, rest;  /* tiles */
@@ -73,22 +89,56 @@ struct wi_gemm_plan {
     double seconds;   /* of the blocks that stay, and of the kernel */
 };
 
+/* How often a line of 128 bytes of an operand is asked for, beside what it is if lines begin where
+ * those of memory do: at multiples of 32 bytes, and elsewhere. */
+inline double wi_gemm_line_reads(const void *p, size_t ld, weft_type type) {
+    constexpr size_t line = 128, sector = 32;
+    constexpr double of_sectors = 1.2, of_others = 1.5;
+    const size_t at = (uintptr_t)p | ld * weft_type_size(type);
+    return at % line == 0 ? 1 : at % sector == 0 ? of_sectors : of_others;
+}
+
+/* Large products of 16-bit floats whose lines are not those of memory: the second-level cache sets
+ * the pace. */
+inline bool wi_gemm_is_unlined(const wi_gemm_args *g) {
+    constexpr double large = (double)((size_t)1 << 31);
+    return weft_type_size(g->type) == 2 && (double)g->m * (double)g->n * (double)g->k >= large &&
+           (wi_gemm_line_reads(g->a, g->lda, g->type) > 1 ||
+            wi_gemm_line_reads(g->b, g->ldb, g->type) > 1);
+}
+/* Those of few tiles whose k is cut into many slices, and whose factors that cache does not hold.
+ */
+inline bool wi_gemm_is_deep(const wi_machine *m, const wi_gemm_args *g) {
+    constexpr size_t times = 64, least = (size_t)1 << 17; /* of C */
+    const double factors = ((double)g->m + (double)g->n) * (double)g->k;
+    return weft_type_size(g->type) == 2 && g->k / times >= g->m && g->k / times >= g->n &&
+           g->m * g->n >= least &&
+           factors * (double)weft_type_size(g->type) > (double)m->cache_bytes;
+}
+
 /* How long parts of the work take, in seconds. */
 template <class Shape>
 struct wi_gemm_pace {
     static constexpr double elements = (double)Shape::tile_m * Shape::tile_n;
-    double step, slice;      /* on one multiprocessor: of a tile, and to add one to the sums */
+    double multiplying, bringing; /* a step of one tile; what each that is at work adds to it */
+    double slice;                 /* on one multiprocessor, to add one to the sums */
     double end, least;       /* of a tile: its way to C where nothing hides it; if it is carried */
     double begin, after;     /* to cut tiles at all: by warps, by the kernel */
     double after_each_share; /* the kernel's way through memory */
 
-    wi_gemm_pace(const wi_machine *m, size_t width) {
+    wi_gemm_pace(const wi_machine *m, const wi_gemm_args *g) {
         using Sum = typename Shape::Sum;
+        const size_t width = weft_type_size(g->out);
         constexpr double depth = 128.0 / sizeof(typename Shape::T);
         constexpr double of_all = 2.5; /* a multiprocessor alone has so many times its part */
         const double peak = sizeof(Sum) == 8 ? m->f64_flops : m->f32_flops;
         const double bytes = elements * sizeof(Sum);
-        step = 2 * elements * depth * m->units / (Shape::rate * peak);
+        multiplying = 2 * elements * depth * m->units / (Shape::rate * peak);
+        bringing = wi_gemm_is_unlined(g) ? bringing_to_one(m, g) : 0;
+        /* small tiles of deep products ask memory for more than it has */
+        if (wi_gemm_is_deep(m, g))
+            multiplying *= elements < 256 * 128 ? 1.3 : Shape::pair == WI_ALONE ? 1 : 0.94;
+
         slice = bytes * m->units / (of_all * m->bytes_per_s);
         end =
             Shape::is_staged || Shape::sends_c
@@ -97,7 +147,26 @@ struct wi_gemm_pace {
         least = Shape::carries_c ? 2 * m->launch_s : 0;
         begin = 0.9 * m->launch_s;
         after = 2.2 * m->launch_s;
-        after_each_share = 2 * bytes / m->cache_bytes_per_s;
+        after_each_share = 2 * (double)wi_gemm_blocks_of<Shape> * bytes / m->cache_bytes_per_s;
+    }
+
+    /* A step of so many tiles, or pairs of them, at the same time. */
+    double step(size_t tiles) const {
+        return fmax(multiplying, bringing * (double)tiles);
+    }
+
+  private:
+    /* How long the second-level cache takes for what a block, or a pair, asks for at a step. */
+    static double bringing_to_one(const wi_machine *m, const wi_gemm_args *g) {
+        constexpr double line = 128, of_cache = 1.7;
+        const size_t rows = g->m < Shape::tile_m ? g->m : Shape::tile_m;
+        const size_t columns = g->n < Shape::tile_n ? g->n : Shape::tile_n;
+        const double of_a = (double)rows * (Shape::pair == WI_SHARE_A ? 0.5 : 1) *
+                            wi_gemm_line_reads(g->a, g->lda, g->type);
+        const double of_b = (double)columns * (Shape::pair == WI_SHARE_B ? 0.5 : 1) *
+                            wi_gemm_line_reads(g->b, g->ldb, g->type);
+        return (double)wi_gemm_blocks_of<Shape> * line * (of_a + of_b) /
+               (of_cache * m->cache_bytes_per_s);
     }
 };
 
@@ -127,13 +196,13 @@ void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, con
     const double by_warps = wi_gemm_price_by_warps * (pace.begin + (double)slices * pace.slice);
     const double by_kernel =
         wi_gemm_price_by_kernel * (pace.after + (double)count * pace.after_each_share);
-    const bool after = g->wanted == WI_ALL && by_kernel < by_warps;
+    const bool after = g->wanted == WI_ALL && (Shape::is_lean || by_kernel < by_warps);
     const double all = line * ((double)g->m + (double)g->n) * (double)steps;
     const double bytes = line * sides * (double)(rest * steps);
     const double held = all > (double)m->cache_bytes ? (double)m->cache_bytes / all : 1;
     const double moving =
         is_aligned ? 0 : bytes * (held / m->cache_bytes_per_s + (1 - held) / m->bytes_per_s);
-    const double working = (double)share * pace.step;
+    const double working = (double)share * pace.step(count);
     const double seconds = (working > moving ? working : moving) + (after ? by_kernel : by_warps);
     if (share < steps && seconds < best->seconds)
         *best = {share, is_aligned, after, seconds};
@@ -147,9 +216,9 @@ wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, siz
                              bool is_all, size_t steps, size_t units) {
     constexpr double worth_it = 0.85; /* of the time of whole tiles, where others come before */
     const wi_machine *const m = wi_machine_of(ctx);
-    const wi_gemm_pace<Shape> pace(m, weft_type_size(g->out));
+    const wi_gemm_pace<Shape> pace(m, g);
     const size_t even = wi_gemm_pieces(rest * steps, units), room = units / rest;
-    const double whole = (double)steps * pace.step;
+    const double whole = (double)steps * pace.step(rest);
     wi_gemm_cut best = {steps, true, false, whole};
     if (Shape::any_share)
         wi_gemm_try_share(m, pace, g, rest, steps, even, false, &best);
@@ -170,18 +239,19 @@ wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, siz
 
 template <class Shape>
 wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, const wi_gemm_args *g) {
-    const size_t units = wi_gemm_units(ctx, g);
+    const size_t units = wi_gemm_units(ctx, g) / wi_gemm_blocks_of<Shape>;
     const size_t line = 128 / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
-    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, Shape::tile_m) *
-                                                   wi_gemm_pieces(g->n, Shape::tile_n)
+    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, wi_gemm_dealt_m<Shape>) *
+                                                   wi_gemm_pieces(g->n, wi_gemm_dealt_n<Shape>)
                                              : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
     const size_t rest = tiles % units;
     wi_gemm_plan<typename Shape::Sum> plan = {
         {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, false}, false, 0};
-    const wi_gemm_pace<Shape> pace(wi_machine_of(ctx), weft_type_size(g->out));
-    const double of_steps = pace.step * (double)steps;
-    plan.seconds =
-        (double)(tiles / units) * ((of_steps > pace.least ? of_steps : pace.least) + pace.end);
+    const wi_gemm_pace<Shape> pace(wi_machine_of(ctx), g);
+    const double of_steps = pace.step(units) * (double)steps;
+    const double of_pair = Shape::pair == WI_ALONE ? 0 : 0.3 * wi_machine_of(ctx)->launch_s;
+    plan.seconds = of_pair + (double)(tiles / units) *
+                                 ((of_steps > pace.least ? of_steps : pace.least) + pace.end);
     if (rest == 0 || steps == 0)
         return plan;
     const wi_gemm_cut cut = wi_gemm_best_cut<Shape>(ctx, g, rest, rest == tiles, steps, units);

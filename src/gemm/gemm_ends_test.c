@@ -250,6 +250,48 @@ static void sent(weft_context *ctx) {
     weft_close(cpu);
 }
 
+/* Tiles of 16-bit floats by blocks in pairs, on emu: whole ones and such as C ends in, of which the
+ * second block may have nothing, k whole and in slices. */
+static void paired(weft_context *ctx) {
+#ifdef WEFT_EMU
+    static const size_t tiles[][2] = {{256, 128}, {192, 128}, {192, 64}};
+    const operation op = {&wi_gemm_ladder, 1, run_gemm};
+    if (ctx->kind != WI_CUDA)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    test_random r = test_random_at(4);
+    for (size_t k = 0; k < sizeof tiles / sizeof *tiles; k++)
+        for (int t = 0; t < PAIRS; t++) {
+            if (test_size_of(pairs[t].type) != 2 || pairs[t].out != pairs[t].type)
+                continue;
+            const bool in_slices = test_below(&r, 2);
+            call c = {.op = &op,
+                      .p = {.row = test_row_named(&wi_gemm_ladder, "ring"),
+                            .types = pairs[t],
+                            .how = (unsigned)test_below(&r, STORED / 2),
+                            .m = tiles[k][0] + 8 * test_below(&r, 9),
+                            .n = 8 + 8 * test_below(&r, 3 * tiles[k][1] / 8),
+                            .k = in_slices ? 200 + 8 * test_below(&r, 7) : 70,
+                            .alpha = k == 0 ? -1 : 2}};
+            wi_gemm_only_tile_m = (int)tiles[k][0];
+            wi_gemm_only_tile_n = (int)tiles[k][1];
+            wi_gemm_only_pair = 1;
+            wi_gemm_price_by_kernel = in_slices ? 0 : 1e9;
+            for (int array = 0; array < ARRAYS; array++) {
+                size_t lines, length;
+                stored_as(&c.p, array, &lines, &length);
+                c.p.ld[array] = (length + 7) / 8 * 8 + 8 * k;
+            }
+            run_case(ctx, cpu, &c);
+        }
+    wi_gemm_only_tile_m = wi_gemm_only_tile_n = wi_gemm_only_pair = 0;
+    wi_gemm_price_by_kernel = 1;
+    weft_close(cpu);
+#else
+    (void)ctx;
+#endif
+}
+
 static void gemm(weft_context *ctx) {
     each_row(ctx, &(operation){&wi_gemm_ladder, 1, run_gemm});
 }
@@ -263,6 +305,7 @@ static void gemm_batch(weft_context *ctx) {
 int main(void) {
     const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(gemm),       TEST_ON_EACH_PLACE(syrk),
                                        TEST_ON_EACH_PLACE(gemm_batch), TEST_ON_EACH_PLACE(tiles),
-                                       TEST_ON_EACH_PLACE(sent),       TEST_ON_EACH_PLACE(staged)};
+                                       TEST_ON_EACH_PLACE(sent),       TEST_ON_EACH_PLACE(staged),
+                                       TEST_ON_EACH_PLACE(paired)};
     return cmocka_run_group_tests_name("gemm_ends", tests, NULL, NULL);
 }

@@ -86,12 +86,23 @@ struct wi_gemm_group_across {
                 f(row, 2 * q + wi_lane() % 4 * 2 + c, two);
             }
     }
+
+    /* Calls f(row, column, sums) for pairs of columns. */
+    template <class F>
+    __device__ void each_across(F f) const {
+#pragma unroll
+        for (int q = 0; q < count; q += 2) {
+            const wi_gemm_run<Sum, run> two = {{sum[q], sum[q + 1]}};
+            f(row + q / 2 % 2, q / 4 * 8 + wi_lane() % 4 * 2, two);
+        }
+    }
 };
 
 /* Rates are in percent of multiply-adds of f32. */
 template <int tile_n, int slots, int percent>
 struct wi_gemm_across_shape : wi_gemm_boxed_shape<float, float, float, 128, tile_n, slots, 16> {
     static constexpr double rate = percent / 100.0;
+    static constexpr bool writes_rows = true;
     template <class A, class B>
     using Adder = wi_gemm_group_across<wi_gemm_across_shape, A, B>;
 };

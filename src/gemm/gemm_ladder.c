@@ -359,7 +359,7 @@ static double narrow_unevenness(const wi_machine *m, double groups, double most_
     return best;
 }
 
-/* Of f32, whose tiles are 64 or 128 rows by 16 or 64 columns, cut in registers: how many pieces of
+/* Of f32, whose tiles are 64 or 128 rows by 64 columns, cut in registers: how many pieces of
  * k that takes, with as many slices as there will be. */
 static double narrow_f32_pieces(size_t tiles, size_t k, size_t room) {
     const size_t pieces = wi_narrow_rounds(k, WI_NARROW_F32_DEPTH);
@@ -370,16 +370,27 @@ static double narrow_f32_pieces(size_t tiles, size_t k, size_t room) {
                             wi_narrow_slices(tiles, pieces, room, ends, most));
 }
 
+/* Where the short factor is cut beforehand and both come as boxes: what adders do, or memory. */
+static double narrow_boxed_seconds(const wi_machine *m, size_t most, size_t least, size_t k) {
+    const size_t units = (size_t)m->units, columns = wi_narrow_boxed_columns(most, least, k, units);
+    const double work = wi_narrow_boxed_work(most, least, k, columns, units);
+    const double bytes = sizeof(float) * (double)most * (double)k;
+    return 4.3 * m->launch_s +
+           fmax(work * m->units / m->f32_flops, 1.1 * wi_seconds_moving(m, bytes));
+}
+
 /* Neither memory nor tensor cores set the pace, but instructions: the short factor is best along k,
  * and the long one's lines best aligned. */
 static double narrow_f32_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_machine *const m = wi_machine_of(ctx);
     const size_t least = wi_smaller(g->m, g->n), most = g->m > g->n ? g->m : g->n;
-    const size_t rows = most <= 64 ? 64 : 128, columns = most > 64 && least <= 16 ? 16 : 64;
+    if (is_long_aligned(g) && wi_narrow_is_boxed(most, least))
+        return narrow_boxed_seconds(m, most, least, g->k);
+    const size_t rows = most <= 64 ? 64 : 128, columns = 64;
     const size_t tiles = wi_narrow_rounds(most, rows) * wi_narrow_rounds(least, columns);
     const size_t room = (rows == 64 ? 3 : 2) * (size_t)m->units;
     const bool is_short_along = g->m < g->n ? g->transposed_a : !g->transposed_b;
-    const double of_f32 = columns == 16 ? 0.31 : rows == 64 ? 0.74 : 0.9;
+    const double of_f32 = rows == 64 ? 0.74 : 0.9;
     const double slower = (is_short_along ? 1 : 1.15) * (is_long_aligned(g) ? 1 : 1.15);
     const double flops = 2.0 * (double)(rows * columns * WI_NARROW_F32_DEPTH * room);
     return 3.6 * m->launch_s +

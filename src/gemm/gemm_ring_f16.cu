@@ -10,8 +10,12 @@ using even = wi_gemm_three_groups_shape<__half, __half, float, 3, 1260>;
 using sent = wi_gemm_sent_groups_shape<__half, 256, 3, 1120, 4>;
 using middle = wi_gemm_sent_groups_shape<__half, 192, 4, 1300, 12>;
 using small = wi_gemm_groups_shape<__half, __half, float, 128, 6, 1200>;
-using narrow = wi_gemm_one_group_shape<__half, __half, float, 128, 8, 900>;
-using square = wi_gemm_one_group_shape<__half, __half, float, 64, 12, 540>;
+using narrow = wi_gemm_one_group_shape<__half, __half, float, 128, 8, 1050>;
+using square = wi_gemm_one_group_shape<__half, __half, float, 64, 12, 500>;
+
+using two_large = wi_gemm_pair_groups_shape<__half, 256, 4, 1200>;
+using two_middle = wi_gemm_pair_groups_shape<__half, 192, 4, 1300>;
+using two_tall = wi_gemm_pair_one_group_shape<__half, 6, 1000>;
 
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
@@ -22,6 +26,9 @@ static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
     wi_gemm_consider<narrow>(ctx, g, wi_gemm_boxed_by_layout<narrow>, &best);
     wi_gemm_consider<square>(ctx, g, wi_gemm_boxed_by_layout<square>, &best);
+    wi_gemm_consider_pair<two_large>(ctx, g, true, &best);
+    wi_gemm_consider_pair<two_middle>(ctx, g, false, &best);
+    wi_gemm_consider_pair<two_tall>(ctx, g, false, &best);
     return best;
 }
 

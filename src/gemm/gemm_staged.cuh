@@ -58,6 +58,13 @@ struct wi_gemm_staged {
         return true;
     }
 
+    /* The same where C is only written, and lies in such runs. */
+    template <class Adder, class To>
+    __device__ void write(const Adder &sums, To *tile, size_t ldc, size_t rows, size_t columns,
+                          Sum alpha) const {
+        store_as<false, To>(sums, tile, ldc, rows, columns, alpha, (Sum)0);
+    }
+
   private:
     /* Are there runs of as many as fit 16 bytes of Staged alone? */
     template <class Staged, class To>

@@ -542,18 +542,23 @@ static void few_columns(weft_context *ctx) {
 }
 
 /* The same of f32, by parts: tiles of 16 and of 64 columns, more columns than a block has, few
- * rows, lines that are aligned and others; and where k ends with a piece, or in its midst. */
+ * rows, lines that are aligned and others; and where k ends with a piece, or in its midst. The last
+ * shapes have a factor that is long enough for boxes, on emu others as well. */
 static void narrow_f32_shapes(weft_context *ctx) {
     static const size_t shapes[][3] = {{300, 3, 70},  {130, 16, 264}, {257, 40, 100}, {9, 260, 133},
                                        {70, 270, 31}, {33, 65, 700},  {64, 64, 513},  {16, 1, 64},
-                                       {256, 80, 96}, {1, 300, 50}};
+                                       {256, 80, 96}, {1, 300, 50},   {800, 33, 70},  {60, 780, 66},
+                                       {790, 7, 80}};
     if (ctx->kind != WI_CUDA)
         return;
     rig r = rig_open(ctx, ARRAYS, capacity);
     size_t longer = 4;
 #ifdef WEFT_EMU
     const size_t least = wi_gemm_narrow_least_f32_pieces;
-    wi_gemm_narrow_least_f32_pieces = 1;
+    const size_t least_boxed = wi_gemm_narrow_least_boxed_pieces;
+    const size_t least_long = wi_gemm_narrow_least_long, times = wi_gemm_narrow_long_times;
+    const size_t least_deep = wi_gemm_narrow_least_deep;
+    wi_gemm_narrow_least_f32_pieces = wi_gemm_narrow_least_boxed_pieces = 1;
     longer = 1;
 #endif
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
@@ -573,11 +578,21 @@ static void narrow_f32_shapes(weft_context *ctx) {
                     p.offset[k] = 0;
                 }
                 p.how &= ~(unsigned)(WEFT_F32_STRICT | WEFT_TF32);
+#ifdef WEFT_EMU
+                const uint64_t which = test_below(&r.random, 3);
+                wi_gemm_narrow_least_long = which == 0 ? 1 : least_long;
+                wi_gemm_narrow_long_times = which == 0 ? 0 : times;
+                wi_gemm_narrow_least_deep = which == 1 ? 1 : least_deep;
+#endif
                 run_case(&r, &p);
             }
         }
 #ifdef WEFT_EMU
     wi_gemm_narrow_least_f32_pieces = least;
+    wi_gemm_narrow_least_boxed_pieces = least_boxed;
+    wi_gemm_narrow_least_long = least_long;
+    wi_gemm_narrow_long_times = times;
+    wi_gemm_narrow_least_deep = least_deep;
 #endif
     rig_close(&r);
 }
