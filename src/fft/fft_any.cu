@@ -7,7 +7,7 @@
 #include "cuda/anew.cuh"
 #include "cuda/bulk.cuh"
 #include "fft/fft_ahead.cuh"
-#include "fft/fft_any_primes.cuh"
+#include "fft/fft_any_sums.cuh"
 #include "fft/fft_cuda.h"
 
 namespace {
@@ -150,11 +150,6 @@ static __device__ __forceinline__ void copy_out(const any_block<T, halves> &bloc
 #define STAGE(R) STAGE_OF(R, true)
 #define PRIME_STAGE(R) STAGE_OF(R, kind != ANY_SHORT)
 #define DENSE_STAGE(R) STAGE_OF(R, kind == ANY_DENSE)
-#define LARGE_STAGE(R)                                                                             \
-    case R:                                                                                        \
-        if constexpr (kind == ANY_DENSE)                                                           \
-            any_large_prime<R, T>(block, to, stages, s);                                           \
-        break;
 
 /* Where sets take many registers, what a block after this one will read is brought to L2, 4 to 15 %
  * less time: of others none. */
@@ -198,10 +193,6 @@ static __global__ void __launch_bounds__(any_threads<T, kind>, any_blocks<T, kin
             DENSE_STAGE(28)
             DENSE_STAGE(30)
             DENSE_STAGE(32)
-            LARGE_STAGE(37)
-            LARGE_STAGE(41)
-            LARGE_STAGE(43)
-            LARGE_STAGE(47)
         default:
             if constexpr (kind == ANY_DENSE)
                 any_prime<T>(block, to, stages, s, stages.sums[k > 0]);
@@ -218,7 +209,6 @@ static __global__ void __launch_bounds__(any_threads<T, kind>, any_blocks<T, kin
 #undef STAGE
 #undef PRIME_STAGE
 #undef DENSE_STAGE
-#undef LARGE_STAGE
 
 /* ---- launches ---- */
 

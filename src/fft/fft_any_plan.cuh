@@ -128,21 +128,11 @@ static inline any_radices radices_below(unsigned n, bool is_dense) {
     return r;
 }
 
-/* ---- large primes ---- */
-
-/* Those up to 47 are radices of dense lines, others are done by sums. */
-static inline bool any_is_large(unsigned radix) {
-    return radix >= 37;
-}
-static inline bool any_is_summed(unsigned radix) {
-    return radix > 47;
-}
+/* ---- sums ---- */
 
 /* About how many microseconds groups of `each` results of a prime take of 2^24 numbers (an H200,
  * 2026-11-29), for what a thread loads limits them. There are loops for 8 to 10 results. */
 static inline double sums_cost(unsigned prime, unsigned each) {
-    if (!any_is_summed(prime))
-        return 3.0 * prime - 59;
     const unsigned loaded = 1 + (each + 1) / 2; /* pieces of 16 bytes for each pair */
     return 17 + 13.3 * (double)wi_fft_sums_groups(prime, each) * (prime / 2) * loaded / prime;
 }
@@ -201,9 +191,7 @@ static double cost_of(const any_stages *s, unsigned lines, unsigned threads, uns
     for (unsigned k = 0; k < s->count; k++) {
         const any_sums *const sums = sums_of(s, k);
         const unsigned sets = s->at[k].m.by * lines * (sums ? sums->groups : 1);
-        const double each = s->at[k].radix * (sums                           ? sums->each / 14.0
-                                              : any_is_large(s->at[k].radix) ? 2
-                                                                             : 1);
+        const double each = s->at[k].radix * (sums ? sums->each / 14.0 : 1);
         turns += (sets + threads - 1) / threads * each;
         issued += (sets + 31) / 32 * 32 * each;
     }
@@ -284,7 +272,7 @@ static any_stages tell_stages(const wi_fft_lines *l, const any_radices &r) {
         t->turn_out = any_spread(before * R, is_last ? 0 : gap);
         t->step_out = any_spread(before, is_last ? 0 : gap);
         t->twiddles = twiddles;
-        if (any_is_summed(R)) {
+        if (R > WI_FFT_MOST_RADIX) {
             const unsigned each = each_of(R);
             s.sums[k > 0] = {wi_fft_divisor_of(s.n / R * (R / 2 + 1)),
                              {},
@@ -299,7 +287,7 @@ static any_stages tell_stages(const wi_fft_lines *l, const any_radices &r) {
     s.line = wi_fft_divisor_of(s.n);
     /* Stages take the two arrays in turns. A dense line needs one if a single stage leaves anything
      * in shared memory, where pairs are made, too. */
-    const unsigned kept = s.count - 1 + (s.copies_in || any_is_large(r.radix[0])) + s.copies_out;
+    const unsigned kept = s.count - 1 + (s.copies_in || s.sums[0].groups > 0) + s.copies_out;
     const unsigned arrays = kind == ANY_DENSE && kept < 2 ? 1 : 2;
     share_lines<T, kind>(l, lines_in || lines_out || turns, arrays, &s);
     s.other = (arrays - 1) * s.lines * s.pitch;
