@@ -23,9 +23,6 @@ inline unsigned wi_cluster_size() {
 inline void wi_cluster_sync(EMU_SITE("wi_cluster_sync")) {
     emu_cluster_barrier(at);
 }
-inline void wi_cluster_meet(EMU_SITE("wi_cluster_meet")) {
-    emu_cluster_barrier(at);
-}
 inline void wi_cluster_arrive() {}
 inline void wi_cluster_wait(EMU_SITE("wi_cluster_wait")) {
     emu_cluster_barrier(at);
@@ -52,12 +49,6 @@ __device__ inline unsigned wi_cluster_size() {
  * memory, and between the last such access and the end of the kernel. */
 __device__ inline void wi_cluster_sync() {
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
-}
-
-/* The same for barriers that were published (cuda/bulk.cuh) alone: what else was written does not
- * have to be visible, which takes less. */
-__device__ inline void wi_cluster_meet() {
-    asm volatile("barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
 /* The barrier in two halves: between them a thread does what concerns nobody else. */

@@ -106,7 +106,7 @@ struct wi_gemm_boxed_block {
             wi_barrier_publish();
         }
         if constexpr (blocks > 1)
-            wi_cluster_meet(); /* the other block's barriers are there, too */
+            wi_cluster_sync(); /* the other block's barriers are there, too */
         else
             __syncthreads();
     }
@@ -173,15 +173,6 @@ struct wi_gemm_boxed_block {
                 copy_item(item, from_a, from_b, t);
             __syncwarp();
         });
-        if constexpr (blocks > 1)
-            if (wi_lane() == 0)
-                await_other(t);
-    }
-    /* Of a pair neither block ends before the other has told it, for the last time, that slots are
-     * empty. */
-    __device__ void await_other(turn &t) const {
-        for (int s = 0; s < slots; s++, t.next())
-            wi_barrier_wait(&b.empty[t.slot], t.parity);
     }
     __device__ void copy_item(const wi_gemm_item &item, const wi_boxes *from_a,
                               const wi_boxes *from_b, turn &t) const {
@@ -518,6 +509,8 @@ __device__ inline void wi_gemm_boxed_work(const wi_boxes *from_a, const wi_boxes
         wi_take_registers<Shape::adder_registers>();
         block.add(warp);
     }
+    if constexpr (wi_gemm_blocks_of<Shape> > 1)
+        wi_cluster_sync(); /* neither ends while the other may bring it something */
 }
 
 template <class Shape, bool a_by_k, bool b_by_k>

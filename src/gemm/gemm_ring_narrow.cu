@@ -60,14 +60,12 @@ static size_t boxed_slices(const weft_context *ctx, size_t tiles, size_t pieces)
                                   wi_gemm_narrow_least_boxed_pieces, &length);
 }
 
-/* The boxes of a factor of which so many rows, or columns, lie along k or across. Those that follow
- * each other along k are both read: memory brings 256 bytes for them. */
+/* The boxes of a factor of which so many rows, or columns, lie along k or across. */
 static weft_status describe(weft_context *ctx, const float *x, size_t ld, size_t rows, size_t k,
                             bool along_k, int box_lines, wi_boxes *boxes) {
     const size_t pitch = ld * sizeof *x, lines = along_k ? rows : k;
-    const bool alone = !along_k || pitch % (2 * wi_box_line) != 0;
-    const wi_box_source from = {WEFT_F32, x, along_k ? k : rows, lines,
-                                pitch,    1, lines * pitch,      alone};
+    const wi_box_source from = {WEFT_F32, x, along_k ? k : rows, lines, pitch, 1, lines * pitch,
+                                true};
     return wi_gpu_describe_boxes(ctx, &from, (unsigned)box_lines, boxes);
 }
 
