@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "core/rowcopy.h"
 #include "gemm/trsm.h"
@@ -135,8 +136,8 @@ static weft_status exchange_rows(void *user, size_t k, const char *message, size
                            w->c.ld, b.pivots, tail_of(w, &b, message), true);
 }
 
-/* What was dealt out together has numbers of rows together; of the block's own part of that rows
- * are exchanged at once. */
+/* Columns that were dealt out together have one column of numbers; rows of those of this block are
+ * exchanged at once. */
 static weft_status update_left(void *user, size_t k, const char *message, size_t n) {
     const work *const w = user;
     const block b = block_at(w, k);
@@ -209,10 +210,12 @@ static const wi_sweep_steps steps = {.message_bytes = message_bytes,
 
 /* ---- columns that are done with ---- */
 
-/* Are the columns where this rank's GPU may put them itself? */
+/* May kernels of this rank's GPU write the columns where the call passed them? */
 static bool goes_directly(const work *w) {
     const wi_given *const given = &w->c.given;
-    return given->shared && !given->by_rows && wi_is_device(w->c.ctx->child, given->a);
+    const char *why;
+    return given->shared && !given->by_rows && wi_is_device(w->c.ctx->child, given->a) &&
+           wi_dealt_reaches(wi_gpus_dealt(w->c.ctx), &why);
 }
 
 #ifdef WEFT_CUDA
