@@ -47,7 +47,7 @@ __device__ inline wi_lu_moves wi_lu_trace(int lane, int partner, int width) {
 /* For `warps` warps of a block. */
 template <class T, int warps>
 struct wi_lu_applier {
-    static constexpr int side = 32, together = warps < 8 ? 4 : 2;
+    static constexpr int side = 32, together = 2;
     struct memory {
         T l[side][side]; /* the triangle, by columns */
         T top[warps][together][side];
