@@ -290,6 +290,13 @@ static size_t tiles_of(size_t columns) {
     return (columns - 1) / flow_side + 1;
 }
 
+/* Blocks for multiprocessors that have no task: they factor a tile that is 1, so that the code for
+ * it is in caches near those that the chain comes to. A few have time for that beside it. */
+static unsigned rehearsals(unsigned columns, unsigned tasks, unsigned units) {
+    constexpr unsigned fewest = 3, each = 3;
+    return columns < fewest || tasks >= units ? 0 : (units - tasks) * each;
+}
+
 /* The matrix for the copy engine, if there is one that can bring it and it is worth it. */
 template <class T, bool by_columns>
 static weft_status describe(weft_context *ctx, const wi_cholesky_args *g, unsigned *boxed,
@@ -328,8 +335,7 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     p.first = g->first;
     p.clears = s->first == 0;
     p.tasks = (unsigned)wi_flow_order{p.tiles, p.begin, p.end}.count();
-    const unsigned units = (unsigned)ctx->gpu->multiprocessors;
-    const unsigned more = p.tasks < units && p.tiles > 2 ? (units - p.tasks) * flow_rehearsals : 0;
+    const unsigned more = rehearsals(p.end - p.begin, p.tasks, (unsigned)ctx->gpu->multiprocessors);
     wi_boxes boxes = {};
     const weft_status status = describe<T, by_columns>(ctx, g, &p.boxed, &boxes);
     p.late = p.tiles <= wi_cholesky_few ? flow_late : 0; /* few tiles: all wait for the chain */

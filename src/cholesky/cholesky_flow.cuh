@@ -22,7 +22,6 @@ constexpr unsigned flow_slots_most = 4;
 constexpr int flow_record = wi_strip * (flow_side + wi_strip); /* numbers of a strip */
 constexpr int flow_letter = 2 * wi_strip * wi_strip;           /* numbers */
 constexpr unsigned flow_publishers = wi_strips;                /* warps */
-constexpr unsigned flow_rehearsals = 3; /* of a multiprocessor that has no task */
 constexpr unsigned flow_turns = 8; /* a wait looks so often before it asks if the matrix failed */
 
 /* A row's count of its tiles of L: each of a tile's warps adds `first` once it has the first half

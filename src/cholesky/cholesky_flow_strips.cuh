@@ -213,6 +213,7 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
             if (have <= b)
                 wi_spin();
         }
+        wi_async_wait<0>();
         return true;
     }
     /* The first tile becomes one of L, strip by strip as these become known: the second group
@@ -236,20 +237,19 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
             wi_pair seen[letter_parts];
             if (by_letter)
                 look_at_letter(seen);
-            bool goes_on = true;
             if (group == 0) {
                 store_first(b);
                 rotate();
                 if (b == wi_strips / 2 - 1)
                     tell_of_half(wi_flow_count::first);
             } else {
-                if (b < wi_strips - 2)
-                    goes_on = await_strip(b + 1);
                 behind(b);
-                wi_async_wait<0>();
             }
+            bool goes_on = true;
             if (by_letter)
                 goes_on = receive_letter(seen);
+            else if (group > 0 && b < wi_strips - 2)
+                goes_on = await_strip(b + 1);
             if (b + 1 < wi_strips && __syncthreads_or(!goes_on))
                 return false;
         }
