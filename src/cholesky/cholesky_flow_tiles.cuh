@@ -21,7 +21,7 @@ struct wi_flow_tiles {
     uint32_t launch; /* its number */
     int group, part; /* a warp has strip `part` of the first or the second tile */
     wi_flow_task task;
-    bool rehearses;
+    bool rehearses;  /* the factor of a tile that is 1, and tells nobody */
     unsigned known;  /* halves of columns of tiles whose parts all of this task's rows have */
     unsigned strips; /* of the column's factor, when that was looked at */
     Strip sums;
