@@ -509,7 +509,7 @@ __device__ inline void wi_gemm_boxed_work(const wi_boxes *from_a, const wi_boxes
         wi_take_registers<Shape::adder_registers>();
         block.add(warp);
     }
-    if constexpr (wi_gemm_blocks_of<Shape> > 1)
+    if constexpr (wi_gemm_blocks_of < Shape >> 1)
         wi_cluster_sync(); /* neither ends while the other may bring it something */
 }
 

@@ -64,8 +64,8 @@ static size_t boxed_slices(const weft_context *ctx, size_t tiles, size_t pieces)
 static weft_status describe(weft_context *ctx, const float *x, size_t ld, size_t rows, size_t k,
                             bool along_k, int box_lines, wi_boxes *boxes) {
     const size_t pitch = ld * sizeof *x, lines = along_k ? rows : k;
-    const wi_box_source from = {WEFT_F32, x, along_k ? k : rows, lines, pitch, 1, lines * pitch,
-                                true};
+    const wi_box_source from = {WEFT_F32, x, along_k ? k : rows, lines,
+                                pitch,    1, lines * pitch,      true};
     return wi_gpu_describe_boxes(ctx, &from, (unsigned)box_lines, boxes);
 }
 
