@@ -29,7 +29,7 @@ extern size_t wi_gemm_panels_least;  /* rows and columns of a piece, at least */
 extern int wi_gemm_only_tile_m;      /* with the next: the only tiles of `ring`; 0: any */
 extern int wi_gemm_only_tile_n;
 extern int wi_gemm_only_sent;         /* with both: are they sent to C? */
-extern int wi_gemm_only_pair;         /* and do blocks work in pairs, and share A (1) or B (2)? */
+extern int wi_gemm_only_pair;         /* and do blocks work in pairs? */
 extern size_t wi_gemm_least_lined;    /* sides and k from which 16-bit lines are aligned to 128 */
 extern double wi_gemm_price_by_warps; /* factors of the cost of joining slices of k */
 extern double wi_gemm_price_by_kernel;

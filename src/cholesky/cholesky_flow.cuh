@@ -57,8 +57,7 @@ struct wi_flow_shared {
 struct wi_flow_counts {
     struct {
         uint32_t ready;    /* of a row of tiles: a wi_flow_count, from column `begin` on */
-        uint32_t factored; /* of the tile on its diagonal: strips that are known, by each publisher
-                            */
+        uint32_t factored; /* of the tile on its diagonal: strips that each publisher has told of */
     } of[2];
 };
 struct wi_flow_sets {
@@ -83,7 +82,7 @@ struct wi_flow_params {
     size_t ld, n;
     unsigned tiles;      /* rows of tiles */
     unsigned begin, end; /* columns of tiles */
-    unsigned tasks;      /* in all; blocks behind these rehearse */
+    unsigned tasks;      /* in all; blocks beyond these only bring the code to where it is run */
     unsigned slots;      /* a power of two */
     bool packs;          /* are whole tiles made of packs of 16 bytes, down their columns? */
     unsigned boxed;      /* columns before a task's from which on boxes bring them; 0: never */

@@ -176,9 +176,7 @@ __device__ inline void wi_group_multiply_tf32(float (&sum)[sums], const uint32_t
                      : WI_REGISTERS_OF_A);
 }
 
-/* The same with bf16, two a register, and 16, 40 or 64 columns. Without `adds` the sums begin with
- * 0.
- */
+/* The same with bf16, two a register, and 16, 40 or 64 columns. Sums begin with 0 if not `adds`. */
 template <int sums>
 __device__ inline void wi_group_multiply_bf16(float (&sum)[sums], const uint32_t (&a)[4],
                                               const wi_group_operand &b, bool adds) {

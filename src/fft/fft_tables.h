@@ -25,7 +25,7 @@ typedef enum wi_fft_table_kind {
     WI_FFT_ORDER, /* n prime, of f32: n 32-bit numbers g^-k mod n, g a primitive root, and as many
                      g^k, each for k < n - 1 and one more */
     WI_FFT_CYCLIC,  /* n prime: the transform of exp(-2 pi i g^k / n), over n - 1, in place by
-                       radices  as below; `part` is n - 1 */
+                       radices as below; `part` is n - 1 */
     WI_FFT_SPECTRUM /* the transform of length `part` of the conjugate chirp, over `part`; with
                        radices as a transform in place by these leaves it to sets of the last one */
 } wi_fft_table_kind;

@@ -21,11 +21,12 @@
  *   sends_c              does C go by shared memory, as boxes? gemm_sent.cuh
  *   is_staged            do sums go there through it? gemm_staged.cuh
  *   ending               what a tile's end takes beside its way through memory, in launches
- *   pair                 do two blocks share what they bring? gemm_deal.cuh
+ *   is_pair              do two blocks share what they bring? gemm_deal.cuh
  *   is_lean              is it for a C that is only written, in whole runs, alone? It is staged,
- * and slices are added up by the kernel wants_many           is it for more tiles than there are
- * multiprocessors? Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh parts A
- * and B are sums of so many matrices; a slot has one of each
+ *                        and slices are added up by the kernel
+ *   wants_many           is it for more tiles than there are multiprocessors?
+ *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
+ *   parts                A and B are sums of so many matrices; a slot has one of each
  *
  * An Adder holds `count` sums of one thread, `run` of which lie together in C:
  *
@@ -61,8 +62,8 @@ struct wi_gemm_boxed_block {
     using Out = typename Shape::Out;
     using Sum = typename Shape::Sum;
     using Params = wi_gemm_params<T, Out, Sum>;
-    using A = wi_gemm_panel<T, Shape::tile_m, a_by_k, Shape::pair == WI_SHARE_A>;
-    using B = wi_gemm_panel<T, Shape::tile_n, b_by_k, Shape::pair == WI_SHARE_B>;
+    using A = wi_gemm_panel<T, Shape::tile_m, a_by_k, Shape::is_pair>;
+    using B = wi_gemm_panel<T, Shape::tile_n, b_by_k>;
     using Adder = typename Shape::template Adder<A, B>;
     using Triangle = wi_gemm_triangle<Shape>;
     using Carried = wi_gemm_carried<Shape>;
@@ -70,7 +71,7 @@ struct wi_gemm_boxed_block {
     using Staged = wi_gemm_staged<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
     static constexpr int blocks = wi_gemm_blocks_of<Shape>; /* of a pair, else 1 */
-    static constexpr size_t dealt_m = wi_gemm_dealt_m<Shape>, dealt_n = wi_gemm_dealt_n<Shape>;
+    static constexpr size_t dealt_n = wi_gemm_dealt_n<Shape>;
     static constexpr int threads = 32 * Shape::warps;
     static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
 
@@ -139,7 +140,7 @@ struct wi_gemm_boxed_block {
     /* Calls f(item) for each piece of this block's work. */
     template <class F>
     __device__ void each_item(F f) const {
-        const size_t tiles_m = wi_gemm_pieces(g.m, dealt_m);
+        const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
         const size_t tiles_n = wi_gemm_pieces(g.n, dealt_n);
         const size_t items = deal.whole + deal.shares();
         size_t done = 0;
@@ -153,12 +154,8 @@ struct wi_gemm_boxed_block {
             const wi_gemm_place at = deal.wanted == WI_ALL
                                          ? wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n)
                                          : Triangle(g.n, deal.wanted).place(tile);
-            item.row = at.row * dealt_m;
-            item.column = at.column * dealt_n;
-            if constexpr (Shape::pair == WI_SHARE_A)
-                item.column += rank() * Shape::tile_n;
-            if constexpr (Shape::pair == WI_SHARE_B)
-                item.row += rank() * Shape::tile_m;
+            item.row = at.row * Shape::tile_m;
+            item.column = at.column * dealt_n + rank() * Shape::tile_n;
             f(item);
         }
     }
@@ -183,7 +180,7 @@ struct wi_gemm_boxed_block {
                 wi_barrier_wait(&b.empty[t.slot], t.parity);
                 wi_barrier_arrive_expect(full, slot_bytes);
                 A::load(to, from_a, (int)item.row, (int)p, part, full, (int)rank());
-                B::load(to + A::bytes, from_b, (int)item.column, (int)p, part, full, (int)rank());
+                B::load(to + A::bytes, from_b, (int)item.column, (int)p, part, full);
             }
     }
     __device__ bool has_turned_c() const {
@@ -282,9 +279,8 @@ struct wi_gemm_boxed_block {
 
     /* Where a slice leaves its sums, a tile by columns, for the kernel that adds up all slices. */
     __device__ Sum *slice_of(const wi_gemm_item &item) const {
-        constexpr size_t further = Shape::pair == WI_SHARE_B ? 1 : (size_t)Shape::tile_n;
-        return deal.partial + deal.place(item.share, item.cut) * dealt_m * dealt_n +
-               rank() * further * Shape::tile_m;
+        const size_t column = deal.place(item.share, item.cut) * dealt_n + rank() * Shape::tile_n;
+        return deal.partial + column * Shape::tile_m;
     }
     __device__ bool is_left(const wi_gemm_item &item) const {
         return !item.whole && !deal.ended;
@@ -292,9 +288,9 @@ struct wi_gemm_boxed_block {
     __device__ void leave(const wi_gemm_item &item, const Adder &sums) const {
         constexpr size_t rows = Shape::tile_m, columns = Shape::tile_n;
         if constexpr (Shape::is_lean)
-            staged().write(sums, slice_of(item), dealt_m, rows, columns, (Sum)1);
+            staged().write(sums, slice_of(item), rows, rows, columns, (Sum)1);
         else if constexpr (Shape::is_staged)
-            staged().store(sums, slice_of(item), dealt_m, rows, columns, (Sum)1, (Sum)0);
+            staged().store(sums, slice_of(item), rows, rows, columns, (Sum)1, (Sum)0);
         else
             store_all(sums, slice_of(item), rows, (Sum)1, (Sum)0);
     }
@@ -509,7 +505,7 @@ __device__ inline void wi_gemm_boxed_work(const wi_boxes *from_a, const wi_boxes
         wi_take_registers<Shape::adder_registers>();
         block.add(warp);
     }
-    if constexpr (wi_gemm_blocks_of < Shape >> 1)
+    if constexpr (Shape::is_pair)
         wi_cluster_sync(); /* neither ends while the other may bring it something */
 }
 
@@ -554,7 +550,7 @@ struct wi_gemm_boxed_shape {
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
     static constexpr bool is_staged = false, sends_c = false, wants_many = false;
     static constexpr bool writes_rows = false, is_lean = false;
-    static constexpr wi_gemm_pair pair = WI_ALONE;
+    static constexpr bool is_pair = false;
     static constexpr double ending = 0.25;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;

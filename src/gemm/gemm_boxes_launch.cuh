@@ -64,7 +64,7 @@ template <class Shape, bool a_by_k, bool b_by_k>
 inline auto wi_gemm_kernel_of() {
     if constexpr (Shape::sends_c)
         return wi_gemm_boxed_and_sent<Shape, a_by_k, b_by_k>;
-    else if constexpr (Shape::pair != WI_ALONE)
+    else if constexpr (Shape::is_pair)
         return wi_gemm_boxed_pair<Shape, a_by_k, b_by_k>;
     else
         return wi_gemm_boxed<Shape, a_by_k, b_by_k>;
@@ -107,7 +107,7 @@ weft_status wi_gemm_launch_kernel(weft_context *ctx, const wi_gemm_args *args,
         if (status == WEFT_OK)
             status = WEFT_LAUNCH_AHEAD(boxed, ctx, blocks, threads, kernel.shared_bytes, a, b, c, g,
                                        deal);
-    } else if constexpr (Shape::pair != WI_ALONE) {
+    } else if constexpr (Shape::is_pair) {
         status = WEFT_LAUNCH_FIXED_CLUSTER_AHEAD(boxed, ctx, blocks, threads, of_unit,
                                                  kernel.shared_bytes, a, b, g, deal);
     } else {
@@ -177,8 +177,8 @@ double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     return begin * m->launch_s + (working > moving ? working : moving) + storing;
 }
 
-/* On emu tests leave only one shape to be considered, by the elements of its tile and by whether it
- * sends them, and by whether blocks work in pairs. */
+/* On emu tests leave only one shape to be considered: by the elements of its tile, by whether it
+ * sends them, and by whether its blocks work in pairs. */
 WI_LIMIT(int, wi_gemm_only_tile_m, 0)
 WI_LIMIT(int, wi_gemm_only_tile_n, 0)
 WI_LIMIT(int, wi_gemm_only_sent, 0)
@@ -190,8 +190,7 @@ void wi_gemm_consider(const weft_context *ctx, const wi_gemm_args *g, wi_gemm_wo
                       wi_gemm_choice *best) {
     if (wi_gemm_only_tile_m > 0 &&
         (Shape::tile_m != wi_gemm_only_tile_m || Shape::tile_n != wi_gemm_only_tile_n ||
-         Shape::sends_c != (wi_gemm_only_sent > 0) ||
-         (Shape::pair != WI_ALONE) != (wi_gemm_only_pair > 0)))
+         Shape::sends_c != (wi_gemm_only_sent > 0) || Shape::is_pair != (wi_gemm_only_pair > 0)))
         return;
     if ((Shape::sends_c && !wi_gemm_may_send(g)) || (Shape::is_lean && !wi_gemm_may_be_lean(g)))
         return;

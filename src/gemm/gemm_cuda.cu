@@ -277,7 +277,7 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
         return run_prepared(ctx, g, B_ALONG_K, wi_gemm_ring_tf32);
     if (g->type == WEFT_F32 && g->transposed_a && g->transposed_b && g->beta == 0 &&
         g->wanted == WI_ALL && !g->c_by_rows) {
-        const wi_gemm_args turned = wi_gemm_turned(g); /* neither factor has to be */
+        const wi_gemm_args turned = wi_gemm_turned(g); /* then no factor has to be copied */
         if (wi_gemm_ring_tf32_wants_across(ctx, &turned))
             return run_prepared(ctx, &turned, B_ALONG_K, wi_gemm_ring_tf32);
     }

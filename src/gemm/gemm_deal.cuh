@@ -17,21 +17,13 @@
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_triangle.cuh"
 
-/* Two blocks may work as a pair, a cluster, on tiles side by side: each brings half of what both
- * need, rows of A or columns of B, to both. What is said of blocks and tiles is then true of pairs,
- * and of the two tiles that a pair has. */
-enum wi_gemm_pair {
-    WI_ALONE,
-    WI_SHARE_A,
-    WI_SHARE_B
-};
-
+/* Two blocks may work as a pair, a cluster, on tiles side by side: each brings half of the rows of
+ * A, which both need, to both. What is said of blocks and tiles is then true of pairs, and of the
+ * two tiles that a pair has. */
 template <class Shape>
-constexpr size_t wi_gemm_dealt_m = (size_t)Shape::tile_m *(Shape::pair == WI_SHARE_B ? 2 : 1);
+constexpr int wi_gemm_blocks_of = Shape::is_pair ? 2 : 1;
 template <class Shape>
-constexpr size_t wi_gemm_dealt_n = (size_t)Shape::tile_n *(Shape::pair == WI_SHARE_A ? 2 : 1);
-template <class Shape>
-constexpr int wi_gemm_blocks_of = Shape::pair == WI_ALONE ? 1 : 2;
+constexpr size_t wi_gemm_dealt_n = (size_t)(Shape::tile_n *wi_gemm_blocks_of<Shape>);
 
 template <class Sum>
 struct wi_gemm_deal {
@@ -137,7 +129,7 @@ struct wi_gemm_pace {
         bringing = wi_gemm_is_unlined(g) ? bringing_to_one(m, g) : 0;
         /* small tiles of deep products ask memory for more than it has */
         if (wi_gemm_is_deep(m, g))
-            multiplying *= elements < 256 * 128 ? 1.3 : Shape::pair == WI_ALONE ? 1 : 0.94;
+            multiplying *= elements < 256 * 128 ? 1.3 : Shape::is_pair ? 0.94 : 1;
 
         slice = bytes * m->units / (of_all * m->bytes_per_s);
         end =
@@ -161,10 +153,9 @@ struct wi_gemm_pace {
         constexpr double line = 128, of_cache = 1.7;
         const size_t rows = g->m < Shape::tile_m ? g->m : Shape::tile_m;
         const size_t columns = g->n < Shape::tile_n ? g->n : Shape::tile_n;
-        const double of_a = (double)rows * (Shape::pair == WI_SHARE_A ? 0.5 : 1) *
-                            wi_gemm_line_reads(g->a, g->lda, g->type);
-        const double of_b = (double)columns * (Shape::pair == WI_SHARE_B ? 0.5 : 1) *
-                            wi_gemm_line_reads(g->b, g->ldb, g->type);
+        const double of_a =
+            (double)rows * (Shape::is_pair ? 0.5 : 1) * wi_gemm_line_reads(g->a, g->lda, g->type);
+        const double of_b = (double)columns * wi_gemm_line_reads(g->b, g->ldb, g->type);
         return (double)wi_gemm_blocks_of<Shape> * line * (of_a + of_b) /
                (of_cache * m->cache_bytes_per_s);
     }
@@ -241,7 +232,7 @@ template <class Shape>
 wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, const wi_gemm_args *g) {
     const size_t units = wi_gemm_units(ctx, g) / wi_gemm_blocks_of<Shape>;
     const size_t line = 128 / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
-    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, wi_gemm_dealt_m<Shape>) *
+    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, Shape::tile_m) *
                                                    wi_gemm_pieces(g->n, wi_gemm_dealt_n<Shape>)
                                              : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
     const size_t rest = tiles % units;
@@ -249,7 +240,7 @@ wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, cons
         {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, false}, false, 0};
     const wi_gemm_pace<Shape> pace(wi_machine_of(ctx), g);
     const double of_steps = pace.step(units) * (double)steps;
-    const double of_pair = Shape::pair == WI_ALONE ? 0 : 0.3 * wi_machine_of(ctx)->launch_s;
+    const double of_pair = Shape::is_pair ? 0.3 * wi_machine_of(ctx)->launch_s : 0;
     plan.seconds = of_pair + (double)(tiles / units) *
                                  ((of_steps > pace.least ? of_steps : pace.least) + pace.end);
     if (rest == 0 || steps == 0)

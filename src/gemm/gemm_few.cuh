@@ -128,12 +128,8 @@ static __global__ void __launch_bounds__(wi_few_threads, 2)
     mine.finish();
     const size_t i = first_row + (size_t)(wi_lane() / wi_few_columns);
     const size_t j = (size_t)(wi_lane() % wi_few_columns);
-    if (i >= g.m || j >= g.n)
-        return;
-    if (slices.partial)
-        slices.partial[(slice * g.n + j) * g.m + i] = mine.sum[0];
-    else
-        wi_gemm_store_either(g, i, j, mine.sum[0]);
+    if (i < g.m && j < g.n)
+        wi_gemm_store_slice(g, slices, slice, i, j, mine.sum[0]);
 }
 
 #endif

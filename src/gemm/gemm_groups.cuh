@@ -119,8 +119,7 @@ struct wi_gemm_sent_groups_shape
 template <class Element, int tile_m, int slots, int percent>
 struct wi_gemm_pair_groups_shape
     : wi_gemm_any_groups_shape<Element, Element, float, tile_m, 128, slots, percent> {
-    static constexpr wi_gemm_pair pair = WI_SHARE_A;
-    static constexpr bool is_lean = true;
+    static constexpr bool is_pair = true, is_lean = true;
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_pair_groups_shape, A, B>;
 };
@@ -139,8 +138,7 @@ struct wi_gemm_one_group_shape
 template <class Element, int slots, int percent>
 struct wi_gemm_pair_one_group_shape
     : wi_gemm_any_groups_shape<Element, Element, float, 192, 64, slots, percent> {
-    static constexpr wi_gemm_pair pair = WI_SHARE_A;
-    static constexpr bool is_lean = true;
+    static constexpr bool is_pair = true, is_lean = true;
     static constexpr int adders = 4, warps = 8;
     static constexpr int adder_registers = 168;
     template <class A, class B>

@@ -96,7 +96,7 @@ template <class Shape, class Params>
 weft_status wi_gemm_join_after(weft_context *ctx, const Params &g, size_t units,
                                const wi_gemm_deal<typename Shape::Sum> &deal) {
     using Sum = typename Shape::Sum;
-    constexpr size_t tile_m = wi_gemm_dealt_m<Shape>, tile_n = wi_gemm_dealt_n<Shape>;
+    constexpr size_t tile_m = Shape::tile_m, tile_n = wi_gemm_dealt_n<Shape>;
     constexpr size_t runs = tile_m * tile_n / wi_gemm_joined_run<Sum>;
     const wi_gemm_tiling t = {(unsigned)tile_m, (unsigned)tile_n, Shape::band};
     const size_t slices = wi_gemm_pieces(deal.steps, deal.share);

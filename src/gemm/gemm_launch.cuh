@@ -34,10 +34,7 @@ __global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::b
     if (first < end)
         block.add_up(sums);
     block.each(sums, [&](size_t i, size_t j, typename Shape::Sum sum) {
-        if (slices.partial)
-            slices.partial[(slice * g.n + j) * g.m + i] = sum;
-        else
-            wi_gemm_store_either(g, i, j, sum);
+        wi_gemm_store_slice(g, slices, slice, i, j, sum);
     });
 }
 

@@ -263,6 +263,35 @@ __device__ void wi_narrow_add_products(const wi_narrow_words &of, const char *b,
     wi_group_wait<0>();
 }
 
+/* Of a thread's sums of two rows, each of which has its own elements, the products of k as far as
+ * `end`, one after the other. */
+template <int count>
+__device__ void wi_narrow_add_slowly(const wi_narrow_boxed_factor &a,
+                                     const wi_narrow_boxed_factor &b, const size_t (&row)[2],
+                                     size_t column, size_t k, size_t end, float (&sum)[count]) {
+    const int t = wi_lane() % 4;
+#pragma unroll 1
+    for (; k < end; k++) {
+        const float x[2] = {row[0] < a.count ? a.element(row[0], k) : 0,
+                            row[1] < a.count ? a.element(row[1], k) : 0};
+#pragma unroll
+        for (int q = 0; q < count; q++) {
+            const size_t j = column + (size_t)(q / 4 * 8 + 2 * t + q % 2);
+            if (j < b.count)
+                sum[q] = wi_fma(x[q / 2 % 2], b.element(j, k), sum[q]);
+        }
+    }
+}
+
+/* A thread's sums of two rows to shared memory, by columns that are `line` apart. */
+template <int line, int count>
+__device__ void wi_narrow_put(const float (&sum)[count], const int (&row)[2], float *to) {
+    const int t = wi_lane() % 4;
+#pragma unroll
+    for (int q = 0; q < count; q++)
+        to[(q / 4 * 8 + 2 * t + q % 2) * line + row[q / 2 % 2]] = sum[q];
+}
+
 /* A warp's sums of 16 rows: sum[4 j + 2 r + c] is of row_of(r) and column 8 j + 2 t + c. */
 template <class S>
 struct wi_narrow_boxed_sums {
@@ -289,26 +318,12 @@ struct wi_narrow_boxed_sums {
     /* The products of k as far as `end`, one after the other; `row` is the warp's first in C. */
     __device__ void add_slowly(const wi_narrow_boxed_factor &a, const wi_narrow_boxed_factor &b,
                                size_t row, size_t column, size_t k, size_t end) {
-        const int t = wi_lane() % 4;
-        const size_t first = row + (size_t)row_of(0), second = row + (size_t)row_of(1);
-#pragma unroll 1
-        for (; k < end; k++) {
-            const float x[2] = {first < a.count ? a.element(first, k) : 0,
-                                second < a.count ? a.element(second, k) : 0};
-#pragma unroll
-            for (int q = 0; q < count; q++) {
-                const size_t j = column + (size_t)(q / 4 * 8 + 2 * t + q % 2);
-                if (j < b.count)
-                    sum[q] = wi_fma(x[q / 2 % 2], b.element(j, k), sum[q]);
-            }
-        }
+        wi_narrow_add_slowly(a, b, {row + (size_t)row_of(0), row + (size_t)row_of(1)}, column, k,
+                             end, sum);
     }
     /* To shared memory, by columns that are S::line apart. */
     __device__ void put(float *to) const {
-        const int t = wi_lane() % 4;
-#pragma unroll
-        for (int q = 0; q < count; q++)
-            to[(q / 4 * 8 + 2 * t + q % 2) * S::line + first_row() + row_of(q / 2 % 2)] = sum[q];
+        wi_narrow_put<S::line>(sum, {first_row() + row_of(0), first_row() + row_of(1)}, to);
     }
 };
 
@@ -395,12 +410,8 @@ __global__ void __launch_bounds__(S::threads, 1)
     for (int e = (int)threadIdx.x; e < S::rows * S::columns; e += 32 * S::adders) {
         const size_t i = at.row + (size_t)(e % S::rows), j = at.column + (size_t)(e / S::rows);
         const float sum = sums[e / S::rows * S::line + e % S::rows];
-        if (i >= g.m || j >= g.n)
-            continue;
-        if (slices.partial)
-            slices.partial[(at.slice * g.n + j) * g.m + i] = sum;
-        else
-            wi_gemm_store_either(g, i, j, sum);
+        if (i < g.m && j < g.n)
+            wi_gemm_store_slice(g, slices, at.slice, i, j, sum);
     }
 }
 

@@ -92,6 +92,9 @@ struct wi_narrow_deep_adder {
 
     __device__ explicit wi_narrow_deep_adder(const wi_narrow_deep_memory<S> &where)
         : memory(where) {}
+    __device__ int row_of(int r) const {
+        return first + RowsOfA::row_of(r);
+    }
     __device__ char *parts() const {
         return memory.parts + group * S::parts;
     }
@@ -132,22 +135,8 @@ struct wi_narrow_deep_adder {
     /* The products of k as far as `end`, one after the other. */
     __device__ void add_slowly(const wi_narrow_boxed_factor &a, const wi_narrow_boxed_factor &b,
                                size_t row, size_t column, size_t k, size_t end) {
-        const int t = wi_lane() % 4;
-#pragma unroll 1
-        for (; k < end; k++) {
-            float x[2];
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                const size_t i = row + (size_t)(first + RowsOfA::row_of(r));
-                x[r] = i < a.count ? a.element(i, k) : 0;
-            }
-#pragma unroll
-            for (int q = 0; q < count; q++) {
-                const size_t j = column + (size_t)(q / 4 * 8 + 2 * t + q % 2);
-                if (j < b.count)
-                    sum[q] = wi_fma(x[q / 2 % 2], b.element(j, k), sum[q]);
-            }
-        }
+        wi_narrow_add_slowly(a, b, {row + (size_t)row_of(0), row + (size_t)row_of(1)}, column, k,
+                             end, sum);
     }
     /* A piece in a slot, the group's `turn`th but for whole pairs: tells which of its halves are
      * left to be added slowly, as bits. The slot is given back as soon as all of it is cut. */
@@ -179,12 +168,7 @@ struct wi_narrow_deep_adder {
     }
     /* To shared memory, by columns that are S::line apart. */
     __device__ void put(float *to) const {
-        const int t = wi_lane() % 4;
-        float *const mine = to + group * S::columns * S::line;
-#pragma unroll
-        for (int q = 0; q < count; q++)
-            mine[(q / 4 * 8 + 2 * t + q % 2) * S::line + first + RowsOfA::row_of(q / 2 % 2)] =
-                sum[q];
+        wi_narrow_put<S::line>(sum, {row_of(0), row_of(1)}, to + group * S::columns * S::line);
     }
 };
 
@@ -238,12 +222,8 @@ __global__ void __launch_bounds__(S::threads, 1)
 #pragma unroll
         for (int group = 0; group < S::groups; group++)
             sum += sums[(group * S::columns + e / S::rows) * S::line + e % S::rows];
-        if (i >= g.m || j >= g.n)
-            continue;
-        if (slices.partial)
-            slices.partial[(at.slice * g.n + j) * g.m + i] = sum;
-        else
-            wi_gemm_store_either(g, i, j, sum);
+        if (i < g.m && j < g.n)
+            wi_gemm_store_slice(g, slices, at.slice, i, j, sum);
     }
 }
 

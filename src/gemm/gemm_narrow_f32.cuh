@@ -369,12 +369,8 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
     for (int e = (int)threadIdx.x; e < S::rows * S::columns; e += S::threads) {
         const size_t i = at.row + (size_t)(e % S::rows), j = at.column + (size_t)(e / S::rows);
         const float sum = sums[e / S::rows * S::line + e % S::rows];
-        if (i >= g.m || j >= g.n)
-            continue;
-        if (slices.partial)
-            slices.partial[(at.slice * g.n + j) * g.m + i] = sum;
-        else
-            wi_gemm_store_either(g, i, j, sum);
+        if (i < g.m && j < g.n)
+            wi_gemm_store_slice(g, slices, at.slice, i, j, sum);
     }
 }
 

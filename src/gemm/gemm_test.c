@@ -541,9 +541,9 @@ static void few_columns(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* The same of f32, by parts: tiles of 16 and of 64 columns, more columns than a block has, few
- * rows, lines that are aligned and others; and where k ends with a piece, or in its midst. The last
- * shapes have a factor that is long enough for boxes, on emu others as well. */
+/* The same of f32, by parts: fewer columns than a block has and more, few rows, lines that are
+ * aligned and others; and where k ends with a piece, or in its midst. The last shapes have a factor
+ * that is long enough for boxes, on emu others as well. */
 static void narrow_f32_shapes(weft_context *ctx) {
     static const size_t shapes[][3] = {{300, 3, 70},  {130, 16, 264}, {257, 40, 100}, {9, 260, 133},
                                        {70, 270, 31}, {33, 65, 700},  {64, 64, 513},  {16, 1, 64},

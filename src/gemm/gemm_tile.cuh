@@ -29,6 +29,17 @@ struct wi_gemm_slices {
     wi_gemm_condition when;
 };
 
+/* Stores the sum of an element, of one slice or of all k. */
+template <class T, class Out, class Sum>
+__device__ inline void wi_gemm_store_slice(const wi_gemm_params<T, Out, Sum> &g,
+                                           const wi_gemm_slices<Sum> &slices, size_t slice,
+                                           size_t i, size_t j, Sum sum) {
+    if (slices.partial)
+        slices.partial[(slice * g.n + j) * g.m + i] = sum;
+    else
+        wi_gemm_store_either(g, i, j, sum);
+}
+
 template <class Shape, bool a_by_k, bool b_by_k>
 struct wi_gemm_block {
     using T = typename Shape::T;

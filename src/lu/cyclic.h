@@ -64,9 +64,6 @@ size_t wi_cyclic_below(const wi_cyclic *c, int rank, size_t end);
 static inline int wi_cyclic_owner(const wi_cyclic *c, size_t k) {
     return (int)(k % (size_t)c->ctx->comm->size);
 }
-static inline bool wi_cyclic_is_own(const wi_cyclic *c, size_t k) {
-    return wi_cyclic_owner(c, k) == c->ctx->comm->rank;
-}
 /* Own columns before block number k of the whole. */
 static inline size_t wi_cyclic_own_before(const wi_cyclic *c, size_t k) {
     return wi_cyclic_below(c, c->ctx->comm->rank, k * c->block);

@@ -34,21 +34,39 @@ struct piece_work {
     piece_layout at;
 };
 
+/* Where pieces lie. In spare memory they lie one behind the other. */
+static void place_pieces(piece_work *w, wi_placed_piece *placed, const wi_sort_piece *pieces,
+                         int count, size_t of_tile) {
+    w->count = count;
+    w->piece = placed;
+    for (int k = 0; k < count; k++) {
+        const wi_sort_piece *const p = &pieces[k];
+        placed[k] = {{}, p->n, w->tiles};
+        placed[k].at[WI_SORT_IN] = p->from;
+        placed[k].at[WI_SORT_OUT] = p->to;
+        placed[k].at[WI_SORT_SPARE] = w->n;
+        w->n += p->n;
+        w->tiles += (p->n + of_tile - 1) / of_tile;
+        w->longest = p->n > w->longest ? p->n : w->longest;
+    }
+}
+
+/* Only if it `sorts` are there counts, and room for the elements between passes. */
 template <class K, class V>
-static void lay_out(piece_work *w, bool counts, bool spare) {
+static void lay_out(piece_work *w, bool sorts) {
     const size_t passes = (size_t)w->passes, pieces = (size_t)w->count;
     const size_t digits = passes * pieces * wi_digits;
     piece_layout *const l = &w->at;
     size_t bytes = 0;
     l->status = part(&bytes, w->tiles * wi_digits * sizeof(uint32_t));
     l->tickets = part(&bytes, passes * pieces * sizeof(uint32_t));
-    l->counts = part(&bytes, counts ? digits * sizeof(uint64_t) : 0);
+    l->counts = part(&bytes, sorts ? digits * sizeof(uint64_t) : 0);
     l->zeros = bytes;
     l->begins = part(&bytes, digits * sizeof(uint64_t));
     l->ends = part(&bytes, wi_digits * sizeof(uint64_t));
     l->pieces = part(&bytes, pieces * sizeof(wi_placed_piece));
-    l->keys = part(&bytes, spare ? w->n * sizeof(K) : 0);
-    l->values = part(&bytes, spare && wi_has_values<V> ? w->n * sizeof(V) : 0);
+    l->keys = part(&bytes, sorts ? w->n * sizeof(K) : 0);
+    l->values = part(&bytes, sorts && wi_has_values<V> ? w->n * sizeof(V) : 0);
     l->bytes = bytes;
 }
 
@@ -57,16 +75,25 @@ static weft_status send(weft_context *ctx, void *to, const void *from, size_t by
                    "copying a table to the device");
 }
 
-static weft_status take_memory(weft_context *ctx, piece_work *w) {
+/* Takes memory, and sends the pieces there. */
+static weft_status begin(weft_context *ctx, piece_work *w) {
     void *memory;
     weft_status status = wi_gpu_alloc(ctx, &memory, w->at.bytes);
+    if (status != WEFT_OK)
+        return status;
     w->memory = (unsigned char *)memory;
-    if (status == WEFT_OK)
-        status = wi_cuda(ctx, cudaMemsetAsync(memory, 0, w->at.zeros, ctx->gpu->stream),
-                         "cudaMemsetAsync: zeroing the counts of a sort");
+    status = wi_cuda(ctx, cudaMemsetAsync(memory, 0, w->at.zeros, ctx->gpu->stream),
+                     "cudaMemsetAsync: zeroing the counts of a sort");
     if (status == WEFT_OK)
         status = send(ctx, w->memory + w->at.pieces, w->piece, (size_t)w->count * sizeof *w->piece);
+    if (status != WEFT_OK)
+        wi_gpu_free(ctx, memory);
     return status;
+}
+
+static weft_status end(weft_context *ctx, const piece_work *w, weft_status status) {
+    const weft_status freed = wi_gpu_free(ctx, w->memory);
+    return status != WEFT_OK ? status : freed;
 }
 
 template <class K, class V>
@@ -102,14 +129,16 @@ static weft_status launch_pass(weft_context *ctx, const piece_work *w, int place
 template <class K, class V>
 static weft_status deal_by_digit(weft_context *ctx, const wi_sort_args *a, uint64_t position,
                                  const wi_sort_rooms *rooms, uint64_t *ends) {
-    wi_placed_piece whole = {{0, 0, 0}, a->n, 0};
-    piece_work w = {
-        1,    1,    &whole, (a->n + wi_tile<K, V, true>::keys - 1) / wi_tile<K, V, true>::keys,
-        a->n, a->n, NULL,   {}};
-    lay_out<K, V>(&w, false, false);
-    weft_status status = take_memory(ctx, &w);
-    if (status == WEFT_OK)
-        status = send(ctx, w.memory + w.at.begins, rooms->begin, sizeof rooms->begin);
+    const wi_sort_piece all = {0, a->n, 0};
+    wi_placed_piece whole;
+    piece_work w = {};
+    w.passes = 1;
+    place_pieces(&w, &whole, &all, 1, wi_tile<K, V, true>::keys);
+    lay_out<K, V>(&w, false);
+    weft_status status = begin(ctx, &w);
+    if (status != WEFT_OK)
+        return status;
+    status = send(ctx, w.memory + w.at.begins, rooms->begin, sizeof rooms->begin);
     if (status == WEFT_OK)
         status = send(ctx, w.memory + w.at.ends, rooms->end, sizeof rooms->end);
     wi_piece_pass<K, V> p = pass_of<K, V>(&w, a);
@@ -126,27 +155,10 @@ static weft_status deal_by_digit(weft_context *ctx, const wi_sort_args *a, uint6
     p.first_position = position;
     if (status == WEFT_OK)
         status = launch_pass(ctx, &w, 0, p);
-    const weft_status freed = wi_gpu_free(ctx, w.memory);
-    return status != WEFT_OK ? status : freed;
+    return end(ctx, &w, status);
 }
 
 /* ---- sorting ---- */
-
-/* Where pieces lie. In spare memory they lie one behind the other. */
-static void place_pieces(piece_work *w, const wi_sort_piece *pieces, size_t of_tile) {
-    for (int k = 0; k < w->count; k++) {
-        const wi_sort_piece *const p = &pieces[k];
-        wi_placed_piece *const to = &w->piece[k];
-        to->at[WI_SORT_IN] = p->from;
-        to->at[WI_SORT_OUT] = p->to;
-        to->at[WI_SORT_SPARE] = w->n;
-        to->n = p->n;
-        to->first_tile = w->tiles;
-        w->n += p->n;
-        w->tiles += (p->n + of_tile - 1) / of_tile;
-        w->longest = p->n > w->longest ? p->n : w->longest;
-    }
-}
 
 /* Counts digits, and finds where each begins. */
 template <class K>
@@ -181,7 +193,7 @@ template <class K, class V>
 static weft_status launch_passes(weft_context *ctx, const piece_work *w, const wi_sort_args *a) {
     K *const keys[] = {(K *)a->x, (K *)a->y, (K *)(w->memory + w->at.keys)};
     V *const values[] = {(V *)a->values, (V *)a->values_out, (V *)(w->memory + w->at.values)};
-    const unsigned end = 8 * (unsigned)sizeof(K) - wi_first_digit_bits;
+    const unsigned end_bit = 8 * (unsigned)sizeof(K) - wi_first_digit_bits;
     wi_piece_pass<K, V> p = pass_of<K, V>(w, a);
     p.keep_keys = a->y != NULL;
     weft_status status = WEFT_OK;
@@ -192,7 +204,7 @@ static weft_status launch_passes(weft_context *ctx, const piece_work *w, const w
         p.values[WI_SORT_IN] = values[p.from];
         p.values[WI_SORT_OUT] = values[to];
         p.shift = (unsigned)place * wi_digit_bits;
-        p.mask = wi_digit_mask(p.shift, end);
+        p.mask = wi_digit_mask(p.shift, end_bit);
         status = launch_pass(ctx, w, place, p);
         p.from = to;
     }
@@ -204,45 +216,28 @@ static weft_status sort_all(weft_context *ctx, const wi_sort_args *a, const wi_s
                             int count) {
     wi_placed_piece placed[WI_SORT_MOST_DIGITS];
     const unsigned bits = 8 * (unsigned)sizeof(K) - wi_first_digit_bits;
-    piece_work w = {count, (int)((bits + wi_digit_bits - 1) / wi_digit_bits), placed, 0, 0, 0, NULL,
-                    {}};
-    place_pieces(&w, pieces, wi_tile<K, V, true>::keys);
+    piece_work w = {};
+    w.passes = (int)((bits + wi_digit_bits - 1) / wi_digit_bits);
+    place_pieces(&w, placed, pieces, count, wi_tile<K, V, true>::keys);
     if (w.n == 0)
         return WEFT_OK;
-    lay_out<K, V>(&w, true, true);
-    weft_status status = take_memory(ctx, &w);
-    if (status == WEFT_OK)
-        status = launch_counts<K>(ctx, &w, a);
+    lay_out<K, V>(&w, true);
+    weft_status status = begin(ctx, &w);
+    if (status != WEFT_OK)
+        return status;
+    status = launch_counts<K>(ctx, &w, a);
     if (status == WEFT_OK)
         status = launch_passes<K, V>(ctx, &w, a);
-    const weft_status freed = wi_gpu_free(ctx, w.memory);
-    return status != WEFT_OK ? status : freed;
+    return end(ctx, &w, status);
 }
 
 /* ---- the calls ---- */
-
-/* Calls f(wi_tag<K>{}, wi_tag<V>{}) with the types of keys and values. */
-template <class F>
-static weft_status with_types(const wi_sort_args *a, F f) {
-    const auto with_values = [&](auto keys) {
-        switch (a->value_bytes) {
-        case 0:
-            return f(keys, wi_tag<wi_no_values>{});
-        case 4:
-            return f(keys, wi_tag<uint32_t>{});
-        default:
-            return f(keys, wi_tag<uint64_t>{});
-        }
-    };
-    return weft_type_size(a->type) == 4 ? with_values(wi_tag<uint32_t>{})
-                                        : with_values(wi_tag<uint64_t>{});
-}
 
 weft_status wi_sort_digits_deal(weft_context *ctx, const wi_sort_args *a, uint64_t position,
                                 const wi_sort_rooms *rooms, uint64_t *ends) {
     if (a->n == 0)
         return send(ctx, ends, rooms->begin, sizeof rooms->begin);
-    return with_types(a, [=](auto keys, auto values) {
+    return wi_with_wide_keys(a, [=](auto keys, auto values) {
         return deal_by_digit<typename decltype(keys)::type, typename decltype(values)::type>(
             ctx, a, position, rooms, ends);
     });
@@ -250,7 +245,7 @@ weft_status wi_sort_digits_deal(weft_context *ctx, const wi_sort_args *a, uint64
 
 weft_status wi_sort_pieces(weft_context *ctx, const wi_sort_args *a, const wi_sort_piece *pieces,
                            int count) {
-    return with_types(a, [=](auto keys, auto values) {
+    return wi_with_wide_keys(a, [=](auto keys, auto values) {
         return sort_all<typename decltype(keys)::type, typename decltype(values)::type>(
             ctx, a, pieces, count);
     });

@@ -213,24 +213,13 @@ static weft_status deal_out(weft_context *ctx, const wi_sort_deal *d) {
     return status != WEFT_OK ? status : freed;
 }
 
-template <class K>
-static weft_status deal_keys(weft_context *ctx, const wi_sort_deal *d) {
-    switch (d->sort->value_bytes) {
-    case 0:
-        return deal_out<K, wi_no_values>(ctx, d);
-    case 4:
-        return deal_out<K, uint32_t>(ctx, d);
-    default:
-        return deal_out<K, uint64_t>(ctx, d);
-    }
-}
-
 weft_status wi_sort_ranges_deal(weft_context *ctx, const wi_sort_deal *d) {
     if (d->sort->n == 0)
         return wi_cuda(
             ctx,
             cudaMemsetAsync(d->counts, 0, sizeof(uint64_t) * (size_t)d->count, ctx->gpu->stream),
             "cudaMemsetAsync: a rank without elements");
-    return with_keys(weft_type_size(d->sort->type),
-                     [=](auto tag) { return deal_keys<typename decltype(tag)::type>(ctx, d); });
+    return wi_with_wide_keys(d->sort, [=](auto keys, auto values) {
+        return deal_out<typename decltype(keys)::type, typename decltype(values)::type>(ctx, d);
+    });
 }

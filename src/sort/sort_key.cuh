@@ -54,6 +54,23 @@ struct wi_key_map {
     }
 };
 
+/* Calls f(wi_tag<K>{}, wi_tag<V>{}) with the types of keys of 4 or 8 bytes and of values. */
+template <class F>
+weft_status wi_with_wide_keys(const wi_sort_args *a, F f) {
+    const auto with_values = [&](auto keys) {
+        switch (a->value_bytes) {
+        case 0:
+            return f(keys, wi_tag<wi_no_values>{});
+        case 4:
+            return f(keys, wi_tag<uint32_t>{});
+        default:
+            return f(keys, wi_tag<uint64_t>{});
+        }
+    };
+    return weft_type_size(a->type) == 4 ? with_values(wi_tag<uint32_t>{})
+                                        : with_values(wi_tag<uint64_t>{});
+}
+
 template <class U>
 wi_key_map<U> wi_key_map_of(weft_type type, bool descending) {
     const wi_sort_key k = wi_sort_key_of(type, descending);

@@ -115,8 +115,7 @@ typedef struct wi_sort_piece {
     uint64_t to;      /* and of y and values_out */
 } wi_sort_piece;
 
-/* Sorts each piece by itself. x and values have no other elements between the first piece and the
- * last than theirs and some that nobody wants; they are overwritten. */
+/* Sorts each piece by itself, and overwrites what x and values have of it. */
 weft_status wi_sort_pieces(weft_context *ctx, const wi_sort_args *args, const wi_sort_piece *pieces,
                            int count);
 
