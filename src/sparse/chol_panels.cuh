@@ -25,9 +25,40 @@ inline int wi_first_large(const wi_chol_level *level) {
 weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
                                    const wi_chol_level *level);
 
-/* What a panel, or window, of every front changes, in so many tiles. */
-weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
-                                 unsigned tiles);
+/* Stripes of a front: blocks of WI_OUTER panels of columns, or of as many columns of the update,
+ * number first, first + step ... before `end`. */
+struct wi_front_stripes {
+    int first, step, end;
+};
+
+/* Calls found(column, tiles) for the columns of tiles of these stripes, from the one on that has
+ * column `begin` of the front, until it returns true. Tiles of a front are counted from its first
+ * row and column. */
+template <class Found>
+__host__ __device__ inline void wi_each_column_of_tiles(int height, int begin,
+                                                        wi_front_stripes stripes, Found found) {
+    constexpr int across = WI_OUTER * WI_PANEL / WI_FRONT_TILE;
+    const int down = wi_pieces(height, WI_FRONT_TILE), from = begin / WI_FRONT_TILE;
+    for (int s = stripes.first; s < stripes.end; s += stripes.step) {
+        const int end = (s + 1) * across < down ? (s + 1) * across : down;
+        for (int column = s * across > from ? s * across : from; column < end; column++)
+            if (found(column, down - column))
+                return;
+    }
+}
+
+/* A panel of so many blocks of rows, of all fronts of a batch: L Lt, or L D Lt with known signs. */
+weft_status wi_chol_factor_panel(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
+                                 const wi_front_batch &b, unsigned blocks);
+
+/* What a panel, or window, of every front changes, in so many tiles; or only what the last panel of
+ * a block changes in some stripes of one front. */
+weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
+                                 const wi_front_batch &b, unsigned tiles,
+                                 const wi_front_stripes *stripes);
+
+/* The only front of a level, by all GPUs of the plan: chol_together.cu. */
+weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level);
 
 /* Large fronts whose pivots are chosen: ldlt_panels.cu. */
 weft_status wi_ldlt_large_fronts(weft_context *ctx, const weft_chol *plan,

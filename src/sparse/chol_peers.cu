@@ -13,7 +13,7 @@ double wi_chol_spread_from(void) {
     return wi_chol_share_from;
 }
 
-static weft_status let_wait(weft_context *ctx, weft_context *later, weft_context *earlier) {
+weft_status wi_chol_let_wait(weft_context *ctx, weft_context *later, weft_context *earlier) {
     int before;
     weft_status status = wi_gpu_enter(earlier, &before);
     if (status == WEFT_OK) {
@@ -34,14 +34,14 @@ static weft_status let_wait(weft_context *ctx, weft_context *later, weft_context
 weft_status wi_chol_others_wait(weft_context *ctx, const weft_chol *plan) {
     weft_status status = WEFT_OK;
     for (int g = 1; g < wi_chol_gpus(plan) && status == WEFT_OK; g++)
-        status = let_wait(ctx, wi_chol_gpu(ctx, g), ctx);
+        status = wi_chol_let_wait(ctx, wi_chol_gpu(ctx, g), ctx);
     return status;
 }
 
 weft_status wi_chol_first_waits(weft_context *ctx, const weft_chol *plan) {
     weft_status status = WEFT_OK;
     for (int g = 1; g < wi_chol_gpus(plan) && status == WEFT_OK; g++)
-        status = let_wait(ctx, ctx, wi_chol_gpu(ctx, g));
+        status = wi_chol_let_wait(ctx, ctx, wi_chol_gpu(ctx, g));
     return status;
 }
 

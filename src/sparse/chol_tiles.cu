@@ -353,21 +353,12 @@ __device__ static bool find_scope(const wi_device_chol &d, const wi_front_record
     return w.width > 0 && block < wi_panel_tiles(r.height, scope->panel);
 }
 
-/* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )' */
+/* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )', in the tile that begins there. */
 template <class real, int kind>
-__global__ void __launch_bounds__(tile_threads)
-    wi_update_tiles(wi_device_chol d, wi_front_batch b) {
-    WEFT_DYNAMIC_SHARED(memory);
-    wi_tile_slot<real, kind> *const slot = (wi_tile_slot<real, kind> *)memory;
-    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
-    const wi_front_record r = d.front[b.first + share.front];
-    wi_tile_scope all;
-    if (!find_scope<kind>(d, r, b.first + share.front, b.panel, share.block, &all))
-        return;
+__device__ static void update_tile(const wi_device_chol &d, const wi_front_record &r,
+                                   const wi_tile_scope &all, int row, int column,
+                                   wi_tile_slot<real, kind> *slot) {
     const wi_panel_scope scope = all.panel;
-    const int from = wi_panel_tiles_from(scope);
-    const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
-    const int row = from + place.row * tile, column = from + place.column * tile;
     const wi_tile_part part = wi_tile_sums<real>::part();
     const int steps = wi_pieces(scope.begin - scope.from, depth);
     const wi_tile_columns columns = {scope.from, scope.begin};
@@ -400,29 +391,68 @@ __global__ void __launch_bounds__(tile_threads)
 }
 
 template <class real, int kind>
-static weft_status update(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
-                          unsigned tiles) {
-    return WEFT_LAUNCH((wi_update_tiles<real, kind>), ctx, tiles, tile_threads,
-                       slots * sizeof(wi_tile_slot<real, kind>), wi_chol_device_view(plan), b);
+__global__ void __launch_bounds__(tile_threads)
+    wi_update_tiles(wi_device_chol d, wi_front_batch b) {
+    WEFT_DYNAMIC_SHARED(memory);
+    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
+    const wi_front_record r = d.front[b.first + share.front];
+    wi_tile_scope all;
+    if (!find_scope<kind>(d, r, b.first + share.front, b.panel, share.block, &all))
+        return;
+    const int from = wi_panel_tiles_from(all.panel);
+    const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
+    update_tile(d, r, all, from + place.row * tile, from + place.column * tile,
+                (wi_tile_slot<real, kind> *)memory);
+}
+
+/* The same in those stripes of one front that are this GPU's. */
+template <class real, int kind>
+__global__ void __launch_bounds__(tile_threads)
+    wi_update_stripes(wi_device_chol d, int number, int panel, wi_front_stripes stripes) {
+    WEFT_DYNAMIC_SHARED(memory);
+    const wi_front_record r = d.front[number];
+    const wi_tile_scope all = {wi_panel_scope_of(r.height, r.columns, panel), 0};
+    int left = (int)blockIdx.x, column = 0;
+    const auto find = [&](int at, int tiles) {
+        column = at;
+        left -= tiles;
+        return left < 0;
+    };
+    wi_each_column_of_tiles(r.height, all.panel.begin, stripes, find);
+    const int row = left + wi_pieces(r.height, tile);
+    update_tile(d, r, all, row * tile, column * tile, (wi_tile_slot<real, kind> *)memory);
+}
+
+template <class real, int kind>
+static weft_status update(weft_context *ctx, const wi_device_chol &d, const wi_front_batch &b,
+                          unsigned tiles, const wi_front_stripes *stripes) {
+    const size_t bytes = slots * sizeof(wi_tile_slot<real, kind>);
+    if constexpr (kind != WI_TILES_PAIRED)
+        if (stripes)
+            return WEFT_LAUNCH((wi_update_stripes<real, kind>), ctx, tiles, tile_threads, bytes, d,
+                               b.first, b.panel, *stripes);
+    return WEFT_LAUNCH((wi_update_tiles<real, kind>), ctx, tiles, tile_threads, bytes, d, b);
 }
 
 template <class real>
-static weft_status update_any(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
-                              unsigned tiles) {
-    switch (plan->kind) {
+static weft_status update_any(weft_context *ctx, weft_chol_kind kind, const wi_device_chol &d,
+                              const wi_front_batch &b, unsigned tiles,
+                              const wi_front_stripes *stripes) {
+    switch (kind) {
     case WEFT_CHOL_QUASIDEFINITE:
-        return update<real, WI_TILES_SCALED>(ctx, plan, b, tiles);
+        return update<real, WI_TILES_SCALED>(ctx, d, b, tiles, stripes);
     case WEFT_CHOL_INDEFINITE:
-        return update<real, WI_TILES_PAIRED>(ctx, plan, b, tiles);
+        return update<real, WI_TILES_PAIRED>(ctx, d, b, tiles, stripes);
     default:
-        return update<real, WI_TILES_PLAIN>(ctx, plan, b, tiles);
+        return update<real, WI_TILES_PLAIN>(ctx, d, b, tiles, stripes);
     }
 }
 
-weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
-                                 unsigned tiles) {
+weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
+                                 const wi_front_batch &b, unsigned tiles,
+                                 const wi_front_stripes *stripes) {
     if (tiles == 0)
         return WEFT_OK;
-    return plan->narrow ? update_any<float>(ctx, plan, b, tiles)
-                        : update_any<double>(ctx, plan, b, tiles);
+    return plan->narrow ? update_any<float>(ctx, plan->kind, d, b, tiles, stripes)
+                        : update_any<double>(ctx, plan->kind, d, b, tiles, stripes);
 }

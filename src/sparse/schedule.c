@@ -27,11 +27,37 @@ static int class_of(const making *m, int64_t s) {
     return height > m->wish->small ? WI_CLASSES : height > WI_FRONT_TINY;
 }
 
+static bool is_top(const wi_schedule_wish *wish, int64_t s) {
+    return wish->owner && wish->owner[s] < 0;
+}
+
+/* Is it of a subtree that was dealt out, and its parent of the top? */
+static bool is_below_top(const making *m, int64_t s) {
+    const int64_t parent = m->symbolic->super_parent[s];
+    return parent >= 0 && is_top(m->wish, parent) && !is_top(m->wish, s);
+}
+
+/* The depths that fronts of the top have. */
+static int32_t depths_of_top(making *m) {
+    int32_t depths = 0;
+    for (int64_t s = m->symbolic->supernodes - 1; s >= 0; s--) {
+        const int64_t parent = m->symbolic->super_parent[s];
+        if (!is_top(m->wish, s))
+            continue;
+        m->depth[s] = parent < 0 ? 0 : m->depth[parent] + 1;
+        depths = m->depth[s] >= depths ? m->depth[s] + 1 : depths;
+    }
+    return depths;
+}
+
+/* Below the top all subtrees begin at the same depth. */
 static void find_depths(making *m) {
     const wi_symbolic *const symbolic = m->symbolic;
+    const int32_t top = depths_of_top(m);
     for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
         const int64_t parent = symbolic->super_parent[s];
-        m->depth[s] = parent < 0 ? 0 : m->depth[parent] + 1;
+        if (!is_top(m->wish, s))
+            m->depth[s] = parent < 0 || is_below_top(m, s) ? top : m->depth[parent] + 1;
         if (m->depth[s] >= m->depths)
             m->depths = m->depth[s] + 1;
         if (panels_of(symbolic, s) > m->most_panels)
@@ -74,7 +100,13 @@ static void sort_fronts(making *m) {
 }
 
 static bool is_own(const wi_schedule_wish *wish, int64_t s) {
-    return !wish->owner || (wish->owner[s] == WI_TOP ? 0 : wish->owner[s]) == wish->gpu;
+    return !wish->owner || (wish->owner[s] < 0 ? 0 : wish->owner[s]) == wish->gpu;
+}
+
+/* Is it a front that all GPUs factor? */
+static bool is_together(const making *m, int64_t s) {
+    return m->wish->owner && m->wish->owner[s] == WI_TOGETHER && !m->wish->interchanged &&
+           class_of(m, s) == WI_CLASSES;
 }
 
 static bool is_guest(const making *m, int64_t s) {
@@ -82,7 +114,7 @@ static bool is_guest(const making *m, int64_t s) {
     return !is_own(m->wish, s) && parent >= 0 && is_own(m->wish, parent);
 }
 
-/* Of the order, this GPU's fronts stay, and after them come guests. */
+/* Of the order, this GPU's fronts stay, and after them come guests and hosted fronts. */
 static void keep_own(making *m) {
     wi_schedule *const out = m->out;
     int32_t *const order = m->other; /* sorting is done */
@@ -92,6 +124,9 @@ static void keep_own(making *m) {
     for (int64_t s = 0; s < m->symbolic->supernodes; s++)
         if (is_guest(m, s))
             order[out->fronts + out->guests++] = (int32_t)s;
+    for (int64_t s = 0; s < m->symbolic->supernodes && m->wish->gpu > 0; s++)
+        if (is_together(m, s))
+            order[out->fronts + out->guests + out->hosted++] = (int32_t)s;
     m->other = m->order;
     m->order = order;
     for (int64_t k = 0; k < wi_schedule_records(out); k++)
@@ -116,14 +151,18 @@ int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *
     return most;
 }
 
-/* The level of the k-th front in the order: a new one for each depth, and for each window. */
+/* The level of the k-th front in the order: a new one for each depth, for each window, and for each
+ * front that all GPUs factor, for which windows leave no room. */
 static int32_t *find_levels(making *m) {
     int32_t *const level = m->other, depth = -1;
     int64_t numbers = 0;
+    bool together = false;
     for (int64_t k = 0; k < m->out->fronts; k++) {
         const int64_t s = m->order[k], own = numbers_of(m->symbolic, s);
         const bool is_full = m->wish->window > 0 && numbers + own > m->wish->window;
-        if (m->depth[s] != depth || is_full) {
+        const bool was_together = together;
+        together = m->wish->window == 0 && is_together(m, s);
+        if (m->depth[s] != depth || is_full || together || was_together) {
             m->out->levels++;
             depth = m->depth[s];
             numbers = 0;
@@ -193,8 +232,14 @@ static int64_t next_depth(const wi_schedule *out, int64_t k) {
     return next;
 }
 
+/* Does the first GPU use its update not in the next depth, but when it comes to the top? */
+static bool is_kept(const making *m, const wi_front_record *r) {
+    return m->wish->gpu == 0 && is_below_top(m, r->number);
+}
+
 /* The memory for updates and parts holds those of two depths that follow each other. */
-static void place_updates(wi_schedule *out) {
+static void place_updates(const making *m) {
+    wi_schedule *const out = m->out;
     int64_t before = 0, before_part = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t k = 0, s = 0, next; k < out->levels; k = next) {
@@ -203,6 +248,8 @@ static void place_updates(wi_schedule *out) {
             const int64_t end = next < out->levels ? out->level[next].first : out->fronts;
             int64_t all = 0, all_parts = 0;
             for (s = out->level[k].first; s < end; s++) {
+                if (is_kept(m, &out->front[s]))
+                    continue;
                 out->front[s].update = all;
                 out->front[s].part = all_parts;
                 all += update_of(&out->front[s]);
@@ -298,12 +345,16 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
     list_windows(m, level, step, next);
 }
 
-/* Guests after all others: their updates and parts stay where they are. */
-static void place_guests(making *m) {
+/* After all others: the updates and parts of guests, and own ones that are kept, stay where they
+ * are. */
+static void place_kept(making *m) {
     wi_schedule *const out = m->out;
-    for (int64_t k = out->fronts; k < wi_schedule_records(out); k++) {
+    for (int64_t k = 0; k < out->fronts + out->guests; k++) {
         wi_front_record *const r = &out->front[k];
-        fill_record(m, m->order[k], r);
+        if (k >= out->fronts)
+            fill_record(m, m->order[k], r);
+        else if (!is_kept(m, r))
+            continue;
         r->update = out->updates;
         r->part = out->parts;
         out->updates += update_of(r);
@@ -311,16 +362,26 @@ static void place_guests(making *m) {
     }
 }
 
-/* The first level that has a guest as a child. */
-static void find_wait(wi_schedule *out) {
-    bool found = false;
-    for (out->waits = 0; out->waits < out->levels && !found; out->waits += !found) {
-        const wi_chol_level *const level = &out->level[out->waits];
-        const int32_t end = level->first + level->small[0] + level->small[1] + level->large;
-        for (int32_t k = level->first; k < end && !found; k++)
-            for (int32_t c = 0; c < out->front[k].children; c++)
-                found = found || out->child[out->front[k].child + c] >= out->fronts;
+/* Hosted fronts have all their columns in the memory for updates, each in its time the same. */
+static void place_hosted(making *m) {
+    wi_schedule *const out = m->out;
+    int64_t most = 0;
+    for (int64_t k = out->fronts + out->guests; k < wi_schedule_records(out); k++) {
+        wi_front_record *const r = &out->front[k];
+        fill_record(m, m->order[k], r);
+        const int64_t panels = numbers_of(m->symbolic, r->number), all = panels + update_of(r);
+        r->panel = out->updates;
+        r->update = out->updates + panels;
+        most = all > most ? all : most;
     }
+    out->updates += most;
+}
+
+static void find_wait(making *m) {
+    wi_schedule *const out = m->out;
+    while (out->waits < out->levels &&
+           !is_top(m->wish, out->front[out->level[out->waits].first].number))
+        out->waits++;
 }
 
 static void fill(making *m, const int32_t *level_of) {
@@ -335,6 +396,7 @@ static void fill(making *m, const int32_t *level_of) {
             level->first = (int32_t)k;
             level->depth = m->depth[s];
             level->l_at = out->l;
+            level->together = m->wish->window == 0 && is_together(m, s);
         }
         *(kind < WI_CLASSES ? &level->small[kind] : &level->large) += 1;
         fill_record(m, s, &out->front[k]);
@@ -343,9 +405,10 @@ static void fill(making *m, const int32_t *level_of) {
         level->l += numbers_of(m->symbolic, s);
         out->l += numbers_of(m->symbolic, s);
     }
-    place_updates(out);
-    place_guests(m);
-    find_wait(out);
+    place_updates(m);
+    place_kept(m);
+    place_hosted(m);
+    find_wait(m);
     for (int64_t k = 0; k < out->levels; k++)
         list_level(m, &out->level[k], &step, &next);
     wi_sweep_list(out);

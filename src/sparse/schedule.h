@@ -13,7 +13,10 @@
  *
  * If several GPUs share the work, each has a schedule of its own fronts. A guest is a front of
  * another GPU whose parent is here. Before the parent's level begins, the other GPU writes the
- * guest's update, and its part of the right-hand sides, to memory that is kept for them here. */
+ * guest's update, and its part of the right-hand sides, to memory that is kept for them here. Fronts
+ * above the subtrees that were dealt out, the top, come after all others. Of those, large ones may
+ * be factored by all GPUs together: each is a level of its own in the first GPU's schedule, and in
+ * those of the others it is hosted, in memory that all hosted fronts use in turn. */
 #ifndef WI_SPARSE_SCHEDULE_H
 #define WI_SPARSE_SCHEDULE_H
 
@@ -84,15 +87,17 @@ typedef struct wi_chol_level {
     int32_t steps;                  /* one for each panel; */
     int64_t window;                 /* the first of its steps by windows, */
     int32_t windows;                /* of which there are 0 unless pivots are interchanged */
+    bool together;                  /* its only front is factored by all GPUs */
     int64_t up, down;               /* its first items forward, and backward, */
     int32_t ups, downs;             /* and how many there are */
 } wi_chol_level;
 
 typedef struct wi_schedule {
-    int64_t fronts, guests; /* the records: first the fronts of the levels, then guests */
+    int64_t fronts, guests, hosted; /* the records: first the fronts of the levels, then guests,
+                                       then hosted fronts */
     int64_t levels, steps, lists;
     int64_t ups, downs; /* items of a substitution forward, and backward */
-    int64_t waits;      /* the first level with a guest's parent; `levels` if there is none */
+    int64_t waits;      /* the first level of the top; `levels` if there is none */
     wi_chol_level
         *level; /* the deepest first. All arrays are one block of memory, which begins here */
     wi_chol_step *step;
@@ -116,8 +121,10 @@ static inline int64_t wi_schedule_level_at(const wi_schedule *s, int64_t k) {
     return s->window > 0 ? k % 2 * s->window : s->level[k].l_at;
 }
 
+/* The owner of a front above all subtrees that were dealt out to GPUs. */
 enum {
-    WI_TOP = -1 /* the owner of a front above all subtrees that were dealt out to GPUs */
+    WI_TOP = -1,
+    WI_TOGETHER = -2 /* and that pays to be factored by all GPUs, if it is a large one here */
 };
 
 /* What wi_schedule_make is asked for. */
@@ -125,13 +132,13 @@ typedef struct wi_schedule_wish {
     int small;           /* one block of threads factors a front of up to so many rows */
     bool interchanged;   /* pivots are interchanged: the schedule has steps by windows of columns */
     int64_t window;      /* as in wi_schedule; at least wi_schedule_widest */
-    const int8_t *owner; /* for each supernode the number of its GPU; or WI_TOP: the first GPU does
-                            it; NULL: one GPU has all supernodes */
+    const int8_t *owner; /* for each supernode the number of its GPU; or WI_TOP, WI_TOGETHER: the
+                            first GPU does it, or has it; NULL: one GPU has all supernodes */
     int gpu;             /* the number of the GPU that the schedule is for */
 } wi_schedule_wish;
 
 static inline int64_t wi_schedule_records(const wi_schedule *s) {
-    return s->fronts + s->guests;
+    return s->fronts + s->guests + s->hosted;
 }
 
 /* Bytes of the part that the device has a copy of. */
