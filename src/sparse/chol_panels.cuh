@@ -31,20 +31,25 @@ struct wi_front_stripes {
     int first, step, end;
 };
 
-/* Calls found(column, tiles) for the columns of tiles of these stripes, from the one on that has
- * column `begin` of the front, until it returns true. Tiles of a front are counted from its first
- * row and column. */
-template <class Found>
-__host__ __device__ inline void wi_each_column_of_tiles(int height, int begin,
-                                                        wi_front_stripes stripes, Found found) {
-    constexpr int across = WI_OUTER * WI_PANEL / WI_FRONT_TILE;
-    const int down = wi_pieces(height, WI_FRONT_TILE), from = begin / WI_FRONT_TILE;
+/* Tile `number` of the tiles of these stripes, column by column, from the one on that has column
+ * `begin` of the front: its row and column, counted in tiles from the front's first. If there are
+ * not so many, in row -1 - (number - how many there are). */
+struct wi_stripe_tile {
+    int row, column;
+};
+WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_stripes stripes,
+                                             int number) {
+    const int across = WI_OUTER * WI_PANEL / WI_FRONT_TILE, down = wi_pieces(height, WI_FRONT_TILE);
+    const int from = begin / WI_FRONT_TILE;
     for (int s = stripes.first; s < stripes.end; s += stripes.step) {
         const int end = (s + 1) * across < down ? (s + 1) * across : down;
-        for (int column = s * across > from ? s * across : from; column < end; column++)
-            if (found(column, down - column))
-                return;
+        for (int column = s * across > from ? s * across : from; column < end; column++) {
+            if (number < down - column)
+                return {column + number, column};
+            number -= down - column;
+        }
     }
+    return {-1 - number, -1};
 }
 
 /* A panel of so many blocks of rows, of all fronts of a batch: L Lt, or L D Lt with known signs. */

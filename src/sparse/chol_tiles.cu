@@ -412,15 +412,9 @@ __global__ void __launch_bounds__(tile_threads)
     WEFT_DYNAMIC_SHARED(memory);
     const wi_front_record r = d.front[number];
     const wi_tile_scope all = {wi_panel_scope_of(r.height, r.columns, panel), 0};
-    int left = (int)blockIdx.x, column = 0;
-    const auto find = [&](int at, int tiles) {
-        column = at;
-        left -= tiles;
-        return left < 0;
-    };
-    wi_each_column_of_tiles(r.height, all.panel.begin, stripes, find);
-    const int row = left + wi_pieces(r.height, tile);
-    update_tile(d, r, all, row * tile, column * tile, (wi_tile_slot<real, kind> *)memory);
+    const wi_stripe_tile at =
+        wi_tile_of_stripes(r.height, all.panel.begin, stripes, (int)blockIdx.x);
+    update_tile(d, r, all, at.row * tile, at.column * tile, (wi_tile_slot<real, kind> *)memory);
 }
 
 template <class real, int kind>

@@ -4,6 +4,8 @@
  * what it changes from its own stripes, the next to be factored first. So the first GPU gets all of
  * L, as if it had been alone, and in the end the others' stripes of the update. Which kernel makes
  * a number, from which columns at a time, is as on one GPU, and so are the bits. */
+#include <limits.h>
+
 #include "sparse/chol_panels.cuh"
 
 constexpr int stripe = WI_OUTER * WI_PANEL;
@@ -169,6 +171,10 @@ static weft_status factor_block(const team &t, int k) {
     });
 }
 
+static int count_tiles(int height, int begin, const wi_front_stripes &stripes) {
+    return INT_MAX + wi_tile_of_stripes(height, begin, stripes, INT_MAX).row + 1;
+}
+
 /* What block k changes in the GPU's stripes begin ... end - 1. */
 static weft_status update_stripes(const team &t, int gpu, int k, int begin, int end) {
     const int first = begin + (gpu + t.gpus - begin % t.gpus) % t.gpus;
@@ -179,12 +185,8 @@ static weft_status update_stripes(const team &t, int gpu, int k, int begin, int 
         const int last = least((k + 1) * WI_OUTER, panels) - 1;
         const wi_front_stripes stripes = {first, t.gpus, end};
         const wi_panel_scope scope = wi_panel_scope_of(m.r.height, m.r.columns, last);
-        unsigned tiles = 0;
-        wi_each_column_of_tiles(m.r.height, scope.begin, stripes, [&](int, int count) {
-            tiles += (unsigned)count;
-            return false;
-        });
-        return wi_chol_update_tiles(m.ctx, &m.plan, m.d, {m.number, 1, m.d.list, last}, tiles,
+        const int tiles = count_tiles(m.r.height, scope.begin, stripes);
+        return wi_chol_update_tiles(m.ctx, &m.plan, m.d, {m.number, 1, m.d.list, last}, (unsigned)tiles,
                                     &stripes);
     });
 }

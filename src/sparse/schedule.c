@@ -27,22 +27,12 @@ static int class_of(const making *m, int64_t s) {
     return height > m->wish->small ? WI_CLASSES : height > WI_FRONT_TINY;
 }
 
-static bool is_top(const wi_schedule_wish *wish, int64_t s) {
-    return wish->owner && wish->owner[s] < 0;
-}
-
-/* Is it of a subtree that was dealt out, and its parent of the top? */
-static bool is_below_top(const making *m, int64_t s) {
-    const int64_t parent = m->symbolic->super_parent[s];
-    return parent >= 0 && is_top(m->wish, parent) && !is_top(m->wish, s);
-}
-
 /* The depths that fronts of the top have. */
 static int32_t depths_of_top(making *m) {
     int32_t depths = 0;
     for (int64_t s = m->symbolic->supernodes - 1; s >= 0; s--) {
         const int64_t parent = m->symbolic->super_parent[s];
-        if (!is_top(m->wish, s))
+        if (!wi_is_top(m->wish, s))
             continue;
         m->depth[s] = parent < 0 ? 0 : m->depth[parent] + 1;
         depths = m->depth[s] >= depths ? m->depth[s] + 1 : depths;
@@ -56,8 +46,8 @@ static void find_depths(making *m) {
     const int32_t top = depths_of_top(m);
     for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
         const int64_t parent = symbolic->super_parent[s];
-        if (!is_top(m->wish, s))
-            m->depth[s] = parent < 0 || is_below_top(m, s) ? top : m->depth[parent] + 1;
+        if (!wi_is_top(m->wish, s))
+            m->depth[s] = parent < 0 || wi_is_below_top(m->symbolic, m->wish, s) ? top : m->depth[parent] + 1;
         if (m->depth[s] >= m->depths)
             m->depths = m->depth[s] + 1;
         if (panels_of(symbolic, s) > m->most_panels)
@@ -220,55 +210,6 @@ static void list_children(const making *m, int64_t s, wi_front_record *r, int32_
     r->children = *children - r->child;
 }
 
-static int64_t update_of(const wi_front_record *r) {
-    return (int64_t)r->ld_update * (r->height - r->columns);
-}
-
-/* The first level after k that has another depth. */
-static int64_t next_depth(const wi_schedule *out, int64_t k) {
-    int64_t next = k + 1;
-    while (next < out->levels && out->level[next].depth == out->level[k].depth)
-        next++;
-    return next;
-}
-
-/* Does the first GPU use its update not in the next depth, but when it comes to the top? */
-static bool is_kept(const making *m, const wi_front_record *r) {
-    return m->wish->gpu == 0 && is_below_top(m, r->number);
-}
-
-/* The memory for updates and parts holds those of two depths that follow each other. */
-static void place_updates(const making *m) {
-    wi_schedule *const out = m->out;
-    int64_t before = 0, before_part = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t k = 0, s = 0, next; k < out->levels; k = next) {
-            const bool at_end = out->level[k].depth % 2;
-            next = next_depth(out, k);
-            const int64_t end = next < out->levels ? out->level[next].first : out->fronts;
-            int64_t all = 0, all_parts = 0;
-            for (s = out->level[k].first; s < end; s++) {
-                if (is_kept(m, &out->front[s]))
-                    continue;
-                out->front[s].update = all;
-                out->front[s].part = all_parts;
-                all += update_of(&out->front[s]);
-                all_parts += out->front[s].height - out->front[s].columns;
-            }
-            for (s = out->level[k].first; s < end && at_end && pass > 0; s++) {
-                out->front[s].update += out->updates - all;
-                out->front[s].part += out->parts - all_parts;
-            }
-            if (pass == 0 && before + all > out->updates)
-                out->updates = before + all;
-            if (pass == 0 && before_part + all_parts > out->parts)
-                out->parts = before_part + all_parts;
-            before = all;
-            before_part = all_parts;
-        }
-    }
-}
-
 /* Appends the sums of `count` large fronts. */
 static int64_t add_sums(wi_schedule *out, int64_t *next, int32_t first, int32_t count,
                         int32_t (*blocks)(const wi_front_record *r, int32_t p), int32_t p) {
@@ -345,42 +286,10 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
     list_windows(m, level, step, next);
 }
 
-/* After all others: the updates and parts of guests, and own ones that are kept, stay where they
- * are. */
-static void place_kept(making *m) {
-    wi_schedule *const out = m->out;
-    for (int64_t k = 0; k < out->fronts + out->guests; k++) {
-        wi_front_record *const r = &out->front[k];
-        if (k >= out->fronts)
-            fill_record(m, m->order[k], r);
-        else if (!is_kept(m, r))
-            continue;
-        r->update = out->updates;
-        r->part = out->parts;
-        out->updates += update_of(r);
-        out->parts += r->height - r->columns;
-    }
-}
-
-/* Hosted fronts have all their columns in the memory for updates, each in its time the same. */
-static void place_hosted(making *m) {
-    wi_schedule *const out = m->out;
-    int64_t most = 0;
-    for (int64_t k = out->fronts + out->guests; k < wi_schedule_records(out); k++) {
-        wi_front_record *const r = &out->front[k];
-        fill_record(m, m->order[k], r);
-        const int64_t panels = numbers_of(m->symbolic, r->number), all = panels + update_of(r);
-        r->panel = out->updates;
-        r->update = out->updates + panels;
-        most = all > most ? all : most;
-    }
-    out->updates += most;
-}
-
 static void find_wait(making *m) {
     wi_schedule *const out = m->out;
     while (out->waits < out->levels &&
-           !is_top(m->wish, out->front[out->level[out->waits].first].number))
+           !wi_is_top(m->wish, out->front[out->level[out->waits].first].number))
         out->waits++;
 }
 
@@ -405,9 +314,9 @@ static void fill(making *m, const int32_t *level_of) {
         level->l += numbers_of(m->symbolic, s);
         out->l += numbers_of(m->symbolic, s);
     }
-    place_updates(m);
-    place_kept(m);
-    place_hosted(m);
+    for (int64_t k = out->fronts; k < wi_schedule_records(out); k++)
+        fill_record(m, m->order[k], &out->front[k]);
+    wi_schedule_place(m->symbolic, m->wish, out);
     find_wait(m);
     for (int64_t k = 0; k < out->levels; k++)
         list_level(m, &out->level[k], &step, &next);

@@ -137,6 +137,17 @@ typedef struct wi_schedule_wish {
     int gpu;             /* the number of the GPU that the schedule is for */
 } wi_schedule_wish;
 
+static inline bool wi_is_top(const wi_schedule_wish *wish, int64_t s) {
+    return wish->owner && wish->owner[s] < 0;
+}
+
+/* Is it of a subtree that was dealt out, and its parent of the top? */
+static inline bool wi_is_below_top(const wi_symbolic *symbolic, const wi_schedule_wish *wish,
+                                   int64_t s) {
+    const int64_t parent = symbolic->super_parent[s];
+    return parent >= 0 && wi_is_top(wish, parent) && !wi_is_top(wish, s);
+}
+
 static inline int64_t wi_schedule_records(const wi_schedule *s) {
     return s->fronts + s->guests + s->hosted;
 }
@@ -153,6 +164,11 @@ static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
 
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
                              const wi_schedule_wish *wish, wi_schedule *schedule);
+
+/* Where the updates and parts of all records lie, and the columns of hosted fronts, for a schedule
+ * whose levels and records are there. */
+void wi_schedule_place(const wi_symbolic *symbolic, const wi_schedule_wish *wish,
+                       wi_schedule *schedule);
 
 /* The items of substitutions: how many for a front, which is the k-th `small` one of
  * its level or a large one; and all of them, for a schedule whose levels and steps
