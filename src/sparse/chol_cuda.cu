@@ -241,8 +241,7 @@ static weft_status run_levels(weft_context *ctx, const wi_chol_args *a, level_st
 }
 
 /* The levels of another GPU. */
-static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu,
-                             level_steps steps) {
+static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, level_steps steps) {
     weft_context *const own = wi_chol_gpu(ctx, gpu);
     weft_chol plan = wi_chol_of_gpu(a->plan, gpu);
     const wi_chol_args args = {a->call, &plan, a->matrix};

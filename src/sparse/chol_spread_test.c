@@ -20,7 +20,8 @@ static bool is_above_others(const wi_symbolic *symbolic, const wi_spread *spread
     return found;
 }
 
-/* Every subtree is of one GPU, the top is above those of several, and runs are what owners say. */
+/* Every subtree is of one GPU, the first GPU's top is above those of several, and runs are what
+ * owners say. */
 static void check_spread(const wi_symbolic *symbolic, const wi_spread *spread) {
     int64_t column = 0, s = 0;
     for (int64_t k = 0; k < symbolic->supernodes; k++) {
@@ -35,7 +36,7 @@ static void check_spread(const wi_symbolic *symbolic, const wi_spread *spread) {
         assert_int_equal(spread->run[k].begin, column);
         column = spread->run[k].end;
         for (; s < symbolic->supernodes && symbolic->first[s] < column; s++)
-            assert_int_equal(spread->owner[s], spread->run[k].gpu);
+            assert_int_equal(spread->owner[s] < 0 ? WI_TOP : spread->owner[s], spread->run[k].gpu);
     }
     assert_int_equal(column, symbolic->n);
 }
@@ -54,15 +55,23 @@ static void shares(weft_context *ctx) {
         weft_sparse *const matrix = test_generated(ctx, cases[k].generator, cases[k].n);
         weft_chol *const plan = test_plan(ctx, matrix, "amd", NULL);
         wi_spread spread;
-        test_ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, false, 0, &spread));
+        test_ok(ctx,
+                wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, false, 0, &spread));
         if (!(spread.share <= cases[k].most))
             fail_msg("%s %zu on %d GPUs: %g of the time", cases[k].generator, cases[k].n,
                      cases[k].gpus, spread.share);
         assert_true(cases[k].most == 1 || (spread.gpus > 1 && spread.gpus <= cases[k].gpus));
+        const double alone = spread.share;
         if (spread.gpus > 1)
             check_spread(&plan->symbolic, &spread);
         wi_spread_free(&spread);
-        test_ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, true, 1e30, &spread));
+        test_ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, true, 0, &spread));
+        assert_true(spread.share <= alone);
+        if (spread.gpus > 1)
+            check_spread(&plan->symbolic, &spread);
+        wi_spread_free(&spread);
+        test_ok(ctx,
+                wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, true, 1e30, &spread));
         assert_int_equal(spread.gpus, 1);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
@@ -235,10 +244,9 @@ static void together(weft_context *one, weft_context *all) {
     const size_t times = test_times(6);
     size_t count = 0;
     for (size_t k = 0; k < times; k++) {
-        const weft_chol_options options = {.kind = k % 3 == 1 ? WEFT_CHOL_QUASIDEFINITE
-                                                              : WEFT_CHOL_DEFINITE,
-                                           .precision = k % 3 == 2 ? WEFT_PRECISION_MIXED
-                                                                   : WEFT_PRECISION_AUTO};
+        const weft_chol_options options = {
+            .kind = k % 3 == 1 ? WEFT_CHOL_QUASIDEFINITE : WEFT_CHOL_DEFINITE,
+            .precision = k % 3 == 2 ? WEFT_PRECISION_MIXED : WEFT_PRECISION_AUTO};
         dense_tree t = draw_tree(&r);
         t.signs = k % 3 == 1;
         if (k % 4 == 3)
@@ -276,9 +284,8 @@ static void places(weft_context *one, weft_context *all) {
 }
 
 static void on_gpus(weft_context *ctx) {
-    static void (*const steps[])(weft_context * one, weft_context * all) = {systems, streamed,
-                                                                            failures, places,
-                                                                            together};
+    static void (*const steps[])(weft_context * one, weft_context * all) = {
+        systems, streamed, failures, places, together};
     const char *const devices = getenv("WEFT_EMU_DEVICES");
     weft_context *all;
     if (ctx->kind == WI_CPU || !devices || atoi(devices) < 2)

@@ -353,7 +353,8 @@ __device__ static bool find_scope(const wi_device_chol &d, const wi_front_record
     return w.width > 0 && block < wi_panel_tiles(r.height, scope->panel);
 }
 
-/* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )', in the tile that begins there. */
+/* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )', in the tile that begins there.
+ */
 template <class real, int kind>
 __device__ static void update_tile(const wi_device_chol &d, const wi_front_record &r,
                                    const wi_tile_scope &all, int row, int column,

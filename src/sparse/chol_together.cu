@@ -72,11 +72,10 @@ static weft_status copy_columns(weft_context *ctx, void *to, const void *from, s
 static weft_status copy_panels(const member &to, const member &from, int begin, int end) {
     const size_t number = wi_chol_number(&to.plan), ld = (size_t)to.r.ld * number;
     const size_t at = ((size_t)begin * (size_t)to.r.ld + (size_t)begin) * number;
-    return begin >= end
-               ? WEFT_OK
-               : copy_columns(to.ctx, (char *)to.d.l + (size_t)to.r.panel * number + at,
-                              (const char *)from.d.l + (size_t)from.r.panel * number + at, ld,
-                              (size_t)(to.r.ld - begin) * number, end - begin);
+    return begin >= end ? WEFT_OK
+                        : copy_columns(to.ctx, (char *)to.d.l + (size_t)to.r.panel * number + at,
+                                       (const char *)from.d.l + (size_t)from.r.panel * number + at,
+                                       ld, (size_t)(to.r.ld - begin) * number, end - begin);
 }
 
 /* The same of those in the update. */
@@ -114,8 +113,8 @@ static weft_status take_stripes(const team &t, int gpu) {
 static weft_status return_stripes(const team &t, int gpu) {
     weft_status status = wi_chol_let_wait(t.ctx, t.ctx, t.at[gpu].ctx);
     for (int s = gpu; s < t.stripes && status == WEFT_OK; s += t.gpus)
-        status = copy_update(t.at[0], t.at[gpu], s * stripe,
-                             least((s + 1) * stripe, t.at[0].r.height));
+        status =
+            copy_update(t.at[0], t.at[gpu], s * stripe, least((s + 1) * stripe, t.at[0].r.height));
     return status;
 }
 
@@ -163,9 +162,8 @@ static weft_status factor_block(const team &t, int k) {
             status = wi_chol_factor_panel(m.ctx, &m.plan, m.d, b,
                                           (unsigned)wi_panel_blocks(m.r.height, p));
             if (status == WEFT_OK && p < end - 1)
-                status =
-                    wi_chol_update_tiles(m.ctx, &m.plan, m.d, b,
-                                         (unsigned)wi_panel_tiles(m.r.height, scope), NULL);
+                status = wi_chol_update_tiles(m.ctx, &m.plan, m.d, b,
+                                              (unsigned)wi_panel_tiles(m.r.height, scope), NULL);
         }
         return status;
     });
@@ -186,8 +184,8 @@ static weft_status update_stripes(const team &t, int gpu, int k, int begin, int 
         const wi_front_stripes stripes = {first, t.gpus, end};
         const wi_panel_scope scope = wi_panel_scope_of(m.r.height, m.r.columns, last);
         const int tiles = count_tiles(m.r.height, scope.begin, stripes);
-        return wi_chol_update_tiles(m.ctx, &m.plan, m.d, {m.number, 1, m.d.list, last}, (unsigned)tiles,
-                                    &stripes);
+        return wi_chol_update_tiles(m.ctx, &m.plan, m.d, {m.number, 1, m.d.list, last},
+                                    (unsigned)tiles, &stripes);
     });
 }
 
@@ -207,8 +205,7 @@ static weft_status do_block(const team &t, int k) {
     return status == WEFT_OK ? update_stripes(t, owner, k - 1, k + 1, t.stripes) : status;
 }
 
-weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan,
-                             const wi_chol_level *level) {
+weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level) {
     team t = {};
     t.ctx = ctx;
     t.gpus = wi_chol_gpus(plan);

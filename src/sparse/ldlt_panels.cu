@@ -217,8 +217,8 @@ static weft_status do_window(weft_context *ctx, const weft_chol *plan, const wi_
                              (unsigned)list[step->rows_at + step->active], WI_FRONT_ROWS, 0, d, b);
     b.sums = d.list + step->tiles_at;
     return status == WEFT_OK
-               ? wi_chol_update_tiles(ctx, plan, d, b, (unsigned)list[step->tiles_at + step->active],
-                                      NULL)
+               ? wi_chol_update_tiles(ctx, plan, d, b,
+                                      (unsigned)list[step->tiles_at + step->active], NULL)
                : status;
 }
 

@@ -47,7 +47,8 @@ static void find_depths(making *m) {
     for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
         const int64_t parent = symbolic->super_parent[s];
         if (!wi_is_top(m->wish, s))
-            m->depth[s] = parent < 0 || wi_is_below_top(m->symbolic, m->wish, s) ? top : m->depth[parent] + 1;
+            m->depth[s] =
+                parent < 0 || wi_is_below_top(m->symbolic, m->wish, s) ? top : m->depth[parent] + 1;
         if (m->depth[s] >= m->depths)
             m->depths = m->depth[s] + 1;
         if (panels_of(symbolic, s) > m->most_panels)

@@ -13,10 +13,11 @@
  *
  * If several GPUs share the work, each has a schedule of its own fronts. A guest is a front of
  * another GPU whose parent is here. Before the parent's level begins, the other GPU writes the
- * guest's update, and its part of the right-hand sides, to memory that is kept for them here. Fronts
- * above the subtrees that were dealt out, the top, come after all others. Of those, large ones may
- * be factored by all GPUs together: each is a level of its own in the first GPU's schedule, and in
- * those of the others it is hosted, in memory that all hosted fronts use in turn. */
+ * guest's update, and its part of the right-hand sides, to memory that is kept for them here.
+ * Fronts above the subtrees that were dealt out, the top, come after all others. Of those, large
+ * ones may be factored by all GPUs together: each is a level of its own in the first GPU's
+ * schedule, and in those of the others it is hosted, in memory that all hosted fronts use in turn.
+ */
 #ifndef WI_SPARSE_SCHEDULE_H
 #define WI_SPARSE_SCHEDULE_H
 

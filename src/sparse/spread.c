@@ -29,9 +29,9 @@ typedef struct dealing {
     const wi_symbolic *symbolic;
     int gpus, count;
     int64_t root[SUBTREES * WI_SPREAD_MOST_GPUS];
-    double top; /* what the supernodes above them cost */
+    double top;         /* what the supernodes above them cost */
     double byte, block; /* what a byte of an update costs, and a block of columns */
-    bool together; /* the top may be factored by several GPUs together */
+    bool together;      /* the top may be factored by several GPUs together */
 } dealing;
 
 static double cost_of(const dealing *d, int64_t s) {
@@ -47,8 +47,7 @@ static double cost_together(const dealing *d, int64_t s) {
     const double columns = (double)wi_super_columns(d->symbolic, s), below = height - columns;
     const double numbers = height * height / 2 + below * below / 2;
     const double away = 1 - 1.0 / d->gpus;
-    return wi_super_work(d->symbolic, s) / d->gpus +
-           d->byte * sizeof(double) * numbers * away +
+    return wi_super_work(d->symbolic, s) / d->gpus + d->byte * sizeof(double) * numbers * away +
            d->block * ceil(columns / (WI_OUTER * WI_PANEL));
 }
 

@@ -20,8 +20,8 @@ typedef struct wi_spread_run {
     int gpu; /* or WI_TOP */
 } wi_spread_run;
 
-/* Subtrees are dealt to GPUs; what is above them, the top, is the first GPU's, which the others help
- * with large fronts. */
+/* Subtrees are dealt to GPUs; what is above them, the top, is the first GPU's, which the others
+ * help with large fronts. */
 typedef struct wi_spread {
     int gpus;
     int64_t runs;
