@@ -5,7 +5,8 @@
 
 #include "sparse/chol_cuda.cuh"
 
-/* A launch over the large fronts of a level: front + k is the first's record number + k. */
+/* A launch over the large fronts of a level: front + k is the first's record number + k. It is for
+ * a panel; or it assembles, and `panel` is the first block of the first front. */
 struct wi_front_batch {
     int first, fronts;
     const int32_t *sums;
@@ -24,6 +25,11 @@ inline int wi_first_large(const wi_chol_level *level) {
 /* The fronts' entries of A, and what their children left: chol_tiles.cu. */
 weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
                                    const wi_chol_level *level);
+
+/* The same of columns begin ... end - 1 of a level's only front; `begin` is a multiple of
+ * WI_FRONT_COLUMNS. */
+weft_status wi_chol_assemble_columns(weft_context *ctx, const weft_chol *plan,
+                                     const wi_chol_level *level, int begin, int end);
 
 /* Stripes of a front: blocks of WI_OUTER panels of columns, or of as many columns of the update,
  * number first, first + step ... before `end`. */

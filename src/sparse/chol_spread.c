@@ -41,9 +41,11 @@ weft_status wi_chol_spread(weft_context *ctx, const char *call, const weft_chol 
     const int gpus = wi_is_gpus(ctx) ? wi_gpus_count(ctx) : 1;
     const char *why;
     const bool reach = gpus > 1 && wi_dealt_reaches(wi_gpus_dealt(ctx), &why);
-    return wi_spread_make(ctx, call, &plan->symbolic, gpus,
-                          reach && plan->kind != WEFT_CHOL_INDEFINITE, wi_chol_spread_from(),
-                          spread);
+    const bool together = reach && plan->kind != WEFT_CHOL_INDEFINITE;
+    const weft_status status =
+        wi_spread_make(ctx, call, &plan->symbolic, gpus, together, wi_chol_spread_from(), spread);
+    spread->reach = reach;
+    return status;
 }
 
 /* ---- guests ---- */

@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(wi_front_threads)
     wi_assemble_large(wi_device_chol d, wi_front_batch b) {
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
     const wi_front_record r = d.front[b.first + share.front];
-    const int column = share.block * wi_front_warps + (int)threadIdx.x / 32;
+    const int column = (share.block + b.panel) * wi_front_warps + (int)threadIdx.x / 32;
     if (column >= r.height)
         return;
     real *const to = wi_front_element<real>(d, r, column, column) - column;
@@ -101,14 +101,25 @@ __global__ void __launch_bounds__(wi_front_threads)
     add_children(d, r, column, to);
 }
 
+static weft_status assemble(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level,
+                            int first, int blocks) {
+    const wi_device_chol d = wi_chol_device_view(plan);
+    const wi_front_batch b = {wi_first_large(level), level->large, d.list + level->heights_at,
+                              first};
+    return WEFT_LAUNCH(plan->narrow ? wi_assemble_large<float> : wi_assemble_large<double>, ctx,
+                       (unsigned)blocks, wi_front_threads, 0, d, b);
+}
+
 weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
                                    const wi_chol_level *level) {
-    const wi_device_chol d = wi_chol_device_view(plan);
     const int32_t *const list = plan->device->schedule.list;
-    const wi_front_batch all = {wi_first_large(level), level->large, d.list + level->heights_at, 0};
-    return WEFT_LAUNCH(plan->narrow ? wi_assemble_large<float> : wi_assemble_large<double>, ctx,
-                       (unsigned)list[level->heights_at + level->large], wi_front_threads, 0, d,
-                       all);
+    return assemble(ctx, plan, level, 0, list[level->heights_at + level->large]);
+}
+
+weft_status wi_chol_assemble_columns(weft_context *ctx, const weft_chol *plan,
+                                     const wi_chol_level *level, int begin, int end) {
+    return assemble(ctx, plan, level, begin / WI_FRONT_COLUMNS,
+                    wi_pieces(end - begin, WI_FRONT_COLUMNS));
 }
 
 /* ---- tiles ---- */

@@ -9,6 +9,7 @@
 #include "sparse/chol_panels.cuh"
 
 constexpr int stripe = WI_OUTER * WI_PANEL;
+constexpr int assemblies = 8; /* of a front, about */
 
 /* A GPU, with its record of the front. */
 struct member {
@@ -56,26 +57,16 @@ static void join_team(team *t, const weft_chol *plan, int gpu, int number) {
 
 /* ---- copies ---- */
 
-/* Columns of numbers that are `ld` apart on both sides. */
-static weft_status copy_columns(weft_context *ctx, void *to, const void *from, size_t ld_bytes,
-                                size_t row_bytes, int columns) {
-    return columns == 0 || row_bytes == 0
-               ? WEFT_OK
-               : wi_cuda(ctx,
-                         cudaMemcpy2DAsync(to, ld_bytes, from, ld_bytes, row_bytes, (size_t)columns,
-                                           cudaMemcpyDefault, ctx->gpu->stream),
-                         "copying columns from one GPU to another");
-}
-
 /* Columns begin ... end - 1 of the front, of those in L, from row `begin` on, with the zeros that a
  * column of an odd number of rows ends with, as tiles read them. */
 static weft_status copy_panels(const member &to, const member &from, int begin, int end) {
     const size_t number = wi_chol_number(&to.plan), ld = (size_t)to.r.ld * number;
     const size_t at = ((size_t)begin * (size_t)to.r.ld + (size_t)begin) * number;
-    return begin >= end ? WEFT_OK
-                        : copy_columns(to.ctx, (char *)to.d.l + (size_t)to.r.panel * number + at,
-                                       (const char *)from.d.l + (size_t)from.r.panel * number + at,
-                                       ld, (size_t)(to.r.ld - begin) * number, end - begin);
+    return begin >= end
+               ? WEFT_OK
+               : wi_chol_copy_columns(to.ctx, (char *)to.d.l + (size_t)to.r.panel * number + at,
+                                      (const char *)from.d.l + (size_t)from.r.panel * number + at,
+                                      ld, (size_t)(to.r.ld - begin) * number, end - begin);
 }
 
 /* The same of those in the update. */
@@ -85,21 +76,27 @@ static weft_status copy_update(const member &to, const member &from, int begin, 
     const size_t at = first * ld + first * number, rows = (size_t)(to.r.height - to.r.columns);
     return end <= to.r.columns
                ? WEFT_OK
-               : copy_columns(to.ctx, (char *)to.d.updates + (size_t)to.r.update * number + at,
-                              (const char *)from.d.updates + (size_t)from.r.update * number + at,
-                              ld, (rows - first) * number, end - to.r.columns - (int)first);
+               : wi_chol_copy_columns(
+                     to.ctx, (char *)to.d.updates + (size_t)to.r.update * number + at,
+                     (const char *)from.d.updates + (size_t)from.r.update * number + at, ld,
+                     (rows - first) * number, end - to.r.columns - (int)first);
 }
 
 static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* The stripes of a GPU from the first one: what was assembled in its own. */
-static weft_status take_stripes(const team &t, int gpu) {
+/* The first stripe from `begin` on that is the GPU's. */
+static int first_of(const team &t, int gpu, int begin) {
+    return begin + (gpu + t.gpus - begin % t.gpus) % t.gpus;
+}
+
+/* What the first GPU has assembled in stripes from ... to - 1, of those that are another's. */
+static weft_status take_stripes(const team &t, int gpu, int from, int to) {
     const member &first = t.at[0];
     return on(t, gpu, [&](const member &m) {
-        weft_status status = wi_gpu_fork(m.ctx); /* its side lane takes panels later */
-        for (int s = gpu; s < t.stripes && status == WEFT_OK; s += t.gpus) {
+        weft_status status = wi_chol_let_wait(t.ctx, m.ctx, first.ctx);
+        for (int s = first_of(t, gpu, from); s < to && status == WEFT_OK; s += t.gpus) {
             const int begin = s * stripe, end = least(begin + stripe, m.r.height);
             status = copy_panels(m, first, begin, least(end, m.r.columns));
             if (status == WEFT_OK)
@@ -107,6 +104,21 @@ static weft_status take_stripes(const team &t, int gpu) {
         }
         return status;
     });
+}
+
+/* The first GPU assembles the front, some stripes after the other, and the others take theirs as
+ * soon as they are there. */
+static weft_status assemble(const team &t, const weft_chol *plan, const wi_chol_level *level) {
+    const int each = t.gpus * wi_pieces(t.stripes, t.gpus * assemblies);
+    weft_status status = WEFT_OK;
+    for (int s = 0; s < t.stripes && status == WEFT_OK; s += each) {
+        const int end = least(s + each, t.stripes);
+        status = wi_chol_assemble_columns(t.ctx, plan, level, s * stripe,
+                                          least(end * stripe, t.at[0].r.height));
+        for (int gpu = 1; gpu < t.gpus && status == WEFT_OK; gpu++)
+            status = take_stripes(t, gpu, s, end);
+    }
+    return status;
 }
 
 /* Its columns of the update, to the first. */
@@ -124,10 +136,10 @@ static weft_status copy_pivots(const member &to, const member &from, int begin, 
     if (!wi_chol_has_d(&to.plan))
         return WEFT_OK;
     const weft_status status =
-        copy_columns(to.ctx, to.d.pivots.d + first, from.d.pivots.d + first,
-                     count * sizeof *to.d.pivots.d, count * sizeof *to.d.pivots.d, 1);
-    return status == WEFT_OK ? copy_columns(to.ctx, to.d.pivots.mark + first,
-                                            from.d.pivots.mark + first, count, count, 1)
+        wi_chol_copy_columns(to.ctx, to.d.pivots.d + first, from.d.pivots.d + first,
+                             count * sizeof *to.d.pivots.d, count * sizeof *to.d.pivots.d, 1);
+    return status == WEFT_OK ? wi_chol_copy_columns(to.ctx, to.d.pivots.mark + first,
+                                                    from.d.pivots.mark + first, count, count, 1)
                              : status;
 }
 
@@ -175,7 +187,7 @@ static int count_tiles(int height, int begin, const wi_front_stripes &stripes) {
 
 /* What block k changes in the GPU's stripes begin ... end - 1. */
 static weft_status update_stripes(const team &t, int gpu, int k, int begin, int end) {
-    const int first = begin + (gpu + t.gpus - begin % t.gpus) % t.gpus;
+    const int first = first_of(t, gpu, begin);
     if (k < 0 || first >= end)
         return WEFT_OK;
     return on(t, gpu, [&](const member &m) {
@@ -213,11 +225,11 @@ weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan, const wi_
         join_team(&t, plan, gpu, level->first);
     t.blocks = wi_pieces(t.at[0].r.columns, stripe);
     t.stripes = wi_pieces(t.at[0].r.height, stripe);
-    weft_status status = wi_chol_assemble_large(ctx, plan, level);
+    weft_status status = WEFT_OK;
+    for (int gpu = 0; gpu < t.gpus && status == WEFT_OK; gpu++) /* side lanes are for blocks */
+        status = on(t, gpu, [](const member &m) { return wi_gpu_fork(m.ctx); });
     if (status == WEFT_OK)
-        status = wi_chol_others_wait(ctx, plan);
-    for (int gpu = 0; gpu < t.gpus && status == WEFT_OK; gpu++)
-        status = gpu > 0 ? take_stripes(t, gpu) : wi_gpu_fork(ctx);
+        status = assemble(t, plan, level);
     for (int k = 0; k < t.blocks && status == WEFT_OK; k++)
         status = do_block(t, k);
     for (int gpu = 0; gpu < t.gpus && status == WEFT_OK; gpu++)

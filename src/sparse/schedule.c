@@ -13,10 +13,6 @@ typedef struct making {
     int32_t depths, most_panels;
 } making;
 
-static int32_t round_up(int64_t rows) {
-    return (int32_t)((rows + WI_FRONT_ALIGNMENT - 1) / WI_FRONT_ALIGNMENT * WI_FRONT_ALIGNMENT);
-}
-
 static int32_t panels_of(const wi_symbolic *symbolic, int64_t s) {
     return wi_pieces((int32_t)wi_super_columns(symbolic, s), WI_PANEL);
 }
@@ -129,8 +125,11 @@ static int32_t steps_of(const making *m, int32_t panels) {
     return panels + (m->wish->interchanged ? wi_windows_of_front(panels * WI_PANEL) : 0);
 }
 
+/* Of a front in L, with what may be lost before the first. */
 static int64_t numbers_of(const wi_symbolic *symbolic, int64_t s) {
-    return (int64_t)round_up(wi_super_height(symbolic, s)) * wi_super_columns(symbolic, s);
+    const int32_t height = (int32_t)wi_super_height(symbolic, s);
+    return wi_front_aligned(height, height) * wi_super_columns(symbolic, s) +
+           wi_front_alignment(height) - WI_FRONT_ALIGNMENT;
 }
 
 int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish) {
@@ -199,8 +198,9 @@ static void fill_record(const making *m, int64_t s, wi_front_record *r) {
                            .number = (int32_t)s,
                            .height = (int32_t)wi_super_height(symbolic, s),
                            .columns = (int32_t)wi_super_columns(symbolic, s)};
-    r->ld = round_up(r->height);
-    r->ld_update = round_up(r->height - r->columns);
+    const int32_t below = r->height - r->columns;
+    r->ld = (int32_t)wi_front_aligned(r->height, r->height);
+    r->ld_update = (int32_t)wi_front_aligned(below, below);
 }
 
 static void list_children(const making *m, int64_t s, wi_front_record *r, int32_t *children) {
@@ -311,7 +311,8 @@ static void fill(making *m, const int32_t *level_of) {
         *(kind < WI_CLASSES ? &level->small[kind] : &level->large) += 1;
         fill_record(m, s, &out->front[k]);
         list_children(m, s, &out->front[k], &children);
-        out->front[k].panel = wi_schedule_level_at(out, level_of[k]) + level->l;
+        out->front[k].panel = wi_front_aligned(wi_schedule_level_at(out, level_of[k]) + level->l,
+                                               out->front[k].height);
         level->l += numbers_of(m->symbolic, s);
         out->l += numbers_of(m->symbolic, s);
     }

@@ -36,7 +36,9 @@ enum {
     WI_FRONT_ROWS = 128,  /* a block of threads computes so many rows below a panel, */
     WI_FRONT_TILE = 64,   /* or so many rows and columns of an update, */
     WI_FRONT_COLUMNS = 8, /* or assembles so many columns, or gathers so many rows */
-    WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles */
+    WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles, */
+    WI_FRONT_LINE = 16,     /* or of so many, a line of the cache, */
+    WI_FRONT_LONG = 256,    /* if they have so many rows */
     WI_CLASSES = 2,         /* of small fronts: tiny, and the others */
     WI_UP_WARPS = 4,        /* of a block that substitutes forward, */
     WI_DOWN_WARPS = 8       /* or backward */
@@ -188,6 +190,15 @@ WI_COUNTED int32_t wi_pieces(int32_t n, int32_t size) {
     return (n + size - 1) / size;
 }
 
+/* Where columns of so many rows may begin. */
+WI_COUNTED int32_t wi_front_alignment(int32_t rows) {
+    return rows < WI_FRONT_LONG ? WI_FRONT_ALIGNMENT : WI_FRONT_LINE;
+}
+WI_COUNTED int64_t wi_front_aligned(int64_t at, int32_t rows) {
+    const int64_t to = wi_front_alignment(rows);
+    return (at + to - 1) / to * to;
+}
+
 /* What a front updates after a panel: in columns begin ... end - 1, the rows from the diagonal
  * down, by the products of columns from ... begin - 1. */
 typedef struct wi_panel_scope {
@@ -208,10 +219,11 @@ WI_COUNTED wi_panel_scope wi_panel_scope_of(int32_t height, int32_t columns, int
     return scope;
 }
 
-/* The first row and column of the tiles: columns of L begin at even rows in memory, and are copied
- * two rows at a time. */
+/* The first row and column of the tiles: a row where a line begins, or an even one, as columns are
+ * copied two rows at a time. */
 WI_COUNTED int32_t wi_panel_tiles_from(wi_panel_scope scope) {
-    return scope.begin / WI_FRONT_ALIGNMENT * WI_FRONT_ALIGNMENT;
+    return scope.begin / wi_front_alignment(scope.end - scope.begin) *
+           wi_front_alignment(scope.end - scope.begin);
 }
 
 /* Tiles of the rows from there to `height` in the columns from there to end - 1, on and below the

@@ -7,6 +7,11 @@ static int64_t update_of(const wi_front_record *r) {
     return (int64_t)r->ld_update * (r->height - r->columns);
 }
 
+/* Where it can begin, at `from` or after it. */
+static int64_t place_of(const wi_front_record *r, int64_t from) {
+    return wi_front_aligned(from, r->height - r->columns);
+}
+
 /* The first level after k that has another depth. */
 static int64_t next_depth(const wi_schedule *out, int64_t k) {
     int64_t next = k + 1;
@@ -40,11 +45,13 @@ static void place_updates(const placing *p) {
             for (s = out->level[k].first; s < end; s++) {
                 if (is_kept(p, &out->front[s]))
                     continue;
+                all = place_of(&out->front[s], all);
                 out->front[s].update = all;
                 out->front[s].part = all_parts;
                 all += update_of(&out->front[s]);
                 all_parts += out->front[s].height - out->front[s].columns;
             }
+            all = wi_front_aligned(all, WI_FRONT_LONG);
             for (s = out->level[k].first; s < end && at_end && pass > 0; s++) {
                 out->front[s].update += out->updates - all;
                 out->front[s].part += out->parts - all_parts;
@@ -66,24 +73,25 @@ static void place_kept(const placing *p) {
         wi_front_record *const r = &out->front[k];
         if (k < out->fronts && !is_kept(p, r))
             continue;
-        r->update = out->updates;
+        r->update = place_of(r, out->updates);
         r->part = out->parts;
-        out->updates += update_of(r);
+        out->updates = r->update + update_of(r);
         out->parts += r->height - r->columns;
     }
 }
 
 /* Hosted fronts have all their columns in the memory for updates, each in its time the same. */
 static void place_hosted(wi_schedule *out) {
-    int64_t most = 0;
+    const int64_t begin = wi_front_aligned(out->updates, WI_FRONT_LONG);
+    int64_t most = begin;
     for (int64_t k = out->fronts + out->guests; k < wi_schedule_records(out); k++) {
         wi_front_record *const r = &out->front[k];
-        const int64_t panels = (int64_t)r->ld * r->columns, all = panels + update_of(r);
-        r->panel = out->updates;
-        r->update = out->updates + panels;
-        most = all > most ? all : most;
+        r->panel = begin;
+        r->update = place_of(r, begin + (int64_t)r->ld * r->columns);
+        const int64_t end = r->update + update_of(r);
+        most = end > most ? end : most;
     }
-    out->updates += most;
+    out->updates = out->hosted > 0 ? most : out->updates;
 }
 
 void wi_schedule_place(const wi_symbolic *symbolic, const wi_schedule_wish *wish,

@@ -28,6 +28,7 @@ typedef struct wi_spread {
     wi_spread_run *run; /* this pointer owns the memory */
     int8_t *owner;      /* of each supernode */
     double share;       /* the time that is foreseen, in that of one GPU */
+    bool reach;         /* the GPUs reach each other's memory */
 } wi_spread;
 
 /* Deals subtrees to so many GPUs, if that pays; else *spread has one GPU, and no memory. May they
