@@ -196,10 +196,10 @@ static dense_tree draw_tree(test_random *r) {
         dense_part *const p = &t.part[k];
         *p = (dense_part){t.n, 2 + test_below(r, 9), above[k], test_below(r, 9), 3};
         if (k == 2 || k == 5)
-            *p = (dense_part){t.n, k == 5 ? 40 : 200 + test_below(r, 330), 7, test_below(r, 60),
+            *p = (dense_part){t.n, k == 5 ? 40 : 200 + test_below(r, 200), 7, test_below(r, 60),
                               20 + test_below(r, 200)};
         if (k == 7)
-            p->columns = 284 + test_below(r, 300);
+            p->columns = 264 + test_below(r, 150);
         t.n += p->columns;
     }
     t.wrong = t.n;
