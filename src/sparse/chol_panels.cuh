@@ -33,20 +33,21 @@ weft_status wi_chol_assemble_columns(weft_context *ctx, const weft_chol *plan,
 
 /* Stripes of a front: blocks of WI_OUTER panels of columns, or of as many columns of the update,
  * number first, first + step ... before `end`. */
+constexpr int wi_stripe = WI_OUTER * WI_PANEL;
 struct wi_front_stripes {
     int first, step, end;
 };
 
-/* Tile `number` of the tiles of these stripes, column by column, from the one on that has column
- * `begin` of the front: its row and column, counted in tiles from the front's first. If there are
- * not so many, in row -1 - (number - how many there are). */
+/* Tile `number` of the tiles of `side` rows and columns of these stripes, column by column, from
+ * the one on that has column `begin` of the front: its row and column, counted in tiles from the
+ * front's first. If there are not so many, in row -1 - (number - how many there are). */
 struct wi_stripe_tile {
     int row, column;
 };
 WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_stripes stripes,
-                                             int number) {
-    const int across = WI_OUTER * WI_PANEL / WI_FRONT_TILE, down = wi_pieces(height, WI_FRONT_TILE);
-    const int from = begin / WI_FRONT_TILE;
+                                             int side, int number) {
+    const int across = wi_stripe / side, down = wi_pieces(height, side);
+    const int from = begin / side;
     for (int s = stripes.first; s < stripes.end; s += stripes.step) {
         const int end = (s + 1) * across < down ? (s + 1) * across : down;
         for (int column = s * across > from ? s * across : from; column < end; column++) {
@@ -62,11 +63,15 @@ WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_str
 weft_status wi_chol_factor_panel(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
                                  const wi_front_batch &b, unsigned blocks);
 
-/* What a panel, or window, of every front changes, in so many tiles; or only what the last panel of
- * a block changes in some stripes of one front. */
+/* What a panel, or window, of every front changes, in so many tiles. */
 weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
-                                 const wi_front_batch &b, unsigned tiles,
-                                 const wi_front_stripes *stripes);
+                                 const wi_front_batch &b, unsigned tiles);
+
+/* What a panel changes in stripes of one front, of which `r` is the record `number`; in wide tiles
+ * if these are many. Not if pivots are interchanged. */
+weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
+                                   const wi_device_chol &d, const wi_front_record &r, int number,
+                                   int panel, wi_front_stripes stripes);
 
 /* The only front of a level, by all GPUs of the plan: chol_together.cu. */
 weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level);

@@ -1,133 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large fronts of a level, all together: assembly, and what a panel or a window of columns changes,
- * which is cut into tiles: of doubles tensor cores multiply them, of floats threads do. */
+/* What a panel or a window of columns changes in the large fronts of a level, cut into tiles: of
+ * doubles tensor cores multiply them, of floats threads do. */
+#include <limits.h>
+
+#include <type_traits>
+
 #include "cuda/async.cuh"
+#include "cuda/limit.cuh"
 #include "cuda/tensor_f64.cuh"
 #include "sparse/chol_panels.cuh"
 
-/* ---- assembly ---- */
-
-/* As wi_count_up_to, for each eight lanes together: they pass the same list, count and x. */
-constexpr int group = 8;
-__device__ static int count_by_groups(const int32_t *list, int count, int32_t x) {
-    int low = 0, left = count;
-    while (__ballot_sync(wi_all_lanes, left > 0)) {
-        const int step = (left + group - 1) / group, probe = (wi_lane() % group + 1) * step - 1;
-        const bool small = left > 0 && probe < left && list[low + probe] <= x;
-        const unsigned found = __ballot_sync(wi_all_lanes, small) >> wi_lane() / group * group;
-        const int whole = __popc(found & ((1u << group) - 1)) * step;
-        low += whole;
-        left = step - 1 < left - whole ? step - 1 : left - whole;
-    }
-    return low;
-}
-
-/* The part of a child's update that goes to a column: from row j of it on. */
-struct wi_child_column {
-    int64_t update, relative; /* of row 0 */
-    int j, rows;              /* none: j is not below rows */
-};
-
-/* What the lane's child, of those from `from` on that four groups of lanes look at, has for column
- * `column`. */
-__device__ static wi_child_column find_column(const wi_device_chol &d, const wi_front_record &r,
-                                              int from, int column) {
-    const int k = from + wi_lane() / group;
-    wi_child_column found = {};
-    int32_t ld = 0;
-    if (k < r.children) {
-        const wi_front_record &c = d.front[d.child[r.child + k]];
-        found = {c.update, c.relative, 0, c.height - c.columns};
-        ld = c.ld_update;
-    }
-    const int32_t *const relative = d.relative + found.relative;
-    found.j = count_by_groups(relative, found.rows, column) - 1;
-    if (found.j < 0 || relative[found.j] != column)
-        found.j = found.rows;
-    found.update += (int64_t)found.j * ld;
-    return found;
-}
-
-constexpr int rows_at_once = 4; /* of a lane, 32 apart */
-
-/* Adds a lane's rows of a child's column, `count` of them or as many as go at once, to those of the
- * parent's column: all are read before the first is written, so that they arrive together. */
-template <class real>
-__device__ static void add_rows(const int32_t *relative, const real *update, int count, real *to) {
-    real x[rows_at_once], *place[rows_at_once];
-#pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        place[b] = b < count ? to + relative[32 * b] : nullptr;
-#pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        x[b] = place[b] ? *place[b] + update[32 * b] : 0;
-#pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        if (place[b])
-            *place[b] = x[b];
-}
-
-/* Adds column `column` of the parent's front from its children's updates, one after the other. */
-template <class real>
-__device__ static void add_children(const wi_device_chol &d, const wi_front_record &r, int column,
-                                    real *to) {
-    constexpr int groups = 32 / group;
-    for (int from = 0; from < r.children; from += groups) {
-        const wi_child_column mine = find_column(d, r, from, column);
-        for (int g = 0; g < groups && from + g < r.children; g++) {
-            const wi_child_column c = wi_shuffle(mine, g * group);
-            const int32_t *const relative = d.relative + c.relative;
-            const real *const update = (const real *)d.updates + c.update;
-            __syncwarp();
-            for (int i = c.j + wi_lane(); i < c.rows; i += 32 * rows_at_once)
-                add_rows(relative + i, update + i, wi_pieces(c.rows - i, 32), to);
-        }
-    }
-}
-
-/* A warp does a column: what is in L already, or zeros, and the columns of its children in turn. */
-template <class real>
-__global__ void __launch_bounds__(wi_front_threads)
-    wi_assemble_large(wi_device_chol d, wi_front_batch b) {
-    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
-    const wi_front_record r = d.front[b.first + share.front];
-    const int column = (share.block + b.panel) * wi_front_warps + (int)threadIdx.x / 32;
-    if (column >= r.height)
-        return;
-    real *const to = wi_front_element<real>(d, r, column, column) - column;
-    if (column >= r.columns)
-        for (int i = column + wi_lane(); i < r.height; i += 32)
-            to[i] = 0;
-    add_children(d, r, column, to);
-}
-
-static weft_status assemble(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level,
-                            int first, int blocks) {
-    const wi_device_chol d = wi_chol_device_view(plan);
-    const wi_front_batch b = {wi_first_large(level), level->large, d.list + level->heights_at,
-                              first};
-    return WEFT_LAUNCH(plan->narrow ? wi_assemble_large<float> : wi_assemble_large<double>, ctx,
-                       (unsigned)blocks, wi_front_threads, 0, d, b);
-}
-
-weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
-                                   const wi_chol_level *level) {
-    const int32_t *const list = plan->device->schedule.list;
-    return assemble(ctx, plan, level, 0, list[level->heights_at + level->large]);
-}
-
-weft_status wi_chol_assemble_columns(weft_context *ctx, const weft_chol *plan,
-                                     const wi_chol_level *level, int begin, int end) {
-    return assemble(ctx, plan, level, begin / WI_FRONT_COLUMNS,
-                    wi_pieces(end - begin, WI_FRONT_COLUMNS));
-}
-
-/* ---- tiles ---- */
+/* A wide tile takes a multiprocessor for itself, so fewer of them, some for each, would leave too
+ * many idle at the end. */
+WI_LIMIT(int, wi_chol_few_tiles, 400)
 
 constexpr int tile = WI_FRONT_TILE, depth = 16; /* columns of L that arrive together */
 constexpr int slots = 4;                        /* of which so many are on their way or in use */
-constexpr int tile_warps = 4, tile_threads = 32 * tile_warps;
-constexpr int stride = tile + 4; /* lanes of a fragment are in different banks */
+
+/* A tile of the largest fronts is twice as high and wide: it reads half as much for each of its
+ * products. */
+constexpr int wide_tile = WI_FRONT_WIDE_TILE;
+template <int side>
+constexpr int tile_threads = side == tile ? 128 : 256;
 
 /* How the columns of L are multiplied by D before they meet its rows. */
 enum wi_tile_kind {
@@ -137,15 +31,15 @@ enum wi_tile_kind {
 };
 
 /* Some columns of L in shared memory: element (i, k) at [k][i]. */
-template <class real, int count>
+template <class real, int count, int side>
 struct wi_tile_rows {
-    real at[count][stride];
+    real at[count][side + 4]; /* lanes of a fragment are in different banks */
 };
-template <class real, int kind>
+template <class real, int kind, int side>
 struct wi_tile_slot {
     static constexpr int halo = kind == WI_TILES_PAIRED;
-    wi_tile_rows<real, depth> rows;
-    wi_tile_rows<real, depth + 2 * halo> columns;
+    wi_tile_rows<real, depth, side> rows;
+    wi_tile_rows<real, depth + 2 * halo, side> columns;
     double d[depth], e[depth + 2]; /* e[k] of the column before column k */
 
     /* Element (column, k) of D Lt, of floats. */
@@ -173,10 +67,10 @@ struct wi_tile_slot {
         }
     }
 };
-template <class real>
-struct wi_tile_slot<real, WI_TILES_PLAIN> {
+template <class real, int side>
+struct wi_tile_slot<real, WI_TILES_PLAIN, side> {
     static constexpr int halo = 0;
-    wi_tile_rows<real, depth> rows, columns;
+    wi_tile_rows<real, depth, side> rows, columns;
 
     __device__ float right(int k, int column) const {
         return columns.at[k][column];
@@ -199,14 +93,14 @@ struct wi_tile_columns {
 /* Rows first ... of columns from ... of a front's panel; zeros for columns that are not there. Rows
  * come in pairs, for which a column has room. The other one of the last row reaches only sums that
  * nobody keeps: it is a row of the front, or zeros. */
-template <class real, int columns>
+template <class real, int columns, int side>
 __device__ static void fetch_rows(const real *l, int ld, int first, int rows, int from,
-                                  wi_tile_columns all, wi_tile_rows<real, columns> *to) {
-    constexpr int pairs = tile / 2;
+                                  wi_tile_columns all, wi_tile_rows<real, columns, side> *to) {
+    constexpr int pairs = side / 2;
     static_assert(WI_FRONT_ALIGNMENT % 2 == 0, "columns of whole pairs");
     const int pair = (int)threadIdx.x % pairs;
     const bool has_row = first + 2 * pair < rows;
-    for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads / pairs) {
+    for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads<side> / pairs) {
         const bool is_there = from + k >= all.begin && from + k < all.end && has_row;
         const real *const p = is_there ? l + first + 2 * pair + (int64_t)(from + k) * ld : l;
         wi_async_copy<2 * sizeof(real)>(&to->at[k][2 * pair], p, is_there);
@@ -214,9 +108,9 @@ __device__ static void fetch_rows(const real *l, int ld, int first, int rows, in
 }
 
 /* The part of D for the columns from ... */
-template <class real, int kind>
+template <class real, int kind, int side>
 __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int from,
-                                    wi_tile_columns all, wi_tile_slot<real, kind> *to) {
+                                    wi_tile_columns all, wi_tile_slot<real, kind, side> *to) {
     const int k = (int)threadIdx.x;
     const auto fetch = [&](double *shared, const double *d, int column) {
         const bool is_there = column >= all.begin && column < all.end;
@@ -232,7 +126,7 @@ __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int fr
  * products of some columns, and `subtract` takes each sum from the number at place(i, j), if that
  * is not NULL. Some numbers are read before the first of them is written, so that they arrive
  * together. */
-template <class real>
+template <class real, int side>
 struct wi_tile_sums;
 
 /* Rows and columns, of a tile or in a front. */
@@ -240,27 +134,28 @@ struct wi_tile_part {
     int row, column;
 };
 
-/* A warp has 32 x 32 of a tile. */
-template <>
-struct wi_tile_sums<double> {
-    double at[2][4][4] = {};
+/* A warp has 32 columns of a tile, and half of its rows. */
+template <int side>
+struct wi_tile_sums<double, side> {
+    static constexpr int down = side / 2;
+    double at[down / 16][4][4] = {};
 
     __device__ static wi_tile_part part() {
         const int warp = (int)threadIdx.x / 32;
-        return {warp % 2 * 32, warp / 2 * 32};
+        return {warp % 2 * down, warp / 2 * 32};
     }
     template <int kind>
-    __device__ void add(const wi_tile_slot<double, kind> &slot, int row, int column) {
+    __device__ void add(const wi_tile_slot<double, kind, side> &slot, int row, int column) {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
-        double left[2][8], right[4][4];
+        double left[down / 16][8], right[4][4];
 #pragma unroll
-        for (int m = 0; m < 2; m++)
+        for (int m = 0; m < down / 16; m++)
 #pragma unroll
             for (int q = 0; q < 8; q++)
                 left[m][q] = slot.rows.at[t + 4 * (q / 2)][row + 16 * m + g + 8 * (q % 2)];
         slot.multiply(column, right);
 #pragma unroll
-        for (int m = 0; m < 2; m++)
+        for (int m = 0; m < down / 16; m++)
 #pragma unroll
             for (int n = 0; n < 4; n++)
                 wi_multiply_f64(at[m][n], left[m], right[n]);
@@ -269,7 +164,7 @@ struct wi_tile_sums<double> {
     __device__ void subtract(wi_tile_part from, wi_tile_part part, Place place) const {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
 #pragma unroll
-        for (int m = 0; m < 2; m++) {
+        for (int m = 0; m < down / 16; m++) {
             double *to[4][4], old[4][4];
 #pragma unroll
             for (int n = 0; n < 4; n++)
@@ -291,15 +186,15 @@ struct wi_tile_sums<double> {
 
 /* A thread has every 16th row and every 8th column of a tile. */
 template <>
-struct wi_tile_sums<float> {
-    static constexpr int down = 16, across = tile_threads / down;
+struct wi_tile_sums<float, tile> {
+    static constexpr int down = 16, across = tile_threads<tile> / down;
     float at[tile / down][tile / across] = {};
 
     __device__ static wi_tile_part part() {
         return {(int)threadIdx.x % down, (int)threadIdx.x / down};
     }
     template <int kind>
-    __device__ void add(const wi_tile_slot<float, kind> &slot, int row, int column) {
+    __device__ void add(const wi_tile_slot<float, kind, tile> &slot, int row, int column) {
 #pragma unroll
         for (int k = 0; k < depth; k++) {
             float left[tile / down];
@@ -366,18 +261,18 @@ __device__ static bool find_scope(const wi_device_chol &d, const wi_front_record
 
 /* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )', in the tile that begins there.
  */
-template <class real, int kind>
+template <class real, int kind, int side>
 __device__ static void update_tile(const wi_device_chol &d, const wi_front_record &r,
                                    const wi_tile_scope &all, int row, int column,
-                                   wi_tile_slot<real, kind> *slot) {
+                                   wi_tile_slot<real, kind, side> *slot) {
     const wi_panel_scope scope = all.panel;
-    const wi_tile_part part = wi_tile_sums<real>::part();
+    const wi_tile_part part = wi_tile_sums<real, side>::part();
     const int steps = wi_pieces(scope.begin - scope.from, depth);
     const wi_tile_columns columns = {scope.from, scope.begin};
     const real *const l = wi_front_panel<real>(d, r);
     const auto fetch = [&](int step) {
         const int k = scope.from + step * depth;
-        wi_tile_slot<real, kind> *const to = &slot[step % slots];
+        wi_tile_slot<real, kind, side> *const to = &slot[step % slots];
         if (step < steps) {
             fetch_rows(l, r.ld, row, r.height, k, columns, &to->rows);
             fetch_rows(l, r.ld, column, scope.end, k - to->halo, columns, &to->columns);
@@ -386,7 +281,7 @@ __device__ static void update_tile(const wi_device_chol &d, const wi_front_recor
         }
         wi_async_commit();
     };
-    wi_tile_sums<real> sums;
+    wi_tile_sums<real, side> sums;
     for (int step = 0; step < slots - 1; step++)
         fetch(step);
     for (int step = 0; step < steps; step++) {
@@ -403,7 +298,7 @@ __device__ static void update_tile(const wi_device_chol &d, const wi_front_recor
 }
 
 template <class real, int kind>
-__global__ void __launch_bounds__(tile_threads)
+__global__ void __launch_bounds__(tile_threads<tile>)
     wi_update_tiles(wi_device_chol d, wi_front_batch b) {
     WEFT_DYNAMIC_SHARED(memory);
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
@@ -414,51 +309,80 @@ __global__ void __launch_bounds__(tile_threads)
     const int from = wi_panel_tiles_from(all.panel);
     const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
     update_tile(d, r, all, from + place.row * tile, from + place.column * tile,
-                (wi_tile_slot<real, kind> *)memory);
+                (wi_tile_slot<real, kind, tile> *)memory);
 }
 
-/* The same in those stripes of one front that are this GPU's. */
-template <class real, int kind>
-__global__ void __launch_bounds__(tile_threads)
+/* The same in stripes of one front. */
+template <class real, int kind, int side>
+__global__ void __launch_bounds__(tile_threads<side>)
     wi_update_stripes(wi_device_chol d, int number, int panel, wi_front_stripes stripes) {
     WEFT_DYNAMIC_SHARED(memory);
     const wi_front_record r = d.front[number];
     const wi_tile_scope all = {wi_panel_scope_of(r.height, r.columns, panel), 0};
     const wi_stripe_tile at =
-        wi_tile_of_stripes(r.height, all.panel.begin, stripes, (int)blockIdx.x);
-    update_tile(d, r, all, at.row * tile, at.column * tile, (wi_tile_slot<real, kind> *)memory);
+        wi_tile_of_stripes(r.height, all.panel.begin, stripes, side, (int)blockIdx.x);
+    update_tile(d, r, all, at.row * side, at.column * side,
+                (wi_tile_slot<real, kind, side> *)memory);
 }
 
-template <class real, int kind>
-static weft_status update(weft_context *ctx, const wi_device_chol &d, const wi_front_batch &b,
-                          unsigned tiles, const wi_front_stripes *stripes) {
-    const size_t bytes = slots * sizeof(wi_tile_slot<real, kind>);
-    if constexpr (kind != WI_TILES_PAIRED)
-        if (stripes)
-            return WEFT_LAUNCH((wi_update_stripes<real, kind>), ctx, tiles, tile_threads, bytes, d,
-                               b.first, b.panel, *stripes);
-    return WEFT_LAUNCH((wi_update_tiles<real, kind>), ctx, tiles, tile_threads, bytes, d, b);
-}
+/* ---- launches ---- */
 
-template <class real>
-static weft_status update_any(weft_context *ctx, weft_chol_kind kind, const wi_device_chol &d,
-                              const wi_front_batch &b, unsigned tiles,
-                              const wi_front_stripes *stripes) {
-    switch (kind) {
-    case WEFT_CHOL_QUASIDEFINITE:
-        return update<real, WI_TILES_SCALED>(ctx, d, b, tiles, stripes);
-    case WEFT_CHOL_INDEFINITE:
-        return update<real, WI_TILES_PAIRED>(ctx, d, b, tiles, stripes);
-    default:
-        return update<real, WI_TILES_PLAIN>(ctx, d, b, tiles, stripes);
-    }
+/* Calls work(real, kind) with a number of the type of L, and with how D is multiplied in. */
+template <class Work>
+static weft_status by_type(const weft_chol *plan, Work work) {
+    const auto by_kind = [&](auto real) {
+        switch (plan->kind) {
+        case WEFT_CHOL_QUASIDEFINITE:
+            return work(real, std::integral_constant<int, WI_TILES_SCALED>{});
+        case WEFT_CHOL_INDEFINITE:
+            return work(real, std::integral_constant<int, WI_TILES_PAIRED>{});
+        default:
+            return work(real, std::integral_constant<int, WI_TILES_PLAIN>{});
+        }
+    };
+    return plan->narrow ? by_kind(float{}) : by_kind(double{});
 }
 
 weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
-                                 const wi_front_batch &b, unsigned tiles,
-                                 const wi_front_stripes *stripes) {
-    if (tiles == 0)
-        return WEFT_OK;
-    return plan->narrow ? update_any<float>(ctx, plan->kind, d, b, tiles, stripes)
-                        : update_any<double>(ctx, plan->kind, d, b, tiles, stripes);
+                                 const wi_front_batch &b, unsigned tiles) {
+    return tiles == 0 ? WEFT_OK : by_type(plan, [&](auto real, auto kind) {
+        using number = decltype(real);
+        return WEFT_LAUNCH((wi_update_tiles<number, kind.value>), ctx, tiles, tile_threads<tile>,
+                           slots * sizeof(wi_tile_slot<number, kind.value, tile>), d, b);
+    });
+}
+
+/* How many tiles of so many rows and columns a panel changes in stripes of a front. */
+static int count_tiles(const wi_front_record &r, int panel, const wi_front_stripes &stripes,
+                       int side) {
+    const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, panel);
+    return INT_MAX + wi_tile_of_stripes(r.height, scope.begin, stripes, side, INT_MAX).row + 1;
+}
+
+template <class real, int kind, int side>
+static weft_status launch_stripes(weft_context *ctx, const wi_device_chol &d, int number, int panel,
+                                  const wi_front_stripes &stripes, int tiles) {
+    return tiles == 0
+               ? WEFT_OK
+               : WEFT_LAUNCH((wi_update_stripes<real, kind, side>), ctx, (unsigned)tiles,
+                             tile_threads<side>, slots * sizeof(wi_tile_slot<real, kind, side>), d,
+                             number, panel, stripes);
+}
+
+weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
+                                   const wi_device_chol &d, const wi_front_record &r, int number,
+                                   int panel, wi_front_stripes stripes) {
+    const int tiles = count_tiles(r, panel, stripes, tile);
+    const int wide = count_tiles(r, panel, stripes, wide_tile);
+    return by_type(plan, [&](auto real, auto kind) {
+        using of = decltype(real);
+        if constexpr (kind.value == WI_TILES_PAIRED)
+            return wi_fail(ctx, WEFT_EUNSUPPORTED, "stripes are for pivots that stay in place");
+        else if constexpr (sizeof(of) == sizeof(double))
+            if (wide >= wi_chol_few_tiles)
+                return launch_stripes<of, kind.value, wide_tile>(ctx, d, number, panel, stripes,
+                                                                 wide);
+        if constexpr (kind.value != WI_TILES_PAIRED)
+            return launch_stripes<of, kind.value, tile>(ctx, d, number, panel, stripes, tiles);
+    });
 }

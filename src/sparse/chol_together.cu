@@ -4,11 +4,9 @@
  * what it changes from its own stripes, the next to be factored first. So the first GPU gets all of
  * L, as if it had been alone, and in the end the others' stripes of the update. Which kernel makes
  * a number, from which columns at a time, is as on one GPU, and so are the bits. */
-#include <limits.h>
-
 #include "sparse/chol_panels.cuh"
 
-constexpr int stripe = WI_OUTER * WI_PANEL;
+constexpr int stripe = wi_stripe;
 constexpr int assemblies = 8; /* of a front, about */
 
 /* A GPU, with its record of the front. */
@@ -175,14 +173,10 @@ static weft_status factor_block(const team &t, int k) {
                                           (unsigned)wi_panel_blocks(m.r.height, p));
             if (status == WEFT_OK && p < end - 1)
                 status = wi_chol_update_tiles(m.ctx, &m.plan, m.d, b,
-                                              (unsigned)wi_panel_tiles(m.r.height, scope), NULL);
+                                              (unsigned)wi_panel_tiles(m.r.height, scope));
         }
         return status;
     });
-}
-
-static int count_tiles(int height, int begin, const wi_front_stripes &stripes) {
-    return INT_MAX + wi_tile_of_stripes(height, begin, stripes, INT_MAX).row + 1;
 }
 
 /* What block k changes in the GPU's stripes begin ... end - 1. */
@@ -193,11 +187,8 @@ static weft_status update_stripes(const team &t, int gpu, int k, int begin, int 
     return on(t, gpu, [&](const member &m) {
         const int panels = wi_pieces(m.r.columns, WI_PANEL);
         const int last = least((k + 1) * WI_OUTER, panels) - 1;
-        const wi_front_stripes stripes = {first, t.gpus, end};
-        const wi_panel_scope scope = wi_panel_scope_of(m.r.height, m.r.columns, last);
-        const int tiles = count_tiles(m.r.height, scope.begin, stripes);
-        return wi_chol_update_tiles(m.ctx, &m.plan, m.d, {m.number, 1, m.d.list, last},
-                                    (unsigned)tiles, &stripes);
+        return wi_chol_update_stripes(m.ctx, &m.plan, m.d, m.r, m.number, last,
+                                      {first, t.gpus, end});
     });
 }
 
