@@ -62,8 +62,7 @@ extern size_t wi_lu_dealt_width;      /* columns of a block that a GPU is dealt 
 extern size_t wi_lu_resident_bytes;   /* of a host matrix: a larger one is streamed; 0: by memory */
 extern size_t wi_scan_strip_elements; /* widened before they are scanned */
 extern double wi_chol_share_from;     /* the work of a sparse factor that GPUs share */
-extern int wi_chol_few_tiles, wi_chol_wide_from; /* sparse/chol_tiles.cu, chol_panels.cu */
-extern size_t wi_chol_most_bytes; /* of device memory that a sparse factor may take; 0: any */
+extern size_t wi_chol_most_bytes;     /* of device memory that a sparse factor may take; 0: any */
 extern unsigned wi_quantile_room_percent; /* of the keys that a bracket should hold */
 #endif
 

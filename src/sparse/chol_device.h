@@ -205,8 +205,6 @@ weft_chol wi_chol_of_gpu(const weft_chol *plan, int gpu);
 typedef weft_status (*wi_chol_gpu_step)(weft_context *ctx, weft_chol *plan, void *user);
 weft_status wi_chol_each_gpu(weft_context *ctx, weft_chol *plan, wi_chol_gpu_step step, void *user);
 
-/* As in wi_schedule_wish. */
-int32_t wi_chol_wide_rows(void);
 /* The work from which GPUs share it. */
 double wi_chol_spread_from(void);
 /* Decides who has what on the context's GPUs. */

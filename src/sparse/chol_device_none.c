@@ -59,10 +59,6 @@ double wi_chol_spread_from(void) {
     return 0;
 }
 
-int32_t wi_chol_wide_rows(void) {
-    return 0;
-}
-
 weft_status wi_chol_fetch_runs(weft_context *ctx, const weft_chol *plan, const double *from,
                                double *to) {
     (void)plan, (void)from, (void)to;

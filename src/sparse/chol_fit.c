@@ -40,7 +40,6 @@ weft_status wi_chol_fit(weft_context *ctx, const char *call, const weft_chol *pl
                         const wi_spread *spread, int gpu, wi_schedule *schedule, size_t *needed) {
     const wi_schedule_wish wish = {.small = plan->small,
                                    .interchanged = plan->kind == WEFT_CHOL_INDEFINITE,
-                                   .wide = wi_chol_wide_rows(),
                                    .owner = spread ? spread->owner : NULL,
                                    .gpu = gpu};
     const weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, &wish, schedule);

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Large fronts of a level, all together, 64 columns at a time: L Lt, and L D Lt with known signs.
  */
-#include "cuda/limit.cuh"
 #include "sparse/chol_columns.cuh"
-
-/* Rows of an update from which it has enough wide tiles. */
-WI_LIMIT(int, wi_chol_wide_from, 3584)
-
-int32_t wi_chol_wide_rows(void) {
-    return wi_chol_wide_from;
-}
 
 constexpr int panel_side = WI_PANEL;
 
@@ -227,22 +219,6 @@ weft_status wi_chol_factor_panel(weft_context *ctx, const weft_chol *plan, const
     return plan->narrow ? panels<float>(ctx, d, b, blocks) : panels<double>(ctx, d, b, blocks);
 }
 
-/* What a panel changes in those fronts whose tiles the schedule leaves out of the batch. */
-static weft_status update_wide(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
-                               const wi_front_batch &b) {
-    const wi_schedule *const schedule = &plan->device->schedule;
-    weft_status status = WEFT_OK;
-    for (int f = b.first; f < b.first + b.fronts && status == WEFT_OK; f++) {
-        const wi_front_record &r = schedule->front[f];
-        const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, b.panel);
-        if (wi_panel_is_wide(r.height, scope, schedule->wide))
-            status = wi_chol_update_stripes(
-                ctx, plan, d, r, f, b.panel,
-                {scope.begin / wi_stripe, 1, wi_pieces(r.height, wi_stripe)});
-    }
-    return status;
-}
-
 static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
                                 const wi_chol_level *level) {
     const wi_device_chol d = wi_chol_device_view(plan);
@@ -258,8 +234,6 @@ static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
         if (status == WEFT_OK)
             status = wi_chol_update_tiles(ctx, plan, d, b,
                                           (unsigned)list[step->tiles_at + step->active]);
-        if (status == WEFT_OK)
-            status = update_wide(ctx, plan, d, b);
     }
     return status;
 }

@@ -38,16 +38,16 @@ struct wi_front_stripes {
     int first, step, end;
 };
 
-/* Tile `number` of the tiles of `side` rows and columns of these stripes, column by column, from
+/* Tile `number` of the tiles of these stripes, column by column, from
  * the one on that has column `begin` of the front: its row and column, counted in tiles from the
  * front's first. If there are not so many, in row -1 - (number - how many there are). */
 struct wi_stripe_tile {
     int row, column;
 };
 WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_stripes stripes,
-                                             int side, int number) {
-    const int across = wi_stripe / side, down = wi_pieces(height, side);
-    const int from = begin / side;
+                                             int number) {
+    const int across = wi_stripe / WI_FRONT_TILE, down = wi_pieces(height, WI_FRONT_TILE);
+    const int from = begin / WI_FRONT_TILE;
     for (int s = stripes.first; s < stripes.end; s += stripes.step) {
         const int end = (s + 1) * across < down ? (s + 1) * across : down;
         for (int column = s * across > from ? s * across : from; column < end; column++) {
@@ -67,8 +67,8 @@ weft_status wi_chol_factor_panel(weft_context *ctx, const weft_chol *plan, const
 weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
                                  const wi_front_batch &b, unsigned tiles);
 
-/* What a panel changes in stripes of one front, of which `r` is the record `number`; in wide tiles
- * if these are many. Not if pivots are interchanged. */
+/* What the last panel of a block changes in stripes of one front, of which `r` is the record
+ * `number`. Not if pivots are interchanged. */
 weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
                                    const wi_device_chol &d, const wi_front_record &r, int number,
                                    int panel, wi_front_stripes stripes);

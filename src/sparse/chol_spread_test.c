@@ -252,16 +252,10 @@ static void together(weft_context *one, weft_context *all) {
         if (k % 4 == 3)
             t.wrong = test_below(&r, t.n);
         chol_pair p = open_tree(one, all, &t, options);
-        test_ok(one, weft_chol_reserve(one, p.plan[ALONE], 1)); /* without wide tiles */
-        const int few = wi_chol_few_tiles, from = wi_chol_wide_from;
-        wi_chol_few_tiles = k % 2 ? few : 0;
-        wi_chol_wide_from = 1 + (int)test_below(&r, 400);
         if (k % 4 == 3)
             chol_pair_fail(&p);
         else
             compare(&p, 1 + test_below(&r, 3), &r);
-        wi_chol_few_tiles = few;
-        wi_chol_wide_from = from;
         count += count_together(p.plan[SHARED]);
         chol_pair_close(&p);
     }

@@ -6,22 +6,13 @@
 #include <type_traits>
 
 #include "cuda/async.cuh"
-#include "cuda/limit.cuh"
 #include "cuda/tensor_f64.cuh"
 #include "sparse/chol_panels.cuh"
 
-/* A wide tile takes a multiprocessor for itself, so fewer of them, some for each, would leave too
- * many idle at the end. */
-WI_LIMIT(int, wi_chol_few_tiles, 400)
-
 constexpr int tile = WI_FRONT_TILE, depth = 16; /* columns of L that arrive together */
 constexpr int slots = 4;                        /* of which so many are on their way or in use */
-
-/* A tile of the largest fronts is twice as high and wide: it reads half as much for each of its
- * products. */
-constexpr int wide_tile = WI_FRONT_WIDE_TILE;
-template <int side>
-constexpr int tile_threads = side == tile ? 128 : 256;
+constexpr int tile_warps = 4, tile_threads = 32 * tile_warps;
+constexpr int stride = tile + 4; /* lanes of a fragment are in different banks */
 
 /* How the columns of L are multiplied by D before they meet its rows. */
 enum wi_tile_kind {
@@ -31,15 +22,15 @@ enum wi_tile_kind {
 };
 
 /* Some columns of L in shared memory: element (i, k) at [k][i]. */
-template <class real, int count, int side>
+template <class real, int count>
 struct wi_tile_rows {
-    real at[count][side + 4]; /* lanes of a fragment are in different banks */
+    real at[count][stride];
 };
-template <class real, int kind, int side>
+template <class real, int kind>
 struct wi_tile_slot {
     static constexpr int halo = kind == WI_TILES_PAIRED;
-    wi_tile_rows<real, depth, side> rows;
-    wi_tile_rows<real, depth + 2 * halo, side> columns;
+    wi_tile_rows<real, depth> rows;
+    wi_tile_rows<real, depth + 2 * halo> columns;
     double d[depth], e[depth + 2]; /* e[k] of the column before column k */
 
     /* Element (column, k) of D Lt, of floats. */
@@ -67,10 +58,10 @@ struct wi_tile_slot {
         }
     }
 };
-template <class real, int side>
-struct wi_tile_slot<real, WI_TILES_PLAIN, side> {
+template <class real>
+struct wi_tile_slot<real, WI_TILES_PLAIN> {
     static constexpr int halo = 0;
-    wi_tile_rows<real, depth, side> rows, columns;
+    wi_tile_rows<real, depth> rows, columns;
 
     __device__ float right(int k, int column) const {
         return columns.at[k][column];
@@ -93,14 +84,14 @@ struct wi_tile_columns {
 /* Rows first ... of columns from ... of a front's panel; zeros for columns that are not there. Rows
  * come in pairs, for which a column has room. The other one of the last row reaches only sums that
  * nobody keeps: it is a row of the front, or zeros. */
-template <class real, int columns, int side>
+template <class real, int columns>
 __device__ static void fetch_rows(const real *l, int ld, int first, int rows, int from,
-                                  wi_tile_columns all, wi_tile_rows<real, columns, side> *to) {
-    constexpr int pairs = side / 2;
+                                  wi_tile_columns all, wi_tile_rows<real, columns> *to) {
+    constexpr int pairs = tile / 2;
     static_assert(WI_FRONT_ALIGNMENT % 2 == 0, "columns of whole pairs");
     const int pair = (int)threadIdx.x % pairs;
     const bool has_row = first + 2 * pair < rows;
-    for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads<side> / pairs) {
+    for (int k = (int)threadIdx.x / pairs; k < columns; k += tile_threads / pairs) {
         const bool is_there = from + k >= all.begin && from + k < all.end && has_row;
         const real *const p = is_there ? l + first + 2 * pair + (int64_t)(from + k) * ld : l;
         wi_async_copy<2 * sizeof(real)>(&to->at[k][2 * pair], p, is_there);
@@ -108,9 +99,9 @@ __device__ static void fetch_rows(const real *l, int ld, int first, int rows, in
 }
 
 /* The part of D for the columns from ... */
-template <class real, int kind, int side>
+template <class real, int kind>
 __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int from,
-                                    wi_tile_columns all, wi_tile_slot<real, kind, side> *to) {
+                                    wi_tile_columns all, wi_tile_slot<real, kind> *to) {
     const int k = (int)threadIdx.x;
     const auto fetch = [&](double *shared, const double *d, int column) {
         const bool is_there = column >= all.begin && column < all.end;
@@ -126,7 +117,7 @@ __device__ static void fetch_pivots(const wi_device_pivots &p, int first, int fr
  * products of some columns, and `subtract` takes each sum from the number at place(i, j), if that
  * is not NULL. Some numbers are read before the first of them is written, so that they arrive
  * together. */
-template <class real, int side>
+template <class real>
 struct wi_tile_sums;
 
 /* Rows and columns, of a tile or in a front. */
@@ -134,28 +125,27 @@ struct wi_tile_part {
     int row, column;
 };
 
-/* A warp has 32 columns of a tile, and half of its rows. */
-template <int side>
-struct wi_tile_sums<double, side> {
-    static constexpr int down = side / 2;
-    double at[down / 16][4][4] = {};
+/* A warp has 32 x 32 of a tile. */
+template <>
+struct wi_tile_sums<double> {
+    double at[2][4][4] = {};
 
     __device__ static wi_tile_part part() {
         const int warp = (int)threadIdx.x / 32;
-        return {warp % 2 * down, warp / 2 * 32};
+        return {warp % 2 * 32, warp / 2 * 32};
     }
     template <int kind>
-    __device__ void add(const wi_tile_slot<double, kind, side> &slot, int row, int column) {
+    __device__ void add(const wi_tile_slot<double, kind> &slot, int row, int column) {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
-        double left[down / 16][8], right[4][4];
+        double left[2][8], right[4][4];
 #pragma unroll
-        for (int m = 0; m < down / 16; m++)
+        for (int m = 0; m < 2; m++)
 #pragma unroll
             for (int q = 0; q < 8; q++)
                 left[m][q] = slot.rows.at[t + 4 * (q / 2)][row + 16 * m + g + 8 * (q % 2)];
         slot.multiply(column, right);
 #pragma unroll
-        for (int m = 0; m < down / 16; m++)
+        for (int m = 0; m < 2; m++)
 #pragma unroll
             for (int n = 0; n < 4; n++)
                 wi_multiply_f64(at[m][n], left[m], right[n]);
@@ -164,7 +154,7 @@ struct wi_tile_sums<double, side> {
     __device__ void subtract(wi_tile_part from, wi_tile_part part, Place place) const {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
 #pragma unroll
-        for (int m = 0; m < down / 16; m++) {
+        for (int m = 0; m < 2; m++) {
             double *to[4][4], old[4][4];
 #pragma unroll
             for (int n = 0; n < 4; n++)
@@ -186,15 +176,15 @@ struct wi_tile_sums<double, side> {
 
 /* A thread has every 16th row and every 8th column of a tile. */
 template <>
-struct wi_tile_sums<float, tile> {
-    static constexpr int down = 16, across = tile_threads<tile> / down;
+struct wi_tile_sums<float> {
+    static constexpr int down = 16, across = tile_threads / down;
     float at[tile / down][tile / across] = {};
 
     __device__ static wi_tile_part part() {
         return {(int)threadIdx.x % down, (int)threadIdx.x / down};
     }
     template <int kind>
-    __device__ void add(const wi_tile_slot<float, kind, tile> &slot, int row, int column) {
+    __device__ void add(const wi_tile_slot<float, kind> &slot, int row, int column) {
 #pragma unroll
         for (int k = 0; k < depth; k++) {
             float left[tile / down];
@@ -261,18 +251,18 @@ __device__ static bool find_scope(const wi_device_chol &d, const wi_front_record
 
 /* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )', in the tile that begins there.
  */
-template <class real, int kind, int side>
+template <class real, int kind>
 __device__ static void update_tile(const wi_device_chol &d, const wi_front_record &r,
                                    const wi_tile_scope &all, int row, int column,
-                                   wi_tile_slot<real, kind, side> *slot) {
+                                   wi_tile_slot<real, kind> *slot) {
     const wi_panel_scope scope = all.panel;
-    const wi_tile_part part = wi_tile_sums<real, side>::part();
+    const wi_tile_part part = wi_tile_sums<real>::part();
     const int steps = wi_pieces(scope.begin - scope.from, depth);
     const wi_tile_columns columns = {scope.from, scope.begin};
     const real *const l = wi_front_panel<real>(d, r);
     const auto fetch = [&](int step) {
         const int k = scope.from + step * depth;
-        wi_tile_slot<real, kind, side> *const to = &slot[step % slots];
+        wi_tile_slot<real, kind> *const to = &slot[step % slots];
         if (step < steps) {
             fetch_rows(l, r.ld, row, r.height, k, columns, &to->rows);
             fetch_rows(l, r.ld, column, scope.end, k - to->halo, columns, &to->columns);
@@ -281,7 +271,7 @@ __device__ static void update_tile(const wi_device_chol &d, const wi_front_recor
         }
         wi_async_commit();
     };
-    wi_tile_sums<real, side> sums;
+    wi_tile_sums<real> sums;
     for (int step = 0; step < slots - 1; step++)
         fetch(step);
     for (int step = 0; step < steps; step++) {
@@ -298,7 +288,7 @@ __device__ static void update_tile(const wi_device_chol &d, const wi_front_recor
 }
 
 template <class real, int kind>
-__global__ void __launch_bounds__(tile_threads<tile>)
+__global__ void __launch_bounds__(tile_threads)
     wi_update_tiles(wi_device_chol d, wi_front_batch b) {
     WEFT_DYNAMIC_SHARED(memory);
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
@@ -309,20 +299,19 @@ __global__ void __launch_bounds__(tile_threads<tile>)
     const int from = wi_panel_tiles_from(all.panel);
     const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
     update_tile(d, r, all, from + place.row * tile, from + place.column * tile,
-                (wi_tile_slot<real, kind, tile> *)memory);
+                (wi_tile_slot<real, kind> *)memory);
 }
 
 /* The same in stripes of one front. */
-template <class real, int kind, int side>
-__global__ void __launch_bounds__(tile_threads<side>)
+template <class real, int kind>
+__global__ void __launch_bounds__(tile_threads)
     wi_update_stripes(wi_device_chol d, int number, int panel, wi_front_stripes stripes) {
     WEFT_DYNAMIC_SHARED(memory);
     const wi_front_record r = d.front[number];
     const wi_tile_scope all = {wi_panel_scope_of(r.height, r.columns, panel), 0};
     const wi_stripe_tile at =
-        wi_tile_of_stripes(r.height, all.panel.begin, stripes, side, (int)blockIdx.x);
-    update_tile(d, r, all, at.row * side, at.column * side,
-                (wi_tile_slot<real, kind, side> *)memory);
+        wi_tile_of_stripes(r.height, all.panel.begin, stripes, (int)blockIdx.x);
+    update_tile(d, r, all, at.row * tile, at.column * tile, (wi_tile_slot<real, kind> *)memory);
 }
 
 /* ---- launches ---- */
@@ -346,43 +335,24 @@ static weft_status by_type(const weft_chol *plan, Work work) {
 weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
                                  const wi_front_batch &b, unsigned tiles) {
     return tiles == 0 ? WEFT_OK : by_type(plan, [&](auto real, auto kind) {
-        using number = decltype(real);
-        return WEFT_LAUNCH((wi_update_tiles<number, kind.value>), ctx, tiles, tile_threads<tile>,
-                           slots * sizeof(wi_tile_slot<number, kind.value, tile>), d, b);
+        using slot = wi_tile_slot<decltype(real), kind.value>;
+        return WEFT_LAUNCH((wi_update_tiles<decltype(real), kind.value>), ctx, tiles, tile_threads,
+                           slots * sizeof(slot), d, b);
     });
-}
-
-/* How many tiles of so many rows and columns a panel changes in stripes of a front. */
-static int count_tiles(const wi_front_record &r, int panel, const wi_front_stripes &stripes,
-                       int side) {
-    const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, panel);
-    return INT_MAX + wi_tile_of_stripes(r.height, scope.begin, stripes, side, INT_MAX).row + 1;
-}
-
-template <class real, int kind, int side>
-static weft_status launch_stripes(weft_context *ctx, const wi_device_chol &d, int number, int panel,
-                                  const wi_front_stripes &stripes, int tiles) {
-    return tiles == 0
-               ? WEFT_OK
-               : WEFT_LAUNCH((wi_update_stripes<real, kind, side>), ctx, (unsigned)tiles,
-                             tile_threads<side>, slots * sizeof(wi_tile_slot<real, kind, side>), d,
-                             number, panel, stripes);
 }
 
 weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
                                    const wi_device_chol &d, const wi_front_record &r, int number,
                                    int panel, wi_front_stripes stripes) {
-    const int tiles = count_tiles(r, panel, stripes, tile);
-    const int wide = count_tiles(r, panel, stripes, wide_tile);
-    return by_type(plan, [&](auto real, auto kind) {
-        using of = decltype(real);
+    const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, panel);
+    const int tiles = INT_MAX + wi_tile_of_stripes(r.height, scope.begin, stripes, INT_MAX).row + 1;
+    return tiles == 0 ? WEFT_OK : by_type(plan, [&](auto real, auto kind) {
         if constexpr (kind.value == WI_TILES_PAIRED)
             return wi_fail(ctx, WEFT_EUNSUPPORTED, "stripes are for pivots that stay in place");
-        else if constexpr (sizeof(of) == sizeof(double))
-            if (wide >= wi_chol_few_tiles)
-                return launch_stripes<of, kind.value, wide_tile>(ctx, d, number, panel, stripes,
-                                                                 wide);
-        if constexpr (kind.value != WI_TILES_PAIRED)
-            return launch_stripes<of, kind.value, tile>(ctx, d, number, panel, stripes, tiles);
+        else
+            return WEFT_LAUNCH((wi_update_stripes<decltype(real), kind.value>), ctx,
+                               (unsigned)tiles, tile_threads,
+                               slots * sizeof(wi_tile_slot<decltype(real), kind.value>), d, number,
+                               panel, stripes);
     });
 }

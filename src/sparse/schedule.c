@@ -213,48 +213,40 @@ static void list_children(const making *m, int64_t s, wi_front_record *r, int32_
 
 /* Appends the sums of `count` large fronts. */
 static int64_t add_sums(wi_schedule *out, int64_t *next, int32_t first, int32_t count,
-                        int32_t (*blocks)(const wi_schedule *out, const wi_front_record *r,
-                                          int32_t p),
-                        int32_t p) {
+                        int32_t (*blocks)(const wi_front_record *r, int32_t p), int32_t p) {
     const int64_t at = *next;
     int32_t sum = 0;
     for (int32_t k = 0; k < count; k++) {
         out->list[(*next)++] = sum;
-        sum += blocks(out, &out->front[first + k], p);
+        sum += blocks(&out->front[first + k], p);
     }
     out->list[(*next)++] = sum;
     return at;
 }
 
-static int32_t blocks_of_height(const wi_schedule *out, const wi_front_record *r, int32_t p) {
-    (void)out;
+static int32_t blocks_of_height(const wi_front_record *r, int32_t p) {
     (void)p;
     return wi_pieces(r->height, WI_FRONT_COLUMNS);
 }
 
-static int32_t blocks_of_columns(const wi_schedule *out, const wi_front_record *r, int32_t p) {
-    (void)out;
+static int32_t blocks_of_columns(const wi_front_record *r, int32_t p) {
     (void)p;
     return wi_pieces(r->columns, WI_FRONT_COLUMNS);
 }
 
-static int32_t blocks_of_rows(const wi_schedule *out, const wi_front_record *r, int32_t p) {
-    (void)out;
+static int32_t blocks_of_rows(const wi_front_record *r, int32_t p) {
     return wi_panel_blocks(r->height, p);
 }
 
-static int32_t blocks_of_tiles(const wi_schedule *out, const wi_front_record *r, int32_t p) {
-    const wi_panel_scope scope = wi_panel_scope_of(r->height, r->columns, p);
-    return wi_panel_is_wide(r->height, scope, out->wide) ? 0 : wi_panel_tiles(r->height, scope);
+static int32_t blocks_of_tiles(const wi_front_record *r, int32_t p) {
+    return wi_panel_tiles(r->height, wi_panel_scope_of(r->height, r->columns, p));
 }
 
-static int32_t blocks_below_window(const wi_schedule *out, const wi_front_record *r, int32_t p) {
-    (void)out;
+static int32_t blocks_below_window(const wi_front_record *r, int32_t p) {
     return wi_window_blocks(r->height, r->columns, p);
 }
 
-static int32_t tiles_of_window(const wi_schedule *out, const wi_front_record *r, int32_t p) {
-    (void)out;
+static int32_t tiles_of_window(const wi_front_record *r, int32_t p) {
     return wi_window_tiles(r->height, r->columns, p);
 }
 
@@ -353,7 +345,7 @@ weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbo
     const size_t n = (size_t)symbolic->supernodes;
     const size_t counters = n + (size_t)symbolic->n / WI_PANEL + WI_CLASSES + 2;
     const size_t bytes = (4 * n + counters) * sizeof(int32_t);
-    *schedule = (wi_schedule){.window = wish->window, .wide = wish->wide};
+    *schedule = (wi_schedule){.window = wish->window};
     if (symbolic->n > INT32_MAX)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: a GPU counts columns with 32 bits, and the matrix has %lld; factor on "

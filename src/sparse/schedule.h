@@ -29,20 +29,19 @@ extern "C" {
 #endif
 
 enum {
-    WI_PANEL = 64,       /* columns that are eliminated together */
-    WI_OUTER = 4,        /* the part of a front right of them is updated once for so many panels */
-    WI_FRONT_SMALL = 64, /* a front of up to so many rows is factored by one block of threads */
-    WI_FRONT_TINY = 32,  /* up to so many rows: by a block of fewer threads */
-    WI_FRONT_ROWS = 128, /* a block of threads computes so many rows below a panel, */
-    WI_FRONT_TILE = 64,  /* or so many rows and columns of an update, */
-    WI_FRONT_WIDE_TILE = 128, /* in the largest fronts so many, */
-    WI_FRONT_COLUMNS = 8,     /* or assembles so many columns, or gathers so many rows */
-    WI_FRONT_ALIGNMENT = 2,   /* columns begin at a multiple of so many doubles, */
-    WI_FRONT_LINE = 16,       /* or of so many, a line of the cache, */
-    WI_FRONT_LONG = 256,      /* if they have so many rows */
-    WI_CLASSES = 2,           /* of small fronts: tiny, and the others */
-    WI_UP_WARPS = 4,          /* of a block that substitutes forward, */
-    WI_DOWN_WARPS = 8         /* or backward */
+    WI_PANEL = 64,        /* columns that are eliminated together */
+    WI_OUTER = 4,         /* the part of a front right of them is updated once for so many panels */
+    WI_FRONT_SMALL = 64,  /* a front of up to so many rows is factored by one block of threads */
+    WI_FRONT_TINY = 32,   /* up to so many rows: by a block of fewer threads */
+    WI_FRONT_ROWS = 128,  /* a block of threads computes so many rows below a panel, */
+    WI_FRONT_TILE = 64,   /* or so many rows and columns of an update, */
+    WI_FRONT_COLUMNS = 8, /* or assembles so many columns, or gathers so many rows */
+    WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles, */
+    WI_FRONT_LINE = 16,     /* or of so many, a line of the cache, */
+    WI_FRONT_LONG = 256,    /* if they have so many rows */
+    WI_CLASSES = 2,         /* of small fronts: tiny, and the others */
+    WI_UP_WARPS = 4,        /* of a block that substitutes forward, */
+    WI_DOWN_WARPS = 8       /* or backward */
 };
 
 /* A front, as the kernels see it. */
@@ -113,7 +112,6 @@ typedef struct wi_schedule {
     int64_t l, updates, parts; /* sizes: numbers of L and of the memory for updates; rows of the
                                   memory for parts */
     int64_t window;            /* numbers of a window; 0: all of L is on the device */
-    int32_t wide;              /* as wished for */
 } wi_schedule;
 
 /* How many numbers of L the device has room for. */
@@ -135,7 +133,6 @@ enum {
 /* What wi_schedule_make is asked for. */
 typedef struct wi_schedule_wish {
     int small;           /* one block of threads factors a front of up to so many rows */
-    int32_t wide;        /* updates of so many rows are done front by front; 0: none */
     bool interchanged;   /* pivots are interchanged: the schedule has steps by windows of columns */
     int64_t window;      /* as in wi_schedule; at least wi_schedule_widest */
     const int8_t *owner; /* for each supernode the number of its GPU; or WI_TOP, WI_TOGETHER: the
@@ -220,11 +217,6 @@ WI_COUNTED wi_panel_scope wi_panel_scope_of(int32_t height, int32_t columns, int
     scope.begin = begin;
     scope.end = begin == end ? height : end;
     return scope;
-}
-
-/* Is what a panel changes so much that it is done apart from other fronts? */
-WI_COUNTED bool wi_panel_is_wide(int32_t height, wi_panel_scope scope, int32_t wide) {
-    return wide > 0 && scope.end == height && height - scope.begin >= wide;
 }
 
 /* The first row and column of the tiles: a row where a line begins, or an even one, as columns are
