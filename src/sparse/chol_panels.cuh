@@ -31,19 +31,21 @@ weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
 weft_status wi_chol_assemble_columns(weft_context *ctx, const weft_chol *plan,
                                      const wi_chol_level *level, int begin, int end);
 
-/* Stripes of a front: blocks of WI_OUTER panels of columns, or of as many columns of the update,
- * number first, first + step ... before `end`. */
 constexpr int wi_stripe = WI_OUTER * WI_PANEL;
+
+/* Stripes of a front, each wi_stripe of its columns or of those of its update: number first, first
+ * + step ... before `end`. */
 struct wi_front_stripes {
     int first, step, end;
 };
 
-/* Tile `number` of the tiles of these stripes, column by column, from
- * the one on that has column `begin` of the front: its row and column, counted in tiles from the
- * front's first. If there are not so many, in row -1 - (number - how many there are). */
+/* A tile's row and column, counted in tiles from the front's first. */
 struct wi_stripe_tile {
     int row, column;
 };
+
+/* Tile `number` of the tiles of these stripes, column by column, from the one on that has column
+ * `begin` of the front. If there are not so many, one in row -1 - (number - how many there are). */
 WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_stripes stripes,
                                              int number) {
     const int across = wi_stripe / WI_FRONT_TILE, down = wi_pieces(height, WI_FRONT_TILE);
