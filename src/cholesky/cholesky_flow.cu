@@ -370,9 +370,21 @@ weft_status wi_cholesky_run_flow(weft_context *ctx, const wi_cholesky_args *args
     return args->upper ? run<float, false>(ctx, args, steps) : run<float, true>(ctx, args, steps);
 }
 
+static weft_status take_memory(weft_context *ctx, const wi_cholesky_args *g,
+                               wi_cholesky_steps *all) {
+    const size_t columns = g->columns > 0 ? g->columns : g->n;
+    *all = {0, columns, (unsigned)ctx->gpu->multiprocessors, NULL, NULL, NULL};
+    return wi_cholesky_flow_memory(ctx, g, columns, all);
+}
+
+weft_status wi_cholesky_flow_prepare(weft_context *ctx, const wi_cholesky_args *args) {
+    wi_cholesky_steps unused;
+    return take_memory(ctx, args, &unused);
+}
+
 weft_status wi_cholesky_flow(weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = (const wi_cholesky_args *)args;
-    wi_cholesky_steps all = {0, g->n, (unsigned)ctx->gpu->multiprocessors, NULL, NULL, NULL};
-    const weft_status status = wi_cholesky_flow_memory(ctx, g, g->n, &all);
+    wi_cholesky_steps all;
+    const weft_status status = take_memory(ctx, g, &all);
     return status == WEFT_OK ? wi_cholesky_run_flow(ctx, g, &all) : status;
 }

@@ -23,7 +23,8 @@ typedef struct wi_gemm_condition {
     unsigned value;
 } wi_gemm_condition;
 
-/* What is wanted of a square C: its diagonal, and what is below or above it. */
+/* What is wanted of C: all; of a C that is square, or higher, its diagonal and what is below; of a
+ * square one its diagonal and what is above it. */
 typedef enum wi_gemm_wanted {
     WI_ALL,
     WI_LOWER,
