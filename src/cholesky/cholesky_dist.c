@@ -238,13 +238,14 @@ static weft_status give_words(work *w) {
 static size_t block_columns(const work *w) {
     enum {
         TILE = 64,
-        MOST = 1024,
-        EACH = 8 /* blocks of a GPU */
+        MOST = 1024, /* of f64 */
+        EACH = 8     /* blocks of a GPU */
     };
+    const size_t most = w->c.given.type == WEFT_F64 ? MOST : 2 * MOST;
     const size_t even = w->c.all / (EACH * (size_t)w->c.ctx->comm->size) / TILE * TILE;
     if (!w->c.ctx->child->gpu)
         return wi_cyclic_usual_block(&w->c);
-    return even < TILE ? TILE : wi_smaller(even, MOST);
+    return even < TILE ? TILE : wi_smaller(even, most);
 }
 
 static weft_status take(work *w) {
@@ -316,6 +317,7 @@ weft_status wi_cholesky_ranks(weft_context *ctx, const void *args) {
     if (g->upper)
         return wi_cholesky_turned(ctx, call, wi_cholesky_ranks);
     weft_status status = wi_cyclic_begin(&w.c, ctx, &given);
+    w.c.lower = call->shared;
     call->words[WI_CHOLESKY_INDEFINITE] = call->words[WI_CHOLESKY_INFINITE] = WI_CHOLESKY_NONE;
     if (status == WEFT_OK && w.c.all > 0) {
         status = wi_agree(ctx, 0, take(&w));
