@@ -17,13 +17,14 @@ enum {
     NOTHING_TO_RACE = 77,
     SAMPLES = 5,
     PERIOD = 1 << 20, /* of random numbers */
+    STRIP = 32,       /* columns that are made at once */
     COMPARED = 97     /* columns, about */
 };
 
 /* A place, with a matrix that is factored there and one that is kept. */
 typedef struct side {
     weft_context *ctx;
-    char *a, *kept, *column; /* the last in host memory */
+    char *a, *kept, *column; /* the last in host memory, with room for a strip */
 } side;
 
 static size_t n, width;
@@ -53,20 +54,26 @@ static double value(const char *column, size_t i) {
                             : (double)((const float *)(const void *)column)[i];
 }
 
+static void fill(char *columns, size_t first, size_t count) {
+    for (size_t j = first; j < first + count; j++, columns += n * width)
+        for (size_t i = 0; i < n; i++) {
+            if (type == WEFT_F64)
+                ((double *)(void *)columns)[i] = element(i, j);
+            else
+                ((float *)(void *)columns)[i] = (float)element(i, j);
+        }
+}
+
 static void take(side *s) {
-    s->column = malloc(n * width);
+    s->column = malloc(STRIP * n * width);
     if (!s->column)
         exit(1);
     check(s, weft_alloc(s->ctx, (void **)&s->a, n * n * width));
     check(s, weft_alloc(s->ctx, (void **)&s->kept, n * n * width));
-    for (size_t j = 0; j < n; j++) {
-        for (size_t i = 0; i < n; i++) {
-            if (type == WEFT_F64)
-                ((double *)(void *)s->column)[i] = element(i, j);
-            else
-                ((float *)(void *)s->column)[i] = (float)element(i, j);
-        }
-        check(s, weft_copy(s->ctx, s->kept + j * n * width, s->column, n * width));
+    for (size_t j = 0; j < n; j += STRIP) {
+        const size_t count = n - j < STRIP ? n - j : STRIP;
+        fill(s->column, j, count);
+        check(s, weft_copy(s->ctx, s->kept + j * n * width, s->column, count * n * width));
     }
 }
 
