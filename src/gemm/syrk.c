@@ -114,9 +114,9 @@ wi_gemm_args wi_syrk_part(const wi_syrk_args *g, size_t row, size_t rows, size_t
 
 weft_status wi_syrk_and_below(weft_context *ctx, const wi_syrk_args *g, size_t below) {
     const wi_row *const row = wi_pick(ctx, &wi_syrk_ladder, g->type, g);
+#ifdef WEFT_RING
     wi_syrk_args both = *g;
     both.below = below;
-#ifdef WEFT_RING
     if (row->run == wi_syrk_ring)
         return row->run(ctx, &both);
 #endif
