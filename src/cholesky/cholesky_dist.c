@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cholesky over ranks: columns are dealt out in turn, block by block. The owner of a block makes
- * its columns columns of L, which go to all ranks; each subtracts their products from its own. On
- * place gpus columns come while the first block is factored and multiplied, and those of a block go
- * back when all have their message. */
+ * its columns columns of L, which go to all ranks; each subtracts their products from its own. */
 #include "cholesky/cholesky_dist.h"
-
+#include "cholesky/cholesky_aside.h"
 #include "core/gpu.h"
 #include "core/rowcopy.h"
 #include "core/smaller.h"
@@ -18,10 +16,8 @@ typedef struct work {
     wi_cyclic c;
     wi_sweep sweep;
     const wi_cholesky_call *call;
-    char *words;    /* of all messages, in memory of the place */
-    bool aside;     /* columns come and go on the side lane */
-    size_t brought; /* own blocks that come already */
-    bool reserved;  /* memory for products */
+    wi_cholesky_aside aside;
+    char *words; /* of all messages, in memory of the place */
 } work;
 
 /* Block k: columns first ... of L, from row `first` on. A message about it has these, `pitch`
@@ -51,63 +47,6 @@ static size_t message_bytes(const void *user, size_t k) {
     const work *const w = user;
     const block b = block_at(w, k);
     return words_at(w, &b) + WORDS_BYTES;
-}
-
-/* ---- columns that come and go beside the work ---- */
-
-static weft_status move_block(const work *w, size_t k, bool back) {
-    const block b = block_at(w, k);
-    return wi_cyclic_move_some(&w->c, b.first, b.first + b.columns, back);
-}
-
-#ifdef WEFT_CUDA
-/* Queues copies of this rank's blocks up to number `own` of them. */
-static weft_status bring_blocks(work *w, size_t own) {
-    weft_context *const child = w->c.ctx->child;
-    const size_t ranks = (size_t)w->c.ctx->comm->size, rank = (size_t)w->c.ctx->comm->rank;
-    weft_status status = WEFT_OK;
-    wi_gpu_take_side(child, true);
-    for (; w->brought <= own && status == WEFT_OK; w->brought++) {
-        const size_t k = w->brought * ranks + rank;
-        status = k < w->sweep.blocks ? move_block(w, k, false) : WEFT_OK;
-    }
-    wi_gpu_take_side(child, false);
-    return status;
-}
-
-static weft_status await_block(work *w, size_t own) {
-    const weft_status status = bring_blocks(w, own);
-    return status == WEFT_OK ? wi_gpu_join(w->c.ctx->child) : status;
-}
-
-/* The first block waits for nothing else. As many others come meanwhile as the time is enough for.
- */
-static weft_status begin_aside(work *w) {
-    enum {
-        EARLY = 3
-    };
-    weft_status status = wi_gpu_fork(w->c.ctx->child);
-    w->aside = true;
-    w->sweep.forked = status == WEFT_OK;
-    if (status == WEFT_OK && w->c.ctx->comm->rank == 0) {
-        status = move_block(w, 0, false);
-        w->brought = 1;
-    }
-    return status == WEFT_OK ? bring_blocks(w, EARLY - 1) : status;
-}
-#else
-static weft_status await_block(work *w, size_t own) {
-    (void)w, (void)own;
-    return WEFT_OK;
-}
-#endif
-
-static weft_status deal(work *w) {
-#ifdef WEFT_CUDA
-    if (w->c.given.shared && wi_is_device(w->c.ctx->child, w->c.given.a))
-        return wi_agree(w->c.ctx, 0, wi_local(w->c.ctx, begin_aside(w)));
-#endif
-    return wi_cyclic_deal(&w->c);
 }
 
 /* ---- the steps of a sweep ---- */
@@ -170,7 +109,7 @@ static weft_status arrived(void *user, size_t k, const char *message) {
 
 static weft_status sent(void *user, size_t k) {
     const work *const w = user;
-    return w->aside ? move_block(w, k, true) : WEFT_OK;
+    return wi_cholesky_give(&w->aside, k);
 }
 
 /* A(J, J) -= L(J, K) L(J, K)', the lower triangle; A(below J, J) -= L(below J, K) L(J, K)': J are
@@ -199,8 +138,8 @@ static weft_status update(void *user, size_t k, const char *message, size_t firs
     for (size_t at = first; at < first + n && status == WEFT_OK;) {
         const size_t own = at / w->c.block;
         const block j = block_at(w, own * ranks + rank);
-        if (w->aside && k == 0)
-            status = await_block(w, own);
+        if (k == 0)
+            status = wi_cholesky_await(&w->aside, own);
         if (status == WEFT_OK)
             status = subtract(w, &b, message, at, &j);
         at += j.columns;
@@ -267,52 +206,18 @@ static weft_status take(work *w) {
     return status;
 }
 
-/* What steps need on a GPU, so that none lacks memory when columns have gone back already. */
-static weft_status reserve(work *w) {
-#ifdef WEFT_CUDA
-    weft_context *const child = w->c.ctx->child;
-    enum {
-        GAPS = 1 << 12 /* bytes between the memory of products */
-    };
-    const wi_cholesky_args columns = {
-        .type = w->c.given.type, .n = w->c.all, .lda = w->c.ld, .columns = w->c.block};
-    const wi_gemm_args product = {.type = columns.type,
-                                  .out = columns.type,
-                                  .transposed_b = true,
-                                  .m = w->c.all,
-                                  .n = w->c.block,
-                                  .k = w->c.block,
-                                  .lda = w->c.ld,
-                                  .ldb = w->c.ld,
-                                  .ldc = w->c.ld};
-    if (!child->gpu)
-        return WEFT_OK;
-    weft_status status = wi_cholesky_flow_prepare(child, &columns);
-    if (status == WEFT_OK)
-        status = wi_gpu_reserve(child, wi_gemm_most_bytes(child, &product) + GAPS);
-    w->reserved = status == WEFT_OK;
-    return wi_local(w->c.ctx, status);
-#else
-    (void)w;
-    return WEFT_OK;
-#endif
-}
-
 static weft_status sweep(work *w) {
-    weft_status status = wi_agree(w->c.ctx, 0, reserve(w));
+    weft_status status = wi_agree(w->c.ctx, 0, wi_cholesky_reserve(&w->aside));
     if (status == WEFT_OK)
         status = wi_sweep_run(&w->sweep);
-#ifdef WEFT_CUDA
-    if (w->reserved)
-        wi_gpu_release(w->c.ctx->child);
-#endif
+    wi_cholesky_release(&w->aside);
     return status;
 }
 
 weft_status wi_cholesky_ranks(weft_context *ctx, const void *args) {
     const wi_cholesky_call *const call = args;
     const wi_cholesky_args *const g = &call->args;
-    work w = {.call = call, .sweep = {.c = &w.c}};
+    work w = {.call = call, .sweep = {.c = &w.c}, .aside = {.c = &w.c}};
     const wi_given given = {g->type, call->by_rows, call->shared, true, g->n, g->n, g->a, g->lda};
     if (g->upper)
         return wi_cholesky_turned(ctx, call, wi_cholesky_ranks);
@@ -322,11 +227,12 @@ weft_status wi_cholesky_ranks(weft_context *ctx, const void *args) {
     if (status == WEFT_OK && w.c.all > 0) {
         status = wi_agree(ctx, 0, take(&w));
         if (status == WEFT_OK)
-            status = deal(&w);
+            status = wi_cholesky_deal(&w.aside);
+        w.sweep.forked = w.aside.is_aside;
         if (status == WEFT_OK)
             status = sweep(&w);
         if (status == WEFT_OK)
-            status = w.aside ? wi_agree(ctx, 0, WEFT_OK) : wi_cyclic_return(&w.c);
+            status = wi_cholesky_return(&w.aside);
         if (status == WEFT_OK)
             status = give_words(&w);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* histogram on a GPU: checking the edges, clearing counts, and the rung for few bins. */
-#include "histogram/histogram_cuda.cuh"
+#include "histogram/histogram_bytes.cuh"
 
 /* ---- before counting ---- */
 
@@ -164,63 +164,12 @@ __global__ void __launch_bounds__(threads, by_value<T> ? 2 : 1)
     hand_over(p, counters, places, copies);
 }
 
-/* ---- bytes of one channel, with all copies ---- */
-
-/* An H200 that counts bytes is at the limit of its power, and its clock falls: so a byte takes four
- * instructions, and a thread has enough on its way from memory for a slower clock. */
-constexpr int byte_vectors_at_once = 3;
-constexpr uint32_t copies_bytes = most_copies * sizeof(uint32_t);
-
-/* Counts the four bytes of a word. */
-struct wi_byte_counters {
-    char *mine; /* those of a lane */
-
-    __device__ void add(uint32_t at) const {
-        atomicAdd((uint32_t *)(mine + (at & (byte_values - 1) * copies_bytes)), 1u);
-    }
-    __device__ void count(uint32_t word) const {
-        static_assert(copies_bytes == 1 << 7);
-        add(word << 7);
-        add(word >> 1);
-        add(word >> 9);
-        add(word >> 17);
-    }
-};
-
-/* A block takes vectors that lie together. */
-__device__ inline void count_bytes(const wi_histogram_params<uint8_t> &p,
-                                   const wi_byte_counters &counters) {
-    using Words = wi_vector<uint32_t>;
-    constexpr int at_once = byte_vectors_at_once;
-    constexpr size_t of_block = (size_t)threads * at_once;
-    const wi_cut<uint8_t> cut(p.x, p.n);
-    const Words *const body = (const Words *)(p.x + cut.head);
-    const auto count = [&](const Words &a) {
-#pragma unroll
-        for (int w = 0; w < Words::count; w++)
-            counters.count(a.at[w]);
-    };
-    size_t v = blockIdx.x * of_block + threadIdx.x;
-    for (; v + (at_once - 1) * threads < cut.vectors; v += gridDim.x * of_block) {
-        Words a[at_once];
-#pragma unroll
-        for (int k = 0; k < at_once; k++)
-            a[k] = body[v + k * threads];
-#pragma unroll
-        for (int k = 0; k < at_once; k++)
-            count(a[k]);
-    }
-    for (; v < cut.vectors; v += threads)
-        count(body[v]);
-    if (blockIdx.x == 0)
-        wi_take_ends(p, cut, [&](uint8_t x, uint32_t) { counters.add(x * copies_bytes); });
-}
-
+/* Bytes of one channel, with all copies. */
 __global__ void __launch_bounds__(threads, 2) lanes_of_bytes(wi_histogram_params<uint8_t> p) {
     WEFT_DYNAMIC_SHARED(memory);
     uint32_t *const counters = (uint32_t *)memory;
     clear_counters(counters, byte_values * most_copies);
-    count_bytes(p, {(char *)(counters + threadIdx.x % most_copies)});
+    wi_count_bytes<threads>(p, counters + threadIdx.x % most_copies);
     hand_over(p, counters, byte_values, most_copies);
 }
 
@@ -265,7 +214,7 @@ static weft_status launch_lanes(weft_context *ctx, const wi_histogram_args *args
     if constexpr (by_value<T> && !many)
         if (copies == most_copies)
             return launch<T>(ctx, args, "lanes_of_bytes", lanes_of_bytes, shared,
-                             threads * byte_vectors_at_once * of_thread);
+                             threads * wi_byte_vectors_at_once * of_thread);
     return launch<T>(ctx, args, "lanes<many, T>", lanes<many, T>, shared,
                      threads * vectors_at_once<T> * of_thread, (uint32_t)places, copies);
 }
