@@ -44,7 +44,7 @@ set(weft_groups
     "sort_cuda_gather sort_cuda_merge sort_cuda_ranges sort_cuda_search"
     "sort_cuda_onesweep sort_cuda_segments"
     "sort_cuda_records sort_cuda_record_runs sort_cuda_steps sort_cuda_top_k"
-    "chol_cuda chol_cuda_steps chol_fronts chol_map chol_panels"
+    "chol_assemble chol_cuda chol_cuda_steps chol_fronts chol_map chol_panels chol_together"
     "chol_peers chol_solve_cuda chol_stream chol_substitute chol_values ldlt_panels")
 
 # In the list named `list`, puts one source in place of the files of each line.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of "sparse" on a GPU that users get: the levels of the tree, the deepest first. */
-#include "sparse/chol_cuda.cuh"
+#include "sparse/chol_panels.cuh"
 
 constexpr int threads = 256;
 
@@ -208,22 +208,26 @@ weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
     return status == WEFT_OK ? wi_chol_fail(ctx, args->call, args->plan, (int64_t)failed) : status;
 }
 
-/* What a rung does with a level. */
+/* What a rung does with a level; and with one whose front is factored by all GPUs together. */
 typedef weft_status (*level_step)(weft_context *ctx, const weft_chol *plan,
                                   const wi_chol_level *level);
+struct level_steps {
+    level_step usual, together;
+};
 
-/* All levels of one GPU. The first waits for the others before the first front that needs them. */
-static weft_status run_levels(weft_context *ctx, const wi_chol_args *a, level_step step) {
+/* All levels of one GPU. The first waits for the others before the top, which needs them. */
+static weft_status run_levels(weft_context *ctx, const wi_chol_args *a, level_steps steps) {
     const weft_chol *const plan = a->plan;
     const wi_schedule *const schedule = &plan->device->schedule;
     weft_status status = wi_chol_windows_begin(ctx, plan);
     for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
+        const wi_chol_level *const level = &schedule->level[k];
         if (k == schedule->waits)
             status = wi_chol_first_waits(ctx, plan);
         if (status == WEFT_OK)
             status = begin_level(ctx, plan, k);
         if (status == WEFT_OK)
-            status = step(ctx, plan, &schedule->level[k]);
+            status = (level->together ? steps.together : steps.usual)(ctx, plan, level);
         if (status == WEFT_OK)
             status = end_level(ctx, plan, k);
         if (status == WEFT_OK)
@@ -237,7 +241,7 @@ static weft_status run_levels(weft_context *ctx, const wi_chol_args *a, level_st
 }
 
 /* The levels of another GPU. */
-static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, level_step step) {
+static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, level_steps steps) {
     weft_context *const own = wi_chol_gpu(ctx, gpu);
     weft_chol plan = wi_chol_of_gpu(a->plan, gpu);
     const wi_chol_args args = {a->call, &plan, a->matrix};
@@ -246,7 +250,7 @@ static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, 
     if (status == WEFT_OK) {
         status = wi_chol_device_load(own, &args);
         if (status == WEFT_OK)
-            status = run_levels(own, &args, step);
+            status = run_levels(own, &args, steps);
         if (status == WEFT_OK)
             status = wi_chol_return_pivots(own, &plan);
         wi_gpu_leave(own, before);
@@ -256,26 +260,26 @@ static weft_status run_other(weft_context *ctx, const wi_chol_args *a, int gpu, 
 
 /* The others' work is queued before the first's. Whatever happens, the first then waits for them:
  * what the caller queues next may write what they read. */
-static weft_status run_all(weft_context *ctx, const wi_chol_args *a, level_step step) {
+static weft_status run_all(weft_context *ctx, const wi_chol_args *a, level_steps steps) {
     weft_status status = wi_chol_device_load(ctx, a);
     if (status == WEFT_OK)
         status =
             wi_chol_others_wait(ctx, a->plan); /* their D goes over the first's, which is new */
     for (int g = 1; g < wi_chol_gpus(a->plan) && status == WEFT_OK; g++)
-        status = run_other(ctx, a, g, step);
+        status = run_other(ctx, a, g, steps);
     if (status == WEFT_OK)
-        status = run_levels(ctx, a, step);
+        status = run_levels(ctx, a, steps);
     const weft_status ended = wi_chol_first_waits(ctx, a->plan);
     return status == WEFT_OK ? ended : status;
 }
 
-static weft_status run(weft_context *ctx, const void *args, level_step step) {
+static weft_status run(weft_context *ctx, const void *args, level_steps steps) {
     const wi_chol_args *const a = (const wi_chol_args *)args;
     int before;
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = run_all(ctx, a, step);
+    status = run_all(ctx, a, steps);
     if (status == WEFT_OK)
         status = wi_chol_device_finish(ctx, a);
     wi_gpu_leave(ctx, before);
@@ -309,12 +313,12 @@ static weft_status side_by_side(weft_context *ctx, const weft_chol *plan,
 
 #if WEFT_LADDER
 weft_status wi_chol_levels(weft_context *ctx, const void *args) {
-    return run(ctx, args, wi_chol_alone_fronts);
+    return run(ctx, args, {wi_chol_alone_fronts, wi_chol_alone_fronts});
 }
 #endif
 weft_status wi_chol_batched(weft_context *ctx, const void *args) {
-    return run(ctx, args, one_after_the_other);
+    return run(ctx, args, {one_after_the_other, wi_chol_together});
 }
 weft_status wi_chol_overlapped(weft_context *ctx, const void *args) {
-    return run(ctx, args, side_by_side);
+    return run(ctx, args, {side_by_side, wi_chol_together});
 }

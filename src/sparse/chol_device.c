@@ -36,7 +36,7 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     at.relative = at.progress + WI_PROGRESS_BYTES;
     at.rows = at.relative + rows * sizeof(int32_t);
     at.arrived = at.rows + rows * sizeof(int32_t);
-    at.pivots = whole_words(at.arrived + (size_t)schedule->fronts * sizeof(uint32_t));
+    at.pivots = whole_words(at.arrived + (size_t)wi_schedule_records(schedule) * sizeof(uint32_t));
     /* aligned so that one access can read the state of a window */
     at.window = whole(at.pivots + wi_pivots_bytes(plan), sizeof(wi_window_state));
     at.column = at.window +

@@ -221,6 +221,12 @@ bool wi_chol_has_gpus(const weft_context *ctx, const weft_chol *plan);
 /* What the others queue next comes after what is queued on the first; and the other way round. */
 weft_status wi_chol_others_wait(weft_context *ctx, const weft_chol *plan);
 weft_status wi_chol_first_waits(weft_context *ctx, const weft_chol *plan);
+/* What `later` queues next comes after what is queued on `earlier`: contexts of the plan's GPUs. */
+weft_status wi_chol_let_wait(weft_context *ctx, weft_context *later, weft_context *earlier);
+/* Columns of `row_bytes` that begin `ld_bytes` apart on both GPUs, which reach each other's memory.
+ */
+weft_status wi_chol_copy_columns(weft_context *ctx, void *to, const void *from, size_t ld_bytes,
+                                 size_t row_bytes, int64_t columns);
 /* Level k of another GPU is queued: updates of its roots go to the first; or parts of so many
  * right-hand sides, if any. */
 weft_status wi_chol_send_guests(weft_context *ctx, const weft_chol *plan, int64_t k, int rhs);

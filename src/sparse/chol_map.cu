@@ -202,7 +202,8 @@ static weft_status map(weft_context *ctx, const char *call, const weft_chol *pla
     const wi_map_room room = room_of(plan);
     weft_status status = clear(ctx, d.failed, 0xff, sizeof *d.failed);
     if (status == WEFT_OK)
-        status = clear(ctx, d.arrived, 0, (size_t)fronts * sizeof *d.arrived);
+        status = clear(ctx, d.arrived, 0,
+                       (size_t)wi_schedule_records(&plan->device->schedule) * sizeof *d.arrived);
     if (status == WEFT_OK)
         status = send_narrow(ctx, &room, (int32_t *)d.rows, symbolic->rows, rows);
     if (status == WEFT_OK && fronts > 0)

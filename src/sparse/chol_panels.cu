@@ -211,7 +211,14 @@ static weft_status signed_panels(weft_context *ctx, const wi_device_chol &d,
 
 /* ---- all panels of a level ---- */
 
-template <class real>
+weft_status wi_chol_factor_panel(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
+                                 const wi_front_batch &b, unsigned blocks) {
+    if (wi_chol_has_d(plan))
+        return plan->narrow ? signed_panels<float>(ctx, d, b, blocks)
+                            : signed_panels<double>(ctx, d, b, blocks);
+    return plan->narrow ? panels<float>(ctx, d, b, blocks) : panels<double>(ctx, d, b, blocks);
+}
+
 static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
                                 const wi_chol_level *level) {
     const wi_device_chol d = wi_chol_device_view(plan);
@@ -222,12 +229,11 @@ static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
         const wi_chol_step *const step = &schedule->step[level->step + p];
         wi_front_batch b = {wi_first_large(level), step->active, d.list + step->rows_at, p};
         const unsigned blocks = (unsigned)list[step->rows_at + step->active];
-        status = wi_chol_has_d(plan) ? signed_panels<real>(ctx, d, b, blocks)
-                                     : panels<real>(ctx, d, b, blocks);
+        status = wi_chol_factor_panel(ctx, plan, d, b, blocks);
         b.sums = d.list + step->tiles_at;
         if (status == WEFT_OK)
-            status =
-                wi_chol_update_tiles(ctx, plan, b, (unsigned)list[step->tiles_at + step->active]);
+            status = wi_chol_update_tiles(ctx, plan, d, b,
+                                          (unsigned)list[step->tiles_at + step->active]);
     }
     return status;
 }
@@ -238,6 +244,5 @@ weft_status wi_chol_large_fronts(weft_context *ctx, const weft_chol *plan,
         return WEFT_OK;
     if (plan->kind == WEFT_CHOL_INDEFINITE)
         return wi_ldlt_large_fronts(ctx, plan, level);
-    return plan->narrow ? large_fronts<float>(ctx, plan, level)
-                        : large_fronts<double>(ctx, plan, level);
+    return large_fronts(ctx, plan, level);
 }

@@ -13,7 +13,7 @@ double wi_chol_spread_from(void) {
     return wi_chol_share_from;
 }
 
-static weft_status let_wait(weft_context *ctx, weft_context *later, weft_context *earlier) {
+weft_status wi_chol_let_wait(weft_context *ctx, weft_context *later, weft_context *earlier) {
     int before;
     weft_status status = wi_gpu_enter(earlier, &before);
     if (status == WEFT_OK) {
@@ -34,14 +34,14 @@ static weft_status let_wait(weft_context *ctx, weft_context *later, weft_context
 weft_status wi_chol_others_wait(weft_context *ctx, const weft_chol *plan) {
     weft_status status = WEFT_OK;
     for (int g = 1; g < wi_chol_gpus(plan) && status == WEFT_OK; g++)
-        status = let_wait(ctx, wi_chol_gpu(ctx, g), ctx);
+        status = wi_chol_let_wait(ctx, wi_chol_gpu(ctx, g), ctx);
     return status;
 }
 
 weft_status wi_chol_first_waits(weft_context *ctx, const weft_chol *plan) {
     weft_status status = WEFT_OK;
     for (int g = 1; g < wi_chol_gpus(plan) && status == WEFT_OK; g++)
-        status = let_wait(ctx, ctx, wi_chol_gpu(ctx, g));
+        status = wi_chol_let_wait(ctx, ctx, wi_chol_gpu(ctx, g));
     return status;
 }
 
@@ -52,15 +52,41 @@ static weft_status copy(weft_context *ctx, void *to, const void *from, size_t by
                          "copying from one GPU to another");
 }
 
+weft_status wi_chol_copy_columns(weft_context *ctx, void *to, const void *from, size_t ld_bytes,
+                                 size_t row_bytes, int64_t columns) {
+    return columns == 0 || row_bytes == 0
+               ? WEFT_OK
+               : wi_cuda(ctx,
+                         cudaMemcpy2DAsync(to, ld_bytes, from, ld_bytes, row_bytes, (size_t)columns,
+                                           cudaMemcpyDefault, ctx->gpu->stream),
+                         "copying columns from one GPU to another");
+}
+
+/* Columns of the lower half of `rows` rows: some at a time, from the first one's diagonal on. */
+static weft_status copy_lower(weft_context *ctx, char *to, const char *from, size_t ld_bytes,
+                              size_t number, int64_t rows) {
+    constexpr int64_t most = 512;
+    weft_status status = WEFT_OK;
+    for (int64_t j = 0; j < rows && status == WEFT_OK; j += most) {
+        const size_t at = (size_t)j * (ld_bytes + number), down = (size_t)(rows - j) * number;
+        status = wi_chol_copy_columns(ctx, to + at, from + at, ld_bytes, down,
+                                      rows - j < most ? rows - j : most);
+    }
+    return status;
+}
+
 /* The update of a root, which has the same shape on both GPUs. */
 static weft_status send_update(weft_context *ctx, const weft_chol *plan, const wi_guest *guest) {
     const wi_chol_device *const d = plan->device;
     const wi_front_record *const r = &d->schedule.front[guest->there];
     const wi_front_record *const to = &d->first->schedule.front[guest->here];
     const size_t number = wi_chol_number(plan);
-    return copy(ctx, (char *)d->first->work + (size_t)to->update * number,
-                (const char *)d->work + (size_t)r->update * number,
-                (size_t)r->ld_update * (size_t)(r->height - r->columns) * number);
+    char *const there = (char *)d->first->work + (size_t)to->update * number;
+    const char *const here = (const char *)d->work + (size_t)r->update * number;
+    const int64_t rows = r->height - r->columns;
+    const size_t ld = (size_t)r->ld_update * number;
+    return d->first->spread.reach ? copy_lower(ctx, there, here, ld, number, rows)
+                                  : copy(ctx, there, here, ld * (size_t)rows);
 }
 
 static weft_status send_part(weft_context *ctx, const weft_chol *plan, const wi_guest *guest,

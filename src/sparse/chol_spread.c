@@ -2,6 +2,7 @@
 /* A factor that several GPUs share: the context, plan and guests of each GPU, and the memory that
  * all of them need. */
 #include "comm/gpus.h"
+#include "core/gpu.h"
 #include "sparse/chol_device.h"
 
 weft_context *wi_chol_gpu(weft_context *ctx, int gpu) {
@@ -38,7 +39,13 @@ bool wi_chol_has_gpus(const weft_context *ctx, const weft_chol *plan) {
 weft_status wi_chol_spread(weft_context *ctx, const char *call, const weft_chol *plan,
                            wi_spread *spread) {
     const int gpus = wi_is_gpus(ctx) ? wi_gpus_count(ctx) : 1;
-    return wi_spread_make(ctx, call, &plan->symbolic, gpus, wi_chol_spread_from(), spread);
+    const char *why;
+    const bool reach = gpus > 1 && wi_dealt_reaches(wi_gpus_dealt(ctx), &why);
+    const bool together = reach && plan->kind != WEFT_CHOL_INDEFINITE;
+    const weft_status status =
+        wi_spread_make(ctx, call, &plan->symbolic, gpus, together, wi_chol_spread_from(), spread);
+    spread->reach = reach;
+    return status;
 }
 
 /* ---- guests ---- */

@@ -20,13 +20,14 @@ static bool is_above_others(const wi_symbolic *symbolic, const wi_spread *spread
     return found;
 }
 
-/* Every subtree is of one GPU, the top is above those of several, and runs are what owners say. */
+/* Every subtree is of one GPU, the first GPU's top is above those of several, and runs are what
+ * owners say. */
 static void check_spread(const wi_symbolic *symbolic, const wi_spread *spread) {
     int64_t column = 0, s = 0;
     for (int64_t k = 0; k < symbolic->supernodes; k++) {
         const int64_t up = symbolic->super_parent[k];
-        assert_true(spread->owner[k] >= WI_TOP && spread->owner[k] < spread->gpus);
-        if (up >= 0 && spread->owner[up] != WI_TOP)
+        assert_true(spread->owner[k] >= WI_TOGETHER && spread->owner[k] < spread->gpus);
+        if (up >= 0 && spread->owner[up] >= 0)
             assert_int_equal(spread->owner[k], spread->owner[up]);
         if (spread->owner[k] == WI_TOP)
             assert_true(is_above_others(symbolic, spread, k));
@@ -35,7 +36,7 @@ static void check_spread(const wi_symbolic *symbolic, const wi_spread *spread) {
         assert_int_equal(spread->run[k].begin, column);
         column = spread->run[k].end;
         for (; s < symbolic->supernodes && symbolic->first[s] < column; s++)
-            assert_int_equal(spread->owner[s], spread->run[k].gpu);
+            assert_int_equal(spread->owner[s] < 0 ? WI_TOP : spread->owner[s], spread->run[k].gpu);
     }
     assert_int_equal(column, symbolic->n);
 }
@@ -54,15 +55,23 @@ static void shares(weft_context *ctx) {
         weft_sparse *const matrix = test_generated(ctx, cases[k].generator, cases[k].n);
         weft_chol *const plan = test_plan(ctx, matrix, "amd", NULL);
         wi_spread spread;
-        test_ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, 0, &spread));
+        test_ok(ctx,
+                wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, false, 0, &spread));
         if (!(spread.share <= cases[k].most))
             fail_msg("%s %zu on %d GPUs: %g of the time", cases[k].generator, cases[k].n,
                      cases[k].gpus, spread.share);
         assert_true(cases[k].most == 1 || (spread.gpus > 1 && spread.gpus <= cases[k].gpus));
+        const double alone = spread.share;
         if (spread.gpus > 1)
             check_spread(&plan->symbolic, &spread);
         wi_spread_free(&spread);
-        test_ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, 1e30, &spread));
+        test_ok(ctx, wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, true, 0, &spread));
+        assert_true(spread.share <= alone);
+        if (spread.gpus > 1)
+            check_spread(&plan->symbolic, &spread);
+        wi_spread_free(&spread);
+        test_ok(ctx,
+                wi_spread_make(ctx, "test", &plan->symbolic, cases[k].gpus, true, 1e30, &spread));
         assert_int_equal(spread.gpus, 1);
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
@@ -164,6 +173,95 @@ static void failures(weft_context *one, weft_context *all) {
     }
 }
 
+/* ---- fronts that all GPUs factor ---- */
+
+/* Dense parts, each connected to some rows of the part above it, which are `rows` from `at` on. */
+enum {
+    PARTS = 8
+};
+typedef struct dense_part {
+    size_t first, columns, above, at, rows;
+} dense_part;
+typedef struct dense_tree {
+    dense_part part[PARTS];
+    size_t n, wrong; /* a column whose diagonal is negative, or n */
+    bool signs;      /* every third is */
+} dense_tree;
+
+/* Two leaves below a large part, two below a small one, a leaf, and above all the largest part. */
+static dense_tree draw_tree(test_random *r) {
+    static const size_t above[PARTS] = {2, 2, 7, 5, 5, 7, 7, PARTS};
+    dense_tree t = {.n = 0};
+    for (size_t k = 0; k < PARTS; k++) {
+        dense_part *const p = &t.part[k];
+        *p = (dense_part){t.n, 2 + test_below(r, 9), above[k], test_below(r, 9), 3};
+        if (k == 2 || k == 5)
+            *p = (dense_part){t.n, k == 5 ? 40 : 200 + test_below(r, 200), 7, test_below(r, 60),
+                              20 + test_below(r, 200)};
+        if (k == 7)
+            p->columns = 264 + test_below(r, 150);
+        t.n += p->columns;
+    }
+    t.wrong = t.n;
+    return t;
+}
+
+static size_t tree_column(const void *user, size_t j, int64_t *row, double *value) {
+    const dense_tree *const t = user;
+    size_t k = 0, count = 0;
+    while (j >= t->part[k].first + t->part[k].columns)
+        k++;
+    const dense_part *const p = &t->part[k];
+    for (size_t i = j; i < p->first + p->columns; i++)
+        row[count++] = (int64_t)i;
+    for (size_t i = 0; p->above < PARTS && i < p->rows; i++)
+        row[count++] = (int64_t)(t->part[p->above].first + p->at + i);
+    for (size_t e = 0; e < count; e++)
+        value[e] = 1 / (double)(1 + (3 * (size_t)row[e] + j) % 11);
+    value[0] = j == t->wrong || (t->signs && j % 3 == 0) ? -(double)t->n : (double)t->n;
+    return count;
+}
+
+static chol_pair open_tree(weft_context *one, weft_context *all, const dense_tree *t,
+                           weft_chol_options options) {
+    const wi_made_columns columns = {t->n, t->n, tree_column, t};
+    weft_sparse *matrix;
+    options.ordering = "natural";
+    test_ok(all, wi_generate_columns(all, "test", &columns, &matrix));
+    return chol_pair_open(one, all, matrix, options, WI_FRONT_SMALL);
+}
+
+static size_t count_together(const weft_chol *plan) {
+    const wi_schedule *const s = &plan->device->schedule;
+    size_t count = 0;
+    for (int64_t k = 0; k < s->levels; k++)
+        count += s->level[k].together && s->front[s->level[k].first].height > 256;
+    return count;
+}
+
+static void together(weft_context *one, weft_context *all) {
+    test_random r = test_random_at(5);
+    const size_t times = test_times(6);
+    size_t count = 0;
+    for (size_t k = 0; k < times; k++) {
+        const weft_chol_options options = {
+            .kind = k % 3 == 1 ? WEFT_CHOL_QUASIDEFINITE : WEFT_CHOL_DEFINITE,
+            .precision = k % 3 == 2 ? WEFT_PRECISION_MIXED : WEFT_PRECISION_AUTO};
+        dense_tree t = draw_tree(&r);
+        t.signs = k % 3 == 1;
+        if (k % 4 == 3)
+            t.wrong = test_below(&r, t.n);
+        chol_pair p = open_tree(one, all, &t, options);
+        if (k % 4 == 3)
+            chol_pair_fail(&p);
+        else
+            compare(&p, 1 + test_below(&r, 3), &r);
+        count += count_together(p.plan[SHARED]);
+        chol_pair_close(&p);
+    }
+    print_message("%zu fronts by all GPUs together\n", count);
+}
+
 /* A shared plan belongs to its place; values may be in memory of the first GPU. */
 static void places(weft_context *one, weft_context *all) {
     test_random r = test_random_at(4);
@@ -186,8 +284,8 @@ static void places(weft_context *one, weft_context *all) {
 }
 
 static void on_gpus(weft_context *ctx) {
-    static void (*const steps[])(weft_context * one, weft_context * all) = {systems, streamed,
-                                                                            failures, places};
+    static void (*const steps[])(weft_context * one, weft_context * all) = {
+        systems, streamed, failures, places, together};
     const char *const devices = getenv("WEFT_EMU_DEVICES");
     weft_context *all;
     if (ctx->kind == WI_CPU || !devices || atoi(devices) < 2)

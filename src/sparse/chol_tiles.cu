@@ -1,117 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Large fronts of a level, all together: assembly, and what a panel or a window of columns changes,
- * which is cut into tiles: of doubles tensor cores multiply them, of floats threads do. */
+/* What a panel or a window of columns changes in the large fronts of a level, cut into tiles: of
+ * doubles tensor cores multiply them, of floats threads do. */
+#include <limits.h>
+
+#include <type_traits>
+
 #include "cuda/async.cuh"
 #include "cuda/tensor_f64.cuh"
 #include "sparse/chol_panels.cuh"
-
-/* ---- assembly ---- */
-
-/* As wi_count_up_to, for each eight lanes together: they pass the same list, count and x. */
-constexpr int group = 8;
-__device__ static int count_by_groups(const int32_t *list, int count, int32_t x) {
-    int low = 0, left = count;
-    while (__ballot_sync(wi_all_lanes, left > 0)) {
-        const int step = (left + group - 1) / group, probe = (wi_lane() % group + 1) * step - 1;
-        const bool small = left > 0 && probe < left && list[low + probe] <= x;
-        const unsigned found = __ballot_sync(wi_all_lanes, small) >> wi_lane() / group * group;
-        const int whole = __popc(found & ((1u << group) - 1)) * step;
-        low += whole;
-        left = step - 1 < left - whole ? step - 1 : left - whole;
-    }
-    return low;
-}
-
-/* The part of a child's update that goes to a column: from row j of it on. */
-struct wi_child_column {
-    int64_t update, relative; /* of row 0 */
-    int j, rows;              /* none: j is not below rows */
-};
-
-/* What the lane's child, of those from `from` on that four groups of lanes look at, has for column
- * `column`. */
-__device__ static wi_child_column find_column(const wi_device_chol &d, const wi_front_record &r,
-                                              int from, int column) {
-    const int k = from + wi_lane() / group;
-    wi_child_column found = {};
-    int32_t ld = 0;
-    if (k < r.children) {
-        const wi_front_record &c = d.front[d.child[r.child + k]];
-        found = {c.update, c.relative, 0, c.height - c.columns};
-        ld = c.ld_update;
-    }
-    const int32_t *const relative = d.relative + found.relative;
-    found.j = count_by_groups(relative, found.rows, column) - 1;
-    if (found.j < 0 || relative[found.j] != column)
-        found.j = found.rows;
-    found.update += (int64_t)found.j * ld;
-    return found;
-}
-
-constexpr int rows_at_once = 4; /* of a lane, 32 apart */
-
-/* Adds a lane's rows of a child's column, `count` of them or as many as go at once, to those of the
- * parent's column: all are read before the first is written, so that they arrive together. */
-template <class real>
-__device__ static void add_rows(const int32_t *relative, const real *update, int count, real *to) {
-    real x[rows_at_once], *place[rows_at_once];
-#pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        place[b] = b < count ? to + relative[32 * b] : nullptr;
-#pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        x[b] = place[b] ? *place[b] + update[32 * b] : 0;
-#pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        if (place[b])
-            *place[b] = x[b];
-}
-
-/* Adds column `column` of the parent's front from its children's updates, one after the other. */
-template <class real>
-__device__ static void add_children(const wi_device_chol &d, const wi_front_record &r, int column,
-                                    real *to) {
-    constexpr int groups = 32 / group;
-    for (int from = 0; from < r.children; from += groups) {
-        const wi_child_column mine = find_column(d, r, from, column);
-        for (int g = 0; g < groups && from + g < r.children; g++) {
-            const wi_child_column c = wi_shuffle(mine, g * group);
-            const int32_t *const relative = d.relative + c.relative;
-            const real *const update = (const real *)d.updates + c.update;
-            __syncwarp();
-            for (int i = c.j + wi_lane(); i < c.rows; i += 32 * rows_at_once)
-                add_rows(relative + i, update + i, wi_pieces(c.rows - i, 32), to);
-        }
-    }
-}
-
-/* A warp does a column: what is in L already, or zeros, and the columns of its children in turn. */
-template <class real>
-__global__ void __launch_bounds__(wi_front_threads)
-    wi_assemble_large(wi_device_chol d, wi_front_batch b) {
-    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
-    const wi_front_record r = d.front[b.first + share.front];
-    const int column = share.block * wi_front_warps + (int)threadIdx.x / 32;
-    if (column >= r.height)
-        return;
-    real *const to = wi_front_element<real>(d, r, column, column) - column;
-    if (column >= r.columns)
-        for (int i = column + wi_lane(); i < r.height; i += 32)
-            to[i] = 0;
-    add_children(d, r, column, to);
-}
-
-weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
-                                   const wi_chol_level *level) {
-    const wi_device_chol d = wi_chol_device_view(plan);
-    const int32_t *const list = plan->device->schedule.list;
-    const wi_front_batch all = {wi_first_large(level), level->large, d.list + level->heights_at, 0};
-    return WEFT_LAUNCH(plan->narrow ? wi_assemble_large<float> : wi_assemble_large<double>, ctx,
-                       (unsigned)list[level->heights_at + level->large], wi_front_threads, 0, d,
-                       all);
-}
-
-/* ---- tiles ---- */
 
 constexpr int tile = WI_FRONT_TILE, depth = 16; /* columns of L that arrive together */
 constexpr int slots = 4;                        /* of which so many are on their way or in use */
@@ -353,21 +249,13 @@ __device__ static bool find_scope(const wi_device_chol &d, const wi_front_record
     return w.width > 0 && block < wi_panel_tiles(r.height, scope->panel);
 }
 
-/* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )' */
+/* F(rows, columns) -= L(rows, from ... ) D L(columns, from ... )', in the tile that begins there.
+ */
 template <class real, int kind>
-__global__ void __launch_bounds__(tile_threads)
-    wi_update_tiles(wi_device_chol d, wi_front_batch b) {
-    WEFT_DYNAMIC_SHARED(memory);
-    wi_tile_slot<real, kind> *const slot = (wi_tile_slot<real, kind> *)memory;
-    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
-    const wi_front_record r = d.front[b.first + share.front];
-    wi_tile_scope all;
-    if (!find_scope<kind>(d, r, b.first + share.front, b.panel, share.block, &all))
-        return;
+__device__ static void update_tile(const wi_device_chol &d, const wi_front_record &r,
+                                   const wi_tile_scope &all, int row, int column,
+                                   wi_tile_slot<real, kind> *slot) {
     const wi_panel_scope scope = all.panel;
-    const int from = wi_panel_tiles_from(scope);
-    const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
-    const int row = from + place.row * tile, column = from + place.column * tile;
     const wi_tile_part part = wi_tile_sums<real>::part();
     const int steps = wi_pieces(scope.begin - scope.from, depth);
     const wi_tile_columns columns = {scope.from, scope.begin};
@@ -400,29 +288,71 @@ __global__ void __launch_bounds__(tile_threads)
 }
 
 template <class real, int kind>
-static weft_status update(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
-                          unsigned tiles) {
-    return WEFT_LAUNCH((wi_update_tiles<real, kind>), ctx, tiles, tile_threads,
-                       slots * sizeof(wi_tile_slot<real, kind>), wi_chol_device_view(plan), b);
+__global__ void __launch_bounds__(tile_threads)
+    wi_update_tiles(wi_device_chol d, wi_front_batch b) {
+    WEFT_DYNAMIC_SHARED(memory);
+    const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
+    const wi_front_record r = d.front[b.first + share.front];
+    wi_tile_scope all;
+    if (!find_scope<kind>(d, r, b.first + share.front, b.panel, share.block, &all))
+        return;
+    const int from = wi_panel_tiles_from(all.panel);
+    const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
+    update_tile(d, r, all, from + place.row * tile, from + place.column * tile,
+                (wi_tile_slot<real, kind> *)memory);
 }
 
-template <class real>
-static weft_status update_any(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
-                              unsigned tiles) {
-    switch (plan->kind) {
-    case WEFT_CHOL_QUASIDEFINITE:
-        return update<real, WI_TILES_SCALED>(ctx, plan, b, tiles);
-    case WEFT_CHOL_INDEFINITE:
-        return update<real, WI_TILES_PAIRED>(ctx, plan, b, tiles);
-    default:
-        return update<real, WI_TILES_PLAIN>(ctx, plan, b, tiles);
-    }
+/* The same in stripes of one front. */
+template <class real, int kind>
+__global__ void __launch_bounds__(tile_threads)
+    wi_update_stripes(wi_device_chol d, int number, int panel, wi_front_stripes stripes) {
+    WEFT_DYNAMIC_SHARED(memory);
+    const wi_front_record r = d.front[number];
+    const wi_tile_scope all = {wi_panel_scope_of(r.height, r.columns, panel), 0};
+    const wi_stripe_tile at =
+        wi_tile_of_stripes(r.height, all.panel.begin, stripes, (int)blockIdx.x);
+    update_tile(d, r, all, at.row * tile, at.column * tile, (wi_tile_slot<real, kind> *)memory);
 }
 
-weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, wi_front_batch b,
-                                 unsigned tiles) {
-    if (tiles == 0)
-        return WEFT_OK;
-    return plan->narrow ? update_any<float>(ctx, plan, b, tiles)
-                        : update_any<double>(ctx, plan, b, tiles);
+/* ---- launches ---- */
+
+/* Calls work(real, kind) with a number of the type of L, and with how D is multiplied in. */
+template <class Work>
+static weft_status by_type(const weft_chol *plan, Work work) {
+    const auto by_kind = [&](auto real) {
+        switch (plan->kind) {
+        case WEFT_CHOL_QUASIDEFINITE:
+            return work(real, std::integral_constant<int, WI_TILES_SCALED>{});
+        case WEFT_CHOL_INDEFINITE:
+            return work(real, std::integral_constant<int, WI_TILES_PAIRED>{});
+        default:
+            return work(real, std::integral_constant<int, WI_TILES_PLAIN>{});
+        }
+    };
+    return plan->narrow ? by_kind(float{}) : by_kind(double{});
+}
+
+weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
+                                 const wi_front_batch &b, unsigned tiles) {
+    return tiles == 0 ? WEFT_OK : by_type(plan, [&](auto real, auto kind) {
+        using slot = wi_tile_slot<decltype(real), kind.value>;
+        return WEFT_LAUNCH((wi_update_tiles<decltype(real), kind.value>), ctx, tiles, tile_threads,
+                           slots * sizeof(slot), d, b);
+    });
+}
+
+weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
+                                   const wi_device_chol &d, const wi_front_record &r, int number,
+                                   int panel, wi_front_stripes stripes) {
+    const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, panel);
+    const int tiles = INT_MAX + wi_tile_of_stripes(r.height, scope.begin, stripes, INT_MAX).row + 1;
+    return tiles == 0 ? WEFT_OK : by_type(plan, [&](auto real, auto kind) {
+        if constexpr (kind.value == WI_TILES_PAIRED)
+            return wi_fail(ctx, WEFT_EUNSUPPORTED, "stripes are for pivots that stay in place");
+        else
+            return WEFT_LAUNCH((wi_update_stripes<decltype(real), kind.value>), ctx,
+                               (unsigned)tiles, tile_threads,
+                               slots * sizeof(wi_tile_slot<decltype(real), kind.value>), d, number,
+                               panel, stripes);
+    });
 }

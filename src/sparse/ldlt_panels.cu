@@ -216,9 +216,9 @@ static weft_status do_window(weft_context *ctx, const weft_chol *plan, const wi_
         status = WEFT_LAUNCH(wi_divide_below<real>, ctx,
                              (unsigned)list[step->rows_at + step->active], WI_FRONT_ROWS, 0, d, b);
     b.sums = d.list + step->tiles_at;
-    return status == WEFT_OK
-               ? wi_chol_update_tiles(ctx, plan, b, (unsigned)list[step->tiles_at + step->active])
-               : status;
+    return status == WEFT_OK ? wi_chol_update_tiles(ctx, plan, d, b,
+                                                    (unsigned)list[step->tiles_at + step->active])
+                             : status;
 }
 
 template <class real>

@@ -13,10 +13,6 @@ typedef struct making {
     int32_t depths, most_panels;
 } making;
 
-static int32_t round_up(int64_t rows) {
-    return (int32_t)((rows + WI_FRONT_ALIGNMENT - 1) / WI_FRONT_ALIGNMENT * WI_FRONT_ALIGNMENT);
-}
-
 static int32_t panels_of(const wi_symbolic *symbolic, int64_t s) {
     return wi_pieces((int32_t)wi_super_columns(symbolic, s), WI_PANEL);
 }
@@ -27,11 +23,28 @@ static int class_of(const making *m, int64_t s) {
     return height > m->wish->small ? WI_CLASSES : height > WI_FRONT_TINY;
 }
 
+/* The depths that fronts of the top have. */
+static int32_t depths_of_top(making *m) {
+    int32_t depths = 0;
+    for (int64_t s = m->symbolic->supernodes - 1; s >= 0; s--) {
+        const int64_t parent = m->symbolic->super_parent[s];
+        if (!wi_is_top(m->wish, s))
+            continue;
+        m->depth[s] = parent < 0 ? 0 : m->depth[parent] + 1;
+        depths = m->depth[s] >= depths ? m->depth[s] + 1 : depths;
+    }
+    return depths;
+}
+
+/* Below the top all subtrees begin at the same depth. */
 static void find_depths(making *m) {
     const wi_symbolic *const symbolic = m->symbolic;
+    const int32_t top = depths_of_top(m);
     for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
         const int64_t parent = symbolic->super_parent[s];
-        m->depth[s] = parent < 0 ? 0 : m->depth[parent] + 1;
+        if (!wi_is_top(m->wish, s))
+            m->depth[s] =
+                parent < 0 || wi_is_below_top(m->symbolic, m->wish, s) ? top : m->depth[parent] + 1;
         if (m->depth[s] >= m->depths)
             m->depths = m->depth[s] + 1;
         if (panels_of(symbolic, s) > m->most_panels)
@@ -74,7 +87,13 @@ static void sort_fronts(making *m) {
 }
 
 static bool is_own(const wi_schedule_wish *wish, int64_t s) {
-    return !wish->owner || (wish->owner[s] == WI_TOP ? 0 : wish->owner[s]) == wish->gpu;
+    return !wish->owner || (wish->owner[s] < 0 ? 0 : wish->owner[s]) == wish->gpu;
+}
+
+/* Is it a front that all GPUs factor? */
+static bool is_together(const making *m, int64_t s) {
+    return m->wish->owner && m->wish->owner[s] == WI_TOGETHER && !m->wish->interchanged &&
+           class_of(m, s) == WI_CLASSES;
 }
 
 static bool is_guest(const making *m, int64_t s) {
@@ -82,7 +101,7 @@ static bool is_guest(const making *m, int64_t s) {
     return !is_own(m->wish, s) && parent >= 0 && is_own(m->wish, parent);
 }
 
-/* Of the order, this GPU's fronts stay, and after them come guests. */
+/* Of the order, this GPU's fronts stay, and after them come guests and hosted fronts. */
 static void keep_own(making *m) {
     wi_schedule *const out = m->out;
     int32_t *const order = m->other; /* sorting is done */
@@ -92,6 +111,9 @@ static void keep_own(making *m) {
     for (int64_t s = 0; s < m->symbolic->supernodes; s++)
         if (is_guest(m, s))
             order[out->fronts + out->guests++] = (int32_t)s;
+    for (int64_t s = 0; s < m->symbolic->supernodes && m->wish->gpu > 0; s++)
+        if (is_together(m, s))
+            order[out->fronts + out->guests + out->hosted++] = (int32_t)s;
     m->other = m->order;
     m->order = order;
     for (int64_t k = 0; k < wi_schedule_records(out); k++)
@@ -103,8 +125,11 @@ static int32_t steps_of(const making *m, int32_t panels) {
     return panels + (m->wish->interchanged ? wi_windows_of_front(panels * WI_PANEL) : 0);
 }
 
+/* Of a front in L, with what may be lost before the first. */
 static int64_t numbers_of(const wi_symbolic *symbolic, int64_t s) {
-    return (int64_t)round_up(wi_super_height(symbolic, s)) * wi_super_columns(symbolic, s);
+    const int32_t height = (int32_t)wi_super_height(symbolic, s);
+    return wi_front_aligned(height, height) * wi_super_columns(symbolic, s) +
+           wi_front_alignment(height) - WI_FRONT_ALIGNMENT;
 }
 
 int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish) {
@@ -116,14 +141,18 @@ int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *
     return most;
 }
 
-/* The level of the k-th front in the order: a new one for each depth, and for each window. */
+/* The level of the k-th front in the order: a new one for each depth, for each window, and for each
+ * front that all GPUs factor, for which windows leave no room. */
 static int32_t *find_levels(making *m) {
     int32_t *const level = m->other, depth = -1;
     int64_t numbers = 0;
+    bool together = false;
     for (int64_t k = 0; k < m->out->fronts; k++) {
         const int64_t s = m->order[k], own = numbers_of(m->symbolic, s);
         const bool is_full = m->wish->window > 0 && numbers + own > m->wish->window;
-        if (m->depth[s] != depth || is_full) {
+        const bool was_together = together;
+        together = m->wish->window == 0 && is_together(m, s);
+        if (m->depth[s] != depth || is_full || together || was_together) {
             m->out->levels++;
             depth = m->depth[s];
             numbers = 0;
@@ -169,8 +198,9 @@ static void fill_record(const making *m, int64_t s, wi_front_record *r) {
                            .number = (int32_t)s,
                            .height = (int32_t)wi_super_height(symbolic, s),
                            .columns = (int32_t)wi_super_columns(symbolic, s)};
-    r->ld = round_up(r->height);
-    r->ld_update = round_up(r->height - r->columns);
+    const int32_t below = r->height - r->columns;
+    r->ld = (int32_t)wi_front_aligned(r->height, r->height);
+    r->ld_update = (int32_t)wi_front_aligned(below, below);
 }
 
 static void list_children(const making *m, int64_t s, wi_front_record *r, int32_t *children) {
@@ -179,47 +209,6 @@ static void list_children(const making *m, int64_t s, wi_front_record *r, int32_
     for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
         m->out->child[(*children)++] = m->slot[c];
     r->children = *children - r->child;
-}
-
-static int64_t update_of(const wi_front_record *r) {
-    return (int64_t)r->ld_update * (r->height - r->columns);
-}
-
-/* The first level after k that has another depth. */
-static int64_t next_depth(const wi_schedule *out, int64_t k) {
-    int64_t next = k + 1;
-    while (next < out->levels && out->level[next].depth == out->level[k].depth)
-        next++;
-    return next;
-}
-
-/* The memory for updates and parts holds those of two depths that follow each other. */
-static void place_updates(wi_schedule *out) {
-    int64_t before = 0, before_part = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t k = 0, s = 0, next; k < out->levels; k = next) {
-            const bool at_end = out->level[k].depth % 2;
-            next = next_depth(out, k);
-            const int64_t end = next < out->levels ? out->level[next].first : out->fronts;
-            int64_t all = 0, all_parts = 0;
-            for (s = out->level[k].first; s < end; s++) {
-                out->front[s].update = all;
-                out->front[s].part = all_parts;
-                all += update_of(&out->front[s]);
-                all_parts += out->front[s].height - out->front[s].columns;
-            }
-            for (s = out->level[k].first; s < end && at_end && pass > 0; s++) {
-                out->front[s].update += out->updates - all;
-                out->front[s].part += out->parts - all_parts;
-            }
-            if (pass == 0 && before + all > out->updates)
-                out->updates = before + all;
-            if (pass == 0 && before_part + all_parts > out->parts)
-                out->parts = before_part + all_parts;
-            before = all;
-            before_part = all_parts;
-        }
-    }
 }
 
 /* Appends the sums of `count` large fronts. */
@@ -298,29 +287,11 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
     list_windows(m, level, step, next);
 }
 
-/* Guests after all others: their updates and parts stay where they are. */
-static void place_guests(making *m) {
+static void find_wait(making *m) {
     wi_schedule *const out = m->out;
-    for (int64_t k = out->fronts; k < wi_schedule_records(out); k++) {
-        wi_front_record *const r = &out->front[k];
-        fill_record(m, m->order[k], r);
-        r->update = out->updates;
-        r->part = out->parts;
-        out->updates += update_of(r);
-        out->parts += r->height - r->columns;
-    }
-}
-
-/* The first level that has a guest as a child. */
-static void find_wait(wi_schedule *out) {
-    bool found = false;
-    for (out->waits = 0; out->waits < out->levels && !found; out->waits += !found) {
-        const wi_chol_level *const level = &out->level[out->waits];
-        const int32_t end = level->first + level->small[0] + level->small[1] + level->large;
-        for (int32_t k = level->first; k < end && !found; k++)
-            for (int32_t c = 0; c < out->front[k].children; c++)
-                found = found || out->child[out->front[k].child + c] >= out->fronts;
-    }
+    while (out->waits < out->levels &&
+           !wi_is_top(m->wish, out->front[out->level[out->waits].first].number))
+        out->waits++;
 }
 
 static void fill(making *m, const int32_t *level_of) {
@@ -335,17 +306,20 @@ static void fill(making *m, const int32_t *level_of) {
             level->first = (int32_t)k;
             level->depth = m->depth[s];
             level->l_at = out->l;
+            level->together = m->wish->window == 0 && is_together(m, s);
         }
         *(kind < WI_CLASSES ? &level->small[kind] : &level->large) += 1;
         fill_record(m, s, &out->front[k]);
         list_children(m, s, &out->front[k], &children);
-        out->front[k].panel = wi_schedule_level_at(out, level_of[k]) + level->l;
+        out->front[k].panel = wi_front_aligned(wi_schedule_level_at(out, level_of[k]) + level->l,
+                                               out->front[k].height);
         level->l += numbers_of(m->symbolic, s);
         out->l += numbers_of(m->symbolic, s);
     }
-    place_updates(out);
-    place_guests(m);
-    find_wait(out);
+    for (int64_t k = out->fronts; k < wi_schedule_records(out); k++)
+        fill_record(m, m->order[k], &out->front[k]);
+    wi_schedule_place(m->symbolic, m->wish, out);
+    find_wait(m);
     for (int64_t k = 0; k < out->levels; k++)
         list_level(m, &out->level[k], &step, &next);
     wi_sweep_list(out);

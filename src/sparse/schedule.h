@@ -13,7 +13,11 @@
  *
  * If several GPUs share the work, each has a schedule of its own fronts. A guest is a front of
  * another GPU whose parent is here. Before the parent's level begins, the other GPU writes the
- * guest's update, and its part of the right-hand sides, to memory that is kept for them here. */
+ * guest's update, and its part of the right-hand sides, to memory that is kept for them here.
+ * Fronts above the subtrees that were dealt out, the top, come after all others. Of those, large
+ * ones may be factored by all GPUs together: each is a level of its own in the first GPU's
+ * schedule, and in those of the others it is hosted, in memory that all hosted fronts use in turn.
+ */
 #ifndef WI_SPARSE_SCHEDULE_H
 #define WI_SPARSE_SCHEDULE_H
 
@@ -32,7 +36,9 @@ enum {
     WI_FRONT_ROWS = 128,  /* a block of threads computes so many rows below a panel, */
     WI_FRONT_TILE = 64,   /* or so many rows and columns of an update, */
     WI_FRONT_COLUMNS = 8, /* or assembles so many columns, or gathers so many rows */
-    WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles */
+    WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles, */
+    WI_FRONT_LINE = 16,     /* or of so many, a line of the cache, */
+    WI_FRONT_LONG = 256,    /* if they have so many rows */
     WI_CLASSES = 2,         /* of small fronts: tiny, and the others */
     WI_UP_WARPS = 4,        /* of a block that substitutes forward, */
     WI_DOWN_WARPS = 8       /* or backward */
@@ -84,15 +90,17 @@ typedef struct wi_chol_level {
     int32_t steps;                  /* one for each panel; */
     int64_t window;                 /* the first of its steps by windows, */
     int32_t windows;                /* of which there are 0 unless pivots are interchanged */
+    bool together;                  /* its only front is factored by all GPUs */
     int64_t up, down;               /* its first items forward, and backward, */
     int32_t ups, downs;             /* and how many there are */
 } wi_chol_level;
 
 typedef struct wi_schedule {
-    int64_t fronts, guests; /* the records: first the fronts of the levels, then guests */
+    int64_t fronts, guests, hosted; /* the records: first the fronts of the levels, then guests,
+                                       then hosted fronts */
     int64_t levels, steps, lists;
     int64_t ups, downs; /* items of a substitution forward, and backward */
-    int64_t waits;      /* the first level with a guest's parent; `levels` if there is none */
+    int64_t waits;      /* the first level of the top; `levels` if there is none */
     wi_chol_level
         *level; /* the deepest first. All arrays are one block of memory, which begins here */
     wi_chol_step *step;
@@ -116,8 +124,10 @@ static inline int64_t wi_schedule_level_at(const wi_schedule *s, int64_t k) {
     return s->window > 0 ? k % 2 * s->window : s->level[k].l_at;
 }
 
+/* The owner of a front above all subtrees that were dealt out to GPUs. */
 enum {
-    WI_TOP = -1 /* the owner of a front above all subtrees that were dealt out to GPUs */
+    WI_TOP = -1,
+    WI_TOGETHER = -2 /* and that pays to be factored by all GPUs, if it is a large one here */
 };
 
 /* What wi_schedule_make is asked for. */
@@ -125,13 +135,24 @@ typedef struct wi_schedule_wish {
     int small;           /* one block of threads factors a front of up to so many rows */
     bool interchanged;   /* pivots are interchanged: the schedule has steps by windows of columns */
     int64_t window;      /* as in wi_schedule; at least wi_schedule_widest */
-    const int8_t *owner; /* for each supernode the number of its GPU; or WI_TOP: the first GPU does
-                            it; NULL: one GPU has all supernodes */
+    const int8_t *owner; /* for each supernode the number of its GPU; or WI_TOP, WI_TOGETHER: the
+                            first GPU does it, or has it; NULL: one GPU has all supernodes */
     int gpu;             /* the number of the GPU that the schedule is for */
 } wi_schedule_wish;
 
+static inline bool wi_is_top(const wi_schedule_wish *wish, int64_t s) {
+    return wish->owner && wish->owner[s] < 0;
+}
+
+/* Is it of a subtree that was dealt out, and its parent of the top? */
+static inline bool wi_is_below_top(const wi_symbolic *symbolic, const wi_schedule_wish *wish,
+                                   int64_t s) {
+    const int64_t parent = symbolic->super_parent[s];
+    return parent >= 0 && wi_is_top(wish, parent) && !wi_is_top(wish, s);
+}
+
 static inline int64_t wi_schedule_records(const wi_schedule *s) {
-    return s->fronts + s->guests;
+    return s->fronts + s->guests + s->hosted;
 }
 
 /* Bytes of the part that the device has a copy of. */
@@ -146,6 +167,11 @@ static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
 
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
                              const wi_schedule_wish *wish, wi_schedule *schedule);
+
+/* Where the updates and parts of all records lie, and the columns of hosted fronts, for a schedule
+ * whose levels and records are there. */
+void wi_schedule_place(const wi_symbolic *symbolic, const wi_schedule_wish *wish,
+                       wi_schedule *schedule);
 
 /* The items of substitutions: how many for a front, which is the k-th `small` one of
  * its level or a large one; and all of them, for a schedule whose levels and steps
@@ -162,6 +188,15 @@ void wi_schedule_free(wi_schedule *schedule);
 /* How many pieces of `size` cover n. */
 WI_COUNTED int32_t wi_pieces(int32_t n, int32_t size) {
     return (n + size - 1) / size;
+}
+
+/* Where columns of so many rows may begin. */
+WI_COUNTED int32_t wi_front_alignment(int32_t rows) {
+    return rows < WI_FRONT_LONG ? WI_FRONT_ALIGNMENT : WI_FRONT_LINE;
+}
+WI_COUNTED int64_t wi_front_aligned(int64_t at, int32_t rows) {
+    const int64_t to = wi_front_alignment(rows);
+    return (at + to - 1) / to * to;
 }
 
 /* What a front updates after a panel: in columns begin ... end - 1, the rows from the diagonal
@@ -184,10 +219,11 @@ WI_COUNTED wi_panel_scope wi_panel_scope_of(int32_t height, int32_t columns, int
     return scope;
 }
 
-/* The first row and column of the tiles: columns of L begin at even rows in memory, and are copied
- * two rows at a time. */
+/* The first row and column of the tiles: a row where a line begins, or an even one, as columns are
+ * copied two rows at a time. */
 WI_COUNTED int32_t wi_panel_tiles_from(wi_panel_scope scope) {
-    return scope.begin / WI_FRONT_ALIGNMENT * WI_FRONT_ALIGNMENT;
+    return scope.begin / wi_front_alignment(scope.end - scope.begin) *
+           wi_front_alignment(scope.end - scope.begin);
 }
 
 /* Tiles of the rows from there to `height` in the columns from there to end - 1, on and below the

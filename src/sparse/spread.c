@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deals the subtrees of an elimination tree to several GPUs, so that the work foreseen ends
- * soonest: the longest time that one needs for its subtrees, and after it the first GPU's for the
- * top. */
+ * soonest: the longest time that one needs for its subtrees, and after it that of the top, whose
+ * fronts are the first GPU's, or all GPUs' together where that pays. */
 #include "sparse/spread.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sparse/schedule.h"
@@ -19,19 +20,39 @@ static const double most_share = 0.9;
  */
 static const double work_of_byte = 27;
 
+/* The work that GPUs could do while they wait for each other, for each block of columns of a front
+ * that they factor together. */
+static const double work_of_block = 1e9;
+
 /* Subtrees that are dealt, the one with the most work first. */
 typedef struct dealing {
     const wi_symbolic *symbolic;
     int gpus, count;
     int64_t root[SUBTREES * WI_SPREAD_MOST_GPUS];
-    double top;  /* the work of the supernodes above them */
-    double byte; /* what a byte of an update costs */
+    double top;         /* what the supernodes above them cost */
+    double byte, block; /* what a byte of an update costs, and a block of columns */
+    bool together;      /* the top may be factored by several GPUs together */
 } dealing;
 
 static double cost_of(const dealing *d, int64_t s) {
     const wi_symbolic *const symbolic = d->symbolic;
     const double rows = (double)(wi_super_height(symbolic, s) - wi_super_columns(symbolic, s));
     return symbolic->work[s] + d->byte * sizeof(double) * rows * rows;
+}
+
+/* What a front costs that all GPUs factor: its columns are dealt out, and those of the update come
+ * back; and a part of L is on its way that no work hides. */
+static double cost_together(const dealing *d, int64_t s) {
+    const double height = (double)wi_super_height(d->symbolic, s);
+    const double columns = (double)wi_super_columns(d->symbolic, s), below = height - columns;
+    const double numbers = height * height / 2 + below * below / 2;
+    const double away = 1 - 1.0 / d->gpus;
+    return wi_super_work(d->symbolic, s) / d->gpus + d->byte * sizeof(double) * numbers * away +
+           d->block * ceil(columns / (WI_OUTER * WI_PANEL));
+}
+
+static bool pays_together(const dealing *d, int64_t s) {
+    return d->together && cost_together(d, s) < wi_super_work(d->symbolic, s);
 }
 
 /* Each subtree to the GPU that has the least so far; *most = the most that one has. */
@@ -61,17 +82,14 @@ static void add(dealing *d, int64_t s) {
 static bool split(dealing *d) {
     const wi_symbolic *const symbolic = d->symbolic;
     const int64_t s = d->root[0];
-    double below = 0;
     int children = 0;
-    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c)) {
+    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
         children++;
-        below += symbolic->work[c];
-    }
     if (children == 0 || d->count - 1 + children > SUBTREES * d->gpus)
         return false;
     d->count--;
     memmove(d->root, d->root + 1, (size_t)d->count * sizeof *d->root);
-    d->top += symbolic->work[s] - below;
+    d->top += pays_together(d, s) ? cost_together(d, s) : wi_super_work(symbolic, s);
     for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
         add(d, c);
     return true;
@@ -110,14 +128,17 @@ static double improve(dealing *d, dealing *best) {
 
 /* ---- who has what ---- */
 
-/* What is above subtrees of the first GPU alone is its own: no other waits for it. */
-static void keep_own(const wi_symbolic *symbolic, int8_t *owner) {
+/* Who has what of the top. What is above subtrees of the first GPU alone, and is not for all GPUs,
+ * is its own: no other waits for it. */
+static void share_top(const dealing *d, int8_t *owner) {
+    const wi_symbolic *const symbolic = d->symbolic;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        if (owner[s] != WI_TOP)
+            continue;
         int64_t c = wi_last_child(symbolic, s);
         while (c >= 0 && owner[c] == 0)
             c = wi_child_before(symbolic, s, c);
-        if (owner[s] == WI_TOP && c < 0)
-            owner[s] = 0;
+        owner[s] = pays_together(d, s) ? WI_TOGETHER : c < 0 ? 0 : WI_TOP;
     }
 }
 
@@ -134,19 +155,23 @@ static int fill_owners(const dealing *d, int8_t *owner) {
         memset(owner + s - size + 1, gpu[k], (size_t)size);
         gpus = gpu[k] >= gpus ? gpu[k] + 1 : gpus;
     }
-    keep_own(d->symbolic, owner);
+    share_top(d, owner);
     return gpus;
+}
+
+static int run_of(int8_t owner) {
+    return owner < 0 ? WI_TOP : owner;
 }
 
 static int64_t count_runs(const wi_symbolic *symbolic, const int8_t *owner, wi_spread_run *run) {
     int64_t runs = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
-        if (s > 0 && owner[s] == owner[s - 1])
+        if (s > 0 && run_of(owner[s]) == run_of(owner[s - 1]))
             continue;
         if (run && runs > 0)
             run[runs - 1].end = symbolic->first[s];
         if (run)
-            run[runs] = (wi_spread_run){symbolic->first[s], symbolic->n, owner[s]};
+            run[runs] = (wi_spread_run){symbolic->first[s], symbolic->n, run_of(owner[s])};
         runs++;
     }
     return runs;
@@ -168,10 +193,12 @@ static weft_status fill(weft_context *ctx, const char *call, const dealing *d, w
 }
 
 weft_status wi_spread_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                           int gpus, double least, wi_spread *spread) {
+                           int gpus, bool together, double least, wi_spread *spread) {
     dealing d = {.symbolic = symbolic,
                  .gpus = gpus < WI_SPREAD_MOST_GPUS ? gpus : WI_SPREAD_MOST_GPUS,
-                 .byte = least > 0 ? work_of_byte : 0},
+                 .byte = least > 0 ? work_of_byte : 0,
+                 .block = least > 0 ? work_of_block : 0,
+                 .together = together},
             best;
     double all;
     *spread = (wi_spread){.gpus = 1, .share = 1};

@@ -20,20 +20,22 @@ typedef struct wi_spread_run {
     int gpu; /* or WI_TOP */
 } wi_spread_run;
 
-/* Subtrees are dealt to GPUs; what is above them, the top, is the first GPU's. */
+/* Subtrees are dealt to GPUs; what is above them, the top, is the first GPU's, which the others
+ * help with large fronts. */
 typedef struct wi_spread {
     int gpus;
     int64_t runs;
     wi_spread_run *run; /* this pointer owns the memory */
     int8_t *owner;      /* of each supernode */
     double share;       /* the time that is foreseen, in that of one GPU */
+    bool reach;         /* the GPUs reach each other's memory */
 } wi_spread;
 
-/* Deals subtrees to so many GPUs, if that pays; else *spread has one GPU, and no memory. `least` is
- * the work from which it may pay; 0, for tests: copies count for nothing, and any gain will do. The
- * same on every run. */
+/* Deals subtrees to so many GPUs, if that pays; else *spread has one GPU, and no memory. May they
+ * factor fronts of the top `together`? `least` is the work from which it may pay; 0, for tests:
+ * copies count for nothing, and any gain will do. The same on every run. */
 weft_status wi_spread_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
-                           int gpus, double least, wi_spread *spread);
+                           int gpus, bool together, double least, wi_spread *spread);
 void wi_spread_free(wi_spread *spread);
 
 static inline size_t wi_spread_bytes(const wi_spread *spread, int64_t supernodes) {
