@@ -40,7 +40,6 @@ struct wi_box_turn {
 inline void wi_box_load(void *shared, const wi_boxes *from, int x, int y, int z, wi_barrier *b) {
     emu_box_load(shared, from, x, y, z, b);
 }
-inline void wi_boxes_prefetch(const wi_boxes *) {}
 inline void wi_box_load_to(void *shared, const wi_boxes *from, int x, int y, int z, wi_barrier *b,
                            unsigned blocks, EMU_SITE("wi_box_load_to")) {
     emu_box_load_to(shared, from, x, y, z, b, blocks, at);
@@ -70,12 +69,6 @@ __device__ inline void wi_box_load_to(void *shared, const wi_boxes *from, int x,
         ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(wi_shared_address(shared)),
         "l"(from), "r"(x), "r"(y), "r"(z), "r"(wi_shared_address(b)), "h"((uint16_t)blocks)
         : "memory");
-}
-
-/* Brings the description of a matrix, a kernel's parameter, to where the first copy looks for it.
- * One thread, before it waits for what was queued earlier. */
-__device__ inline void wi_boxes_prefetch(const wi_boxes *from) {
-    asm volatile("prefetch.tensormap [%0];" ::"l"(from) : "memory");
 }
 
 /* Copies a box from shared memory to where its first element is (x, y) of matrix z, as part of the

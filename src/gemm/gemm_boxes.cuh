@@ -486,10 +486,6 @@ template <class Shape, bool a_by_k, bool b_by_k, class Params, class Deal>
 __device__ inline void wi_gemm_boxed_work(const wi_boxes *from_a, const wi_boxes *from_b,
                                           const wi_boxes *to_c, const Params &g, const Deal &deal,
                                           unsigned char *memory) {
-    if (threadIdx.x == 32 * Shape::adders) {
-        wi_boxes_prefetch(from_a);
-        wi_boxes_prefetch(from_b);
-    }
     const wi_gemm_boxed_block<Shape, a_by_k, b_by_k> block(g, deal, memory);
     const int warp = (int)threadIdx.x / 32;
     wi_wait_for_earlier();

@@ -386,8 +386,6 @@ __global__ void __launch_bounds__(S::threads, 1)
     WEFT_DYNAMIC_SHARED(dynamic);
     const wi_narrow_boxed_memory<S> memory(dynamic);
     const int warp = (int)threadIdx.x / 32;
-    if (threadIdx.x == 32 * S::adders)
-        wi_boxes_prefetch(&from_a);
     if (threadIdx.x == 0) {
         for (int s = 0; s < S::slots; s++) {
             wi_barrier_init(&memory.b->full[s], 1);

@@ -19,7 +19,7 @@ struct wi_narrow_deep_shape {
     static constexpr int part = side * wi_box_line, parts = wi_cut_parts * part; /* of B, cut */
     static constexpr int slot = 2 * of_factor, slots = 4;
     static constexpr int line = side + 4; /* of sums: columns begin in different banks */
-    static constexpr int copier_registers = 40, adder_registers = 152;
+    static constexpr int copier_registers = 24, adder_registers = 160;
 
     struct barriers {
         wi_barrier full[slots], empty[slots];
@@ -101,8 +101,8 @@ struct wi_narrow_deep_across {
 #pragma unroll
             for (int c = 0; c < 2; c++) {
                 const int k = crossed ? 4 * (w ^ u) + 16 * u + 2 * (t % 2) + c : 8 * w + 2 * t + c;
-                at[w][c] = row / 32 * S::box + k * wi_box_line + (row % 32 / 4 ^ k % 8) * 16 +
-                           row % 4 * 4;
+                at[w][c] =
+                    row / 32 * S::box + k * wi_box_line + (row % 32 / 4 ^ k % 8) * 16 + row % 4 * 4;
             }
     }
     __device__ static int row_of(int r) {
@@ -111,9 +111,8 @@ struct wi_narrow_deep_across {
     __device__ void take(const char *factor, int half, float (&x)[2][wi_cut_elements]) const {
 #pragma unroll
         for (int q = 0; q < wi_cut_elements; q++) {
-            const float2 two =
-                *(const float2 *)(factor + at[q / 2 % 2][q % 2] + q / 4 * two_words +
-                                  half * wi_cut_depth * wi_box_line);
+            const float2 two = *(const float2 *)(factor + at[q / 2 % 2][q % 2] + q / 4 * two_words +
+                                                 half * wi_cut_depth * wi_box_line);
             x[0][q] = two.x;
             x[1][q] = two.y;
         }
@@ -182,8 +181,11 @@ struct wi_narrow_deep_chunks {
     __device__ void take(const char *line, float (&x)[wi_cut_elements]) const {
         if constexpr (S::a_along) {
 #pragma unroll
-            for (int w = 0; w < wi_cut_words; w++)
-                memcpy(x + 2 * w, line + from[w], 2 * sizeof *x);
+            for (int w = 0; w < wi_cut_words; w++) {
+                const float2 two = *(const float2 *)(line + from[w]);
+                x[2 * w] = two.x;
+                x[2 * w + 1] = two.y;
+            }
         } else {
 #pragma unroll
             for (int w = 0; w < wi_cut_words; w += 2) {
@@ -263,8 +265,7 @@ struct wi_narrow_deep_adder {
      * place of all if some have no parts. */
     __device__ void cut_b(const char *slot, int half, uint32_t parity) const {
         wi_barrier_wait(&memory.b->used[group][half], parity);
-        const bool is_fit =
-            __all_sync(wi_all_lanes, columns.cut(slot + S::of_factor, parts, half));
+        const bool is_fit = __all_sync(wi_all_lanes, columns.cut(slot + S::of_factor, parts, half));
         if (!is_fit)
             columns.clear(parts, half);
         if (wi_lane() == 0)
@@ -326,10 +327,9 @@ __device__ void wi_narrow_deep_add_left(const wi_gemm_params<float, float, float
 
 /* An adder's work. */
 template <class S>
-__device__ void wi_narrow_deep_add(const wi_gemm_params<float, float, float> &g,
-                                   const wi_narrow_boxed_place<S> &at,
-                                   const wi_narrow_deep_memory<S> &memory,
-                                   wi_narrow_deep_adder<S> &mine) {
+__device__ void
+wi_narrow_deep_add(const wi_gemm_params<float, float, float> &g, const wi_narrow_boxed_place<S> &at,
+                   const wi_narrow_deep_memory<S> &memory, wi_narrow_deep_adder<S> &mine) {
     uint32_t turn = 0;
     unsigned left = 0; /* of the piece before */
     for (size_t i = at.first + (size_t)mine.group;; i += S::groups, turn ^= 1) {
@@ -360,10 +360,6 @@ __global__ void __launch_bounds__(S::threads, 1)
     WEFT_DYNAMIC_SHARED(dynamic);
     const wi_narrow_deep_memory<S> memory(dynamic);
     const int warp = (int)threadIdx.x / 32;
-    if (threadIdx.x == 32 * S::adders) {
-        wi_boxes_prefetch(&from_a);
-        wi_boxes_prefetch(&from_b);
-    }
     if (threadIdx.x == 0)
         memory.begin();
     __syncthreads();
