@@ -239,9 +239,8 @@ static small_pace small_pace_of(const weft_context *ctx, const wi_gemm_args *g) 
         return (small_pace){32, 0.9 * m->f64_flops, 31, 3, 1.7};
     if (weft_type_size(g->type) == 2)
         return (small_pace){32 * wider, 0.66 * wider * m->f32_flops, 55, 6, 1.7};
-    return g->accuracy == WI_TF32
-               ? (small_pace){32 * wider, 0.63 * wider * m->f32_flops, 69, 4, 1.2}
-               : (small_pace){32, 0.39 * m->f32_flops, 4, 4, 1.7};
+    return g->accuracy == WI_TF32 ? (small_pace){32 * wider, 0.63 * wider * m->f32_flops, 69, 4, 1}
+                                  : (small_pace){32, 0.39 * m->f32_flops, 4, 4, 1.7};
 }
 
 /* By such tiles, whose k is cut while there is room. What counts is how many of them the
@@ -263,7 +262,7 @@ static double small_seconds_at(const weft_context *ctx, const wi_gemm_args *g, s
 
 /* f64 by tiles of 48, of which a multiprocessor has one at a time. */
 static double small_wide_f64_seconds(const weft_context *ctx, const wi_gemm_args *g) {
-    const double rate = 0.87 * wi_machine_of(ctx)->f64_flops;
+    const double rate = 0.76 * wi_machine_of(ctx)->f64_flops;
     return small_seconds_at(ctx, g, (small_pace){48, rate, 0, 1, 1.4});
 }
 
@@ -394,22 +393,6 @@ static double narrow_boxed_seconds(const wi_machine *m, size_t most, size_t leas
            fmax(work * m->units / m->f32_flops, 1.1 * wi_seconds_moving(m, bytes));
 }
 
-/* Where k is long and both factors come as boxes: instructions set the pace. */
-static double narrow_deep_seconds(const wi_machine *m, const wi_gemm_args *g) {
-    const size_t side = WI_NARROW_DEEP_SIDE, pieces = wi_narrow_rounds(g->k, WI_NARROW_BOXED_DEPTH);
-    const size_t tiles = wi_narrow_rounds(g->m, side) * wi_narrow_rounds(g->n, side);
-    const double flops = 2.0 * (double)(side * side * WI_NARROW_BOXED_DEPTH), of_f32 = 0.92;
-    double length;
-    wi_narrow_boxed_slices(tiles, pieces, (size_t)m->units, WI_NARROW_BOXED_LEAST_PIECES, &length);
-    return 3.6 * m->launch_s + length * flops * m->units / (of_f32 * m->f32_flops);
-}
-
-static bool is_deep(const wi_gemm_args *g) {
-    const size_t width = sizeof(float);
-    return g->m <= WI_NARROW_DEEP_MOST && g->n <= WI_NARROW_DEEP_MOST &&
-           g->k >= WI_NARROW_LEAST_DEEP && g->lda * width % 16 == 0 && g->ldb * width % 16 == 0;
-}
-
 /* Neither memory nor tensor cores set the pace, but instructions: the short factor is best along k,
  * and the long one's lines best aligned. */
 static double narrow_f32_seconds(const weft_context *ctx, const wi_gemm_args *g) {
@@ -417,8 +400,6 @@ static double narrow_f32_seconds(const weft_context *ctx, const wi_gemm_args *g)
     const size_t least = wi_smaller(g->m, g->n), most = g->m > g->n ? g->m : g->n;
     if (is_long_aligned(g) && wi_narrow_is_boxed(most, least))
         return narrow_boxed_seconds(m, most, least, g->k);
-    if (is_deep(g))
-        return narrow_deep_seconds(m, g);
     const size_t rows = most <= 64 ? 64 : 128, columns = 64;
     const size_t tiles = wi_narrow_rounds(most, rows) * wi_narrow_rounds(least, columns);
     const size_t room = (rows == 64 ? 3 : 2) * (size_t)m->units;

@@ -241,10 +241,10 @@ __device__ inline bool wi_narrow_cut_rows(const float (&x)[2][wi_cut_elements],
     return false;
 }
 
-/* Begins to add the products of half a slot's k: parts of B are `part` bytes apart. */
+/* Adds the products of half a slot's k: parts of B are `part` bytes apart. */
 template <int part, int count>
-__device__ void wi_narrow_begin_products(const wi_narrow_words &of, const char *b, int half,
-                                         float (&piece)[count]) {
+__device__ void wi_narrow_add_products(const wi_narrow_words &of, const char *b, int half,
+                                       float (&piece)[count]) {
     wi_group_begin();
 #pragma unroll
     for (int which = 0; which < wi_cut_pairs; which++)
@@ -260,22 +260,15 @@ __device__ void wi_narrow_begin_products(const wi_narrow_words &of, const char *
                                    half > 0 || which > 0 || s > 0);
         }
     wi_group_commit();
-}
-/* Adds them. */
-template <int part, int count>
-__device__ void wi_narrow_add_products(const wi_narrow_words &of, const char *b, int half,
-                                       float (&piece)[count]) {
-    wi_narrow_begin_products<part>(of, b, half, piece);
     wi_group_wait<0>();
 }
 
 /* Of a thread's sums of two rows, each of which has its own elements, the products of k as far as
- * `end`, one after the other: those of each 16 columns whose bit is set. */
+ * `end`, one after the other. */
 template <int count>
 __device__ void wi_narrow_add_slowly(const wi_narrow_boxed_factor &a,
                                      const wi_narrow_boxed_factor &b, const size_t (&row)[2],
-                                     size_t column, size_t k, size_t end, float (&sum)[count],
-                                     unsigned columns = ~0u) {
+                                     size_t column, size_t k, size_t end, float (&sum)[count]) {
     const int t = wi_lane() % 4;
 #pragma unroll 1
     for (; k < end; k++) {
@@ -284,7 +277,7 @@ __device__ void wi_narrow_add_slowly(const wi_narrow_boxed_factor &a,
 #pragma unroll
         for (int q = 0; q < count; q++) {
             const size_t j = column + (size_t)(q / 4 * 8 + 2 * t + q % 2);
-            if (j < b.count && (columns >> q / 8 & 1))
+            if (j < b.count)
                 sum[q] = wi_fma(x[q / 2 % 2], b.element(j, k), sum[q]);
         }
     }
