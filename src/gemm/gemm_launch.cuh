@@ -173,9 +173,8 @@ size_t wi_gemm_slice_count(const weft_context *ctx, const wi_gemm_args *g) {
     return slices < 2 ? 1 : slices < wi_gemm_most_slices ? slices : wi_gemm_most_slices;
 }
 
-/* More than a few blocks are not launched ahead, unless each is alone on its multiprocessor: they
- * would all go to the multiprocessors that the earlier kernel leaves first, and some of these would
- * have more than their part. */
+/* More than a few blocks are not launched ahead: they would all go to the multiprocessors that the
+ * earlier kernel leaves first, and some of these would have more than their part. */
 template <class Shape, bool a_by_k, bool b_by_k>
 weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
     using T = typename Shape::T;
@@ -192,13 +191,11 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
     if (status != WEFT_OK)
         return status;
     const unsigned blocks = (unsigned)(tiles * count);
-    const unsigned units = (unsigned)ctx->gpu->multiprocessors;
-    const bool is_alone = blocks <= units && 2 * Block::shared_bytes > ctx->gpu->shared_optin;
-    status = 2 * blocks <= units || is_alone
-                 ? WEFT_LAUNCH_AHEAD((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, blocks,
-                                     Block::threads, Block::shared_bytes, g, slices)
-                 : WEFT_LAUNCH((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, blocks, Block::threads,
-                               Block::shared_bytes, g, slices);
+    const bool is_few = 2 * blocks <= (unsigned)ctx->gpu->multiprocessors;
+    status = is_few ? WEFT_LAUNCH_AHEAD((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, blocks,
+                                        Block::threads, Block::shared_bytes, g, slices)
+                    : WEFT_LAUNCH((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, blocks,
+                                  Block::threads, Block::shared_bytes, g, slices);
     return wi_gemm_end_slices(ctx, g, slices, count, status);
 }
 
