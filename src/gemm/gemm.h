@@ -118,6 +118,9 @@ static inline bool wi_gemm_is_few(const wi_gemm_args *g) {
            (long_a ? g->m : g->n) > least_length;
 }
 
+/* Does `small` of f64 take its wider tiles? */
+bool wi_gemm_prefers_wide_f64(const weft_context *ctx, const wi_gemm_args *g);
+
 /* What the ring is predicted to take, without copies of operands that are not aligned, turned or
  * split. */
 double wi_gemm_ring_f64_seconds(const weft_context *ctx, const wi_gemm_args *g);
