@@ -145,6 +145,12 @@ static void run_clusters(rig *r, const wi_row *row, weft_type type) {
 #endif
 }
 
+/* Lines next to each other in clusters; the last of these have fewer. */
+static void run_columns(rig *r, const wi_row *row, weft_type type) {
+    for (size_t n = type == WEFT_F64 ? 4096 : 2048; n <= 8192; n *= 2)
+        run_long(r, row, type, n, 8 + test_below(&r->random, n > 4096 ? 4 : 12), true);
+}
+
 static void run_pieces(rig *r, const wi_row *row, weft_type type) {
 #ifdef WEFT_EMU
     run_long(r, row, type, 1 << (type == WEFT_F64 ? 13 : 15), type == WEFT_F64 ? 5 : 2,
@@ -191,9 +197,10 @@ static void long_lines(weft_context *ctx) {
             const weft_type type = types[t];
             if (is_fused)
                 run_fused(&r, rows[k], type);
-            else if (is_cluster)
+            else if (is_cluster) {
                 run_clusters(&r, rows[k], type);
-            else
+                run_columns(&r, rows[k], type);
+            } else
                 run_pieces(&r, rows[k], type);
         }
     }
