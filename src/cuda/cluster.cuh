@@ -57,8 +57,8 @@ __device__ inline void wi_cluster_arrive() {
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 /* The first half after reads of this block's shared memory, where others may write from then on;
- * what this block wrote is not waited for. Without the first fence an arrival overtakes loads: so
- * it did at barriers in shared memory, on an H200. */
+ * what this block wrote is not waited for. The first fence is for loads, which arrivals can
+ * overtake (bulk.cuh). */
 __device__ inline void wi_cluster_arrive_read() {
     asm volatile("fence.proxy.async.shared::cta;\n\tfence.acq_rel.cta;\n\t"
                  "barrier.cluster.arrive.relaxed;" ::

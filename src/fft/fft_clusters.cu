@@ -34,7 +34,7 @@ struct team {
         lines1 * pitch1 > lines2 *pitch2 ? lines1 *pitch1 : lines2 *pitch2;
     static constexpr size_t bytes = (room + lines1 * First::last) * sizeof(wi_fft_number<T>);
     /* Of sending; where few clusters are on a multiprocessor, several pay. */
-    static constexpr unsigned orders = sizeof(T) == 8 && threads == 256 ? 4 : 1;
+    static constexpr unsigned orders = threads == 256 ? 4 : 1;
 
     /* The first factor reads what may be f16, and the second one writes it. */
     template <unsigned lines, bool reads, bool writes>

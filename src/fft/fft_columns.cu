@@ -28,10 +28,8 @@ struct crew {
      */
     static constexpr unsigned pitch2 = lines2 + wide;
     static constexpr unsigned room = n1 * lines1 > n2 *pitch2 ? n1 *lines1 : n2 *pitch2;
-    static constexpr unsigned twiddles1 = First::count_twiddles(),
-                              twiddles2 = Second::count_twiddles();
-    static constexpr unsigned turns = share1 * First::last;
-    static constexpr size_t bytes = (room + twiddles1 + twiddles2 + turns) * sizeof(number);
+    static constexpr unsigned twiddles = Second::count_twiddles(), turns = share1 * First::last;
+    static constexpr size_t bytes = (room + twiddles + turns) * sizeof(number);
     static_assert(share1 * blocks == n2 && share2 * blocks == n1, "blocks have equal shares");
 };
 
@@ -42,19 +40,19 @@ struct hand {
     using number = wi_fft_number<T>;
     const wi_fft_pass<T> &p;
     const wi_fft_place &at;
-    number *numbers, *twiddles1, *twiddles2, *turns; /* shared */
+    number *numbers, *twiddles, *turns; /* shared; twiddles of the second factor */
     wi_barrier *arrived;
     unsigned rank;
 
     /* w^(j2 before k) of the last stage of the first factor, at k share1 + j2. */
-    __device__ __forceinline__ void fill(const number *table1, const number *table2) const {
+    __device__ __forceinline__ void fill(const number *table) const {
         constexpr unsigned before = Crew::n1 / Crew::Cut1::last;
         for (unsigned i = threadIdx.x; i < Crew::turns; i += Crew::threads) {
             const unsigned k = i / Crew::share1, j2 = rank * Crew::share1 + i % Crew::share1;
             turns[i] = p.circle.template at<T>((size_t)j2 * before * k);
         }
-        wi_fft_copy<Crew::threads>(twiddles1, table1, Crew::twiddles1);
-        wi_fft_copy<Crew::threads>(twiddles2, table2, Crew::twiddles2);
+        for (unsigned i = threadIdx.x, all = Crew::twiddles; i < all; i += Crew::threads)
+            twiddles[i] = table[i];
     }
 
     /* Numbers j + k m of a line of n1, of the array. */
@@ -136,8 +134,7 @@ struct hand {
 template <class Crew, unsigned before, int R, int... rest>
 static __device__ __forceinline__ void
 run_first(const hand<Crew> &h, const wi_fft_number<typename Crew::Type> *twiddles,
-          const wi_fft_number<typename Crew::Type> *table1,
-          const wi_fft_number<typename Crew::Type> *table2, wi_fft_cut<R, rest...>) {
+          const wi_fft_number<typename Crew::Type> *second, wi_fft_cut<R, rest...>) {
     using T = typename Crew::Type;
     constexpr unsigned m = Crew::n1 / R, lines = Crew::lines1;
     constexpr int sets = (int)(lines * m / Crew::threads);
@@ -161,7 +158,7 @@ run_first(const hand<Crew> &h, const wi_fft_number<typename Crew::Type> *twiddle
             h.template fetch<R, m, before, lines>(b % lines, j, twiddles, re[i], im[i]);
     }
     if (before == 1 && sizeof(T) == 4)
-        h.fill(table1, table2);
+        h.fill(second);
     if (is_last)
         wi_cluster_arrive_read();
     else if (before > 1)
@@ -181,8 +178,8 @@ run_first(const hand<Crew> &h, const wi_fft_number<typename Crew::Type> *twiddle
     }
     if constexpr (!is_last) {
         __syncthreads();
-        run_first<Crew, before * R>(h, twiddles + (before > 1 ? (R - 1) * before : 0), table1,
-                                    table2, wi_fft_cut<rest...>());
+        run_first<Crew, before * R>(h, twiddles + (before > 1 ? (R - 1) * before : 0), second,
+                                    wi_fft_cut<rest...>());
     }
 }
 
@@ -229,16 +226,14 @@ static __global__ void __launch_bounds__(Crew::threads, Crew::resident)
     WEFT_SHARED(wi_barrier, arrived, );
     const unsigned rank = wi_cluster_rank();
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x / Crew::blocks, -1);
-    number *const numbers = (number *)shared, *const twiddles1 = numbers + Crew::room;
-    number *const twiddles2 = twiddles1 + Crew::twiddles1, *const turns =
-                                                               twiddles2 + Crew::twiddles2;
-    const hand<Crew> h = {p, at, numbers, twiddles1, twiddles2, turns, &arrived, rank};
+    number *const numbers = (number *)shared, *const twiddles = numbers + Crew::room;
+    const hand<Crew> h = {p, at, numbers, twiddles, twiddles + Crew::twiddles, &arrived, rank};
     wi_fft_expect<T>(&arrived, Crew::n2 * Crew::lines2);
     if (sizeof(T) == 8) /* a call, for which all registers would be saved */
-        h.fill(p.twiddles, second);
-    run_first<Crew, 1>(h, twiddles1, p.twiddles, second, typename Crew::Cut1());
+        h.fill(second);
+    run_first<Crew, 1>(h, p.twiddles, second, typename Crew::Cut1());
     wi_receive(&arrived, 0);
-    run_second<Crew, 1>(h, twiddles2, typename Crew::Cut2());
+    run_second<Crew, 1>(h, twiddles, typename Crew::Cut2());
 #endif
 }
 

@@ -24,14 +24,6 @@ struct wi_fft_cut {
     }
 };
 
-/* Twiddles to shared memory: the first-level cache is discarded at each barrier of a cluster. */
-template <unsigned threads, class T>
-__device__ __forceinline__ void wi_fft_copy(wi_fft_number<T> *to, const wi_fft_number<T> *from,
-                                            unsigned count) {
-    for (unsigned i = threadIdx.x; i < count; i += threads)
-        to[i] = from[i];
-}
-
 /* Makes a barrier that ends when so many numbers have been sent here. */
 template <class T>
 __device__ __forceinline__ void wi_fft_expect(wi_barrier *b, unsigned numbers) {

@@ -161,6 +161,15 @@ static wi_fft_lines part_of(const wi_fft_lines *l, int k, size_t from, size_t co
 
 /* ---- both passes together ---- */
 
+/* What is between them may take so much of the cache; other shares than an engine's are best for
+ * parts of a longer line (an H200, 2026-11-29). */
+static size_t kept_of(const wi_fft_job *job, const wi_fft_lines *l) {
+    const size_t kept = job->engine->kept_bytes;
+    if (l->n >= job->args->d.n[job->args->d.rank - 1])
+        return kept;
+    return l->type == WEFT_F64 ? kept / 4 * 3 : kept / 4 * 5;
+}
+
 /* `groups` of `together` turns of loop k, or of all lines if k is -1. */
 static weft_status run_pair(wi_fft_job *job, const wi_fft_lines *l, size_t n1, int k,
                             size_t together, size_t groups) {
@@ -168,7 +177,7 @@ static weft_status run_pair(wi_fft_job *job, const wi_fft_lines *l, size_t n1, i
         MOST_SLOTS = 16
     };
     const wi_fft_lines group = k >= 0 ? part_of(l, k, 0, together) : *l;
-    const size_t bytes = bytes_of(&group), fit = job->engine->kept_bytes / bytes;
+    const size_t bytes = bytes_of(&group), fit = kept_of(job, l) / bytes;
     wi_fft_pair pair = {.groups = groups,
                         .step_in = k >= 0 ? together * l->loops.in[k] : 0,
                         .step_out = k >= 0 ? together * l->loops.out[k] : 0,
@@ -188,7 +197,7 @@ static weft_status run_pair(wi_fft_job *job, const wi_fft_lines *l, size_t n1, i
 
 /* Lines of a group: about an eighth of the cache has, and a power of 2. */
 static size_t group_of(const wi_fft_job *job, const wi_fft_lines *l, int k, const size_t lines[2]) {
-    const size_t slice = bytes_of(l) / l->loops.count[k], eighth = job->engine->kept_bytes / 8;
+    const size_t slice = bytes_of(l) / l->loops.count[k], eighth = kept_of(job, l) / 8;
     size_t together = 1;
     if (k == 0 && is_across(l))
         together = lines[0] > lines[1] ? lines[0] : lines[1];
@@ -206,7 +215,7 @@ static weft_status by_pairs(wi_fft_job *job, const wi_fft_lines *l, size_t n1,
     if (k < 0)
         return run_pair(job, l, n1, k, 1, 1);
     const size_t count = l->loops.count[k];
-    if (k > 0 && 2 * (bytes_of(l) / count) > job->engine->kept_bytes) {
+    if (k > 0 && 2 * (bytes_of(l) / count) > kept_of(job, l)) {
         for (size_t at = 0; at < count && status == WEFT_OK; at++) {
             const wi_fft_lines part = part_of(l, k, at, 1);
             status = by_pairs(job, &part, n1, lines);
