@@ -47,18 +47,6 @@ __device__ inline void wi_barrier_arrive_at(wi_barrier *b, unsigned rank) {
                  : "memory");
 }
 
-/* Thread t of the first `blocks` arrives at the same barrier of block t of the cluster. No branch:
- * behind one the compiler holds more in registers. */
-__device__ inline void wi_barrier_arrive_each(wi_barrier *b, unsigned blocks) {
-    asm volatile(
-        "{\n\t.reg .pred arrives;\n\t.reg .b32 there;\n\t"
-        "setp.lt.u32 arrives, %1, %2;\n\t"
-        "mapa.shared::cluster.u32 there, %0, %1;\n\t"
-        "@arrives mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(wi_shared_address(b)),
-        "r"(threadIdx.x), "r"(blocks)
-        : "memory");
-}
-
 /* Arrives, and announces how many bytes a copy will bring. */
 __device__ inline void wi_barrier_arrive_expect(wi_barrier *b, uint32_t bytes) {
     asm volatile("{\n\t.reg .b64 state;\n\t"

@@ -14,11 +14,6 @@ inline void wi_barrier_arrive(wi_barrier *b) {
 inline void wi_barrier_arrive_at(wi_barrier *b, unsigned rank, EMU_SITE("wi_barrier_arrive_at")) {
     emu_barrier_arrive_at(b, rank, at);
 }
-inline void wi_barrier_arrive_each(wi_barrier *b, unsigned blocks,
-                                   EMU_SITE("wi_barrier_arrive_each")) {
-    if (threadIdx.x < blocks)
-        emu_barrier_arrive_at(b, threadIdx.x, at);
-}
 inline void wi_barrier_arrive_expect(wi_barrier *b, uint32_t bytes) {
     emu_barrier_arrive(b, bytes);
 }
