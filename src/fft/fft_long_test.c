@@ -129,7 +129,7 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
 
 /* Lines in clusters, and groups of them; on emu, which takes long for them, one of each. */
 static void run_clusters(rig *r, const wi_row *row, weft_type type) {
-    const size_t least = (size_t)1 << (type == WEFT_F64 ? 14 : 15);
+    const size_t least = (size_t)1 << (type == WEFT_F64 ? 13 : 15);
     run_long(r, row, type, least, 2, false);
     run_long(r, row, type, 2 * least, 1, false);
     run_long(r, row, type, 4 * least, 1, false);
