@@ -14,7 +14,7 @@ set(weft_groups
     "exact_scan_cuda_begin exact_scan_cuda_wide exact_segments_cuda"
     "exact_scan_cuda_bulk exact_scan_cuda_lanes"
     "expr_cuda expr_cuda_steps expr_reduce_cuda expr_reduce_cuda_steps map_cuda_steps quantile_cuda"
-    "fft_any fft_chirp fft_chirp_long fft_cuda_moves fft_cuda_steps fft_cyclic fft_fused fft_whole"
+    "fft_any fft_any_large fft_chirp fft_chirp_long fft_cuda_moves fft_cuda_steps fft_cyclic fft_fused fft_whole"
     "gather_columns_cuda gather_cuda gather_cuda_steps"
     "gemm_batch_cuda gemm_cuda gemm_cuda_i8 gemm_panels syrk_cuda"
     "gemm_batch_cuda_f32 gemm_cuda_tf32 gemv_cuda_steps syrk_cuda_steps"

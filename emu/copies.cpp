@@ -100,14 +100,15 @@ void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *bar
     count_in(self->block, (Barrier *)barrier, 0, (int64_t)bytes);
 }
 
-void emu_send(void *to, const void *value, uint64_t *barrier, unsigned rank, emu_site at) {
-    constexpr size_t bytes = 16;
+void emu_send(void *to, const void *value, size_t bytes, uint64_t *barrier, unsigned rank,
+              emu_site at) {
+    constexpr size_t most = 16;
     if (self->index.cluster < 2)
         report(at, "%s in a cluster of one block: it needs at least 2", at.what);
     void *const there = emu_cluster_map(to, rank, at);
     Barrier *const b = (Barrier *)emu_cluster_map(barrier, rank, at);
     Block *const block = self->block->cluster->blocks[rank];
-    std::array<char, bytes> kept;
+    std::array<char, most> kept;
     memcpy(kept.data(), value, bytes);
     check_access(there, bytes, EMU_WRITE, false, at, at.what);
     forget_marks(there, bytes);

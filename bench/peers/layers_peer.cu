@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that memory limits, beside a plain copy and a plain sum of their bytes, and cuDNN where it
- * has the same: 32 images of 256 channels of 56 x 56, NCHW and NHWC. cuDNN is loaded if its
- * library is there (its header was there when this was compiled). Results of pooling are compared
- * with cuDNN's: a wrong one ends the program with status 1.
+ * has the same: 32 images, or as many as are asked for, of 256 channels of 56 x 56, NCHW and NHWC.
+ * cuDNN is loaded if its library is there (its header was there when this was compiled). Results of
+ * pooling are compared with cuDNN's: a wrong one ends the program with status 1.
  *
- *     layers_peer TYPE   f32, the default, f16 or bf16 */
+ *     layers_peer [TYPE [IMAGES]]   f32, the default, f16 or bf16 */
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <string.h>
@@ -16,8 +16,8 @@ static bool all_ok = true;
 
 /* The status that says: nothing here to race on. */
 constexpr int no_race = 77;
-constexpr size_t images = 32, channels = 256, side = 56, plane = side * side;
-constexpr size_t elements = images * channels * plane;
+constexpr size_t channels = 256, side = 56, plane = side * side;
+static size_t images = 32, elements;
 
 struct track {
     weft_context *ctx;
@@ -231,6 +231,9 @@ int main(int argc, char **argv) {
     t.type = argc > 1 && strcmp(argv[1], "f16") == 0    ? WEFT_F16
              : argc > 1 && strcmp(argv[1], "bf16") == 0 ? WEFT_BF16
                                                         : WEFT_F32;
+    if (argc > 2)
+        images = strtoull(argv[2], nullptr, 10);
+    elements = images * channels * plane;
     for (const weft_layout layout : {WEFT_NCHW, WEFT_NHWC}) {
         t.layout = layout;
         if (t.type == WEFT_F16)

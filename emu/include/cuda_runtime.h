@@ -240,8 +240,9 @@ void emu_barrier_init(uint64_t *barrier, unsigned count);
 void emu_barrier_arrive(uint64_t *barrier, unsigned bytes);
 void emu_barrier_arrive_at(uint64_t *barrier, unsigned rank, emu_site at);
 void emu_barrier_wait(uint64_t *barrier, unsigned parity, EMU_SITE("barrier wait"));
-/* A message of 16 bytes to another block of the cluster. */
-void emu_send(void *to, const void *value, uint64_t *barrier, unsigned rank, emu_site at);
+/* A message of 8 or 16 bytes to another block of the cluster. */
+void emu_send(void *to, const void *value, size_t bytes, uint64_t *barrier, unsigned rank,
+              emu_site at);
 void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier);
 void emu_bulk_prefetch(const void *global, size_t bytes);
 void emu_bulk_store(void *global, const void *shared, size_t bytes);

@@ -44,9 +44,9 @@ extern "C" {
  * any number, with all rows. All ranks return the same status and message, and columns are counted
  * in the whole. With WEFT_UPPER_TRIANGLE columns are exchanged for those of the lower one first,
  * and back at the end, which takes temporary memory of three times a rank's part more (four times
- * by rows). On place gpus a large matrix is factored by all GPUs. In both the other triangle is
- * copied and put back as it is, and the bits depend on the number of ranks or GPUs, and on the
- * shape of their grid (weft/lu.h). */
+ * by rows), and the other triangle is copied and put back as it is. On place gpus a large matrix is
+ * factored by all GPUs; if one of them fails meanwhile, columns may be factored already. In both
+ * the bits depend on the number of ranks or GPUs, and on the shape of their grid (weft/lu.h). */
 WEFT_API weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                           void *a, size_t lda);
 

@@ -44,6 +44,8 @@ weft_status wi_cholesky_columns(weft_context *ctx, const void *args);
 weft_status wi_cholesky_panels(weft_context *ctx, const void *args);
 weft_status wi_cholesky_stepwise(weft_context *ctx, const void *args);
 weft_status wi_cholesky_flow(weft_context *ctx, const void *args);
+/* Takes the memory that the rung needs for this call, and for smaller ones after it. */
+weft_status wi_cholesky_flow_prepare(weft_context *ctx, const wi_cholesky_args *args);
 weft_status wi_cholesky_blocks(weft_context *ctx, const void *args);
 weft_status wi_cholesky_openblas(weft_context *ctx, const void *args);
 weft_status wi_cholesky_blocked(weft_context *ctx, const void *args);

@@ -159,7 +159,7 @@ struct wi_factorer {
     template <class N>
     __device__ int eliminate_square(int b, T *inverse) const {
         constexpr bool is_own = sizeof(N) == sizeof(T);
-        constexpr int pitch = is_own ? wi_tile_pitch : wi_strip + 4;
+        constexpr int pitch = is_own ? wi_tile_pitch : wi_strip + 4, last = wi_strip - 4;
         const int lane = wi_lane(), row = lane % wi_strip;
         const bool is_of_l = lane < wi_strip;
         T *const square = f.tile + b * (wi_strip + wi_strip * wi_tile_pitch);
@@ -168,38 +168,58 @@ struct wi_factorer {
         N *const lines = is_own ? (N *)square : (N *)f.line, *before = lines;
         wi_line<N> x, *const only[1] = {&x};
         wi_four<N> four;
-        N known[1][4];
+        N known[1][4], l[4];
+        const auto begin = [&](int from, int to) {
 #pragma unroll
-        for (int k = 0; k < wi_strip; k++)
-            x.at[k] = is_of_l ? (N)own[k * step] : -(N)(row == k);
+            for (int k = from; k < to; k++)
+                x.at[k] = is_of_l ? (N)own[k * step] : -(N)(row == k);
+        };
+        /* what L has of four columns from p on */
+        const auto finish = [&](int p) {
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                l[j] = lane == p + j ? four.root[j] : is_of_l && row < p + j ? (N)0 : known[0][j];
+        };
+        begin(0, 4);
         four.gather(x, 0);
+        begin(4, wi_strip);
         bool usual = four.factor(only, known);
 #pragma unroll 1
         for (int p = 0; usual;) {
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                const N l = lane == p + j            ? four.root[j]
-                            : is_of_l && row < p + j ? (N)0
-                                                     : known[0][j];
-                own[j * step] = (T)l;
-                if (!is_own && is_of_l)
-                    before[row - p + j * pitch] = l;
+            if (is_own || p == last) {
+                finish(p);
+                store_four(own, step, l);
             }
-            own += 4 * step;
-            p += 4;
+            if (p == last)
+                return wi_strip;
+            if (!is_own && is_of_l)
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    before[row - p + j * pitch] = known[0][j];
             __syncwarp();
-            if (p == wi_strip)
-                return p;
+            p += 4;
             before += 4;
             x.template take_four<0, 4, pitch>(known[0], before, wi_strip - p);
             four.gather(x, p);
-            x.template take_four<4, wi_strip - 4, pitch>(known[0], before, wi_strip - p);
+            x.template take_four<4, last, pitch>(known[0], before, wi_strip - p);
             before += 4 * pitch;
+            if (!is_own)
+                finish(p - 4);
             usual = four.factor(only, known);
+            if (!is_own)
+                store_four(own, step, l);
+            own += 4 * step;
             if (!usual)
                 return p;
         }
         return 0;
+    }
+    /* As numbers of type T: conversions take long, and nobody waits for them. */
+    template <class N>
+    __device__ static void store_four(T *to, int step, const N (&l)[4]) {
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            to[j * step] = (T)l[j];
     }
     /* -1 / L of a strip's square, and zeros above it, by the formula. */
     __device__ void invert(int b, T *inverse) const {

@@ -218,7 +218,7 @@ struct cholesky_flow : wi_flow_strips<T, by_columns> {
 template <class Params>
 __device__ static void draw(const Params &p, wi_flow_shared &shared) {
     wi_flow_sets &sets = p.mail->sets;
-    if (blockIdx.x >= p.tasks) {
+    if (p.rehearses()) {
         shared.launch = 0;
         shared.drawn = p.tasks;
         shared.stops = false;
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(flow_threads, 1)
                                             warp / wi_strips,
                                             warp % wi_strips,
                                             {p.begin, p.begin, false, false, true},
-                                            blockIdx.x >= p.tasks,
+                                            p.rehearses(),
                                             0,
                                             0,
                                             {}}},
@@ -290,11 +290,14 @@ static size_t tiles_of(size_t columns) {
     return (columns - 1) / flow_side + 1;
 }
 
-/* Blocks for multiprocessors that have no task: they factor a tile that is 1, so that the code for
- * it is in caches near those that the chain comes to. A few have time for that beside it. */
-static unsigned rehearsals(unsigned columns, unsigned tasks, unsigned units) {
-    constexpr unsigned fewest = 3, each = 3;
-    return columns < fewest || tasks >= units ? 0 : (units - tasks) * each;
+constexpr unsigned flow_rehearsals = 3;
+
+/* Multiprocessors that have no task rehearse: they factor a tile that is 1, so that the code for it
+ * is in caches near those that the chain comes to. Two neighbours share one, and have blocks 2 k
+ * and 2 k + 1: so one of them rehearses. How many do; a few columns have no time for that. */
+static unsigned rehearsing(unsigned columns, unsigned tasks, unsigned units) {
+    constexpr unsigned fewest = 3;
+    return columns < fewest || tasks >= units ? 0 : units - tasks;
 }
 
 /* The matrix for the copy engine, if there is one that can bring it and it is worth it. */
@@ -335,7 +338,9 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     p.first = g->first;
     p.clears = s->first == 0;
     p.tasks = (unsigned)wi_flow_order{p.tiles, p.begin, p.end}.count();
-    const unsigned more = rehearsals(p.end - p.begin, p.tasks, (unsigned)ctx->gpu->multiprocessors);
+    const unsigned units = (unsigned)ctx->gpu->multiprocessors;
+    const unsigned idle = rehearsing(p.end - p.begin, p.tasks, units);
+    p.mixed = idle < p.tasks ? idle : p.tasks;
     wi_boxes boxes = {};
     const weft_status status = describe<T, by_columns>(ctx, g, &p.boxed, &boxes);
     p.late = p.tiles <= wi_cholesky_few ? flow_late : 0; /* few tiles: all wait for the chain */
@@ -343,10 +348,10 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     const size_t in_ring = p.boxed > 0 ? flow_ring_memory : 0;
     const size_t in_both = in_slots > in_ring ? in_slots : in_ring;
     const size_t in_tiles = sizeof(wi_flow_memory);
-    return status == WEFT_OK
-               ? WEFT_LAUNCH_AHEAD((flow_of_columns<T, by_columns>), ctx, p.tasks + more,
-                                   flow_threads, in_both > in_tiles ? in_both : in_tiles, boxes, p)
-               : status;
+    return status == WEFT_OK ? WEFT_LAUNCH_AHEAD((flow_of_columns<T, by_columns>), ctx,
+                                                 p.tasks + flow_rehearsals * idle, flow_threads,
+                                                 in_both > in_tiles ? in_both : in_tiles, boxes, p)
+                             : status;
 }
 
 /* Mail has a block of its own, which each launch leaves for the next one. */
@@ -370,9 +375,21 @@ weft_status wi_cholesky_run_flow(weft_context *ctx, const wi_cholesky_args *args
     return args->upper ? run<float, false>(ctx, args, steps) : run<float, true>(ctx, args, steps);
 }
 
+static weft_status take_memory(weft_context *ctx, const wi_cholesky_args *g,
+                               wi_cholesky_steps *all) {
+    const size_t columns = g->columns > 0 ? g->columns : g->n;
+    *all = {0, columns, (unsigned)ctx->gpu->multiprocessors, NULL, NULL, NULL};
+    return wi_cholesky_flow_memory(ctx, g, columns, all);
+}
+
+weft_status wi_cholesky_flow_prepare(weft_context *ctx, const wi_cholesky_args *args) {
+    wi_cholesky_steps unused;
+    return take_memory(ctx, args, &unused);
+}
+
 weft_status wi_cholesky_flow(weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = (const wi_cholesky_args *)args;
-    wi_cholesky_steps all = {0, g->n, (unsigned)ctx->gpu->multiprocessors, NULL, NULL, NULL};
-    const weft_status status = wi_cholesky_flow_memory(ctx, g, g->n, &all);
+    wi_cholesky_steps all;
+    const weft_status status = take_memory(ctx, g, &all);
     return status == WEFT_OK ? wi_cholesky_run_flow(ctx, g, &all) : status;
 }

@@ -82,7 +82,8 @@ struct wi_flow_params {
     size_t ld, n;
     unsigned tiles;      /* rows of tiles */
     unsigned begin, end; /* columns of tiles */
-    unsigned tasks;      /* in all; blocks beyond these only bring the code to where it is run */
+    unsigned tasks;      /* in all; other blocks only bring the code to where it is run: */
+    unsigned mixed;      /* every second one of the first ones, so many, and those that are last */
     unsigned slots;      /* a power of two */
     bool packs;          /* are whole tiles made of packs of 16 bytes, down their columns? */
     unsigned boxed;      /* columns before a task's from which on boxes bring them; 0: never */
@@ -92,6 +93,9 @@ struct wi_flow_params {
     int64_t *first;
     bool clears; /* the words of `first` */
 
+    __device__ bool rehearses() const {
+        return blockIdx.x < 2 * mixed ? blockIdx.x % 2 != 0 : blockIdx.x >= tasks + mixed;
+    }
     __device__ size_t down() const {
         return by_columns ? 1 : ld;
     }

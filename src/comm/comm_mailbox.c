@@ -22,9 +22,11 @@
 enum {
 #    ifdef WEFT_EMU
     LOOK_TURNS = 1, /* work is done there when the host asks, */
+    ASK_LOOKS = 1,
     WORDS_TELL = 0, /* and what it learns from pinned memory is not seen */
 #    else
-    LOOK_TURNS = 64, /* looks at the kernel's words for one at CUDA and the other ranks */
+    LOOK_TURNS = 64, /* looks at the kernel's words for one at the other ranks */
+    ASK_LOOKS = 64,  /* and so many of these for a question to CUDA, which takes microseconds */
     WORDS_TELL = 1,
 #    endif
     SPINS = 4096, /* without leaving the core */
@@ -277,7 +279,7 @@ static bool is_done(const wi_mail *m, unsigned blocks) {
 static weft_status wait(weft_context *ctx, const wi_mail *m, unsigned blocks, bool *done) {
     uint64_t *const abandoned = &ctx->comm->mail->words[m->own].abandoned;
     for (unsigned turn = 1;; turn++) {
-        if (turn % LOOK_TURNS == 0) {
+        if (turn % (LOOK_TURNS * ASK_LOOKS) == 0) {
             const cudaError_t error = cudaStreamQuery(ctx->child->gpu->stream);
             if (error == cudaSuccess) {
                 *done = is_done(m, blocks);
@@ -286,9 +288,9 @@ static weft_status wait(weft_context *ctx, const wi_mail *m, unsigned blocks, bo
             if (error != cudaErrorNotReady)
                 return wi_cuda(ctx->child, error, "communication by mailboxes");
             cudaGetLastError();
-            if (another_declines(ctx, m->step))
-                __atomic_store_n(abandoned, m->step, __ATOMIC_RELEASE);
         }
+        if (turn % LOOK_TURNS == 0 && another_declines(ctx, m->step))
+            __atomic_store_n(abandoned, m->step, __ATOMIC_RELEASE);
         *done = WORDS_TELL && is_done(m, blocks);
         if (*done)
             return WEFT_OK;
@@ -323,6 +325,37 @@ static weft_status launch_and_wait(weft_context *ctx, const wi_comm_step *s, wi_
     return status;
 }
 
+/* Forgets the marks that lie in this rank's mailbox, if it has one. */
+static weft_status forget_marks(weft_context *ctx) {
+    wi_mailboxes *const all = ctx->comm->mail;
+    int before;
+    if (atomic_load(&all->state) != OPEN)
+        return WEFT_OK;
+    weft_status status = wi_gpu_enter(ctx->child, &before);
+    if (status != WEFT_OK)
+        return status;
+    const cudaStream_t stream = ctx->child->gpu->stream;
+    cudaError_t error =
+        cudaMemsetAsync(all->box[ctx->comm->rank], 0, wi_mail_bytes(all->ranks), stream);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(stream);
+    status = wi_cuda(ctx->child, error, "communication by mailboxes");
+    wi_gpu_leave(ctx->child, before);
+    return status;
+}
+
+/* Before marks come again all ranks forget those that lie there: when the kernels of all have
+ * ended, and before any is launched. */
+static weft_status begin_again(weft_context *ctx) {
+    const wi_comm_table *const below = ctx->comm->below;
+    weft_status status = below->look(ctx, wi_local(ctx, weft_sync(ctx->child)));
+    if (status == WEFT_OK)
+        status = below->barrier(ctx);
+    if (status == WEFT_OK)
+        status = below->look(ctx, wi_local(ctx, forget_marks(ctx)));
+    return status == WEFT_OK ? below->barrier(ctx) : status;
+}
+
 weft_status wi_comm_mailbox_run(weft_context *ctx, const wi_comm_step *s, bool *taken) {
     const wi_comm *const comm = ctx->comm;
     wi_mail m;
@@ -330,7 +363,13 @@ weft_status wi_comm_mailbox_run(weft_context *ctx, const wi_comm_step *s, bool *
     if (!comm->by_mail || comm->broken || s->kind == WI_COMM_EXSCAN || s->kind == WI_COMM_SEND ||
         s->kind == WI_COMM_RECV)
         return WEFT_OK;
-    const uint64_t step = ++comm->mail->told[comm->rank].step;
+    uint64_t step = ++comm->mail->told[comm->rank].step;
+    if (step % WI_MAIL_MARKS == 0) {
+        const weft_status status = begin_again(ctx);
+        if (status != WEFT_OK)
+            return status;
+        step = ++comm->mail->told[comm->rank].step;
+    }
     if (atomic_load(&comm->mail->told[comm->rank].declined) == UINT64_MAX)
         return WEFT_OK;
     describe(ctx, s, &m);

@@ -329,6 +329,8 @@ static void add_elements(void *to, const void *x, size_t n, weft_type type, weft
             ((float *)to)[i] += ((const float *)x)[i];
         } else if (type == WEFT_F64) {
             ((double *)to)[i] += ((const double *)x)[i];
+        } else if (type == WEFT_U64 && op == WEFT_SUM) {
+            ((uint64_t *)to)[i] += ((const uint64_t *)x)[i];
         } else {
             const uint64_t both =
                 wi_comm_combine(op, is_signed, load(type, to, i), load(type, x, i));

@@ -12,20 +12,23 @@
 extern "C" {
 #endif
 
-/* A mailbox begins with the flags, a word for each block of each rank that writes; then come the
- * slots, one of each generation for each such rank. */
+/* A mailbox begins with words by which others tell that they take part, one for each block of each
+ * rank; then come the slots, one of each generation for each such rank, of vectors with marks
+ * (cuda/marked.cuh). */
 enum {
 #ifdef WEFT_EMU
     WI_MAIL_SLOT = 1 << 13, /* so that tests are short */
     WI_MAIL_THREADS = 64,
+#    define WI_MAIL_MARKS 16 /* so that they come again */
 #else
     WI_MAIL_SLOT = 1 << 18, /* bytes that a rank can send to another in a step */
     WI_MAIL_THREADS = 512,
+#    define WI_MAIL_MARKS ((uint64_t)1 << 32)
 #endif
     WI_MAIL_VECTOR = 16, /* bytes that a thread writes at once */
     WI_MAIL_BLOCKS = 16, /* of a kernel, at most: all are resident */
     WI_MAIL_GENERATIONS = 2,
-    WI_MAIL_FLAGS = WI_MOST_GPUS * WI_MAIL_BLOCKS * 8, /* bytes */
+    WI_MAIL_TOLD = WI_MOST_GPUS * WI_MAIL_BLOCKS * 8, /* bytes */
     WI_MAIL_KEEP = -1
 };
 
@@ -36,7 +39,7 @@ typedef struct wi_mail_part {
 
 /* What a rank's kernel does. What rank r sends to rank k has as many elements as k gets from r. */
 typedef struct wi_mail {
-    uint64_t step; /* larger than of all steps before */
+    uint64_t step; /* larger than of all steps before; no multiple of WI_MAIL_MARKS */
     int own, ranks;
     int op; /* combines the `got`, whose `at` is 0 and whose n are equal, into `to`; WI_MAIL_KEEP:
                each goes to its own place in `to` */
@@ -52,7 +55,7 @@ typedef struct wi_mail {
 
 /* Bytes of a mailbox. */
 static inline size_t wi_mail_bytes(int ranks) {
-    return WI_MAIL_FLAGS + (size_t)WI_MAIL_GENERATIONS * (size_t)ranks * WI_MAIL_SLOT;
+    return WI_MAIL_TOLD + 2 * (size_t)WI_MAIL_GENERATIONS * (size_t)ranks * WI_MAIL_SLOT;
 }
 
 /* Queues the kernel; the same number of blocks on all ranks. The type is one of 1, 2, 4 or 8 bytes

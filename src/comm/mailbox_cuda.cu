@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step between GPUs by one kernel on each. Block b of a rank writes its share of what the rank
- * sends into the mailboxes of the others, raises its flag there, waits for the flags of the blocks
- * b of all others, and makes its share of the result. Blocks with different numbers never wait for
- * each other, and there are so few that all are resident.
+/* A step between GPUs by one kernel on each. Block b of a rank tells the blocks b of all others
+ * that it takes part, writes its share of what the rank sends into their mailboxes, waits until all
+ * of them have told, and makes its share of the result of vectors that it finds in its own mailbox.
+ * Vectors carry marks, so nobody waits until all that was written has arrived. Blocks with
+ * different numbers never wait for each other, and there are so few that all are resident.
  *
- * A flag is the number of a step, so nothing is ever reset: it is up when it has this step's number
- * or a later one. Two generations of slots, used in turn, are enough without a second wait: a rank
- * that writes in step s + 2 has ended step s + 1, so it has seen a flag of s + 1 from each other
- * rank; and that rank's kernel of s + 1, which raised the flag, began after its kernel of s, which
- * read what was in the slots, had ended. */
+ * What tells is the number of a step, and a mark is its last bits, so nothing is reset from step to
+ * step. Two generations of slots, used in turn, are enough without a second wait: a rank that
+ * writes in step s + 2 has ended step s + 1, so each other rank has told it of s + 1; and that
+ * rank's kernel of s + 1, which told, began after its kernel of s, which read what was in the
+ * slots, had ended. */
 #include "comm/mailbox.h"
 
 #include "cuda/launch.cuh"
+#include "cuda/marked.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/size.cuh"
 #include "cuda/system.cuh"
@@ -23,7 +25,6 @@ constexpr unsigned looks_between = 1;
 #else
 constexpr unsigned looks_between = 32; /* a look at host memory takes microseconds */
 #endif
-constexpr int at_once = 4; /* ranks whose vectors are loaded together */
 
 /* The vectors of n elements that this block works on. */
 template <class T>
@@ -74,26 +75,37 @@ __device__ void store_at(T *x, size_t v, size_t n, const wi_vector<T> &w) {
         store_some(x + first, n - first, w);
 }
 
+/* Elements of vector v of n. */
+template <class T>
+__device__ size_t elements_at(size_t v, size_t n) {
+    const size_t left = n - v * wi_vector<T>::count, most = wi_vector<T>::count;
+    return left < most ? left : most;
+}
+
 /* Moves vector v of n elements. What was never written may be among what ranks send. */
 template <class T>
 __device__ void move_at(T *to, const T *from, size_t v, size_t n) {
 #ifdef WEFT_EMU
-    const size_t first = v * wi_vector<T>::count, left = n - first, most = wi_vector<T>::count;
-    emu_move(to + first, from + first, (left < most ? left : most) * sizeof(T));
+    const size_t first = v * wi_vector<T>::count;
+    emu_move(to + first, from + first, elements_at<T>(v, n) * sizeof(T));
 #else
     store_at(to, v, n, load_at(from, v, n));
 #endif
 }
 
-/* Where rank `box` gets in this step what rank `writer` sends to it. */
-template <class T>
-__device__ T *slot_of(const wi_mail &m, int box, int writer) {
-    const size_t generation = m.step % WI_MAIL_GENERATIONS;
-    return (T *)((char *)m.box[box] + WI_MAIL_FLAGS +
-                 (generation * (size_t)m.ranks + (size_t)writer) * WI_MAIL_SLOT);
+/* What a rank's vectors of this step are marked with. */
+__device__ uint32_t mark_of(const wi_mail &m) {
+    return (uint32_t)(m.step % WI_MAIL_MARKS);
 }
 
-__device__ uint64_t *flag_of(const wi_mail &m, int box, int writer) {
+/* Where rank `box` gets in this step what rank `writer` sends to it. */
+__device__ wi_marked *slot_of(const wi_mail &m, int box, int writer) {
+    const size_t generation = m.step % WI_MAIL_GENERATIONS;
+    return (wi_marked *)((char *)m.box[box] + WI_MAIL_TOLD) +
+           (generation * (size_t)m.ranks + (size_t)writer) * (WI_MAIL_SLOT / WI_MAIL_VECTOR);
+}
+
+__device__ uint64_t *told_by(const wi_mail &m, int box, int writer) {
     return (uint64_t *)m.box[box] + writer * WI_MAIL_BLOCKS + blockIdx.x;
 }
 
@@ -101,42 +113,69 @@ template <class T>
 __device__ void send_to(const wi_mail &m, int rank) {
     const T *const x = (const T *)m.from + m.sent[rank].at;
     const size_t n = m.sent[rank].n;
-    T *const slot = slot_of<T>(m, rank, m.own);
+    wi_marked *const slot = slot_of(m, rank, m.own);
     const own_share<T> share(n);
-    for (size_t v = share.first + threadIdx.x; v < share.end; v += blockDim.x)
-        move_at(slot, x, v, n);
+    for (size_t v = share.first + threadIdx.x; v < share.end; v += blockDim.x) {
+#ifdef WEFT_EMU
+        wi_marked_move(&slot[v], x + v * wi_vector<T>::count, elements_at<T>(v, n) * sizeof(T),
+                       mark_of(m));
+#else
+        wi_marked_write(&slot[v], load_at(x, v, n), mark_of(m));
+#endif
+    }
 }
 
-/* Waits until that rank's block has written; false if the host gives the step up. */
-__device__ bool has_come(const wi_mail &m, int rank) {
-    const uint64_t *const flag = flag_of(m, m.own, rank);
-    for (unsigned look = 1; wi_observe(flag) < m.step; look++) {
-        if (look % looks_between == 0 && wi_observe(m.abandoned) >= m.step)
+/* Calls look() until it is true; false if the host gives the step up. */
+template <class F>
+__device__ bool await(const wi_mail &m, F look) {
+    for (unsigned looks = 1; !look(); looks++) {
+        if (looks % looks_between == 0 && wi_observe(m.abandoned) >= m.step)
             return false;
         wi_spin_far();
     }
     return true;
 }
 
-/* What rank r has sent here: this rank's own has never left its array. */
+/* Waits for a vector that rank r sends here. */
 template <class T>
-__device__ const T *sent_by(const wi_mail &m, int r) {
-    return r == m.own ? (const T *)m.from + m.sent[r].at : slot_of<T>(m, m.own, r);
+__device__ bool await_vector(const wi_mail &m, int r, size_t v, wi_vector<T> *x) {
+    const wi_marked *const from = slot_of(m, m.own, r) + v;
+    return await(m, [&] { return wi_marked_read(from, mark_of(m), x); });
+}
+
+/* Places the vectors of rank r. */
+template <class T>
+__device__ bool keep_from(const wi_mail &m, int r) {
+    T *const to = (T *)m.to + m.got[r].at;
+    const T *const own = (const T *)m.from + m.sent[r].at;
+    const size_t n = m.got[r].n;
+    const own_share<T> share(n);
+    for (size_t v = share.first + threadIdx.x; v < share.end; v += blockDim.x) {
+        wi_vector<T> x;
+        if (r == m.own) {
+            if (to != own)
+                move_at(to, own, v, n);
+            continue;
+        }
+        if (!await_vector(m, r, v, &x))
+            return false;
+#ifdef WEFT_EMU
+        move_at(to + v * wi_vector<T>::count, (const T *)(slot_of(m, m.own, r) + v), 0,
+                elements_at<T>(v, n));
+#else
+        store_at(to, v, n, x);
+#endif
+    }
+    return true;
 }
 
 /* Places the parts of all ranks. */
 template <class T>
-__device__ void keep(const wi_mail &m) {
-    for (int r = 0; r < m.ranks; r++) {
-        T *const to = (T *)m.to + m.got[r].at;
-        const T *const from = sent_by<T>(m, r);
-        const size_t n = m.got[r].n;
-        const own_share<T> share(n);
-        if (to == from)
-            continue;
-        for (size_t v = share.first + threadIdx.x; v < share.end; v += blockDim.x)
-            move_at(to, from, v, n);
-    }
+__device__ bool keep(const wi_mail &m) {
+    bool all = true;
+    for (int r = 0; r < m.ranks; r++)
+        all = keep_from<T>(m, r) && all;
+    return all;
 }
 
 /* Integers are those without a sign; `flip` makes signed ones of them for comparisons. */
@@ -178,51 +217,38 @@ __device__ __attribute__((noinline)) wi_vector<T> combine_vectors(int op, T flip
 /* Combines what all ranks have sent, in their order: the bits that the host would get. What a slot
  * has beyond n elements is of earlier steps, and is not stored. */
 template <class T>
-__device__ void combine_all(const wi_mail &m, T flip) {
+__device__ bool combine_all(const wi_mail &m, T flip) {
     const size_t n = m.got[0].n;
     const own_share<T> share(n);
     for (size_t v = share.first + threadIdx.x; v < share.end; v += blockDim.x) {
-        const wi_vector<T> own = load_at(sent_by<T>(m, m.own), v, n);
+        const wi_vector<T> own = load_at((const T *)m.from + m.sent[m.own].at, v, n);
         wi_vector<T> sum = {};
-        for (int r = 0; r < m.ranks; r += at_once) {
-            wi_vector<T> x[at_once] = {};
-#pragma unroll
-            for (int k = 0; k < at_once; k++)
-                if (r + k == m.own)
-                    x[k] = own;
-                else if (r + k < m.ranks)
-                    x[k] = ((const wi_vector<T> *)sent_by<T>(m, r + k))[v];
-#pragma unroll
-            for (int k = 0; k < at_once; k++)
-                if (r + k == 0)
-                    sum = x[k];
-                else if (r + k < m.ranks)
-                    sum = combine_vectors(m.op, flip, sum, x[k]);
+        for (int r = 0; r < m.ranks; r++) {
+            wi_vector<T> x = own;
+            if (r != m.own && !await_vector(m, r, v, &x))
+                return false;
+            sum = r == 0 ? x : combine_vectors(m.op, flip, sum, x);
         }
         store_at((T *)m.to, v, n, sum);
     }
+    return true;
 }
 
 template <class T>
 __global__ void __launch_bounds__(WI_MAIL_THREADS)
     exchange(const __grid_constant__ wi_mail m, T flip) {
     const int t = (int)threadIdx.x;
-    bool missed = false;
+    const bool talks = t < m.ranks && t != m.own;
+    if (talks)
+        wi_tell(told_by(m, t, m.own), m.step);
     for (int k = 1; k < m.ranks; k++)
         send_to<T>(m, (m.own + k) % m.ranks);
-    __syncthreads();
-    if (t < m.ranks && t != m.own) {
-        wi_publish(flag_of(m, t, m.own), m.step);
-        missed = !has_come(m, t);
-    }
-    if (__syncthreads_or(missed))
+    const bool all_here =
+        !talks || await(m, [&] { return wi_heard(told_by(m, m.own, t)) >= m.step; });
+    if (__syncthreads_or(!all_here))
         return;
-    if (m.op == WI_MAIL_KEEP)
-        keep<T>(m);
-    else
-        combine_all<T>(m, flip);
-    __syncthreads();
-    if (t == 0)
+    const bool all_came = m.op == WI_MAIL_KEEP ? keep<T>(m) : combine_all<T>(m, flip);
+    if (!__syncthreads_or(!all_came) && t == 0)
         wi_publish(&m.done[blockIdx.x], m.step);
 }
 

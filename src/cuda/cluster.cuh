@@ -24,6 +24,7 @@ inline void wi_cluster_sync(EMU_SITE("wi_cluster_sync")) {
     emu_cluster_barrier(at);
 }
 inline void wi_cluster_arrive() {}
+inline void wi_cluster_arrive_read() {}
 inline void wi_cluster_wait(EMU_SITE("wi_cluster_wait")) {
     emu_cluster_barrier(at);
 }
@@ -54,6 +55,14 @@ __device__ inline void wi_cluster_sync() {
 /* The barrier in two halves: between them a thread does what concerns nobody else. */
 __device__ inline void wi_cluster_arrive() {
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+}
+/* The first half after reads of this block's shared memory, where others may write from then on;
+ * what this block wrote is not waited for. The first fence is for loads, which arrivals can
+ * overtake (bulk.cuh). */
+__device__ inline void wi_cluster_arrive_read() {
+    asm volatile("fence.proxy.async.shared::cta;\n\tfence.acq_rel.cta;\n\t"
+                 "barrier.cluster.arrive.relaxed;" ::
+                     : "memory");
 }
 __device__ inline void wi_cluster_wait() {
     asm volatile("barrier.cluster.wait.acquire;" ::: "memory");

@@ -19,6 +19,12 @@ inline uint64_t wi_observe(const uint64_t *p, EMU_SITE("wi_observe")) {
     __threadfence();
     return word;
 }
+inline void wi_tell(uint64_t *p, uint64_t word, EMU_SITE("wi_tell")) {
+    wi_publish(p, word, at);
+}
+inline uint64_t wi_heard(const uint64_t *p, EMU_SITE("wi_heard")) {
+    return wi_observe(p, at);
+}
 /* Call it in every iteration of a loop that waits for such a word. */
 inline void wi_spin_far(EMU_SITE("wi_spin_far")) {
     emu_spin_far(at);
@@ -33,6 +39,15 @@ __device__ inline void wi_publish(uint64_t *p, uint64_t word) {
 __device__ inline uint64_t wi_observe(const uint64_t *p) {
     uint64_t word;
     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
+    return word;
+}
+/* The same words without a promise about anything else in memory. */
+__device__ inline void wi_tell(uint64_t *p, uint64_t word) {
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(p), "l"(word) : "memory");
+}
+__device__ inline uint64_t wi_heard(const uint64_t *p) {
+    uint64_t word;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(p) : "memory");
     return word;
 }
 __device__ inline void wi_spin_far() {}

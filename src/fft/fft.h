@@ -243,6 +243,11 @@ bool wi_fft_is_smooth(size_t n, size_t most);
 static inline bool wi_fft_is_odd_power(size_t n) {
     return n == 16807 || n == 19683;
 }
+/* Of which clusters take lines that lie next to each other, of those that are cut without them. */
+static inline bool wi_fft_is_column(weft_type type, size_t n, size_t lines) {
+    const size_t least = type == WEFT_F64 ? 4096 : 2048, enough = type == WEFT_F64 ? 4 : 8;
+    return type != WEFT_F16 && n >= least && n <= 8192 && (n & (n - 1)) == 0 && lines >= enough;
+}
 
 /* The radices of which n is the product, falling and as few as can be: up to `most`, or 11 and 13.
  * Returns how many; 0 if n is 1. n is at most 2^14, without larger prime factors. */

@@ -21,8 +21,12 @@ struct alignas(16) any_roots {
 /* Where a set of a stage begins in shared memory. */
 __device__ __forceinline__ unsigned any_place(const any_stages &stages, const any_stage &s,
                                               unsigned line, unsigned j) {
-    const unsigned turn = s.before.of(j), rest = j - turn * s.before.by;
-    return line * stages.pitch + turn * s.turn_in + s.gap_in.of(rest) + rest;
+    return line * stages.pitch + j + s.gap.of(j);
+}
+
+__device__ __forceinline__ unsigned any_place_out(const any_stages &stages, const any_stage &s,
+                                                  unsigned line, unsigned j, unsigned turn) {
+    return line * stages.pitch + j + s.gap.of(j) * s.gaps_out + turn * s.turn;
 }
 
 /* Pair k of set j. */
@@ -123,7 +127,6 @@ static __device__ __forceinline__ void any_sum_up(const Block &block, wi_fft_num
         T even_re[each], even_im[each], odd_re[each] = {}, odd_im[each] = {};
         const unsigned group = sums.sets.of(i), set = i - group * sums.sets.by;
         const unsigned line = s.m.of(set), j = set - line * s.m.by;
-        const unsigned turn = s.before.of(j), rest = j - turn * s.before.by;
         if (line >= block.at.lines)
             continue;
         const unsigned place = any_place(stages, s, line, j), step = s.step_in;
@@ -151,8 +154,7 @@ static __device__ __forceinline__ void any_sum_up(const Block &block, wi_fft_num
             }
             roots += rows;
         }
-        wi_fft_number<T> *const out =
-            to + (line * stages.pitch + turn * s.turn_out + s.gap_out.of(rest) + rest);
+        wi_fft_number<T> *const out = to + any_place_out(stages, s, line, j, s.before.of(j));
 #pragma unroll
         for (unsigned a = 0; a < each; a++) {
             const unsigned m = group * each + a;

@@ -142,6 +142,8 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
     WI_FFT_BUTTERFLY(30)
     WI_FFT_BUTTERFLY(31)
     WI_FFT_BUTTERFLY(32)
+    WI_FFT_BUTTERFLY(33)
+    WI_FFT_BUTTERFLY(35)
     WI_FFT_BUTTERFLY(49)
 }
 #undef WI_FFT_BUTTERFLY

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung clusters: a line of 2^15 to 2^18 numbers, or of 7^5 or 3^9, in the shared memory of a
- * cluster's blocks, read and written once. n = n1 n2; each of C blocks transforms n2 / C of the
- * lines of n1 numbers, hands the results to the blocks that want them, and transforms n1 / C of the
- * lines of n2 numbers. */
+/* The rung clusters: a line of 2^15 to 2^17 numbers (f64: 2^13 to 2^16), or of 7^5 or 3^9, in the
+ * shared memory of a cluster's blocks, read and written once. n = n1 n2; each of C blocks
+ * transforms n2 / C of the lines of n1 numbers, hands the results to the blocks that want them, and
+ * transforms n1 / C of the lines of n2 numbers. */
+#include "cuda/bulk.cuh"
 #include "cuda/cluster.cuh"
+#include "fft/fft_columns.h"
 #include "fft/fft_cuda.h"
+#include "fft/fft_cut.cuh"
 #include "fft/fft_shape.cuh"
-
-/* Radices of one of the two factors. */
-template <int... radices>
-struct cut {
-    static constexpr unsigned n = (1 * ... * radices), stages = sizeof...(radices);
-    static constexpr unsigned radix[] = {radices...};
-    static constexpr unsigned last = radix[stages - 1];
-};
 
 constexpr unsigned parts_of(unsigned count, unsigned parts) {
     return (count + parts - 1) / parts;
@@ -38,6 +33,8 @@ struct team {
     static constexpr unsigned room =
         lines1 * pitch1 > lines2 *pitch2 ? lines1 *pitch1 : lines2 *pitch2;
     static constexpr size_t bytes = (room + lines1 * First::last) * sizeof(wi_fft_number<T>);
+    /* Of sending; where few clusters are on a multiprocessor, several pay. */
+    static constexpr unsigned orders = threads == 256 ? 4 : 1;
 
     /* The first factor reads what may be f16, and the second one writes it. */
     template <unsigned lines, bool reads, bool writes>
@@ -71,10 +68,34 @@ static __device__ __forceinline__ void find_line(unsigned j, int k, unsigned *ra
     }
 }
 
-/* The last stage of the first factor: result k1 of line j2 becomes number j2 of line k1. */
-template <class Team, int R, int before>
+/* Sends the results of a set: k1 = j + k before of line j2 becomes number j2 of line k1. Blocks and
+ * warps begin with different ones, so that not all send to one block at a time. */
+template <class Team, int R, int before, unsigned order = 0>
 static __device__ __forceinline__ void
-hand_over(const typename Team::Block1 &block, const wi_fft_number<typename Team::Type> *twiddles) {
+send(unsigned mine, const typename Team::Block1 &block, unsigned line, unsigned j,
+     wi_fft_number<typename Team::Type> start, const typename Team::Type (&re)[R],
+     const typename Team::Type (&im)[R], wi_barrier *arrived) {
+    if constexpr (order + 1 < Team::orders)
+        if (mine != order) {
+            send<Team, R, before, order + 1>(mine, block, line, j, start, re, im, arrived);
+            return;
+        }
+    const unsigned number = (unsigned)block.turn_of(line);
+#pragma unroll
+    for (int q = 0; q < R; q++) {
+        const int k = (q + (int)order * R / (int)Team::orders) % R;
+        unsigned rank, to;
+        find_line<Team, before>(j, k, &rank, &to);
+        wi_fft_send(block.numbers + to * Team::pitch2 + wi_fft_spread<Team::gap>(number),
+                    block.template turned<R>({re[k], im[k]}, start, line, k), arrived, rank);
+    }
+}
+
+/* The last stage of the first factor. */
+template <class Team, int R, int before>
+static __device__ __forceinline__ void hand_over(const typename Team::Block1 &block,
+                                                 const wi_fft_number<typename Team::Type> *twiddles,
+                                                 wi_barrier *arrived) {
     using T = typename Team::Type;
     constexpr int sets = (int)Team::lines1 * before, threads = (int)Team::threads;
     constexpr int most = (sets + threads - 1) / threads;
@@ -96,10 +117,12 @@ hand_over(const typename Team::Block1 &block, const wi_fft_number<typename Team:
         block.template fetch<R>(line, j, wi_fft_fixed<before>(), wi_fft_fixed<before>(), twiddles,
                                 re[i], im[i]);
     }
-    wi_cluster_arrive();
+    wi_cluster_arrive_read();
 #pragma unroll
     for (int i = 0; i < most; i++)
         wi_fft_butterfly<R>(re[i], im[i]);
+    const unsigned order =
+        (wi_cluster_rank() * Team::orders / Team::blocks + threadIdx.x / 32) % Team::orders;
     wi_cluster_wait();
 #pragma unroll
     for (int i = 0; i < most; i++) {
@@ -107,46 +130,37 @@ hand_over(const typename Team::Block1 &block, const wi_fft_number<typename Team:
         const unsigned line = b % Team::lines1, j = b / Team::lines1;
         if (!is_even && (b >= (unsigned)sets || line >= block.at.lines))
             break;
-        const unsigned number = (unsigned)block.turn_of(line);
-#pragma unroll
-        for (int k = 0; k < R; k++) {
-            unsigned rank, to;
-            find_line<Team, before>(j, k, &rank, &to);
-            wi_cluster_map(block.numbers,
-                           rank)[to * Team::pitch2 + wi_fft_spread<Team::gap>(number)] =
-                block.template turned<R>({re[i][k], im[i][k]}, start[i], line, k);
-        }
+        send<Team, R, before>(order, block, line, j, start[i], re[i], im[i], arrived);
     }
-    wi_cluster_sync();
 }
 
 template <class Team, int before, int R, int... rest, class Work>
-static __device__ __forceinline__ void run_first(const typename Team::Block1 &block,
-                                                 const wi_fft_number<typename Team::Type> *twiddles,
-                                                 cut<R, rest...>, const Work &meanwhile) {
+static __device__ __forceinline__ void
+run_first(const typename Team::Block1 &block, const wi_fft_number<typename Team::Type> *twiddles,
+          wi_fft_cut<R, rest...>, wi_barrier *arrived, const Work &meanwhile) {
     constexpr int m = (int)Team::n1 / R, sets = (int)Team::lines1 * m;
     constexpr int threads = (int)Team::threads, most = (sets + threads - 1) / threads;
     if constexpr (sizeof...(rest) == 0) {
-        hand_over<Team, R, before>(block, twiddles);
+        hand_over<Team, R, before>(block, twiddles, arrived);
     } else {
         block.template stage<R, most, sets == most * threads>(
             wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, false, twiddles, meanwhile);
         run_first<Team, before * R>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
-                                    cut<rest...>(), meanwhile);
+                                    wi_fft_cut<rest...>(), arrived, meanwhile);
     }
 }
 
 template <class Team, int before, int R, int... rest>
 static __device__ __forceinline__ void
 run_second(const typename Team::Block2 &block, const wi_fft_number<typename Team::Type> *twiddles,
-           cut<R, rest...>) {
+           wi_fft_cut<R, rest...>) {
     constexpr int m = (int)Team::n2 / R, sets = (int)Team::lines2 * m;
     constexpr int threads = (int)Team::threads, most = (sets + threads - 1) / threads;
     block.template stage<R, most, sets == most * threads>(wi_fft_fixed<before>(), wi_fft_fixed<m>(),
                                                           false, sizeof...(rest) == 0, twiddles);
     if constexpr (sizeof...(rest) > 0)
         run_second<Team, before * R>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
-                                     cut<rest...>());
+                                     wi_fft_cut<rest...>());
 }
 
 /* Pass `a` has the lines of n1 numbers, pass `b` those of n2. */
@@ -157,7 +171,9 @@ static __global__ void __launch_bounds__(Team::threads, Team::resident)
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     using T = typename Team::Type;
     WEFT_DYNAMIC_SHARED(shared);
+    WEFT_SHARED(wi_barrier, arrived, );
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
+    wi_fft_number<T> *const turns = numbers + Team::room;
     const unsigned line = blockIdx.x / Team::blocks, rank = wi_cluster_rank();
     wi_fft_place at = wi_fft_place_of(a.grid, line, -1);
     const wi_fft_place first = {at.in + rank * Team::lines1 * a.near_in, at.out,
@@ -165,16 +181,18 @@ static __global__ void __launch_bounds__(Team::threads, Team::resident)
                                 0};
     at.out += rank * Team::lines2 * b.near_out;
     at.lines = Team::share_of(Team::n1, Team::lines2, rank);
-    const typename Team::Block1 one = {a,        first,        numbers,       numbers + Team::room,
+    const typename Team::Block1 one = {a,        first,        numbers,       turns,
                                        Team::n1, Team::pitch1, Team::threads, {}};
-    const typename Team::Block2 two = {b,        at,           numbers,       numbers + Team::room,
+    const typename Team::Block2 two = {b,        at,           numbers,       turns,
                                        Team::n2, Team::pitch2, Team::threads, {}};
+    wi_fft_expect<T>(&arrived, at.lines * Team::n2);
     if (sizeof(T) == 8) /* a call, for which all registers would be saved */
         one.fill_turns(Team::Cut1::last);
-    run_first<Team, 1>(one, a.twiddles, typename Team::Cut1(), [&] {
+    run_first<Team, 1>(one, a.twiddles, typename Team::Cut1(), &arrived, [&] {
         if (sizeof(T) == 4)
             one.fill_turns(Team::Cut1::last);
     });
+    wi_receive(&arrived, 0);
     run_second<Team, 1>(two, b.twiddles, typename Team::Cut2());
 #endif
 }
@@ -213,7 +231,7 @@ static weft_status run_team(weft_context *ctx, const wi_fft_lines *l, bool queue
 #define TEAM(...)                                                                                  \
     case team<__VA_ARGS__>::n:                                                                     \
         return run_team<team<__VA_ARGS__>>(ctx, l, queues)
-#define CUT(...) cut<__VA_ARGS__>
+#define CUT(...) wi_fft_cut<__VA_ARGS__>
 
 static weft_status run_block(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     size_t none = 0;
@@ -227,7 +245,6 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         TEAM(float, 8, 128, 5, CUT(16, 16), CUT(16, 8));
         TEAM(float, 16, 128, 5, CUT(16, 16), CUT(16, 16));
         TEAM(float, 16, 256, 3, CUT(32, 16), CUT(16, 16));
-        TEAM(float, 16, 1024, 0, CUT(8, 8, 8), CUT(8, 8, 8));
     default:
         return run_block(ctx, l, queues);
     }
@@ -237,10 +254,10 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
     switch (l->n) {
         TEAM(double, 8, 320, 3, CUT(9, 9), CUT(9, 9, 3));
         TEAM(double, 8, 352, 3, CUT(7, 7), CUT(7, 7, 7));
+        TEAM(double, 4, 128, 4, CUT(16, 8), CUT(8, 8));
         TEAM(double, 8, 128, 4, CUT(16, 8), CUT(16, 8));
-        TEAM(double, 16, 128, 5, CUT(16, 16), CUT(16, 8));
+        TEAM(double, 16, 128, 4, CUT(16, 16), CUT(16, 8));
         TEAM(double, 16, 256, 0, CUT(16, 16), CUT(16, 16));
-        TEAM(double, 16, 256, 1, CUT(32, 16), CUT(16, 16));
     default:
         return run_block(ctx, l, queues);
     }
@@ -248,11 +265,15 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
 
 static weft_status team_lines(weft_context *ctx, const wi_fft_lines *l, void *room) {
     (void)room;
+    if (wi_fft_takes_columns(l))
+        return wi_fft_run_columns(ctx, l, true);
     return l->type == WEFT_F64 ? run_f64(ctx, l, true) : run_f32(ctx, l, true);
 }
 
 static weft_status team_prepare(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes) {
     *room_bytes = 0;
+    if (wi_fft_takes_columns(l))
+        return wi_fft_run_columns(ctx, l, false);
     return l->type == WEFT_F64 ? run_f64(ctx, l, false) : run_f32(ctx, l, false);
 }
 
@@ -261,9 +282,9 @@ static bool team_takes(const weft_context *ctx, const wi_fft_lines *l) {
     const bool is_wide = l->type == WEFT_F64, is_power = (l->n & (l->n - 1)) == 0;
     const bool is_near =
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
-    const bool is_held = is_power && l->n >= (size_t)1 << (is_wide ? 14 : 15) &&
-                         l->n <= (size_t)1 << (is_wide ? 17 : 18);
-    if (wi_fft_block_takes(ctx, l))
+    const bool is_held = is_power && l->n >= (size_t)1 << (is_wide ? 13 : 15) &&
+                         l->n <= (size_t)1 << (is_wide ? 16 : 17);
+    if (wi_fft_block_takes(ctx, l) || wi_fft_takes_columns(l))
         return true;
     return (is_held || wi_fft_is_odd_power(l->n)) && !is_near && l->period == 0;
 }

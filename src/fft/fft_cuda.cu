@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs registers and cached: lines in blocks, by kernels made for a length; for other lengths
  * see fft_any.cu, and for long ones fft_whole.cu. */
+#include "cuda/ahead.cuh"
 #include "cuda/bulk.cuh"
 #include "fft/fft_ahead.cuh"
 #include "fft/fft_cuda.h"
@@ -25,6 +26,7 @@ template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     one_length(const __grid_constant__ wi_fft_pass<typename Shape::Type> p) {
     WEFT_DYNAMIC_SHARED(shared);
+    wi_wait_for_earlier();
     if constexpr (looks_ahead<Shape> && !looks_late<Shape>)
         if (threadIdx.x == Shape::threads - 1)
             wi_fft_look_ahead(p, Shape::n);
@@ -49,7 +51,7 @@ static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queu
     if (status != WEFT_OK || !queues)
         return status;
     p.ahead = looks_ahead<Shape> ? wi_fft_ahead_of(ctx, l, Shape::lines) : 0;
-    return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
+    return WEFT_LAUNCH_AHEAD(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
 }
 
 #define SHAPE(...)                                                                                 \

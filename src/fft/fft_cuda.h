@@ -19,8 +19,9 @@ weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
  * shared memory (fft_whole.cu). */
 enum {
     WI_FFT_SHORT_LINE = 4096,
-    WI_FFT_MOST_PRIME = 31, /* of a short line, as a radix in registers; */
-    WI_FFT_MOST_RADIX = 32,
+    WI_FFT_MOST_PRIME = 31,      /* of a short line, as a radix in registers; */
+    WI_FFT_MOST_RADIX = 35,      /* and others; up to 61 by two threads, */
+    WI_FFT_MOST_BESIDE = 12,     /* beside radices up to this one */
     WI_FFT_MOST_SUMS = 127,      /* by sums; larger ones always need Bluestein's algorithm */
     WI_FFT_MOST_WHOLE_PRIME = 13 /* of a longer line that is not cut */
 };

@@ -11,8 +11,11 @@
  * the last reader of its slot; both have smaller numbers, so the block with the smallest number
  * never waits. */
 #include "cuda/memory.cuh"
+#include "cuda/progress.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
+
+#include <type_traits>
 
 constexpr size_t most_tiles = 0x7fffffff; /* and the numbers of some that do not exist */
 
@@ -52,10 +55,12 @@ struct duo {
     static_assert(A::threads == B::threads, "a block does both");
     static constexpr unsigned threads = A::threads, n1 = A::n, n2 = B::n, n = n1 * n2;
     static constexpr unsigned blocks = A::blocks; /* at a time */
+    static constexpr bool has_one_table = std::is_same_v<A, B>;
     static constexpr bool finds_early = finds_early_;
     static constexpr unsigned twiddles_a = A::count_twiddles(), twiddles_b = B::count_twiddles();
     static constexpr size_t lines = A::bytes > B::bytes ? A::bytes : B::bytes;
-    static constexpr size_t bytes = lines + (twiddles_a + twiddles_b) * sizeof(wi_fft_number<Type>);
+    static constexpr size_t bytes =
+        lines + (twiddles_a + (has_one_table ? 0 : twiddles_b)) * sizeof(wi_fft_number<Type>);
 };
 
 template <class T>
@@ -91,9 +96,8 @@ static __device__ void locate(const fused_params<T> &p, unsigned number, tile *t
 
 /* Until all tiles of a group's pass have ended. */
 static __device__ void await(const unsigned *done, unsigned tiles) {
-    while (wi_glance(done) < tiles)
+    while (wi_progress(done) < tiles)
         wi_spin();
-    __threadfence();
 }
 
 /* Before a tile of the second pass reads. */
@@ -108,11 +112,8 @@ static __device__ void find_tile(const fused_params<typename Duo::Type> &p, unsi
                                  tile *t) {
     locate(p, number, t);
     t->is_ready = t->is_end || t->is_first;
-    if (Duo::finds_early && !t->is_ready &&
-        wi_glance(&p.count->done[2 * (size_t)t->group]) >= p.tiles_a) {
-        __threadfence();
-        t->is_ready = true;
-    }
+    if (Duo::finds_early && !t->is_ready)
+        t->is_ready = wi_progress(&p.count->done[2 * (size_t)t->group]) >= p.tiles_a;
 }
 /* Before a tile of the first pass writes. */
 template <class T>
@@ -149,9 +150,10 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
     WEFT_SHARED(tile, tiles, [Duo::finds_early ? 2 : 1]); /* this one and the next, in turn */
     number *const numbers = (number *)shared;
     number *const twiddles_a = (number *)(shared + Duo::lines);
-    number *const twiddles_b = twiddles_a + Duo::twiddles_a;
+    number *const twiddles_b = Duo::has_one_table ? twiddles_a : twiddles_a + Duo::twiddles_a;
     copy_twiddles(twiddles_a, p.a.twiddles, Duo::twiddles_a);
-    copy_twiddles(twiddles_b, p.b.twiddles, Duo::twiddles_b);
+    if (!Duo::has_one_table)
+        copy_twiddles(twiddles_b, p.b.twiddles, Duo::twiddles_b);
     unsigned long long next = 0;
     if (threadIdx.x == 0)
         next = wi_take_number(&p.count->next);
@@ -185,10 +187,8 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
         else
             Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b, find_next);
         __syncthreads();
-        if (threadIdx.x == Duo::threads - 1) { /* while thread 0 goes on */
-            __threadfence();
-            atomicAdd(&p.count->done[2 * (size_t)group + !is_first], 1u);
-        }
+        if (threadIdx.x == Duo::threads - 1) /* while thread 0 goes on */
+            wi_advance(&p.count->done[2 * (size_t)group + !is_first], 1);
     }
     if (threadIdx.x == 0)
         leave(p);
@@ -225,7 +225,7 @@ static weft_status run_duo(weft_context *ctx, const wi_fft_pair *pair, bool queu
     p.slot = pair->slot;
     p.groups = (unsigned)pair->groups;
     p.slots = pair->slots < p.groups ? (unsigned)pair->slots : p.groups;
-    p.lead = p.slots > 2 ? p.slots - 2 : 1;
+    p.lead = p.slots > 2 ? p.slots / 2 : 1; /* both passes wait for one as far before them */
     const size_t tiles = pair->groups * ((size_t)p.tiles_a + p.tiles_b);
     const unsigned blocks = (unsigned)(tiles < resident ? tiles : resident);
     if (tiles > most_tiles)
@@ -302,10 +302,12 @@ static size_t pairs(weft_type type, size_t n, size_t lines[2]) {
     return (size_t)1 << first;
 }
 
-/* Two launches for what fits a cache are slower than two for eight times as much, by a third: the
+/* What is between both passes may take a third more than between launches (an H200, 2026-11-29).
+ * Two launches for what fits a cache are slower than two for eight times as much, by a third: the
  * last blocks of each leave a device empty. */
 void wi_fft_add_pairs(wi_fft_engine *engine) {
     engine->group_bytes = 8 * engine->kept_bytes;
+    engine->kept_bytes += engine->kept_bytes / 3;
     engine->pairs = pairs;
     engine->pair = run_pair;
 }

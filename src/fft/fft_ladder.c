@@ -62,14 +62,16 @@ static double fused_seconds(const weft_context *ctx, const void *args) {
     const double waiting = 8e-6;
     return waiting + 0.7 * cached_seconds(ctx, args);
 }
-/* Lines that clusters hold, up to 2^17 numbers, are read and written once. Of 2^18 a cluster has 16
- * blocks, of which few fit a device at a time. 7^5 and 3^9 of f32 fit one block. */
+/* Lines that clusters hold, and columns, are read and written once. 7^5 and 3^9 of f32 fit one
+ * block. */
 static double clusters_seconds(const weft_context *ctx, const void *args) {
     const wi_fft_args *const a = args;
     const bool is_wide = a->d.type == WEFT_F64;
-    const size_t least = (size_t)1 << (is_wide ? 14 : 15), n = a->d.n[a->d.rank - 1];
-    const bool is_held = (n >= least && n <= (size_t)1 << 17 && (n & (n - 1)) == 0) ||
-                         (is_wide && wi_fft_is_odd_power(n));
+    const size_t n = a->d.n[a->d.rank - 1], least = (size_t)1 << (is_wide ? 13 : 15);
+    bool is_held = (n >= least && n <= (size_t)1 << (is_wide ? 16 : 17) && (n & (n - 1)) == 0) ||
+                   (is_wide && wi_fft_is_odd_power(n));
+    for (unsigned k = 0; k + 1 < a->d.rank; k++)
+        is_held = is_held || wi_fft_is_column(a->d.type, a->d.n[k], n);
     return is_held ? 0.6 * cached_seconds(ctx, args) : 1.01 * fused_seconds(ctx, args);
 }
 #endif
@@ -130,7 +132,8 @@ static const wi_row rows[] = {
      .seconds = fused_seconds,
      .run = wi_fft_fused},
     {.name = "clusters",
-     .what = "as fused; lines of 7^5, 3^9 and 2^15 to 2^18 numbers in a cluster's shared memory",
+     .what = "as fused; lines of 7^5, 3^9 and 2^15 to 2^17 numbers, and columns, in a cluster's "
+             "shared memory",
      .kinds = WI_ON_CUDA,
      .types = TYPES,
      .misfit = fits_clusters,

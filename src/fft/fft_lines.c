@@ -22,11 +22,23 @@ static const void *numbers_at(const void *p, size_t numbers, size_t number_bytes
 
 /* ---- cutting a line ---- */
 
+/* What may divide n, from d down or up: of a power of 2 only powers of 2 do, and a call of a few
+ * microseconds has no time for a thousand divisions. */
+static bool is_power(size_t n) {
+    return (n & (n - 1)) == 0;
+}
+static size_t next_below(size_t n, size_t d) {
+    return is_power(n) ? d / 2 : d - 1;
+}
+static size_t next_above(size_t n, size_t d) {
+    return is_power(n) ? 2 * d : d + 1;
+}
+
 /* Can n be a product of at most `parts` lengths that an engine cuts lines into? */
 static bool can_cut(const wi_fft_lines *l, const wi_fft_engine *engine, size_t n, int parts) {
     if (n <= WI_FFT_MOST_CUT && engine->cuts(l->type, n))
         return true;
-    for (size_t d = parts > 1 ? WI_FFT_MOST_CUT : 1; d > 1; d--)
+    for (size_t d = parts > 1 ? WI_FFT_MOST_CUT : 1; d > 1; d = next_below(n, d))
         if (n % d == 0 && engine->cuts(l->type, d) && can_cut(l, engine, n / d, parts - 1))
             return true;
     return false;
@@ -42,7 +54,7 @@ static size_t cut_of(const wi_fft_lines *l, const wi_fft_engine *engine) {
     int parts = 2;
     while (!can_cut(l, engine, l->n, parts))
         parts++;
-    for (size_t d = 2;; d++) {
+    for (size_t d = 2;; d = next_above(l->n, d)) {
         double power = 1;
         for (int k = 0; k < parts; k++)
             power *= (double)d;
@@ -149,14 +161,23 @@ static wi_fft_lines part_of(const wi_fft_lines *l, int k, size_t from, size_t co
 
 /* ---- both passes together ---- */
 
+/* What is between them may take so much of the cache; other shares than an engine's are best for
+ * parts of a longer line (an H200, 2026-11-29). */
+static size_t kept_of(const wi_fft_job *job, const wi_fft_lines *l) {
+    const size_t kept = job->engine->kept_bytes;
+    if (l->n >= job->args->d.n[job->args->d.rank - 1])
+        return kept;
+    return l->type == WEFT_F64 ? kept / 4 * 3 : kept / 4 * 5;
+}
+
 /* `groups` of `together` turns of loop k, or of all lines if k is -1. */
 static weft_status run_pair(wi_fft_job *job, const wi_fft_lines *l, size_t n1, int k,
                             size_t together, size_t groups) {
     enum {
-        MOST_SLOTS = 8
+        MOST_SLOTS = 16
     };
     const wi_fft_lines group = k >= 0 ? part_of(l, k, 0, together) : *l;
-    const size_t bytes = bytes_of(&group), fit = job->engine->kept_bytes / bytes;
+    const size_t bytes = bytes_of(&group), fit = kept_of(job, l) / bytes;
     wi_fft_pair pair = {.groups = groups,
                         .step_in = k >= 0 ? together * l->loops.in[k] : 0,
                         .step_out = k >= 0 ? together * l->loops.out[k] : 0,
@@ -174,15 +195,15 @@ static weft_status run_pair(wi_fft_job *job, const wi_fft_lines *l, size_t n1, i
     return status;
 }
 
-/* Lines of a group: about a quarter of the cache has, and a power of 2. */
+/* Lines of a group: about an eighth of the cache has, and a power of 2. */
 static size_t group_of(const wi_fft_job *job, const wi_fft_lines *l, int k, const size_t lines[2]) {
-    const size_t slice = bytes_of(l) / l->loops.count[k], quarter = job->engine->kept_bytes / 4;
+    const size_t slice = bytes_of(l) / l->loops.count[k], eighth = kept_of(job, l) / 8;
     size_t together = 1;
     if (k == 0 && is_across(l))
         together = lines[0] > lines[1] ? lines[0] : lines[1];
     else if (k == 0 && l->loops.out[0] < l->stride_out)
         together = lines[1];
-    while (2 * together * slice <= quarter)
+    while (2 * together * slice <= eighth)
         together *= 2;
     return together < l->loops.count[k] ? together : l->loops.count[k];
 }
@@ -194,7 +215,7 @@ static weft_status by_pairs(wi_fft_job *job, const wi_fft_lines *l, size_t n1,
     if (k < 0)
         return run_pair(job, l, n1, k, 1, 1);
     const size_t count = l->loops.count[k];
-    if (k > 0 && 2 * (bytes_of(l) / count) > job->engine->kept_bytes) {
+    if (k > 0 && 2 * (bytes_of(l) / count) > kept_of(job, l)) {
         for (size_t at = 0; at < count && status == WEFT_OK; at++) {
             const wi_fft_lines part = part_of(l, k, at, 1);
             status = by_pairs(job, &part, n1, lines);

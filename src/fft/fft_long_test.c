@@ -129,7 +129,7 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
 
 /* Lines in clusters, and groups of them; on emu, which takes long for them, one of each. */
 static void run_clusters(rig *r, const wi_row *row, weft_type type) {
-    const size_t least = (size_t)1 << (type == WEFT_F64 ? 14 : 15);
+    const size_t least = (size_t)1 << (type == WEFT_F64 ? 13 : 15);
     run_long(r, row, type, least, 2, false);
     run_long(r, row, type, 2 * least, 1, false);
     run_long(r, row, type, 4 * least, 1, false);
@@ -143,6 +143,12 @@ static void run_clusters(rig *r, const wi_row *row, weft_type type) {
     run_long(r, row, type, 19683, 3, false);
     run_long(r, row, type, 16807, 3, false);
 #endif
+}
+
+/* Lines next to each other in clusters; the last of these have fewer. */
+static void run_columns(rig *r, const wi_row *row, weft_type type) {
+    for (size_t n = type == WEFT_F64 ? 4096 : 2048; n <= 8192; n *= 2)
+        run_long(r, row, type, n, 8 + test_below(&r->random, n > 4096 ? 4 : 12), true);
 }
 
 static void run_pieces(rig *r, const wi_row *row, weft_type type) {
@@ -191,9 +197,10 @@ static void long_lines(weft_context *ctx) {
             const weft_type type = types[t];
             if (is_fused)
                 run_fused(&r, rows[k], type);
-            else if (is_cluster)
+            else if (is_cluster) {
                 run_clusters(&r, rows[k], type);
-            else
+                run_columns(&r, rows[k], type);
+            } else
                 run_pieces(&r, rows[k], type);
         }
     }

@@ -23,7 +23,8 @@ typedef struct wi_gemm_condition {
     unsigned value;
 } wi_gemm_condition;
 
-/* What is wanted of a square C: its diagonal, and what is below or above it. */
+/* What is wanted of C: all; of a C that is square, or higher, its diagonal and what is below; of a
+ * square one its diagonal and what is above it. */
 typedef enum wi_gemm_wanted {
     WI_ALL,
     WI_LOWER,
@@ -116,6 +117,9 @@ static inline bool wi_gemm_is_few(const wi_gemm_args *g) {
     return along_k && g->k > 0 && (long_a ? g->n : g->m) <= most &&
            (long_a ? g->m : g->n) > least_length;
 }
+
+/* Does `small` of f64 take its wider tiles? */
+bool wi_gemm_prefers_wide_f64(const weft_context *ctx, const wi_gemm_args *g);
 
 /* What the ring is predicted to take, without copies of operands that are not aligned, turned or
  * split. */

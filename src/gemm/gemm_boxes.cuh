@@ -153,7 +153,7 @@ struct wi_gemm_boxed_block {
             }
             const wi_gemm_place at = deal.wanted == WI_ALL
                                          ? wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n)
-                                         : Triangle(g.n, deal.wanted).place(tile);
+                                         : Triangle(g.m, g.n, deal.wanted).place(tile);
             item.row = at.row * Shape::tile_m;
             item.column = at.column * dealt_n + rank() * Shape::tile_n;
             f(item);

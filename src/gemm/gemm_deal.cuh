@@ -232,9 +232,10 @@ template <class Shape>
 wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, const wi_gemm_args *g) {
     const size_t units = wi_gemm_units(ctx, g) / wi_gemm_blocks_of<Shape>;
     const size_t line = 128 / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
-    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, Shape::tile_m) *
-                                                   wi_gemm_pieces(g->n, wi_gemm_dealt_n<Shape>)
-                                             : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
+    const size_t tiles =
+        g->wanted == WI_ALL
+            ? wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, wi_gemm_dealt_n<Shape>)
+            : wi_gemm_triangle<Shape>(g->m, g->n, g->wanted).count();
     const size_t rest = tiles % units;
     wi_gemm_plan<typename Shape::Sum> plan = {
         {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, false}, false, 0};

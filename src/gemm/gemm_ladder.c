@@ -228,38 +228,52 @@ static double pipeline_seconds(const weft_context *ctx, const void *args) {
 /* Small tiles of `small`: a multiprocessor works on so many at a time, at a rate of all together
  * beside that of multiply-adds. A tile's beginning and end take as long as `lead` of k. */
 typedef struct small_pace {
-    double rate, wide_rate, lead, at_a_time; /* wide_rate: of tiles of 64, or 0 */
+    double side, rate, lead, at_a_time, launches;
 } small_pace;
 
 static small_pace small_pace_of(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_machine *const m = wi_machine_of(ctx);
+    const bool is_wide = ceil((double)g->m / 64) * ceil((double)g->n / 64) >= m->units;
+    const double wider = is_wide ? 2 : 1;
     if (g->type == WEFT_F64)
-        return (small_pace){0.9 * m->f64_flops, 0, 31, 3};
+        return (small_pace){32, 0.9 * m->f64_flops, 31, 3, 1.7};
     if (weft_type_size(g->type) == 2)
-        return (small_pace){0.66 * m->f32_flops, 1.34 * m->f32_flops, 55, 6};
-    return g->accuracy == WI_TF32 ? (small_pace){0.63 * m->f32_flops, 1.26 * m->f32_flops, 69, 4}
-                                  : (small_pace){0.37 * m->f32_flops, 0, 18, 8};
+        return (small_pace){32 * wider, 0.66 * wider * m->f32_flops, 55, 6, 1.7};
+    return g->accuracy == WI_TF32 ? (small_pace){32 * wider, 0.63 * wider * m->f32_flops, 69, 4, 1}
+                                  : (small_pace){32, 0.39 * m->f32_flops, 4, 4, 1.7};
 }
 
-/* By tiles of 64 where there is one for each multiprocessor, else of 32, whose k is cut while there
- * is room. What counts is how many of them the multiprocessor with the most has. */
-static double small_seconds(const weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = args;
+/* By such tiles, whose k is cut while there is room. What counts is how many of them the
+ * multiprocessor with the most has. */
+static double small_seconds_at(const weft_context *ctx, const wi_gemm_args *g, small_pace pace) {
     const wi_machine *const m = wi_machine_of(ctx);
-    const small_pace pace = small_pace_of(ctx, g);
     const double rows = (double)g->m, columns = (double)g->n, k = (double)g->k, least_k = 256;
-    const bool wide = pace.wide_rate > 0 && ceil(rows / 64) * ceil(columns / 64) >= m->units;
-    const double side = wide ? 64 : 32, rate = wide ? pace.wide_rate : pace.rate;
-    const double tiles = ceil(rows / side) * ceil(columns / side);
+    const double tiles = ceil(rows / pace.side) * ceil(columns / pace.side);
     const double room = floor(pace.at_a_time * m->units / tiles);
     const double slices = fmax(1, fmin(room, floor(k / least_k)));
-    const double of_one = ceil(tiles * slices / m->units) * 2 * side * side;
-    const double working = of_one * (k / slices + pace.lead) * m->units / rate;
+    const double of_one = ceil(tiles * slices / m->units) * 2 * pace.side * pace.side;
+    const double working = of_one * (k / slices + pace.lead) * m->units / pace.rate;
     const double factors = (double)weft_type_size(g->type) * (rows + columns) * k;
     const double sums = (double)weft_type_size(g->out) * rows * columns;
     const double of_memory = 0.7; /* the share of its rate that single elements reach */
-    return 1.7 * m->launch_s + fmax(working, wi_seconds_moving(m, factors) / of_memory) +
+    return pace.launches * m->launch_s + fmax(working, wi_seconds_moving(m, factors) / of_memory) +
            joining_seconds(m, slices, sums) + wi_seconds_moving(m, sums);
+}
+
+/* f64 by tiles of 48, of which a multiprocessor has one at a time. */
+static double small_wide_f64_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    const double rate = 0.76 * wi_machine_of(ctx)->f64_flops;
+    return small_seconds_at(ctx, g, (small_pace){48, rate, 0, 1, 1.4});
+}
+
+bool wi_gemm_prefers_wide_f64(const weft_context *ctx, const wi_gemm_args *g) {
+    return small_wide_f64_seconds(ctx, g) < small_seconds_at(ctx, g, small_pace_of(ctx, g));
+}
+
+static double small_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const double seconds = small_seconds_at(ctx, g, small_pace_of(ctx, g));
+    return g->type == WEFT_F64 ? fmin(seconds, small_wide_f64_seconds(ctx, g)) : seconds;
 }
 
 /* As fast as memory takes C, or a quarter as fast as multiply-adds could be. */
@@ -481,14 +495,14 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
            fmax(ring_of_type_seconds(ctx, g), reading_seconds(ctx, g));
 }
 
-/* With the ways of A and B through memory as parts, at half of its rate, which lines that are not
+/* With the ways of A and B through memory as parts, at 0.7 of its rate, which lines that are not
  * aligned make longer, and the rung that may take over. */
 static double parts_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
     const double elements = ((double)g->m + (double)g->n) * (double)g->k, bytes_each = 4 + 6;
-    const double launches = aligning_seconds(ctx, g, false, false) > 0 ? 6 : 4;
-    return launches * m->launch_s + 2 * wi_seconds_moving(m, bytes_each * elements) +
+    const double launches = aligning_seconds(ctx, g, false, false) > 0 ? 6.5 : 4.5;
+    return launches * m->launch_s + 1.4 * wi_seconds_moving(m, bytes_each * elements) +
            wi_gemm_ring_parts_seconds(ctx, g);
 }
 #    endif

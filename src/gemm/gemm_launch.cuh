@@ -14,7 +14,7 @@ WI_LIMIT(size_t, wi_gemm_least_steps, 8)
 constexpr size_t wi_gemm_most_slices = 512;
 
 template <class Shape, bool a_by_k, bool b_by_k>
-__global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::blocks)
+__global__ void __launch_bounds__(wi_gemm_block<Shape, a_by_k, b_by_k>::threads, Shape::blocks)
     wi_gemm_tiles(wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
                   wi_gemm_slices<typename Shape::Sum> slices) {
     using Block = wi_gemm_block<Shape, a_by_k, b_by_k>;

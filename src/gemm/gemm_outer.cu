@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of few terms: their sums' way to C is nearly all there is to do. A block brings its rows
  * of A and columns of B to shared memory at once, however they lie; a thread has 16 bytes of rows
- * and eight columns. */
+ * and eight columns. A C that is only written, and larger than the second-level cache, does not
+ * stay there. */
 #include "cuda/ahead.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/types.cuh"
 #include "gemm/gemm_cuda.cuh"
 
 constexpr int threads = 256, high = 64,
@@ -13,7 +15,7 @@ constexpr int wide = threads / high * columns;
 template <class T>
 struct outer_params {
     wi_gemm_params<T, T, wi_compute<T>> g;
-    bool transposed_a, transposed_b;
+    bool transposed_a, transposed_b, streams;
     wi_gemm_condition when;
 };
 
@@ -52,10 +54,11 @@ struct outer_sums {
     }
 
     /* Stores those of `left` rows and `wide_left` columns, C's element (0, 0) being at c. */
-    template <class Out>
+    template <bool streams, class Out>
     __device__ void store(Out *c, size_t ldc, size_t left, size_t wide_left, Sum alpha,
                           Sum beta) const {
         using run = wi_gemm_run<Out, rows>;
+        using bits = std::conditional_t<sizeof(run) == 16, uint4, uint64_t>;
         const bool aligned = (uintptr_t)c % sizeof(run) == 0 && ldc % rows == 0;
         const int there = left < (size_t)rows ? (int)left : rows;
 #pragma unroll
@@ -63,7 +66,10 @@ struct outer_sums {
             if ((size_t)u >= wide_left)
                 return;
             Out *const to = c + (size_t)u * ldc;
-            if (aligned && there == rows)
+            if (streams && aligned && there == rows)
+                wi_store_once((bits *)to,
+                              wi_bit_cast<bits>(wi_gemm_updated(run{}, alpha, column[u], (Sum)0)));
+            else if (aligned && there == rows)
                 wi_gemm_update_run((run *)to, alpha, column[u], beta);
             else
 #pragma unroll
@@ -99,17 +105,22 @@ __global__ void __launch_bounds__(threads) multiply_outer(outer_params<T> x) {
     const size_t at = i + j * g.ldc;
     if constexpr (sizeof(T) == 2)
         if (g.c_f32) {
-            sums.store(g.c_f32 + at, g.ldc, g.m - i, g.n - j, g.alpha, g.beta);
+            sums.template store<false>(g.c_f32 + at, g.ldc, g.m - i, g.n - j, g.alpha, g.beta);
             return;
         }
-    sums.store(g.c + at, g.ldc, g.m - i, g.n - j, g.alpha, g.beta);
+    if (x.streams)
+        sums.template store<true>(g.c + at, g.ldc, g.m - i, g.n - j, g.alpha, g.beta);
+    else
+        sums.template store<false>(g.c + at, g.ldc, g.m - i, g.n - j, g.alpha, g.beta);
 }
 
 template <class T>
 static weft_status launch(weft_context *ctx, const wi_gemm_args *g) {
     constexpr size_t down = high * 16 / sizeof(wi_compute<T>);
+    const bool streams =
+        g->beta == 0 && (double)(g->m * g->n * sizeof(T)) > (double)wi_machine_of(ctx)->cache_bytes;
     const outer_params<T> x = {wi_gemm_typed<T, T, wi_compute<T>>(g), g->transposed_a,
-                               g->transposed_b, g->when};
+                               g->transposed_b, streams, g->when};
     const size_t tiles = wi_gemm_pieces(g->m, down) * wi_gemm_pieces(g->n, wide);
     return WEFT_LAUNCH_AHEAD((multiply_outer<T>), ctx, (unsigned)tiles, threads, 0, x);
 }

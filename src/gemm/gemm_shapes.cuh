@@ -9,11 +9,12 @@
 #include "gemm/gemm_warp.cuh"
 
 template <int m, int n, int k, int warps_m_, int warps_n_, int stages_, int blocks_,
-          bool by_elements_ = false>
+          bool by_elements_ = false, int warps_k_ = 1>
 struct wi_gemm_extents {
     static constexpr bool by_elements = by_elements_;
     static constexpr int tile_m = m, tile_n = n, tile_k = k;
-    static constexpr int warps_m = warps_m_, warps_n = warps_n_, stages = stages_, blocks = blocks_;
+    static constexpr int warps_m = warps_m_, warps_n = warps_n_, warps_k = warps_k_;
+    static constexpr int stages = stages_, blocks = blocks_;
 };
 
 /* By fused multiply-adds. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small products of f32, tf32 and 16-bit floats: small tiles, so that many multiprocessors work, of
- * single elements, so that operands may lie anywhere. */
+ * single elements, so that operands may lie anywhere. Multiply-adds of f32 wait for their operands:
+ * two warps share their part of a tile's k. */
 #include "cuda/ahead.cuh"
 #include "gemm/gemm_launch.cuh"
 
-using tile_f32 = wi_gemm_fma_shape<float, wi_gemm_extents<32, 32, 32, 1, 2, 3, 8, true>>;
+using tile_f32 = wi_gemm_fma_shape<float, wi_gemm_extents<32, 32, 32, 1, 2, 3, 4, true, 2>>;
 using tile_tf32 = wi_gemm_tf32_shape<wi_gemm_extents<32, 32, 32, 2, 2, 4, 4, true>>;
 using wide_tf32 = wi_gemm_tf32_shape<wi_gemm_extents<64, 64, 32, 2, 2, 3, 3, true>>;
 template <class T>

@@ -5,6 +5,7 @@
  *   T, Out, Sum              the types
  *   tile_m, tile_n, tile_k   of C's tile, and of a step
  *   warps_m, warps_n         how warps divide C's tile
+ *   warps_k                  and so many have the same part of it: each takes some groups of a step
  *   stages                   steps in shared memory at once
  *   blocks                   on a multiprocessor at once, at least
  *   by_elements              are operands copied so, as they may not be aligned?
@@ -45,7 +46,8 @@ struct wi_gemm_block {
     using T = typename Shape::T;
     using Sum = typename Shape::Sum;
     using Params = wi_gemm_params<T, typename Shape::Out, Sum>;
-    static constexpr int threads = 32 * Shape::warps_m * Shape::warps_n;
+    static constexpr int warps_of_tile = Shape::warps_m * Shape::warps_n;
+    static constexpr int threads = 32 * warps_of_tile * Shape::warps_k;
     template <int extent, bool by_k>
     using Slab = wi_gemm_slab<T, extent, Shape::tile_k, by_k, by_k && Shape::may_lie_along_k,
                               by_k && Shape::may_lie_along_k ? Shape::pad_by_k : Shape::pad_across>;
@@ -61,7 +63,9 @@ struct wi_gemm_block {
     static constexpr size_t operand_bytes = (size_t)Shape::stages * stage * sizeof(T);
     static constexpr size_t sum_bytes = (size_t)sums_stride * Shape::tile_n * sizeof(Sum);
     static constexpr size_t shared_bytes = operand_bytes > sum_bytes ? operand_bytes : sum_bytes;
-    static_assert(Sums::groups % 2 == 0, "operands take turns");
+    static constexpr int groups = Sums::groups / Shape::warps_k; /* of a warp, in a step */
+    static_assert(groups * Shape::warps_k == Sums::groups && groups % 2 == 0,
+                  "operands take turns");
     static_assert(!held || Shape::stages >= 3, "what is held is put a step later");
     static_assert(A::size * sizeof(T) % 16 == 0 && B::size * sizeof(T) % 16 == 0, "aligned slabs");
 
@@ -75,6 +79,11 @@ struct wi_gemm_block {
         return p >= end ? 0 : end - p < (size_t)Shape::tile_k ? (int)(end - p) : Shape::tile_k;
     }
 
+    /* Which of the warps that have the same part of the tile. */
+    __device__ static int layer() {
+        return Shape::warps_k == 1 ? 0 : (int)threadIdx.x / 32 / warps_of_tile;
+    }
+
     /* Copies run `stages` - 1 steps ahead; and while a group is multiplied, the operands of the
      * next come from shared memory. */
     template <class Load>
@@ -83,11 +92,11 @@ struct wi_gemm_block {
         int now = 0, free = Shape::stages - 1; /* slots */
         wi_async_wait<Shape::stages - 2>();
         __syncthreads();
-        sums.take(shared, shared + A::size, 0, o[0]);
+        sums.take(shared, shared + A::size, layer(), o[0]);
         for (size_t s = 0; s < steps; s++) {
 #pragma unroll
-            for (int group = 0; group < Sums::groups; group++) {
-                const bool last = group == Sums::groups - 1;
+            for (int group = 0; group < groups; group++) {
+                const bool last = group == groups - 1;
                 if (last) {
                     free = now;
                     now = now + 1 == Shape::stages ? 0 : now + 1;
@@ -96,7 +105,9 @@ struct wi_gemm_block {
                 }
                 if (!last || s + 1 < steps) {
                     const T *const slab = shared + now * stage;
-                    sums.take(slab, slab + A::size, last ? 0 : group + 1, o[(group + 1) % 2]);
+                    const int next = last ? 0 : group + 1;
+                    sums.take(slab, slab + A::size, next * Shape::warps_k + layer(),
+                              o[(group + 1) % 2]);
                 }
                 if (group == 0)
                     load(free);
@@ -135,8 +146,15 @@ struct wi_gemm_block {
         Sum *const tile = (Sum *)shared;
         const size_t rows = g.m - row, columns = g.n - column;
         __syncthreads();
-        sums.each([&](int i, int j, Sum sum) { tile[i + j * sums_stride] = sum; });
-        __syncthreads();
+#pragma unroll
+        for (int l = 0; l < Shape::warps_k; l++) {
+            if (l == layer())
+                sums.each([&](int i, int j, Sum sum) {
+                    Sum *const to = tile + i + j * sums_stride;
+                    *to = l == 0 ? sum : wi_plus(*to, sum);
+                });
+            __syncthreads();
+        }
 #pragma unroll 4
         for (int e = (int)threadIdx.x; e < Shape::tile_m * Shape::tile_n; e += threads) {
             const int i = e % Shape::tile_m, j = e / Shape::tile_m;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tiles that a triangle of C has something of, numbered as blocks go: down in bands of columns
- * of tiles, as the tiles of all of C do. A band is as wide as `high` tiles are high, so that the
- * diagonal leaves it at a corner: rows of tiles that it crosses, the band's stair, have some tiles
- * of the triangle, those on one side of it have all, and those on the other none. */
+/* The tiles that a triangle of C has something of, and a lower one's rows below it, numbered as
+ * blocks go: down in bands of columns of tiles, as the tiles of all of C do. A band is as wide as
+ * `high` tiles are high, so that the diagonal leaves it at a corner: rows of tiles that it crosses,
+ * the band's stair, have some tiles of the triangle, those on one side of it have all, and those on
+ * the other none. */
 #ifndef WI_GEMM_TRIANGLE_CUH
 #define WI_GEMM_TRIANGLE_CUH
 
@@ -45,8 +46,8 @@ struct wi_gemm_triangle {
     uint32_t tiles_m, tiles_n;
     bool is_upper;
 
-    __host__ __device__ wi_gemm_triangle(size_t n, wi_gemm_wanted wanted)
-        : tiles_m((uint32_t)wi_gemm_pieces(n, tile_m)),
+    __host__ __device__ wi_gemm_triangle(size_t m, size_t n, wi_gemm_wanted wanted)
+        : tiles_m((uint32_t)wi_gemm_pieces(m, tile_m)),
           tiles_n((uint32_t)wi_gemm_pieces(n, tile_n)), is_upper(wanted == WI_UPPER) {}
 
     /* Of the band that begins in row `first` of tiles, and is not the last. */
@@ -82,7 +83,7 @@ struct wi_gemm_triangle {
                 return {row + r, column + s.first + left};
             left -= s.count();
         }
-        return {row + high + left / wide, column + left % wide};
+        return {row + high + left / columns, column + left % columns};
     }
 
     /* Is all of the tile that begins there wanted? */

@@ -24,7 +24,7 @@ struct wi_gemm_warp {
     __device__ wi_gemm_warp() {
         const int warp = (int)threadIdx.x / 32;
         row = warp % Shape::warps_m * warp_m;
-        column = warp / Shape::warps_m * warp_n;
+        column = warp / Shape::warps_m % Shape::warps_n * warp_n;
     }
 };
 

@@ -111,3 +111,23 @@ wi_gemm_args wi_syrk_part(const wi_syrk_args *g, size_t row, size_t rows, size_t
                           .b = (const char *)g->a + column * step,
                           .ldb = g->lda};
 }
+
+weft_status wi_syrk_and_below(weft_context *ctx, const wi_syrk_args *g, size_t below) {
+    const wi_row *const row = wi_pick(ctx, &wi_syrk_ladder, g->type, g);
+#ifdef WEFT_RING
+    wi_syrk_args both = *g;
+    both.below = below;
+    if (row->run == wi_syrk_ring)
+        return row->run(ctx, &both);
+#endif
+    const weft_status status = row->run(ctx, g);
+    wi_gemm_args rest = wi_syrk_part(g, g->n, below, 0, g->n);
+    rest.alpha = g->alpha;
+    rest.beta = g->beta;
+    rest.c = (char *)g->c + g->n * weft_type_size(g->type);
+    rest.ldc = g->ldc;
+    rest.blocks_most = g->blocks_most;
+    if (status != WEFT_OK || below == 0)
+        return status;
+    return wi_pick(ctx, &wi_gemm_ladder, rest.type, &rest)->run(ctx, &rest);
+}

@@ -23,6 +23,7 @@ typedef struct wi_syrk_args {
     void *c;
     size_t ldc;
     unsigned blocks_most; /* as gemm's */
+    size_t below; /* rows that follow a lower triangle, of `ring` alone: wi_syrk_and_below */
 } wi_syrk_args;
 
 extern const wi_ladder wi_syrk_ladder;
@@ -56,6 +57,9 @@ weft_status wi_syrk_over_gpus(weft_context *ctx, const wi_syrk_call *g);
  * still to be said. */
 wi_gemm_args wi_syrk_part(const wi_syrk_args *g, size_t row, size_t rows, size_t column,
                           size_t columns);
+
+/* A lower triangle and the rows below it, for which A, not transposed, has as many rows more. */
+weft_status wi_syrk_and_below(weft_context *ctx, const wi_syrk_args *g, size_t below);
 
 /* The rungs. */
 weft_status wi_syrk_serial(weft_context *ctx, const void *args);

@@ -29,7 +29,7 @@ static weft_status launch_adder(weft_context *ctx, const wi_gemm_args *g, const 
 
 /* All of C, of which one triangle counts. */
 static wi_gemm_args whole(const wi_syrk_args *s) {
-    wi_gemm_args g = wi_syrk_part(s, 0, s->n, 0, s->n);
+    wi_gemm_args g = wi_syrk_part(s, 0, s->n + s->below, 0, s->n);
     g.alpha = s->alpha;
     g.beta = s->beta;
     g.c = s->c;
@@ -68,7 +68,7 @@ static weft_status run_triangle(weft_context *ctx, const wi_gemm_args *g) {
 static weft_status run_aligned(weft_context *ctx, const wi_syrk_args *s, wi_gemm_work *run) {
     wi_gemm_args g = whole(s);
     const wi_gemm_lines lines =
-        s->transposed ? wi_gemm_lines{s->n, s->k} : wi_gemm_lines{s->k, s->n};
+        s->transposed ? wi_gemm_lines{s->n, s->k} : wi_gemm_lines{s->k, s->n + s->below};
     void *copy = NULL;
     weft_status status = WEFT_OK;
     g.wanted = s->upper ? WI_UPPER : WI_LOWER;

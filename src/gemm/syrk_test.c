@@ -293,6 +293,96 @@ static void several_bands(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* ---- rows below a triangle ---- */
+
+typedef struct trapezoid {
+    size_t n, below, k;
+    bool one_unit;
+} trapezoid;
+
+/* By the library's choice, or by `ring` on a GPU as if it had few multiprocessors. */
+static void run_below(weft_context *ctx, const wi_syrk_args *g, const trapezoid *t, bool ring) {
+    weft_status status = WEFT_OK;
+#ifdef WEFT_CUDA
+    int before = 0, units = 0;
+    if (ctx->gpu) {
+        units = ctx->gpu->multiprocessors;
+        ctx->gpu->multiprocessors = t->one_unit ? 1 : units;
+        assert_int_equal(wi_gpu_enter(ctx, &before), WEFT_OK);
+    }
+#endif
+    if (!ring)
+        status = wi_syrk_and_below(ctx, g, t->below);
+#ifdef WEFT_RING
+    wi_syrk_args both = *g;
+    both.below = t->below;
+    if (ring)
+        status = wi_syrk_ring(ctx, &both);
+#endif
+#ifdef WEFT_CUDA
+    if (ctx->gpu) {
+        wi_gpu_leave(ctx, before);
+        ctx->gpu->multiprocessors = units;
+    }
+#endif
+    assert_int_equal(status, WEFT_OK);
+}
+
+/* Whole numbers: sums are exact. What is above the diagonal, or between columns, is kept. */
+static void check_below(weft_context *ctx, test_random *random, const trapezoid *t, bool ring) {
+    const size_t rows = t->n + t->below, ld = (rows + 3) / 2 * 2;
+    const size_t bytes[ARRAYS] = {ld * t->k * sizeof(double), ld * t->n * sizeof(double)};
+    double *host[ARRAYS], *own[ARRAYS], *const got = malloc(bytes[C]);
+    for (int x = 0; x < ARRAYS; x++) {
+        host[x] = malloc(bytes[x]);
+        for (size_t e = 0; e < bytes[x] / sizeof(double); e++)
+            host[x][e] = e % ld < rows && (x == A || e % ld >= e / ld)
+                             ? (double)test_below(random, 7) - 3
+                             : (double)NAN;
+        assert_int_equal(weft_alloc(ctx, (void **)&own[x], bytes[x]), WEFT_OK);
+        assert_int_equal(weft_copy(ctx, own[x], host[x], bytes[x]), WEFT_OK);
+    }
+    const wi_syrk_args g = {.type = WEFT_F64,
+                            .n = t->n,
+                            .k = t->k,
+                            .alpha = -1,
+                            .beta = 1,
+                            .a = own[A],
+                            .lda = ld,
+                            .c = own[C],
+                            .ldc = ld};
+    run_below(ctx, &g, t, ring);
+    assert_int_equal(weft_copy(ctx, got, own[C], bytes[C]), WEFT_OK);
+    for (size_t e = 0; e < ld * t->n; e++) {
+        const size_t i = e % ld, j = e / ld;
+        double wanted = host[C][e];
+        for (size_t q = 0; q < t->k && i < rows; q++)
+            wanted -= host[A][i + q * ld] * host[A][j + q * ld];
+        if (i >= j && i < rows ? got[e] != wanted : got[e] == got[e])
+            fail_msg("%zu + %zu rows, k = %zu: C(%zu, %zu) is %g, not %g", t->n, t->below, t->k, i,
+                     j, got[e], wanted);
+    }
+    for (int x = 0; x < ARRAYS; x++) {
+        assert_int_equal(weft_free(ctx, own[x]), WEFT_OK);
+        free(host[x]);
+    }
+    free(got);
+}
+
+static void rows_below(weft_context *ctx) {
+    static const trapezoid cases[] = {
+        {1, 1, 1, false},     {5, 300, 3, false},          {64, 12, 64, false}, {130, 1, 33, false},
+        {200, 500, 7, false}, {128 * 9 + 2, 300, 1, true}, {128, 97, 17, true}, {97, 0, 5, true}};
+    test_random random = test_random_at(6);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        check_below(ctx, &random, &cases[k], false);
+#ifdef WEFT_RING
+        if (ctx->kind == WI_CUDA && !wi_gemm_fits_ring(ctx, &(wi_gemm_args){.type = WEFT_F64}))
+            check_below(ctx, &random, &cases[k], true);
+#endif
+    }
+}
+
 /* ---- the same bits ---- */
 
 static void test_threads(void **state) {
@@ -363,9 +453,8 @@ static void arguments(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(all_rungs),
-        TEST_ON_EACH_PLACE(several_bands),
-        cmocka_unit_test(test_threads),
+        TEST_ON_EACH_PLACE(all_rungs),  TEST_ON_EACH_PLACE(several_bands),
+        TEST_ON_EACH_PLACE(rows_below), cmocka_unit_test(test_threads),
         TEST_ON_EACH_PLACE(arguments),
     };
     return cmocka_run_group_tests_name("syrk", tests, NULL, NULL);

@@ -52,7 +52,7 @@ static double stretches_seconds(const weft_context *ctx, const void *args) {
            seconds_starting(m, n > 128 * segments ? 1700 * segments : 150 * segments + 5 * n);
 }
 
-static const char *marks_misfit(const weft_context *ctx, const void *args) {
+static const char *short_misfit(const weft_context *ctx, const void *args) {
     const wi_reduction op = ((const wi_group_args *)args)->op;
     (void)ctx;
     return op == WI_RED_SUM || op == WI_RED_MIN || op == WI_RED_MAX
@@ -72,6 +72,16 @@ static double marks_seconds(const weft_context *ctx, const void *args) {
     const double moving = wi_group_bytes(a) / (share * m->bytes_per_s),
                  working = seconds_starting(m, 13 * bytes / 4 + each * segments);
     return m->launch_s + (moving > working ? moving : working);
+}
+
+/* Lanes that are side by side read elements four segments apart, of which the first-level cache
+ * keeps up to 14 bytes of each. */
+static double lanes_seconds(const weft_context *ctx, const void *args) {
+    const wi_group_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double bytes = (double)a->n * (double)weft_type_size(a->type),
+                 share = bytes > 14 * (double)a->segments ? 0.4 : 0.8;
+    return m->launch_s + wi_group_bytes(a) / (share * m->bytes_per_s);
 }
 #endif
 
@@ -118,9 +128,17 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CUDA,
      .types = WI_TYPE(WEFT_I32) | WI_TYPE(WEFT_I64) | WI_TYPE(WEFT_U32) | WI_TYPE(WEFT_U64) |
               WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
-     .misfit = marks_misfit,
+     .misfit = short_misfit,
      .seconds = marks_seconds,
      .run = wi_group_marks},
+    {.name = "lanes",
+     .what = "the same, four segments for each lane, whose elements it reads where they lie",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_I32) | WI_TYPE(WEFT_I64) | WI_TYPE(WEFT_U32) | WI_TYPE(WEFT_U64) |
+              WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
+     .misfit = short_misfit,
+     .seconds = lanes_seconds,
+     .run = wi_group_lanes},
 #endif
     {.name = "ranks",
      .what = "segments go to the ranks that have their elements; what crosses ranks is joined",

@@ -96,6 +96,7 @@ weft_status wi_group_warp_each(weft_context *ctx, const void *args);
 weft_status wi_group_paths(weft_context *ctx, const void *args);
 weft_status wi_group_stretches(weft_context *ctx, const void *args);
 weft_status wi_group_marks(weft_context *ctx, const void *args);
+weft_status wi_group_lanes(weft_context *ctx, const void *args);
 weft_status wi_group_ranks(weft_context *ctx, const void *request);
 /* The memory that rung `threads` needs for a call; 0: none. */
 size_t wi_group_threads_bytes(const weft_context *ctx, const wi_group_args *a);
@@ -103,6 +104,7 @@ size_t wi_group_threads_bytes(const weft_context *ctx, const wi_group_args *a);
 weft_status wi_group_paths_prepare(weft_context *ctx, const wi_group_args *args);
 weft_status wi_group_stretches_prepare(weft_context *ctx, const wi_group_args *args);
 weft_status wi_group_marks_prepare(weft_context *ctx, const wi_group_args *args);
+weft_status wi_group_lanes_prepare(weft_context *ctx, const wi_group_args *args);
 
 /* Memory of the place. */
 weft_status wi_group_take(weft_context *ctx, const char *call, size_t bytes, void **p);

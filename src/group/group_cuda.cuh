@@ -68,6 +68,25 @@ weft_status wi_with_group_call(const wi_group_args *args, F f) {
     });
 }
 
+/* The same for a call that the rungs for short segments are compiled for. */
+template <class F>
+weft_status wi_with_short_call(const wi_group_args *args, F f) {
+    return wi_with_type(args->type, [=](auto tag) -> weft_status {
+        using T = typename decltype(tag)::type;
+        if constexpr (sizeof(T) < 4)
+            return WEFT_EUNSUPPORTED; /* the ladder lets none through */
+        else if (args->op == WI_RED_SUM)
+            return f(tag, wi_sum_reducer<T>{});
+        else
+            return wi_with_order_reducer<T>(args->op, [=](auto own, auto reducer) -> weft_status {
+                if constexpr (sizeof(typename decltype(reducer)::State) > 8)
+                    return WEFT_EUNSUPPORTED;
+                else
+                    return f(own, reducer);
+            });
+    });
+}
+
 /* Calls f with a tag of the keys' type, of at most 4 bytes or of any. */
 template <class F>
 __device__ inline void wi_with_narrow_key(unsigned width, F f) {

@@ -8,25 +8,6 @@ WI_LIMIT(size_t, wi_mark_blocks, SIZE_MAX)
 
 static const char scratch_key = 0;
 
-/* Calls f(type tag, reducer) for a call that the rung is compiled for. */
-template <class F>
-static weft_status with_call(const wi_group_args *args, F f) {
-    return wi_with_type(args->type, [=](auto tag) -> weft_status {
-        using T = typename decltype(tag)::type;
-        if constexpr (sizeof(T) < 4)
-            return WEFT_EUNSUPPORTED; /* the ladder lets none through */
-        else if (args->op == WI_RED_SUM)
-            return f(tag, wi_sum_reducer<T>{});
-        else
-            return wi_with_order_reducer<T>(args->op, [=](auto own, auto reducer) -> weft_status {
-                if constexpr (sizeof(typename decltype(reducer)::State) > 8)
-                    return WEFT_EUNSUPPORTED;
-                else
-                    return f(own, reducer);
-            });
-    });
-}
-
 template <class Reducer, class T>
 constexpr size_t stage_bytes = warps * sizeof(wi_mark_stage<T, typename Reducer::State>);
 
@@ -35,7 +16,7 @@ template <class Reducer, class T>
 static weft_status take_scratch(weft_context *ctx, const wi_group_args *args, size_t *blocks,
                                 void **scratch) {
     const auto kernel = walk_marks<Reducer, T>;
-    const size_t steps = args->n + args->segments * end_steps;
+    const size_t steps = args->n + args->segments * end_steps<T>;
     const size_t useful = steps / (wi_mark_stage<T, typename Reducer::State>::part * warps) + 1;
     weft_status status = wi_grant_shared(ctx, "walk_marks", kernel, stage_bytes<Reducer, T>);
     if (status == WEFT_OK)
@@ -61,7 +42,7 @@ static weft_status launch_marks(weft_context *ctx, const wi_group_args *args,
 }
 
 weft_status wi_group_marks_prepare(weft_context *ctx, const wi_group_args *args) {
-    const weft_status status = with_call(args, [=](auto tag, auto reducer) {
+    const weft_status status = wi_with_short_call(args, [=](auto tag, auto reducer) {
         size_t blocks;
         void *scratch;
         return take_scratch<decltype(reducer), typename decltype(tag)::type>(ctx, args, &blocks,
@@ -72,7 +53,7 @@ weft_status wi_group_marks_prepare(weft_context *ctx, const wi_group_args *args)
 
 weft_status wi_group_marks(weft_context *ctx, const void *arguments) {
     const wi_group_args *const args = (const wi_group_args *)arguments;
-    return with_call(args, [=](auto tag, auto reducer) {
+    return wi_with_short_call(args, [=](auto tag, auto reducer) {
         return launch_marks<decltype(reducer), typename decltype(tag)::type>(ctx, args, reducer);
     });
 }

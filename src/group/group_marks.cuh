@@ -24,6 +24,10 @@
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
 
+/* How many elements an end counts in the path: about what it costs, beside elements of long
+ * segments. */
+template <class T>
+constexpr unsigned end_steps = 32 / sizeof(T);
 constexpr unsigned ring_ends = 512;      /* ends that a warp knows, or has asked for */
 constexpr unsigned asked_at_once = 128;  /* of them */
 constexpr unsigned rows = 3;             /* of ends that stay in registers until they are written */
@@ -422,11 +426,11 @@ __global__ void __launch_bounds__(threads, 2)
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(Record, record, [warps]);
     WEFT_SHARED(Open, of_warp, [warps]);
-    const uint64_t count = p.starts.count(), steps = p.starts.n + count * end_steps;
+    const uint64_t count = p.starts.count(), steps = p.starts.n + count * end_steps<T>;
     const unsigned warp = threadIdx.x / 32, half = (unsigned)wi_lane() / 16;
     const uint64_t parts = (uint64_t)gridDim.x * warps, each = steps / parts, rest = steps % parts;
     const uint64_t k = (uint64_t)blockIdx.x * warps + warp + half;
-    wi_mark_cut cut = wi_mark_find(p.starts, count, k * each + (k < rest ? k : rest));
+    wi_mark_cut cut = wi_mark_find<end_steps<T>>(p.starts, count, k * each + (k < rest ? k : rest));
     if (k == parts)
         cut = {p.starts.n, count};
     const wi_mark_cut from = wi_shuffle(cut, 0), to = wi_shuffle(cut, 16);

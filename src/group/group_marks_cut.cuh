@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the stretches of the rung "marks" begin. */
+/* Where the stretches of the rungs "marks" and "lanes" begin. */
 #ifndef WI_GROUP_MARKS_CUT_CUH
 #define WI_GROUP_MARKS_CUT_CUH
 
 #include "group/group_cuda.cuh"
-
-/* How many elements an end counts in the path: an offset that is read and a result. */
-constexpr unsigned end_steps = 2;
 
 /* Where a stretch begins: its first element, and the first end that is not before it. */
 struct wi_mark_cut {
@@ -24,9 +21,9 @@ static __device__ inline uint64_t wi_around(uint64_t guess, uint64_t count, unsi
 
 /* The cuts at two steps, found by the halves of a warp. They first ask around the end that would be
  * there if all segments had one length, and then for 16 ends at once. If offsets fall, which nobody
- * has checked, it is still a cut that there is. */
-static __device__ wi_mark_cut wi_mark_find(const wi_group_starts &starts, uint64_t count,
-                                           uint64_t step) {
+ * has checked, it is still a cut that there is. An end counts as so many steps. */
+template <unsigned end_steps>
+__device__ wi_mark_cut wi_mark_find(const wi_group_starts &starts, uint64_t count, uint64_t step) {
     const unsigned lane = (unsigned)wi_lane() % 16, half = (unsigned)wi_lane() / 16;
     const auto is_before = [&](uint64_t s) {
         return s < count && starts.of(s + 1, count) + s * end_steps < step;

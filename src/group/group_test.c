@@ -184,22 +184,27 @@ static void many_tiles(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
         return;
 #ifdef WEFT_EMU
-    wi_path_blocks = wi_stretch_blocks = wi_mark_blocks = 2;
+    wi_path_blocks = wi_stretch_blocks = wi_mark_blocks = wi_lane_blocks = 2;
 #endif
-    static const char *const rungs[] = {"paths", "stretches", "marks"};
+    enum {
+        RUNGS = 4
+    };
+    static const char *const rungs[RUNGS] = {"paths", "stretches", "marks", "lanes"};
     rig r = rig_open(ctx, MOST_N);
-    for (int k = 0; k < 3 * GROUP_SHAPES; k++)
-        run_case(&r, (group_case){.row = test_row_named(&wi_group_ladder, rungs[k % 3]),
+    for (int k = 0; k < RUNGS * GROUP_SHAPES; k++) {
+        const bool sums = k % RUNGS > 1 || k / RUNGS % 2; /* of the rungs behind, only sums */
+        run_case(&r, (group_case){.row = test_row_named(&wi_group_ladder, rungs[k % RUNGS]),
                                   .n = MOST_N - 77,
-                                  .type = k % 3 == 2 && k / 3 % 2 ? WEFT_F64 : WEFT_F32,
-                                  .op = k / 3 % 2 || k % 3 == 2 ? WEFT_SUM : WEFT_ARGMAX,
-                                  .shape = (group_shape)(k / 3),
-                                  .offset_type = k % 2 ? WEFT_U32 : WEFT_U64,
+                                  .type = k % RUNGS > 1 && k / RUNGS % 2 ? WEFT_F64 : WEFT_F32,
+                                  .op = sums ? WEFT_SUM : WEFT_ARGMAX,
+                                  .shape = (group_shape)(k / RUNGS),
+                                  .offset_type = k / RUNGS % 2 ? WEFT_U32 : WEFT_U64,
                                   .device = 7,
                                   .shift = (size_t)(k % 2)});
+    }
     rig_close(&r);
 #ifdef WEFT_EMU
-    wi_path_blocks = wi_stretch_blocks = wi_mark_blocks = SIZE_MAX;
+    wi_path_blocks = wi_stretch_blocks = wi_mark_blocks = wi_lane_blocks = SIZE_MAX;
 #endif
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* histogram on a GPU: checking the edges, clearing counts, and the rung for few bins. */
-#include "histogram/histogram_cuda.cuh"
+#include "histogram/histogram_bytes.cuh"
 
 /* ---- before counting ---- */
 
@@ -126,17 +126,16 @@ __device__ void count_in_lanes(const wi_histogram_params<T> &p, uint32_t *counte
     }
 }
 
-/* A block counts fewer than 2^32 elements if a multiprocessor's share of the device memory is below
- * 4 GiB. */
-template <bool many, class T>
-__global__ void __launch_bounds__(threads, by_value<T> ? 2 : 1)
-    lanes(wi_histogram_params<T> p, uint32_t places, uint32_t copies) {
-    WEFT_DYNAMIC_SHARED(memory);
-    uint32_t *const counters = (uint32_t *)memory;
-    for (uint32_t i = threadIdx.x; i < places * copies; i += threads)
+__device__ inline void clear_counters(uint32_t *counters, uint32_t count) {
+    for (uint32_t i = threadIdx.x; i < count; i += threads)
         counters[i] = 0;
     __syncthreads();
-    count_in_lanes<many>(p, counters, copies);
+}
+
+/* Adds a block's counters to the counts. */
+template <class T>
+__device__ void hand_over(const wi_histogram_params<T> &p, const uint32_t *counters,
+                          uint32_t places, uint32_t copies) {
     __syncthreads();
     const wi_bin_table table = p.target.table();
     for (uint32_t place = threadIdx.x; place < places; place += threads) {
@@ -153,6 +152,27 @@ __global__ void __launch_bounds__(threads, by_value<T> ? 2 : 1)
     }
 }
 
+/* A block counts fewer than 2^32 elements if a multiprocessor's share of the device memory is below
+ * 4 GiB. */
+template <bool many, class T>
+__global__ void __launch_bounds__(threads, by_value<T> ? 2 : 1)
+    lanes(wi_histogram_params<T> p, uint32_t places, uint32_t copies) {
+    WEFT_DYNAMIC_SHARED(memory);
+    uint32_t *const counters = (uint32_t *)memory;
+    clear_counters(counters, places * copies);
+    count_in_lanes<many>(p, counters, copies);
+    hand_over(p, counters, places, copies);
+}
+
+/* Bytes of one channel, with all copies. */
+__global__ void __launch_bounds__(threads, 2) lanes_of_bytes(wi_histogram_params<uint8_t> p) {
+    WEFT_DYNAMIC_SHARED(memory);
+    uint32_t *const counters = (uint32_t *)memory;
+    clear_counters(counters, byte_values * most_copies);
+    wi_count_bytes<threads>(p, counters + threadIdx.x % most_copies);
+    hand_over(p, counters, byte_values, most_copies);
+}
+
 size_t wi_histogram_shared_room(const weft_context *ctx) {
     return ctx->gpu->shared_optin / sizeof(uint32_t);
 }
@@ -167,25 +187,36 @@ static uint32_t copies_of(const weft_context *ctx, size_t places, size_t room_by
     return copies;
 }
 
-template <bool many, class T>
-static weft_status launch_lanes(weft_context *ctx, const wi_histogram_args *args) {
-    const size_t of_channel = by_value<T> ? byte_values : wi_slots_of(&args->bins);
-    const size_t places = of_channel * args->channels;
-    const size_t room = by_value<T> ? ctx->gpu->shared_optin / 2 - 1024 : ctx->gpu->shared_optin;
-    const uint32_t copies = copies_of(ctx, places, room, args->n);
-    const size_t shared = places * copies * sizeof(uint32_t);
+/* Launches a kernel of as many blocks as are resident, each with at least `least` elements. */
+template <class T, class Kernel, class... More>
+static weft_status launch(weft_context *ctx, const wi_histogram_args *args, const char *name,
+                          Kernel kernel, size_t shared, size_t least, More... more) {
     size_t resident = 0;
     wi_histogram_params<T> p;
     weft_status status = wi_histogram_typed(ctx, args, &p);
     if (status == WEFT_OK)
-        status = wi_grant_shared(ctx, "lanes<many, T>", lanes<many, T>, shared);
+        status = wi_grant_shared(ctx, name, kernel, shared);
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, lanes<many, T>, threads, shared, &resident);
+        status = wi_resident_blocks(ctx, kernel, threads, shared, &resident);
     if (status != WEFT_OK)
         return status;
-    const size_t least = (size_t)threads * vectors_at_once<T> * wi_vector<T>::count;
-    return WEFT_LAUNCH((lanes<many, T>), ctx, wi_useful_blocks(args->n, least, resident), threads,
-                       shared, p, (uint32_t)places, copies);
+    return WEFT_LAUNCH(kernel, ctx, wi_useful_blocks(args->n, least, resident), threads, shared, p,
+                       more...);
+}
+
+template <bool many, class T>
+static weft_status launch_lanes(weft_context *ctx, const wi_histogram_args *args) {
+    const size_t of_channel = by_value<T> ? byte_values : wi_slots_of(&args->bins);
+    const size_t places = of_channel * args->channels, of_thread = wi_vector<T>::count;
+    const size_t room = by_value<T> ? ctx->gpu->shared_optin / 2 - 1024 : ctx->gpu->shared_optin;
+    const uint32_t copies = copies_of(ctx, places, room, args->n);
+    const size_t shared = places * copies * sizeof(uint32_t);
+    if constexpr (by_value<T> && !many)
+        if (copies == most_copies)
+            return launch<T>(ctx, args, "lanes_of_bytes", lanes_of_bytes, shared,
+                             threads * wi_byte_vectors_at_once * of_thread);
+    return launch<T>(ctx, args, "lanes<many, T>", lanes<many, T>, shared,
+                     threads * vectors_at_once<T> * of_thread, (uint32_t)places, copies);
 }
 
 weft_status wi_histogram_lanes(weft_context *ctx, const void *arguments) {

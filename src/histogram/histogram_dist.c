@@ -45,7 +45,12 @@ static weft_status put_out(weft_context *child, const wi_histogram_request *r, t
         status = weft_copy(child, t->own, counts, t->n * width);
         add(t, width);
     }
-    return status == WEFT_OK ? weft_copy(child, counts, t->all, t->n * width) : status;
+    if (status != WEFT_OK)
+        return status;
+    if (!wi_is_host(child, counts))
+        return weft_copy(child, counts, t->all, t->n * width);
+    memcpy(counts, t->all, t->n * width); /* which need not wait for the GPU */
+    return WEFT_OK;
 }
 
 static weft_status count_own(weft_context *ctx, const wi_histogram_request *r, tally *bins,

@@ -492,20 +492,29 @@ static void crowded_counters(weft_context *ctx) {
 
 /* The same on a device of few blocks, whose counters pass their limits with fewer elements. */
 static void crowded_blocks(weft_context *ctx) {
-    static const char *const names[] = {"packed", "ranges", "lanes"};
+    static const struct {
+        const char *name;
+        weft_type type;
+        spread spread;
+        size_t offset; /* in elements */
+    } cases[] = {{"packed", WEFT_U16, EQUAL, 0},
+                 {"ranges", WEFT_U16, EQUAL, 0},
+                 {"lanes", WEFT_U8, EQUAL, 0},
+                 {"lanes", WEFT_I8, PATTERN, 5}};
     const size_t n = 400000;
     if (ctx->kind != WI_CUDA)
         return;
     rig r = rig_open(ctx, n / 4);
-    for (size_t k = 0; k < 3; k++) {
-        const histogram_case c = {.row = test_row_named(&wi_histogram_ladder, names[k]),
-                                  .type = k == 2 ? WEFT_U8 : WEFT_U16,
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const histogram_case c = {.row = test_row_named(&wi_histogram_ladder, cases[k].name),
+                                  .type = cases[k].type,
                                   .count_type = WEFT_U32,
-                                  .n = n,
+                                  .n = n - cases[k].offset,
                                   .channels = 1,
                                   .kind = VALUES,
-                                  .bins = k == 2 ? 256 : 65536,
-                                  .spread = EQUAL,
+                                  .bins = weft_type_size(cases[k].type) == 1 ? 256 : 65536,
+                                  .offset = cases[k].offset,
+                                  .spread = cases[k].spread,
                                   .pattern = TEST_ANY,
                                   .device = DEVICE_ALL};
         run_case(&r, &c);

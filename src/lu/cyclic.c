@@ -110,7 +110,7 @@ void wi_cyclic_end(wi_cyclic *c) {
 
 typedef struct moving {
     const wi_cyclic *c;
-    size_t n;
+    size_t rows, n;
     char *columns;
     bool back;
 } moving;
@@ -121,27 +121,31 @@ static weft_status move_part(weft_context *child, wi_call *call, const wi_part *
     const size_t width = weft_type_size(g->type), ld = part->ld[0];
     (void)call;
     if (g->by_rows) {
-        const wi_transpose_args there = {width, m->n, g->m, part->p[0], ld, m->columns, m->c->ld};
-        const wi_transpose_args back = {width, g->m, m->n, m->columns, m->c->ld, part->p[0], ld};
+        const wi_transpose_args there = {width, m->n,       m->rows, part->p[0],
+                                         ld,    m->columns, m->c->ld};
+        const wi_transpose_args back = {width, m->rows, m->n, m->columns, m->c->ld, part->p[0], ld};
         return wi_transpose_part(child, m->back ? &back : &there);
     }
     const wi_pitched theirs = {part->p[0], ld * width}, ours = {m->columns, m->c->ld * width};
     return wi_copy_rows(child, m->back ? theirs : ours, m->back ? ours : theirs, m->n,
-                        g->m * width);
+                        m->rows * width);
 }
 
-/* Copies n columns from column `first` of what the call passes, or back. */
+/* Copies n columns from column `first` of what the call passes, or back; of a lower triangle the
+ * rows from their block's first one on. */
 static weft_status move_columns(const wi_cyclic *c, size_t first, size_t n, char *columns,
                                 bool back) {
     const wi_given *const g = &c->given;
     weft_context *const child = c->ctx->child;
-    moving m = {c, n, columns, back};
-    char *const a = (char *)g->a + first * (g->by_rows ? 1 : g->lda) * weft_type_size(g->type);
+    const size_t width = weft_type_size(g->type), row = c->lower ? first / c->block * c->block : 0;
+    moving m = {c, g->m - row, n, columns + row * width, back};
+    const size_t at = g->by_rows ? first + row * g->lda : first * g->lda + row;
+    char *const a = (char *)g->a + at * width;
     const unsigned use = back ? WI_OUT : WI_IN;
     wi_call call;
     wi_call_begin(&call, c->ctx->comm->call, 0, 0);
-    wi_call_add(&call, g->by_rows ? wi_matrix("a", a, g->m, n, "lda", g->lda, g->type, use)
-                                  : wi_columns("a", a, g->m, n, "lda", g->lda, g->type, use));
+    wi_call_add(&call, g->by_rows ? wi_matrix("a", a, m.rows, n, "lda", g->lda, g->type, use)
+                                  : wi_columns("a", a, m.rows, n, "lda", g->lda, g->type, use));
     weft_status status = wi_call_check(child, &call);
     if (status == WEFT_OK)
         status = wi_call_run(child, &call, move_part, &m);

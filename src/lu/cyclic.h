@@ -28,6 +28,7 @@ typedef struct wi_cyclic {
     size_t all;    /* columns of the whole matrix */
     size_t before; /* that the ranks before this one pass */
     size_t block;  /* columns dealt out together */
+    bool lower;    /* of a matrix that is shared only rows from each block's first on are moved */
     size_t own;    /* columns dealt to this rank */
     char *a;       /* these, in memory of the rank's own place, in the order of the whole */
     size_t ld;

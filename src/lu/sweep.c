@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On a GPU the next block is factored and sent on the side lane, while the lane of the context has
- * the rest of the work. On a cpu the owner of the next block factors it first; it is sent in the
- * background, where the communicator can, while all change the rest of their columns. */
+ * the rest of the work; or, if a block takes all of the GPU, only sent there. On a cpu the owner of
+ * the next block factors it first; it is sent in the background, where the communicator can, while
+ * all change the rest of their columns. */
 #include "lu/sweep.h"
 
 #include "core/gpu.h"
@@ -202,6 +203,8 @@ static weft_status broadcast(wi_sweep *s, size_t k) {
         STEP(s, weft_copy(child_of(s), message, s->wire, bytes));
     if (status == WEFT_OK)
         STEP(s, s->steps->arrived(s->user, k, message));
+    if (status == WEFT_OK && own && s->steps->sent)
+        STEP(s, s->steps->sent(s->user, k));
     return status;
 }
 
@@ -260,13 +263,23 @@ static void change_beside_cluster(wi_sweep *s, size_t k, size_t first, size_t n)
     update_part(s, k, first, n, WI_SWEEP_ALL, true);
 }
 
+/* The block is done with before they are; only its message goes beside them. */
+static void change_in_turn(wi_sweep *s, size_t k, size_t first, size_t n) {
+    update(s, k, first, n);
+    update_left(s, k);
+}
+
 static weft_status step_on_gpu(wi_sweep *s, size_t k, size_t first, size_t n) {
+    if (s->in_turn)
+        factor(s, k + 1, WI_SWEEP_ALL);
     const weft_status forking = fork_lanes(s);
     const bool forked = forking == WEFT_OK;
     const bool in_cluster =
         is_own(s, k + 1) && s->steps->in_cluster && s->steps->in_cluster(s->user, k + 1);
     note(s, forking);
-    if (forked && in_cluster)
+    if (s->in_turn)
+        change_in_turn(s, k, first, n);
+    else if (forked && in_cluster)
         change_beside_cluster(s, k, first, n);
     else
         change_beside(s, k, first, n, forked);

@@ -30,6 +30,9 @@ typedef struct wi_sweep_steps {
     bool (*in_cluster)(const void *user, size_t k);
     /* The message about block k is there. */
     weft_status (*arrived)(void *user, size_t k, const char *message);
+    /* All have the message about block k, which is this rank's. What is queued then goes beside the
+     * product. Or NULL. */
+    weft_status (*sent)(void *user, size_t k);
     /* Changes own columns first ... first + n - 1, of blocks after k. `beside`: a block is factored
      * at the same time. */
     weft_status (*update)(void *user, size_t k, const char *message, size_t first, size_t n,
@@ -56,8 +59,9 @@ typedef struct wi_sweep {
      * and each stretch whole ones of those. None: they are those that are dealt out. */
     wi_sweep_stretch stretch[WI_SWEEP_STRETCHES];
     int stretches;
-    bool forked; /* of a GPU: the side lane still has work that the second block waits for */
-    bool ahead;  /* the next block is factored and sent while others are changed */
+    bool forked;  /* of a GPU: the side lane still has work that the second block waits for */
+    bool ahead;   /* the next block is factored and sent while others are changed */
+    bool in_turn; /* ... after it is factored, which takes all of a GPU */
     char *message[2];
     size_t message_bytes; /* of the largest */
     char *wire;           /* a copy in host memory, if the communicator reaches no other */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Biases and batch normalisation on a GPU. Sums over the pixels of a channel are made in f64:
  * blocks sum parts of them, and one thread for each channel adds up its parts in their order. */
+#include "cuda/ahead.cuh"
 #include "nn/layers_sums.cuh"
 
 constexpr int threads = wi_layer_threads, warps = threads / 32;
@@ -78,6 +79,7 @@ static __global__ void __launch_bounds__(threads)
            const sums *parts, void *factors, sums *wanted) {
     const unsigned c = blockIdx.x * warps + threadIdx.x / 32;
     sums s = {0, 0};
+    wi_wait_for_earlier();
     if (c >= p.channels)
         return;
 #pragma unroll(4)
@@ -338,8 +340,8 @@ static weft_status run_sums(weft_context *ctx, channel_params p, const channel_a
     if (!rest)
         status = sum_layer(ctx, p, a, parts);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(finish<T>, ctx, (unsigned)wi_layer_pieces(p.channels, warps), threads,
-                             0, p, a, (const sums *)parts, factors, known);
+        status = WEFT_LAUNCH_AHEAD(finish<T>, ctx, (unsigned)wi_layer_pieces(p.channels, warps),
+                                   threads, 0, p, a, (const sums *)parts, factors, known);
     if (status == WEFT_OK && p.layer != WI_LAYER_BIAS_BACK && p.step != WI_LAYER_SUMS)
         status = make_all(ctx, p, a, factors, n);
     const weft_status freed = wi_gpu_free(ctx, memory);

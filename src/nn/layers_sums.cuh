@@ -4,6 +4,7 @@
 #ifndef WI_LAYERS_SUMS_CUH
 #define WI_LAYERS_SUMS_CUH
 
+#include "cuda/ahead.cuh"
 #include "cuda/memory.cuh"
 #include "nn/layers_cuda.cuh"
 
@@ -139,6 +140,7 @@ static __global__ void __launch_bounds__(wi_sum_planes_threads, What == PRODUCTS
     sum_planes(const __grid_constant__ channel_params p, const T *u, const T *v,
                const wi_compute<T> *mean, sums *to) {
     using vector = wi_sums_vector<T, Width>;
+    wi_wait_for_earlier();
     constexpr int ahead = wi_sums_ahead<vector, 8>, chains = 4;
     constexpr unsigned threads = wi_sum_planes_threads;
     const unsigned c = blockIdx.x % p.channels, part = blockIdx.x / p.channels;
@@ -215,6 +217,7 @@ static __global__ void __launch_bounds__(wi_sum_pixels_threads, 2)
     sum_pixels(const __grid_constant__ channel_params p, const T *u, const T *v,
                const wi_compute<T> *mean, sums *to) {
     using vector = wi_sums_vector<T, Width>;
+    wi_wait_for_earlier();
     constexpr int ahead = wi_sums_ahead < vector,
                   What == ALONE ? 8 : 4 > / (What == PRODUCTS ? 2 : 1);
     const channel_rows &share = p.share;

@@ -20,8 +20,12 @@ struct wi_typed_grid {
     __device__ int power(size_t i, size_t j) const {
         return (g.row_power ? g.row_power[i] : 0) + (g.column_power ? g.column_power[j] : 0);
     }
+    /* An element that was read as it lies there. */
+    __device__ double scaled(double x, size_t i, size_t j) const {
+        return g.row_power || g.column_power ? wi_times_power(x, power(i, j)) : x;
+    }
     __device__ double at(size_t i, size_t j) const {
-        return g.row_power || g.column_power ? wi_times_power(raw(i, j), power(i, j)) : raw(i, j);
+        return scaled(raw(i, j), i, j);
     }
     __device__ bool has(size_t i, size_t j) const {
         return j >= wi_half_begin(g.half, i) && j < wi_half_end(g.half, i, g.columns);

@@ -11,6 +11,7 @@ constexpr size_t residual_chunk = 16; /* so that its small matrices have several
 constexpr size_t residual_chunk = 512; /* columns of a part, where a thread goes along a row */
 #endif
 constexpr int at_once = 4; /* right-hand sides */
+constexpr int ahead = 8;   /* elements of a thread that are on their way */
 
 namespace {
 
@@ -47,6 +48,32 @@ struct piece {
 
 } // namespace
 
+/* Subtracts the terms of columns first, first + step ... of row i. */
+template <class T>
+static __device__ void subtract_terms(const wi_typed_grid<T> &a, const piece &p, size_t i,
+                                      unsigned first, unsigned end, unsigned step,
+                                      sums (&s)[at_once]) {
+    const size_t on = step * a.g.across;
+    const T *from = (const T *)a.g.p + i * a.g.down + first * a.g.across;
+    for (unsigned j = first; j < end; j += ahead * step, from += ahead * on) {
+        double element[ahead];
+#pragma unroll
+        for (int k = 0; k < ahead; k++)
+            element[k] = j + (unsigned)k * step < end ? (double)from[(size_t)k * on] : 0;
+#pragma unroll
+        for (int k = 0; k < ahead; k++) {
+            const unsigned column = j + (unsigned)k * step;
+            if (column >= end)
+                return;
+            const double scaled = a.scaled(element[k], i, column);
+#pragma unroll
+            for (int r = 0; r < at_once; r++)
+                if ((size_t)r < p.count)
+                    s[r].subtract(scaled, p.x[column + (size_t)r * p.columns]);
+        }
+    }
+}
+
 /* A thread for a part of a row. */
 template <class T>
 static __global__ void __launch_bounds__(residual_threads)
@@ -56,14 +83,10 @@ static __global__ void __launch_bounds__(residual_threads)
     if (i >= p.n)
         return;
     const size_t begin = wi_half_begin(a.g.half, i), end = wi_half_end(a.g.half, i, p.columns);
+    const size_t last = first + residual_chunk;
     sums s[at_once] = {};
-    for (size_t j = first > begin ? first : begin; j < end && j < first + residual_chunk; j++) {
-        const double element = a.at(i, j);
-#pragma unroll
-        for (int r = 0; r < at_once; r++)
-            if ((size_t)r < p.count)
-                s[r].subtract(element, p.x[j + (size_t)r * p.columns]);
-    }
+    subtract_terms(a, p, i, (unsigned)(first > begin ? first : begin),
+                   (unsigned)(end < last ? end : last), 1, s);
 #pragma unroll
     for (int r = 0; r < at_once; r++)
         if ((size_t)r < p.count)
@@ -77,15 +100,9 @@ static __global__ void __launch_bounds__(residual_threads)
     const size_t i = ((size_t)blockIdx.x * residual_threads + threadIdx.x) / 32;
     if (i >= p.n)
         return;
-    const size_t end = wi_half_end(a.g.half, i, p.columns);
     sums s[at_once] = {};
-    for (size_t j = wi_half_begin(a.g.half, i) + (size_t)wi_lane(); j < end; j += 32) {
-        const double element = a.at(i, j);
-#pragma unroll
-        for (int r = 0; r < at_once; r++)
-            if ((size_t)r < p.count)
-                s[r].subtract(element, p.x[j + (size_t)r * p.columns]);
-    }
+    subtract_terms(a, p, i, (unsigned)wi_half_begin(a.g.half, i) + (unsigned)wi_lane(),
+                   (unsigned)wi_half_end(a.g.half, i, p.columns), 32, s);
 #pragma unroll
     for (int r = 0; r < at_once; r++) {
         const sums all = wi_warp_reduce(s[r], [](sums x, const sums &y) {

@@ -203,12 +203,18 @@ static weft_status norm_of(wi_system *s, bool columns, double *norm) {
     return status;
 }
 
-static weft_status measure(wi_system *s) {
-    weft_status status = rows_of(s, &s->a, s->vector);
+/* unscaled: the largest entries of A's rows, which are H's if it is not scaled. */
+static weft_status measure(wi_system *s, const double *unscaled) {
+    const size_t line = s->n * sizeof *unscaled;
+    weft_status status = WEFT_OK;
+    if (s->host_row_power)
+        status = rows_of(s, &s->a, s->vector);
+    else
+        memcpy(s->vector, unscaled, line);
     for (size_t i = 0; i < s->n && status == WEFT_OK; i++)
         s->most_of_a = wi_larger(s->most_of_a, s->vector[i]);
     if (status == WEFT_OK)
-        status = wi_system_put(s, s->row_most, s->vector, s->n * sizeof *s->vector);
+        status = wi_system_put(s, s->row_most, s->vector, line);
     if (status == WEFT_OK)
         status = norm_of(s, false, &s->norm);
     s->norm_1 = s->norm;
@@ -217,10 +223,13 @@ static weft_status measure(wi_system *s) {
 
 weft_status wi_system_scale(wi_system *s) {
     weft_report *const report = s->report;
+    double *const unscaled = s->vector + 3 * s->n;
     double most = 0;
     weft_status status = rows_of(s, &s->a, s->vector);
-    for (size_t i = 0; i < s->n && status == WEFT_OK; i++)
-        most = wi_larger(most, s->vector[i]);
+    for (size_t i = 0; i < s->n && status == WEFT_OK; i++) {
+        unscaled[i] = s->vector[i];
+        most = wi_larger(most, unscaled[i]);
+    }
     if (status == WEFT_OK && !isfinite(most))
         return refuse_bad(s, "a", &s->a, 0);
     if (status == WEFT_OK)
@@ -236,5 +245,5 @@ weft_status wi_system_scale(wi_system *s) {
         wi_system_note_range(s->n, s->host_column_power, &report->column_power_least,
                              &report->column_power_most);
     }
-    return measure(s);
+    return measure(s, unscaled);
 }
