@@ -18,7 +18,7 @@ struct member {
     wi_front_record r;
 };
 
-struct team {
+struct front_team {
     weft_context *ctx;
     int gpus, blocks, stripes; /* of the front's columns, and of all: with those of its update */
     member at[WI_SPREAD_MOST_GPUS];
@@ -26,7 +26,7 @@ struct team {
 
 /* Calls work(member) with its GPU as the current one. */
 template <class Work>
-static weft_status on(const team &t, int gpu, Work work) {
+static weft_status on(const front_team &t, int gpu, Work work) {
     weft_context *const own = t.at[gpu].ctx;
     int before;
     weft_status status = wi_gpu_enter(own, &before);
@@ -37,7 +37,7 @@ static weft_status on(const team &t, int gpu, Work work) {
     return status == WEFT_OK || gpu == 0 ? status : wi_fail_as(t.ctx, status, own);
 }
 
-static void join_team(team *t, const weft_chol *plan, int gpu, int number) {
+static void join_team(front_team *t, const weft_chol *plan, int gpu, int number) {
     member *const m = &t->at[gpu];
     m->ctx = wi_chol_gpu(t->ctx, gpu);
     m->plan = wi_chol_of_gpu(plan, gpu);
@@ -85,12 +85,12 @@ static int least(int a, int b) {
 }
 
 /* The first stripe from `begin` on that is the GPU's. */
-static int first_of(const team &t, int gpu, int begin) {
+static int first_of(const front_team &t, int gpu, int begin) {
     return begin + (gpu + t.gpus - begin % t.gpus) % t.gpus;
 }
 
 /* What the first GPU has assembled in stripes from ... to - 1, of those that are another's. */
-static weft_status take_stripes(const team &t, int gpu, int from, int to) {
+static weft_status take_stripes(const front_team &t, int gpu, int from, int to) {
     const member &first = t.at[0];
     return on(t, gpu, [&](const member &m) {
         weft_status status = wi_chol_let_wait(t.ctx, m.ctx, first.ctx);
@@ -106,7 +106,8 @@ static weft_status take_stripes(const team &t, int gpu, int from, int to) {
 
 /* The first GPU assembles the front, some stripes after the other, and the others take theirs as
  * soon as they are there. */
-static weft_status assemble(const team &t, const weft_chol *plan, const wi_chol_level *level) {
+static weft_status assemble(const front_team &t, const weft_chol *plan,
+                            const wi_chol_level *level) {
     const int each = t.gpus * wi_pieces(t.stripes, t.gpus * assemblies);
     weft_status status = WEFT_OK;
     for (int s = 0; s < t.stripes && status == WEFT_OK; s += each) {
@@ -120,7 +121,7 @@ static weft_status assemble(const team &t, const weft_chol *plan, const wi_chol_
 }
 
 /* Its columns of the update, to the first. */
-static weft_status return_stripes(const team &t, int gpu) {
+static weft_status return_stripes(const front_team &t, int gpu) {
     weft_status status = wi_chol_let_wait(t.ctx, t.ctx, t.at[gpu].ctx);
     for (int s = gpu; s < t.stripes && status == WEFT_OK; s += t.gpus)
         status =
@@ -142,7 +143,7 @@ static weft_status copy_pivots(const member &to, const member &from, int begin, 
 }
 
 /* Block k, from who has factored it; on the side lane, while the lane does something else. */
-static weft_status take_block(const team &t, int gpu, int k) {
+static weft_status take_block(const front_team &t, int gpu, int k) {
     const member &from = t.at[k % t.gpus];
     return on(t, gpu, [&](const member &m) {
         const int begin = k * stripe, end = least(begin + stripe, m.r.columns);
@@ -161,7 +162,7 @@ static weft_status take_block(const team &t, int gpu, int k) {
 /* ---- what a GPU computes ---- */
 
 /* The panels of block k, and what they change in it. */
-static weft_status factor_block(const team &t, int k) {
+static weft_status factor_block(const front_team &t, int k) {
     return on(t, k % t.gpus, [&](const member &m) {
         const int panels = wi_pieces(m.r.columns, WI_PANEL);
         const int end = least((k + 1) * WI_OUTER, panels);
@@ -180,7 +181,7 @@ static weft_status factor_block(const team &t, int k) {
 }
 
 /* What block k changes in the GPU's stripes begin ... end - 1. */
-static weft_status update_stripes(const team &t, int gpu, int k, int begin, int end) {
+static weft_status update_stripes(const front_team &t, int gpu, int k, int begin, int end) {
     const int first = first_of(t, gpu, begin);
     if (k < 0 || first >= end)
         return WEFT_OK;
@@ -193,7 +194,7 @@ static weft_status update_stripes(const team &t, int gpu, int k, int begin, int 
 }
 
 /* Block k is factored, what block k - 1 changes is done, and then all have block k. */
-static weft_status do_block(const team &t, int k) {
+static weft_status do_block(const front_team &t, int k) {
     const int owner = k % t.gpus;
     weft_status status = update_stripes(t, owner, k - 1, k, k + 1);
     if (status == WEFT_OK)
@@ -209,7 +210,7 @@ static weft_status do_block(const team &t, int k) {
 }
 
 weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level) {
-    team t = {};
+    front_team t = {};
     t.ctx = ctx;
     t.gpus = wi_chol_gpus(plan);
     for (int gpu = 0; gpu < t.gpus; gpu++)
