@@ -39,20 +39,40 @@ struct wi_gemm_batch_tensor_f64 {
         return warp() / Shape::warps_m * warp_n + 8 * j;
     }
 
+    /* Of an A that lies along k (gemm_batch_whole.cuh) four pieces and the next four change places
+     * in every other pair of lines. */
+    __device__ static int exchange(int line) {
+        return line / 2 % 2 * 4;
+    }
+    /* x = lines `line` and `line` + 1 of A at those of sixteen k that the lane has. */
+    template <bool turned>
+    __device__ static void take(const double *a, int line, int p, double (&x)[8]) {
+#pragma unroll
+        for (int s = 0; s < 4; s++) {
+            const int k = p + s / 2 * 8 + wi_lane() % 4 * 2;
+            const double *const from =
+                turned ? a + (line + s % 2) * Shape::depth + (k ^ exchange(line) * 2)
+                       : a + (k + s % 2) * Shape::stride_a + line;
+            const wi_vector<double> v = *(const wi_vector<double> *)from;
+            x[turned ? s / 2 * 4 + s % 2 : 2 * s] = v.at[0];
+            x[turned ? s / 2 * 4 + s % 2 + 2 : 2 * s + 1] = v.at[1];
+        }
+    }
+
     __device__ void add(const double *a, const double *b, int k) {
+        add_up<false>(a, b, k);
+    }
+    template <bool turned_a>
+    __device__ void add_whole(const double *a, const double *b) {
+        add_up<turned_a>(a, b, Shape::depth);
+    }
+    template <bool turned>
+    __device__ void add_up(const double *a, const double *b, int k) {
         for (int p = 0; p < k; p += 16) {
             double x[high][8];
 #pragma unroll
-            for (int s = 0; s < 4; s++) {
-                const int q = p + s / 2 * 8 + wi_lane() % 4 * 2 + s % 2;
-#pragma unroll
-                for (int i = 0; i < high; i++) {
-                    const wi_vector<double> v =
-                        *(const wi_vector<double> *)(a + q * Shape::stride_a + row(i));
-                    x[i][2 * s] = v.at[0];
-                    x[i][2 * s + 1] = v.at[1];
-                }
-            }
+            for (int i = 0; i < high; i++)
+                take<turned>(a, row(i), p, x[i]);
 #pragma unroll
             for (int j = 0; j < wide; j++) {
                 const double *const from =

@@ -469,12 +469,68 @@ static void alone(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Whole tiles at multiples of 16 bytes have a kernel of their own, with the bits of the other: here
+ * any one matrix is moved by an element. On emu few blocks share the turns. */
+static void whole(weft_context *ctx, const product *like, size_t gap) {
+    rig r = rig_open(ctx);
+    batch b = {.p = *like, .count = like->m > 32 ? 2 : 5};
+    if (ctx->kind == WI_CUDA)
+        b.p.row = test_row_named(&wi_gemm_batch_ladder, "tiles");
+    for (int k = 0; k < ARRAYS; k++) {
+        size_t lines;
+        stored_as(&b.p, k, &lines, &b.p.ld[k]);
+        b.p.ld[k] += gap;
+        b.stride[k] = lines * b.p.ld[k] + gap;
+    }
+    run_case(&r, &b);
+    load(&r, &b);
+    assert_int_equal(call(&r, &b), WEFT_OK);
+    const size_t bytes = all_bytes(&b, C);
+    unsigned char *const got = malloc(bytes);
+    assert_non_null(got);
+    memcpy(got, test_buffer_read(buffer_of(&r, &b, C), describe(&r, &b)), bytes);
+    for (int k = 0; k < ARRAYS; k++) {
+        b.p.offset[k] = 1;
+        load(&r, &b);
+        assert_int_equal(call(&r, &b), WEFT_OK);
+        if (memcmp(test_buffer_read(buffer_of(&r, &b, C), "moved"), got, bytes) != 0)
+            fail_msg("%s: other bits than of aligned matrices", describe(&r, &b));
+        b.p.offset[k] = 0;
+    }
+    free(got);
+    rig_close(&r);
+}
+
+static void wholes(weft_context *ctx) {
+    static const size_t shapes[][3] = {{16, 16, 32}, {32, 32, 32}, {32, 32, 64},
+                                       {64, 64, 32}, {64, 64, 64}, {128, 64, 32}};
+#ifdef WEFT_EMU
+    const size_t usual = wi_gemm_batch_blocks;
+    wi_gemm_batch_blocks = 2;
+#endif
+    for (size_t t = 0; t < 4; t++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            whole(ctx,
+                  &(product){.types = pairs[t > 1],
+                             .how = t % 2 ? WEFT_TRANSPOSE_A : 0,
+                             .device = ALL_ON_DEVICE,
+                             .m = shapes[s][0],
+                             .n = shapes[s][1],
+                             .k = shapes[s][2],
+                             .alpha = s % 3 == 2 ? 3 : 1,
+                             .beta = s % 2 ? -2 : 0,
+                             .pattern = TEST_ANY},
+                  s % 4 / 2 * 4);
+#ifdef WEFT_EMU
+    wi_gemm_batch_blocks = usual;
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(each_rung_once),
-        TEST_ON_EACH_PLACE(each_tile),
-        TEST_ON_EACH_PLACE(drawn),
-        TEST_ON_EACH_PLACE(alone),
+        TEST_ON_EACH_PLACE(each_rung_once), TEST_ON_EACH_PLACE(each_tile),
+        TEST_ON_EACH_PLACE(drawn),          TEST_ON_EACH_PLACE(alone),
+        TEST_ON_EACH_PLACE(wholes),
     };
     return cmocka_run_group_tests_name("gemm_batch", tests, NULL, NULL);
 }

@@ -71,11 +71,12 @@ struct wi_gemm_batch_block {
 
     const Params &x;
     T *shared;
-    size_t down, items, turns, steps;
+    size_t down, tiles, items, turns, steps;
 
     __device__ wi_gemm_batch_block(const Params &x_, T *shared_)
         : x(x_), shared(shared_), down(wi_gemm_pieces(x_.one.m, Shape::tile_m)) {
-        items = x.count * down * wi_gemm_pieces(x.one.n, Shape::tile_n);
+        tiles = down * wi_gemm_pieces(x.one.n, Shape::tile_n);
+        items = x.count * tiles;
         turns = wi_gemm_pieces(items, Shape::each);
         steps = x.one.k == 0 ? 1 : wi_gemm_pieces(x.one.k, Shape::depth);
     }
@@ -87,7 +88,11 @@ struct wi_gemm_batch_block {
     __device__ tile tile_of(size_t item) const {
         if constexpr (Shape::one_tile)
             return {item, 0, 0};
-        const size_t tiles = items / x.count;
+        if (items <= UINT32_MAX) { /* for short divisions */
+            const unsigned i = (unsigned)item, all = (unsigned)tiles, high = (unsigned)down;
+            return {i / all, (size_t)(i % all % high) * Shape::tile_m,
+                    (size_t)(i % all / high) * Shape::tile_n};
+        }
         return {item / tiles, item % tiles % down * Shape::tile_m,
                 item % tiles / down * Shape::tile_n};
     }
@@ -332,39 +337,41 @@ struct wi_gemm_batch_fma {
             sum[i][j] = wi_fma(v[i / wide].at[i % wide], y, sum[i][j]);
     }
 
-    /* `wide` of k at a time; what is beyond k is 0. Operands stay in registers for all `wide` where
-     * there are few of them. */
-    __device__ void add(const T *a, const T *b, int k) {
-#pragma unroll 1
-        for (int p = 0; p < k; p += wide) {
-            if constexpr (columns > rows) {
+    /* `wide` of k from p on. Operands stay in registers for all of them where there are few. */
+    __device__ void add_wide(const T *a, const T *b, int p) {
+        if constexpr (columns > rows) {
 #pragma unroll
-                for (int q = 0; q < wide; q += 2) {
-                    wi_vector<T> v[2][high];
-                    take_a(a, p + q, v[0]);
-                    take_a(a, p + q + 1, v[1]);
+            for (int q = 0; q < wide; q += 2) {
+                wi_vector<T> v[2][high];
+                take_a(a, p + q, v[0]);
+                take_a(a, p + q + 1, v[1]);
 #pragma unroll
-                    for (int j = 0; j < columns; j++) {
-                        const pair y = *(const pair *)(b + column(j) * Shape::stride_b + p + q);
-                        add_column(v[0], y.at[0], j);
-                        add_column(v[1], y.at[1], j);
-                    }
-                }
-            } else {
-                wi_vector<T> y[columns];
-#pragma unroll
-                for (int j = 0; j < columns; j++)
-                    y[j] = *(const wi_vector<T> *)(b + column(j) * Shape::stride_b + p);
-#pragma unroll
-                for (int q = 0; q < wide; q++) {
-                    wi_vector<T> v[high];
-                    take_a(a, p + q, v);
-#pragma unroll
-                    for (int j = 0; j < columns; j++)
-                        add_column(v, y[j].at[q], j);
+                for (int j = 0; j < columns; j++) {
+                    const pair y = *(const pair *)(b + column(j) * Shape::stride_b + p + q);
+                    add_column(v[0], y.at[0], j);
+                    add_column(v[1], y.at[1], j);
                 }
             }
+        } else {
+            wi_vector<T> y[columns];
+#pragma unroll
+            for (int j = 0; j < columns; j++)
+                y[j] = *(const wi_vector<T> *)(b + column(j) * Shape::stride_b + p);
+#pragma unroll
+            for (int q = 0; q < wide; q++) {
+                wi_vector<T> v[high];
+                take_a(a, p + q, v);
+#pragma unroll
+                for (int j = 0; j < columns; j++)
+                    add_column(v, y[j].at[q], j);
+            }
         }
+    }
+    /* What is beyond k is 0. */
+    __device__ void add(const T *a, const T *b, int k) {
+#pragma unroll 1
+        for (int p = 0; p < k; p += wide)
+            add_wide(a, b, p);
     }
 
     /* The thread's sums, `wide` rows of a column at a time. */
