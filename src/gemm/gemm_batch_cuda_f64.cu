@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of f64: the smallest, and those of 24, by fused multiply-adds, others on tensor cores. */
 #include "cuda/tensor_f64.cuh"
+#include "gemm/gemm_batch_tensor.cuh"
 #include "gemm/gemm_batch_whole.cuh"
 #include "gemm/gemm_thin.cuh"
 

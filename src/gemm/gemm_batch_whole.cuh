@@ -16,7 +16,6 @@
 #define WI_GEMM_BATCH_WHOLE_CUH
 
 #include "cuda/anew.cuh"
-#include "gemm/gemm_batch_tensor.cuh"
 #include "gemm/gemm_batch_tile.cuh"
 
 template <class Shape, bool turned_a>
