@@ -14,7 +14,7 @@
  * `resident` at a time. */
 template <class T, unsigned blocks_, unsigned threads_, unsigned resident_, unsigned wide_,
           class First, class Second>
-struct crew {
+struct cluster_shape {
     using Type = T;
     using number = wi_fft_number<T>;
     using Cut1 = First;
@@ -33,10 +33,10 @@ struct crew {
     static_assert(share1 * blocks == n2 && share2 * blocks == n1, "blocks have equal shares");
 };
 
-/* What a block of a crew works with. */
-template <class Crew>
-struct hand {
-    using T = typename Crew::Type;
+/* What a block works with. */
+template <class Shape>
+struct column_work {
+    using T = typename Shape::Type;
     using number = wi_fft_number<T>;
     const wi_fft_pass<T> &p;
     const wi_fft_place &at;
@@ -46,23 +46,24 @@ struct hand {
 
     /* w^(j2 before k) of the last stage of the first factor, at k share1 + j2. */
     __device__ __forceinline__ void fill(const number *table) const {
-        constexpr unsigned before = Crew::n1 / Crew::Cut1::last;
-        for (unsigned i = threadIdx.x; i < Crew::turns; i += Crew::threads) {
-            const unsigned k = i / Crew::share1, j2 = rank * Crew::share1 + i % Crew::share1;
-            turns[i] = p.circle.template at<T>((size_t)j2 * before * k);
+        constexpr unsigned before = Shape::n1 / Shape::Cut1::last;
+        for (unsigned i = threadIdx.x; i < Shape::turns; i += Shape::threads) {
+            const unsigned k = i / Shape::share1, j2 = rank * Shape::share1 + i % Shape::share1;
+            const number w = p.circle.template at<T>((size_t)j2 * before * k);
+            turns[i] = {w.re, w.im}; /* emu does not see a call store its result */
         }
-        for (unsigned i = threadIdx.x, all = Crew::twiddles; i < all; i += Crew::threads)
+        for (unsigned i = threadIdx.x, all = Shape::twiddles; i < all; i += Shape::threads)
             twiddles[i] = table[i];
     }
 
     /* Numbers j + k m of a line of n1, of the array. */
     template <int R>
     __device__ __forceinline__ void load(unsigned line, unsigned j, T *re, T *im) const {
-        constexpr unsigned m = Crew::n1 / R;
-        const unsigned column = line % Crew::wide, j2 = rank * Crew::share1 + line / Crew::wide;
-        const size_t step = (size_t)m * Crew::n2 * p.stride_in;
+        constexpr unsigned m = Shape::n1 / R;
+        const unsigned column = line % Shape::wide, j2 = rank * Shape::share1 + line / Shape::wide;
+        const size_t step = (size_t)m * Shape::n2 * p.stride_in;
         const number *const from =
-            p.x + at.in + column * p.near_in + (j2 + (size_t)Crew::n2 * j) * p.stride_in;
+            p.x + at.in + column * p.near_in + (j2 + (size_t)Shape::n2 * j) * p.stride_in;
         number v[R];
 #pragma unroll
         for (int k = 0; k < R; k++)
@@ -103,25 +104,25 @@ struct hand {
     template <int R, unsigned before>
     __device__ __forceinline__ void send(unsigned line, unsigned j, number start, const T *re,
                                          const T *im) const {
-        const unsigned column = line % Crew::wide, j2 = line / Crew::wide;
-        number *const to = numbers + (rank * Crew::share1 + j2) * Crew::pitch2 + column;
+        const unsigned column = line % Shape::wide, j2 = line / Shape::wide;
+        number *const to = numbers + (rank * Shape::share1 + j2) * Shape::pitch2 + column;
 #pragma unroll
         for (int k = 0; k < R; k++) {
             const unsigned k1 = j + (unsigned)k * before;
             const number v =
                 wi_fft_product(number{re[k], im[k]},
-                               wi_fft_product(start, turns[(unsigned)k * Crew::share1 + j2]));
-            wi_fft_send(to + k1 % Crew::share2 * Crew::wide, v, arrived, k1 / Crew::share2);
+                               wi_fft_product(start, turns[(unsigned)k * Shape::share1 + j2]));
+            wi_fft_send(to + k1 % Shape::share2 * Shape::wide, v, arrived, k1 / Shape::share2);
         }
     }
 
     template <int R, unsigned before>
     __device__ __forceinline__ void store(unsigned line, unsigned j, const T *re,
                                           const T *im) const {
-        const unsigned column = line % Crew::wide, k1 = rank * Crew::share2 + line / Crew::wide;
-        const size_t step = (size_t)before * Crew::n1 * p.stride_out;
+        const unsigned column = line % Shape::wide, k1 = rank * Shape::share2 + line / Shape::wide;
+        const size_t step = (size_t)before * Shape::n1 * p.stride_out;
         number *const to =
-            p.y + at.out + column * p.near_out + (k1 + (size_t)Crew::n1 * j) * p.stride_out;
+            p.y + at.out + column * p.near_out + (k1 + (size_t)Shape::n1 * j) * p.stride_out;
         if (column >= at.lines)
             return;
 #pragma unroll
@@ -131,27 +132,27 @@ struct hand {
 };
 
 /* The stages of the first factor. Lines are next to each other among threads. */
-template <class Crew, unsigned before, int R, int... rest>
+template <class Shape, unsigned before, int R, int... rest>
 static __device__ __forceinline__ void
-run_first(const hand<Crew> &h, const wi_fft_number<typename Crew::Type> *twiddles,
-          const wi_fft_number<typename Crew::Type> *second, wi_fft_cut<R, rest...>) {
-    using T = typename Crew::Type;
-    constexpr unsigned m = Crew::n1 / R, lines = Crew::lines1;
-    constexpr int sets = (int)(lines * m / Crew::threads);
+run_first(const column_work<Shape> &h, const wi_fft_number<typename Shape::Type> *twiddles,
+          const wi_fft_number<typename Shape::Type> *second, wi_fft_cut<R, rest...>) {
+    using T = typename Shape::Type;
+    constexpr unsigned m = Shape::n1 / R, lines = Shape::lines1;
+    constexpr int sets = (int)(lines * m / Shape::threads);
     constexpr bool is_last = sizeof...(rest) == 0;
-    static_assert(sets * Crew::threads == lines * m, "threads have equally many sets");
+    static_assert(sets * Shape::threads == lines * m, "threads have equally many sets");
     T re[sets][R], im[sets][R];
     wi_fft_number<T> start[sets];
     if (is_last) /* while no numbers wait in registers */
 #pragma unroll
         for (int i = 0; i < sets; i++) {
-            const unsigned b = threadIdx.x + (unsigned)i * Crew::threads;
-            const unsigned j2 = h.rank * Crew::share1 + b % lines / Crew::wide;
+            const unsigned b = threadIdx.x + (unsigned)i * Shape::threads;
+            const unsigned j2 = h.rank * Shape::share1 + b % lines / Shape::wide;
             start[i] = h.p.circle.template at<T>((size_t)j2 * (b / lines));
         }
 #pragma unroll
     for (int i = 0; i < sets; i++) {
-        const unsigned b = threadIdx.x + (unsigned)i * Crew::threads, j = b / lines;
+        const unsigned b = threadIdx.x + (unsigned)i * Shape::threads, j = b / lines;
         if (before == 1)
             h.template load<R>(b % lines, j, re[i], im[i]);
         else
@@ -170,7 +171,7 @@ run_first(const hand<Crew> &h, const wi_fft_number<typename Crew::Type> *twiddle
         wi_cluster_wait();
 #pragma unroll
     for (int i = 0; i < sets; i++) {
-        const unsigned b = threadIdx.x + (unsigned)i * Crew::threads, j = b / lines;
+        const unsigned b = threadIdx.x + (unsigned)i * Shape::threads, j = b / lines;
         if constexpr (is_last)
             h.template send<R, before>(b % lines, j, start[i], re[i], im[i]);
         else
@@ -178,25 +179,25 @@ run_first(const hand<Crew> &h, const wi_fft_number<typename Crew::Type> *twiddle
     }
     if constexpr (!is_last) {
         __syncthreads();
-        run_first<Crew, before * R>(h, twiddles + (before > 1 ? (R - 1) * before : 0), second,
-                                    wi_fft_cut<rest...>());
+        run_first<Shape, before * R>(h, twiddles + (before > 1 ? (R - 1) * before : 0), second,
+                                     wi_fft_cut<rest...>());
     }
 }
 
-template <class Crew, unsigned before, int R, int... rest>
+template <class Shape, unsigned before, int R, int... rest>
 static __device__ __forceinline__ void
-run_second(const hand<Crew> &h, const wi_fft_number<typename Crew::Type> *twiddles,
+run_second(const column_work<Shape> &h, const wi_fft_number<typename Shape::Type> *twiddles,
            wi_fft_cut<R, rest...>) {
-    using T = typename Crew::Type;
-    constexpr unsigned m = Crew::n2 / R, lines = Crew::lines2;
-    constexpr int sets = (int)(lines * m / Crew::threads);
+    using T = typename Shape::Type;
+    constexpr unsigned m = Shape::n2 / R, lines = Shape::lines2;
+    constexpr int sets = (int)(lines * m / Shape::threads);
     constexpr bool is_last = sizeof...(rest) == 0;
-    static_assert(sets * Crew::threads == lines * m, "threads have equally many sets");
+    static_assert(sets * Shape::threads == lines * m, "threads have equally many sets");
     T re[sets][R], im[sets][R];
 #pragma unroll
     for (int i = 0; i < sets; i++) {
-        const unsigned b = threadIdx.x + (unsigned)i * Crew::threads;
-        h.template fetch<R, m, before, Crew::pitch2>(b % lines, b / lines, twiddles, re[i], im[i]);
+        const unsigned b = threadIdx.x + (unsigned)i * Shape::threads;
+        h.template fetch<R, m, before, Shape::pitch2>(b % lines, b / lines, twiddles, re[i], im[i]);
         wi_fft_butterfly<R>(re[i], im[i]);
         if constexpr (is_last)
             h.template store<R, before>(b % lines, b / lines, re[i], im[i]);
@@ -205,78 +206,79 @@ run_second(const hand<Crew> &h, const wi_fft_number<typename Crew::Type> *twiddl
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < sets; i++) {
-            const unsigned b = threadIdx.x + (unsigned)i * Crew::threads;
-            h.template keep<R, before, Crew::pitch2>(b % lines, b / lines, re[i], im[i]);
+            const unsigned b = threadIdx.x + (unsigned)i * Shape::threads;
+            h.template keep<R, before, Shape::pitch2>(b % lines, b / lines, re[i], im[i]);
         }
         __syncthreads();
-        run_second<Crew, before * R>(h, twiddles + (before > 1 ? (R - 1) * before : 0),
-                                     wi_fft_cut<rest...>());
+        run_second<Shape, before * R>(h, twiddles + (before > 1 ? (R - 1) * before : 0),
+                                      wi_fft_cut<rest...>());
     }
 }
 
 /* `second`: twiddles of the second factor. */
-template <class Crew>
-static __global__ void __launch_bounds__(Crew::threads, Crew::resident)
-    columns(const __grid_constant__ wi_fft_pass<typename Crew::Type> p,
-            const wi_fft_number<typename Crew::Type> *second) {
+template <class Shape>
+static __global__ void __launch_bounds__(Shape::threads, Shape::resident)
+    columns(const __grid_constant__ wi_fft_pass<typename Shape::Type> p,
+            const wi_fft_number<typename Shape::Type> *second) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    using T = typename Crew::Type;
+    using T = typename Shape::Type;
     using number = wi_fft_number<T>;
     WEFT_DYNAMIC_SHARED(shared);
     WEFT_SHARED(wi_barrier, arrived, );
     const unsigned rank = wi_cluster_rank();
-    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x / Crew::blocks, -1);
-    number *const numbers = (number *)shared, *const twiddles = numbers + Crew::room;
-    const hand<Crew> h = {p, at, numbers, twiddles, twiddles + Crew::twiddles, &arrived, rank};
-    wi_fft_expect<T>(&arrived, Crew::n2 * Crew::lines2);
+    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x / Shape::blocks, -1);
+    number *const numbers = (number *)shared, *const twiddles = numbers + Shape::room;
+    const column_work<Shape> h = {p,        at,  numbers, twiddles, twiddles + Shape::twiddles,
+                                  &arrived, rank};
+    wi_fft_expect<T>(&arrived, Shape::n2 * Shape::lines2);
     if (sizeof(T) == 8) /* a call, for which all registers would be saved */
         h.fill(second);
-    run_first<Crew, 1>(h, p.twiddles, second, typename Crew::Cut1());
+    run_first<Shape, 1>(h, p.twiddles, second, typename Shape::Cut1());
     wi_receive(&arrived, 0);
-    run_second<Crew, 1>(h, twiddles, typename Crew::Cut2());
+    run_second<Shape, 1>(h, twiddles, typename Shape::Cut2());
 #endif
 }
 
 /* ---- launches ---- */
 
-template <class Crew>
-static weft_status run_crew(weft_context *ctx, const wi_fft_lines *l, bool queues) {
-    using T = typename Crew::Type;
+template <class Shape>
+static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    using T = typename Shape::Type;
     wi_fft_lines first = *l, second = *l;
     wi_fft_pass<T> p, b;
     unsigned groups = 0;
-    first.n = Crew::n1;
-    first.period = Crew::n;
+    first.n = Shape::n1;
+    first.period = Shape::n;
     first.turning = 0;
-    second.n = Crew::n2;
-    weft_status status = wi_fft_pass_of(ctx, &second, Crew::Cut2::radix, Crew::Cut2::stages,
-                                        Crew::wide, &b, queues ? &groups : NULL);
+    second.n = Shape::n2;
+    weft_status status = wi_fft_pass_of(ctx, &second, Shape::Cut2::radix, Shape::Cut2::stages,
+                                        Shape::wide, &b, queues ? &groups : NULL);
     if (status == WEFT_OK)
-        status = wi_fft_pass_of(ctx, &first, Crew::Cut1::radix, Crew::Cut1::stages, Crew::wide, &p,
-                                queues ? &groups : NULL);
+        status = wi_fft_pass_of(ctx, &first, Shape::Cut1::radix, Shape::Cut1::stages, Shape::wide,
+                                &p, queues ? &groups : NULL);
     if (status != WEFT_OK || !queues)
         return status;
-    return WEFT_LAUNCH_CLUSTER(columns<Crew>, ctx, groups * Crew::blocks, Crew::threads,
-                               Crew::blocks, Crew::bytes, p, b.twiddles);
+    return WEFT_LAUNCH_CLUSTER(columns<Shape>, ctx, groups * Shape::blocks, Shape::threads,
+                               Shape::blocks, Shape::bytes, p, b.twiddles);
 }
 
-#define CREW(...)                                                                                  \
-    case crew<__VA_ARGS__>::n:                                                                     \
-        return run_crew<crew<__VA_ARGS__>>(ctx, l, queues)
+#define CLUSTER(...)                                                                               \
+    case cluster_shape<__VA_ARGS__>::n:                                                            \
+        return run_shape<cluster_shape<__VA_ARGS__>>(ctx, l, queues)
 #define CUT(...) wi_fft_cut<__VA_ARGS__>
 
 weft_status wi_fft_run_columns(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     if (l->type == WEFT_F64)
         switch (l->n) {
-            CREW(double, 8, 128, 4, 4, CUT(16, 16), CUT(16));
-            CREW(double, 16, 128, 4, 4, CUT(16, 16), CUT(8, 4));
+            CLUSTER(double, 8, 128, 4, 4, CUT(16, 16), CUT(16));
+            CLUSTER(double, 16, 128, 4, 4, CUT(16, 16), CUT(8, 4));
         default:;
         }
     else
         switch (l->n) {
-            CREW(float, 8, 128, 5, 16, CUT(16, 8), CUT(16));
-            CREW(float, 8, 128, 5, 8, CUT(16, 16), CUT(16));
-            CREW(float, 16, 128, 5, 8, CUT(16, 16), CUT(32));
+            CLUSTER(float, 8, 128, 5, 16, CUT(16, 8), CUT(16));
+            CLUSTER(float, 8, 128, 5, 8, CUT(16, 16), CUT(16));
+            CLUSTER(float, 16, 128, 5, 8, CUT(16, 16), CUT(32));
         default:;
         }
     return wi_fail(ctx, WEFT_EUNSUPPORTED, "weft_fft: no kernel for columns of %zu", l->n);
