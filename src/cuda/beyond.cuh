@@ -10,17 +10,11 @@
 /* k pieces of so many bytes behind p: in shared, in global and in any memory. */
 #ifdef WEFT_EMU
 template <class T>
-inline T *wi_shared_beyond(T *p, int k, int bytes) {
-    return (T *)((char *)p + (int64_t)k * bytes);
-}
-template <class T>
-inline T *wi_global_beyond(T *p, int k, int bytes) {
-    return (T *)((char *)p + (int64_t)k * bytes);
-}
-template <class T>
 inline T *wi_beyond(T *p, int k, int bytes) {
     return (T *)((char *)p + (int64_t)k * bytes);
 }
+#    define wi_shared_beyond wi_beyond
+#    define wi_global_beyond wi_beyond
 #else
 template <class T>
 __device__ __forceinline__ T *wi_shared_beyond(T *p, int k, int bytes) {

@@ -204,7 +204,7 @@ struct wi_fft_block {
         for (unsigned i = threadIdx.x; i < radix * lines.by; i += threads) {
             const unsigned k = lines.of(i), line = i - k * lines.by;
             const number w = p.circle.template at<T>(turn_of(line) * before * k);
-            turns[i] = {w.re, w.im}; /* emu does not see a call store its result */
+            turns[i] = w;
         }
     }
 

@@ -50,7 +50,7 @@ struct column_work {
         for (unsigned i = threadIdx.x; i < Shape::turns; i += Shape::threads) {
             const unsigned k = i / Shape::share1, j2 = rank * Shape::share1 + i % Shape::share1;
             const number w = p.circle.template at<T>((size_t)j2 * before * k);
-            turns[i] = {w.re, w.im}; /* emu does not see a call store its result */
+            turns[i] = w;
         }
         for (unsigned i = threadIdx.x, all = Shape::twiddles; i < all; i += Shape::threads)
             twiddles[i] = table[i];

@@ -22,13 +22,10 @@ static weft_status take_scratch(weft_context *ctx, const wi_group_args *args, si
 }
 
 weft_status wi_group_lanes_prepare(weft_context *ctx, const wi_group_args *args) {
-    const weft_status status = wi_with_short_call(args, [=](auto tag, auto reducer) {
-        size_t blocks;
-        void *scratch;
-        return take_scratch<decltype(reducer), typename decltype(tag)::type>(ctx, args, &blocks,
-                                                                             &scratch);
+    return wi_prepare_short_call(args, [=](auto tag, auto reducer, size_t *blocks, void **scratch) {
+        using T = typename decltype(tag)::type;
+        return take_scratch<decltype(reducer), T>(ctx, args, blocks, scratch);
     });
-    return status == WEFT_EUNSUPPORTED ? WEFT_OK : status; /* then it does not run */
 }
 
 weft_status wi_group_lanes(weft_context *ctx, const void *arguments) {

@@ -200,8 +200,8 @@ static weft_status launch(weft_context *ctx, const wi_histogram_args *args, cons
         status = wi_resident_blocks(ctx, kernel, threads, shared, &resident);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH(kernel, ctx, wi_useful_blocks(args->n, least, resident), threads, shared, p,
-                       more...);
+    return wi_launch(ctx, name, kernel, wi_useful_blocks(args->n, least, resident), threads, shared,
+                     p, more...);
 }
 
 template <bool many, class T>

@@ -48,7 +48,8 @@ struct piece {
 
 } // namespace
 
-/* Subtracts the terms of columns first, first + step ... of row i. */
+/* Subtracts the terms of columns first, first + step ... of row i. No matrix that fits a memory has
+ * 2^32 columns. */
 template <class T>
 static __device__ void subtract_terms(const wi_typed_grid<T> &a, const piece &p, size_t i,
                                       unsigned first, unsigned end, unsigned step,
