@@ -62,6 +62,7 @@ struct wi_mailboxes {
     char about[WHY_BYTES + 64];
     words *words; /* of each rank */
     void *box[WI_MOST_GPUS];
+    void *again[WI_MOST_GPUS];
     told told[WI_MOST_GPUS];
 };
 
@@ -82,7 +83,8 @@ wi_mailboxes *wi_mailboxes_open(int ranks) {
 static void give_all(wi_mailboxes *all) {
     for (int r = 0; r < all->ranks; r++) {
         wi_gpu_drop(all->box[r]);
-        all->box[r] = NULL;
+        wi_mail_close_launches(all->again[r]);
+        all->box[r] = all->again[r] = NULL;
     }
     if (all->words && cudaFreeHost(all->words) != cudaSuccess)
         cudaGetLastError();
@@ -97,11 +99,17 @@ void wi_mailboxes_close(wi_mailboxes *all) {
     wi_host_free(all);
 }
 
-/* After a failure ranks may have counted differently. All kernels have ended. */
+/* After a failure ranks may have counted differently, and marks that others forgot may still lie
+ * with a rank that had left. So all count on from where all forget them. All kernels have ended. */
 void wi_mailboxes_clear(wi_mailboxes *all) {
-    uint64_t latest = 0;
-    for (int r = 0; all && r < all->ranks; r++)
-        latest = all->told[r].step > latest ? all->told[r].step : latest;
+    uint64_t latest = 0, first = UINT64_MAX;
+    for (int r = 0; all && r < all->ranks; r++) {
+        const uint64_t step = all->told[r].step;
+        latest = step > latest ? step : latest;
+        first = step < first ? step : first;
+    }
+    if (first < latest)
+        latest += WI_MAIL_MARKS - 1 - latest % WI_MAIL_MARKS;
     for (int r = 0; all && r < all->ranks; r++) {
         all->told[r].step = latest;
         atomic_store(&all->told[r].declined, 0);
@@ -114,6 +122,8 @@ static cudaError_t take_box(wi_mailboxes *all, int r) {
     cudaError_t error = cudaMalloc(&all->box[r], bytes);
     if (error != cudaSuccess)
         all->box[r] = NULL;
+    else
+        all->again[r] = wi_mail_open_launches();
     if (error == cudaSuccess)
         error = cudaMemsetAsync(all->box[r], 0, bytes, NULL);
     return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
@@ -313,7 +323,7 @@ static weft_status launch_and_wait(weft_context *ctx, const wi_comm_step *s, wi_
     weft_status status = wi_gpu_enter(ctx->child, &before);
     const bool entered = status == WEFT_OK;
     if (entered)
-        status = wi_mail_launch(ctx->child, s->type, blocks, m);
+        status = wi_mail_launch(ctx->child, all->again[m->own], s->type, blocks, m);
     if (status == WEFT_OK) {
         status = wait(ctx, m, blocks, done);
     } else { /* what is below tells of the failure, if it lasts */
@@ -366,8 +376,10 @@ weft_status wi_comm_mailbox_run(weft_context *ctx, const wi_comm_step *s, bool *
     uint64_t step = ++comm->mail->told[comm->rank].step;
     if (step % WI_MAIL_MARKS == 0) {
         const weft_status status = begin_again(ctx);
-        if (status != WEFT_OK)
+        if (status != WEFT_OK) {
+            comm->mail->told[comm->rank].step--; /* whoever comes next begins again */
             return status;
+        }
         step = ++comm->mail->told[comm->rank].step;
     }
     if (atomic_load(&comm->mail->told[comm->rank].declined) == UINT64_MAX)
