@@ -85,9 +85,10 @@ static void require_ok(weft_context *ctx, weft_status status) {
     }
 }
 
-/* True if the rung ran; teaching rungs do not take bytes. */
+/* True if the rung ran; teaching rungs and some others do not take bytes. */
 static bool ran(weft_context *ctx, const wi_row *row, weft_status status) {
-    if (status == WEFT_EUNSUPPORTED && row && !row->seconds) {
+    const bool takes_bytes = !row || (row->seconds && row->types & WI_TYPE(WEFT_U8));
+    if (status == WEFT_EUNSUPPORTED && !takes_bytes) {
         return false;
     }
     require_ok(ctx, status);
