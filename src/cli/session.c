@@ -45,9 +45,19 @@ static wi_exit fit(const wi_arguments *args, const char *op, weft_context *ctx) 
     return WI_EXIT_FAILED;
 }
 
-/* Is this message about the place? Messages about environment variables name the variable. */
-static bool is_about_place(const char *message) {
-    return strncmp(message, "weft_open:", strlen("weft_open:")) == 0;
+/* Says why no place was opened. Of messages about environment variables, which name the variable,
+ * nothing is changed. */
+static wi_exit refuse_place(const wi_arguments *args, weft_status status, const char *message) {
+    static const char call[] = "weft_open: ";
+    const char *option = "";
+    if (wi_given(args, &wi_place_option) && strncmp(message, call, strlen(call)) == 0) {
+        option = "option --place: ";
+        message += strlen(call);
+    }
+    if (status == WEFT_EARG)
+        return wi_usage(args->command, "%s%s", option, message);
+    wi_say_error("%s: %s%s", args->command->name, option, message);
+    return WI_EXIT_FAILED;
 }
 
 /* Does this build support GPUs, but have no rungs of `op` for them? */
@@ -77,15 +87,8 @@ static wi_exit only_one_rank(const wi_arguments *args, const weft_context *ctx) 
 wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx) {
     const char *const place = wi_value(args, &wi_place_option);
     const weft_status status = weft_open(ctx, place ? place : usual_place(op));
-    if (status == WEFT_EARG) {
-        const char *const message = weft_message(NULL);
-        const bool blamed = wi_given(args, &wi_place_option) && is_about_place(message);
-        return wi_usage(args->command, "%s%s", blamed ? "option --place: " : "", message);
-    }
-    if (status != WEFT_OK) {
-        wi_say_error("%s", weft_message(NULL));
-        return WI_EXIT_FAILED;
-    }
+    if (status != WEFT_OK)
+        return refuse_place(args, status, weft_message(NULL));
     const wi_exit result = weft_ranks(*ctx) > 1 && !args->command->over_ranks
                                ? only_one_rank(args, *ctx)
                                : fit(args, op, *ctx);
