@@ -323,10 +323,10 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&by_option,       &op_option,         &runs_option,
-                                           &exact_option,    &wi_output_option,  &wi_columns_option,
-                                           &wi_place_option, &wi_variant_option, &wi_type_option,
-                                           &wi_json_option,  &wi_help_option,    NULL};
+static const wi_option *const options[] = {
+    &by_option,           &op_option,         &runs_option,     &exact_option,
+    &wi_output_option,    &wi_columns_option, &wi_place_option, &wi_variant_option,
+    &wi_read_type_option, &wi_json_option,    &wi_help_option,  NULL};
 
 const wi_command wi_group_command = {
     .name = "group",
@@ -334,9 +334,9 @@ const wi_command wi_group_command = {
     .summary = "count, add and compare what has a key in common",
     .details =
         "Prints a line for each key, in ascending order: the key, then what --op wants of the rows "
-        "that have it. NaN among them makes all but count NaN. The keys are columns of the same "
-        "table, which --by names, or a second file "
-        "with one for each row. count is the number of rows; sum, mean, min, max and product are "
+        "that have it. NaN among them makes all but count NaN. The keys are numbers, too: columns "
+        "of the same table, which --by names, or a second file with one for each row. count is the "
+        "number of rows; sum, mean, min, max and product are "
         "of each column of values, those of --columns or, with a second file, all. With --exact "
         "sums "
         "of floats are the exact values, rounded once to f64, and means are these divided by the "

@@ -22,9 +22,9 @@ static weft_status take_array(const char *name, wi_npy *array, wi_picture *pictu
     const wi_npy_layout *const l = &array->layout;
     if (l->dims < 2 || l->dims > 3 || (l->dims == 3 && (l->shape[2] < 1 || l->shape[2] > 4)))
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
-                            "%s: this array is no image: it has %zu dimensions; save rows and "
+                            "%s: this array is no image: it has %zu dimension%s; save rows and "
                             "columns, or rows, columns and 1 to 4 channels",
-                            name, l->dims);
+                            name, l->dims, wi_plural(l->dims));
     const weft_status status = wi_npy_to_c_order(array, note);
     if (status != WEFT_OK)
         return status;

@@ -305,7 +305,7 @@ static wi_exit execute(const wi_arguments *args) {
 }
 
 static const wi_option *const options[] = {
-    &demo_option,    &plot_option, &wi_place_option, &wi_type_option, &wi_json_option,
+    &demo_option,    &plot_option, &wi_place_option, &wi_read_type_option, &wi_json_option,
     &wi_help_option, NULL};
 
 const wi_command wi_precision_command = {

@@ -198,6 +198,14 @@ static void parse_parts(void *user, int rank, int team) {
         wi_table_parse(&t->parts[k], &t->head, t->type, t->data);
 }
 
+/* What to do about a field that is no number. */
+static const char *remedy(const wi_table_head *h, wi_table_text field) {
+    if (memchr(field.begin, ',', (size_t)(field.end - field.begin)))
+        return "; fractions begin with a point, as 1.5";
+    return h->columns > 1 && h->width == h->columns ? "; choose columns of numbers with --columns"
+                                                    : "";
+}
+
 static weft_status explain(const table *t, const wi_table_part *part, size_t line) {
     const wi_table_head *const h = &t->head;
     const size_t column = part->fault_column;
@@ -218,8 +226,8 @@ static weft_status explain(const table *t, const wi_table_part *part, size_t lin
         snprintf(where, sizeof where, "column %zu (%s)", column + 1,
                  wi_note_quote(name.begin, (size_t)(name.end - name.begin), named));
     if (part->fault == WI_TABLE_NO_NUMBER)
-        return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" is no number",
-                            t->source.name, line, where, quoted);
+        return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" is no number%s",
+                            t->source.name, line, where, quoted, remedy(h, part->fault_text));
     if (part->fault == WI_TABLE_NO_INTEGER)
         return wi_note_fail(note, WEFT_EFORMAT,
                             "%s: line %zu, %s: \"%s\" is no whole number; read it as f64",

@@ -99,8 +99,16 @@ static void refusals(void **state) {
         const char *text, *columns, *message;
         int type;
     } cases[] = {
-        {"1,2\n3,x\n", NULL, "t.csv: line 2, column 2: \"x\" is no number", -1},
-        {"a,b\n\n1,2\n3,4y\n", NULL, "t.csv: line 4, column 2 (b): \"4y\" is no number", -1},
+        {"1,2\n3,x\n", NULL,
+         "t.csv: line 2, column 2: \"x\" is no number; choose columns of numbers with --columns",
+         -1},
+        {"1,2\n3,x\n", "2", "t.csv: line 2, column 2: \"x\" is no number", -1},
+        {"1;2\n3;4,5\n", NULL,
+         "t.csv: line 2, column 2: \"4,5\" is no number; fractions begin with a point, as 1.5", -1},
+        {"a,b\n\n1,2\n3,4y\n", NULL,
+         "t.csv: line 4, column 2 (b): \"4y\" is no number; choose columns of numbers with "
+         "--columns",
+         -1},
         {"1,2\n3\n", NULL, "t.csv: line 2 has fewer columns than the 2 columns of the first line",
          -1},
         {"1,2\n3,4,\n", NULL, "t.csv: line 2 has more columns than the 2 columns of the first line",
