@@ -157,6 +157,11 @@ def test_types_that_are_refused(bad):
         weft.sort(bad)
 
 
+def test_other_byte_order_says_what_to_do():
+    with pytest.raises(TypeError, match=r"x.astype\("):
+        weft.sort(np.arange(3, dtype=">i4"))
+
+
 def test_refused_outputs():
     x = np.arange(6.0)
     fixed = np.zeros(6)
