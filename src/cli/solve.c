@@ -93,6 +93,11 @@ static wi_exit check_options(solving *s) {
         result = wi_check_kind(args, &s->kind);
     if (result == WI_EXIT_OK)
         result = wi_check_precision(args, &s->precision);
+    if (result == WI_EXIT_OK && s->precision > WEFT_PRECISION_MIXED)
+        return wi_usage(args->command,
+                        "option --precision: %s is a sparse matrix, of which factors are full or "
+                        "mixed",
+                        wi_matrix_name(args));
     if (result == WI_EXIT_OK)
         result = wi_check_factorizations(args, &s->factorizations);
     return result == WI_EXIT_OK ? wi_check_ordering(args) : result;
