@@ -30,8 +30,9 @@ typedef struct table {
 } table;
 
 static weft_status no_numbers(const table *t) {
-    return wi_note_fail(t->source.note, WEFT_EFORMAT,
-                        "%s: it has no line of numbers; check the file", t->source.name);
+    return wi_note_fail(t->source.note, WEFT_EFORMAT, "%s: it has no line of numbers%s",
+                        t->source.name,
+                        t->head.named ? " behind that of the names; check the first line" : "");
 }
 
 /* ---- the text ---- */
@@ -147,6 +148,10 @@ static weft_status choose_columns(table *t, const char *columns) {
 static weft_status read_head(table *t, const char *columns) {
     wi_table_text rest = t->text, line = rest;
     size_t lines = 0;
+    if (rest.end - rest.begin >= 2 &&
+        (memcmp(rest.begin, "\xFF\xFE", 2) == 0 || memcmp(rest.begin, "\xFE\xFF", 2) == 0))
+        return wi_note_fail(t->source.note, WEFT_EFORMAT, "%s: it is UTF-16; save it as UTF-8",
+                            t->source.name);
     if (rest.end - rest.begin >= 3 && memcmp(rest.begin, "\xEF\xBB\xBF", 3) == 0)
         rest.begin = t->text.begin = rest.begin + 3; /* the mark of UTF-8 */
     do {
@@ -201,7 +206,7 @@ static void parse_parts(void *user, int rank, int team) {
 /* What to do about a field that is no number. */
 static const char *remedy(const wi_table_head *h, wi_table_text field) {
     if (memchr(field.begin, ',', (size_t)(field.end - field.begin)))
-        return "; fractions begin with a point, as 1.5";
+        return "; a number has no comma, as 1000.5";
     return h->columns > 1 && h->width == h->columns ? "; choose columns of numbers with --columns"
                                                     : "";
 }

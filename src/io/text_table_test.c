@@ -104,7 +104,7 @@ static void refusals(void **state) {
          -1},
         {"1,2\n3,x\n", "2", "t.csv: line 2, column 2: \"x\" is no number", -1},
         {"1;2\n3;4,5\n", NULL,
-         "t.csv: line 2, column 2: \"4,5\" is no number; fractions begin with a point, as 1.5", -1},
+         "t.csv: line 2, column 2: \"4,5\" is no number; a number has no comma, as 1000.5", -1},
         {"a,b\n\n1,2\n3,4y\n", NULL,
          "t.csv: line 4, column 2 (b): \"4y\" is no number; choose columns of numbers with "
          "--columns",
@@ -126,9 +126,13 @@ static void refusals(void **state) {
          "t.csv: there is no column \"3\"; its columns have no names, and numbers from 1 to 2", -1},
         {"a,b\n1,2\n", "c", "t.csv: there is no column \"c\"; its 2 columns are a, b", -1},
         {"a,b\n1,2\n", "b,2", "t.csv: column 2 is chosen twice; name each column once", -1},
-        {"a,b\n", NULL, "t.csv: it has no line of numbers; check the file", -1},
-        {"", NULL, "t.csv: it has no line of numbers; check the file", -1},
-        {"# nothing\n\n", NULL, "t.csv: it has no line of numbers; check the file", -1},
+        {"a,b\n", NULL,
+         "t.csv: it has no line of numbers behind that of the names; check the first line", -1},
+        {"", NULL, "t.csv: it has no line of numbers", -1},
+        {"# nothing\n\n", NULL, "t.csv: it has no line of numbers", -1},
+        {"\xFF\xFE"
+         "1\n",
+         NULL, "t.csv: it is UTF-16; save it as UTF-8", -1},
         {"1,2,3,4,5,6,7,8,9\n\n1\n1\n1\n1\n1\n1\n1\n", NULL,
          "t.csv: line 3 has fewer columns than the 9 columns of the first line", -1},
     };
