@@ -283,9 +283,9 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     FILE *const to = wi_value(s->args, &wi_output_option) ? stderr : stdout;
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
     char krylov[48] = "", forward[96] = "", condition[96] = "more than a double can hold";
-    wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
+    wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu %s on and below the diagonal",
                   wi_style_on(to, WI_BOLD), wi_matrix_name(s->args), wi_style_on(to, WI_PLAIN),
-                  report->n, report->nnz_a);
+                  report->n, report->nnz_a, report->nnz_a == 1 ? "entry" : "entries");
     wi_print_asymmetry(to, s->matrix);
     wi_print_line(to, WI_BEHIND_LABEL, "ordering  %s, in %s", report->ordering,
                   wi_format_seconds(report->order_seconds, a));
