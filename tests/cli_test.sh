@@ -544,7 +544,7 @@ test_analyze() {
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 1\n' >"$folder/skew.mtx"
     expect 1 'analyze: .*skew.mtx: .* not symmetric: row 2 of column 1 holds 1, row 1 of column 2 0 ' \
         "$weft" analyze "$folder/skew.mtx"
-    expect 0 'n = 2, 1 entries' "$weft" analyze "$folder/skew.mtx" --half lower
+    expect 0 'n = 2, 1 entry' "$weft" analyze "$folder/skew.mtx" --half lower
     expect 0 'n = 2, 0 entries' "$weft" analyze "$folder/skew.mtx" --half=upper
     printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n2 1 1\n' >"$folder/wide.mtx"
     expect 1 'wide.mtx is 2 x 3; .* square' "$weft" analyze "$folder/wide.mtx"
@@ -729,6 +729,7 @@ test_solve() {
     expect 1 'option --output: cannot write' "$weft" solve "$folder/none.mtx" -o "$folder/no/x.npy"
     expect 1 'option --output: cannot write' "$weft" solve "$folder/two.mtx" -o ''
     expect 2 'option --output: X is written as a .npy' "$weft" solve "$folder/two.mtx" -o x.mtx
+    expect 2 'option --output: an array is written, and x.png is named' "$weft" histogram two.npy -o x.png
     expect 0 '"logdet": 2\.772588722239781' "$weft" solve "$folder/two.mtx" --json # ln 16
 }
 

@@ -315,6 +315,7 @@ const wi_command wi_convolve_command = {
     .options = options,
     .ladder = "convolve",
     .suffixes = "npy pgm ppm png",
+    .writes_images = true,
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

@@ -111,16 +111,11 @@ static wi_exit read_task(const wi_arguments *args, task *t) {
     return result;
 }
 
-static bool ends_in(const char *path, const char *suffix) {
-    const size_t length = strlen(path), end = strlen(suffix);
-    return length > end && strcmp(path + length - end, suffix) == 0;
-}
-
 static wi_exit check_plot(const wi_arguments *args) {
     const char *const path = wi_value(args, &plot_option);
     if (!path)
         return WI_EXIT_OK;
-    if (!ends_in(path, ".png") && !ends_in(path, ".ppm"))
+    if (!wi_ends_in(path, ".png") && !wi_ends_in(path, ".ppm"))
         return wi_usage(args->command,
                         "option --plot: the name %s does not say which kind of file; end it in "
                         ".png or .ppm",
@@ -145,7 +140,7 @@ static wi_exit save_picture(const wi_bodies *bodies, const char *path) {
         wi_image_free(&image);
         return result;
     }
-    const weft_status status = ends_in(path, ".png")
+    const weft_status status = wi_ends_in(path, ".png")
                                    ? wi_png_write(output.file, output.name, &image, &note)
                                    : wi_pnm_write(output.file, output.name, &image, &note);
     wi_image_free(&image);

@@ -86,19 +86,14 @@ wi_exit wi_picture_load(const wi_arguments *args, const char *path, wi_picture *
 
 /* ---- output ---- */
 
-static bool ends_in(const char *path, const char *suffix) {
-    const size_t length = strlen(path), end = strlen(suffix);
-    return length >= end && strcmp(path + length - end, suffix) == 0;
-}
-
 /* The kind that --output asks for; false if its name says none. */
 static bool output_kind(const char *path, const wi_picture *picture, wi_picture_kind *kind) {
     *kind = picture->kind;
-    if (ends_in(path, ".npy"))
+    if (wi_ends_in(path, ".npy"))
         *kind = WI_PICTURE_NPY;
-    else if (ends_in(path, ".png"))
+    else if (wi_ends_in(path, ".png"))
         *kind = WI_PICTURE_PNG;
-    else if (ends_in(path, ".pgm") || ends_in(path, ".ppm"))
+    else if (wi_ends_in(path, ".pgm") || wi_ends_in(path, ".ppm"))
         *kind = WI_PICTURE_PNM;
     else
         return wi_is_standard(path);
@@ -125,7 +120,7 @@ wi_exit wi_picture_check_output(const wi_arguments *args, const wi_picture *pict
         return wi_usage(args->command,
                         "option --output: PGM and PPM hold no alpha channel, which this image has; "
                         "write .png or .npy");
-    if (color ? ends_in(path, ".pgm") : ends_in(path, ".ppm"))
+    if (color ? wi_ends_in(path, ".pgm") : wi_ends_in(path, ".ppm"))
         return wi_usage(args->command, "option --output: the image is %s; write %s or .png",
                         color ? "in colour, and .pgm is gray" : "gray, and .ppm is in colour",
                         color ? ".ppm" : ".pgm");

@@ -145,7 +145,7 @@ static wi_exit compare(task *t, const char *name, weft_type type, size_t n, cons
         status = weft_exact_round(ctx, whole, WEFT_F64, &p->exact);
     if (status == WEFT_OK)
         status = weft_exact_reduce(ctx, WEFT_NRM1, type, n, x, WEFT_F64, &p->magnitudes);
-    p->condition = p->magnitudes / fabs(p->exact);
+    p->condition = p->magnitudes > 0 ? p->magnitudes / fabs(p->exact) : (double)NAN;
     for (size_t k = 0; k < p->count && status == WEFT_OK; k++)
         status = find_error(ctx, whole, p->exact, rows[k].sum, &rows[k].error);
     weft_exact_destroy(whole);

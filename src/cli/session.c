@@ -180,6 +180,15 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
     return WI_EXIT_FAILED;
 }
 
+/* Does the name say that the file is something else than an array? */
+static bool names_other_kind(const char *path) {
+    static const char *const kinds[] = {".png", ".pgm", ".ppm", ".jpg", ".jpeg", ".svg", ".mtx"};
+    bool any = false;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        any = any || wi_ends_in(path, kinds[k]);
+    return any;
+}
+
 wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option) {
     const char *const path = wi_value(args, option), *const name = option->name;
     if (path && wi_is_standard(path) && isatty(STDOUT_FILENO))
@@ -192,6 +201,11 @@ wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option)
                         "option --json: standard output takes the array already; name a file with "
                         "--%s",
                         name);
+    if (path && !args->command->writes_images && names_other_kind(path))
+        return wi_usage(args->command,
+                        "option --%s: an array is written, and %s is named like something else; "
+                        "end it in .npy, .csv or .txt",
+                        name, path);
     return wi_check_writable(args, option);
 }
 

@@ -79,8 +79,7 @@ static wi_exit check_options(solving *s) {
         return wi_usage(args->command, "option --rhs: standard input gives the matrix already; "
                                        "name a file");
     if (wi_given(args, &wi_output_option)) {
-        const char *const dot = strrchr(wi_value(args, &wi_output_option), '.');
-        if (dot && strcmp(dot, ".mtx") == 0)
+        if (wi_ends_in(wi_value(args, &wi_output_option), ".mtx"))
             return wi_usage(
                 args->command,
                 "option --output: X is written as a .npy file, not as .mtx; name it so");

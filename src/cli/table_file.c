@@ -4,19 +4,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/output.h"
 #include "cli/text.h"
 #include "io/text_table.h"
 
-static bool ends_in(const char *path, const char *suffix) {
-    const size_t length = strlen(path), own = strlen(suffix);
-    return length > own && strcasecmp(path + length - own, suffix) == 0;
-}
-
 bool wi_is_table_name(const char *path) {
-    return ends_in(path, ".csv") || ends_in(path, ".txt");
+    return wi_ends_in(path, ".csv") || wi_ends_in(path, ".txt");
 }
 
 bool wi_holds_table(const char *path, FILE *file) {
@@ -102,7 +96,7 @@ weft_status wi_table_save(FILE *file, const char *name, const char *titles, cons
     const wi_npy_layout *const l = &array->layout;
     const size_t size = weft_type_size(l->type), parts = l->pairs ? 2 : 1;
     const size_t columns = parts * (l->dims == 2 ? l->shape[1] : 1);
-    const char separator = ends_in(name, ".csv") ? ',' : ' ';
+    const char separator = wi_ends_in(name, ".csv") ? ',' : ' ';
     if (l->dims > 2)
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
                             "%s: an array of %zu dimensions is no table; name a .npy file", name,
