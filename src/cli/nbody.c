@@ -271,8 +271,8 @@ static void print_result(const wi_arguments *args, const weft_context *ctx, cons
         wi_json_close(&json);
         return;
     }
-    printf("%zu bodies, %zu steps on %s by %s: %s\n", t->system.n, t->steps, weft_place(ctx),
-           weft_used(ctx, "nbody"), wi_format_seconds(t->seconds, time));
+    printf("%zu bodies, %zu step%s on %s by %s: %s\n", t->system.n, t->steps, wi_plural(t->steps),
+           weft_place(ctx), weft_used(ctx, "nbody"), wi_format_seconds(t->seconds, time));
     printf("energy %.9g, at the end %.9g: drift %.2e\n", t->before, t->after, drift(t));
     if (t->has_error)
         printf("accelerations at the end: rms relative error %.2e, tolerance %.2e\n", t->error,
