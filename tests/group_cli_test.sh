@@ -51,6 +51,9 @@ test_group() {
     same 'sensor,max/3,4/7,3/9,5' "$(paste -sd/ "$folder/out.csv")" "$place: a table of text"
     same 'key count sum' "$(lines group "$folder/empty.npy" "$folder/empty.npy")" "$place: no rows"
     "$weft" group "$log" --by sensor -p "$place" --json | json_valid 'group --json' 3
+    printf 'count,file,x\n1,2,3\n' >"$folder/taken.csv"
+    expect 0 '"key_count": 1, "key_file": 2, "count": 1, "sum": 3' \
+        "$weft" group "$folder/taken.csv" --by count,file -c x -p "$place" --json
     "$weft" group "$log" --by sensor -p "$place" -o "$folder/out.csv" --json |
         json_valid 'group -o --json' 1
 }
