@@ -78,10 +78,13 @@ const wi_command wi_sort_command = {
     .details = "Writes all elements in order, in the shape of the input, C order. NaN come last "
                "(first with --descending), and -0.0 before +0.0. With --indices it writes the "
                "position of each instead, as u64 counted in C order; equal elements keep their "
-               "order. A file name of - is standard input or output.",
+               "order. Of a table that is all numbers of its columns together; its rows are put in "
+               "order as in the last example. A file name of - is standard input or output.",
     .examples = {{"weft sort x.npy -o sorted.npy", "the smallest first"},
                  {"weft sort x.npy --descending --indices -o order.npy", "where they were"},
-                 {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"}},
+                 {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"},
+                 {"weft sort log.csv -c time -i -o - | weft gather log.csv - -o out.csv",
+                  "the rows of a table, by a column"}},
     .options = options,
     .ladder = "sort",
     .over_ranks = true,
