@@ -856,9 +856,9 @@ test_tables() {
         "$place: the lower median"
     "$weft" quantile "$folder/log.csv" -p "$place" -c 3 --json | json_valid 'quantile --json' 1
     "$weft" sort "$folder/log.csv" -p "$place" -c 3,x -o "$folder/sorted.csv"
-    same '-1.5,0.5 1,2 2.5,3 4,nan' "$(paste -sd' ' "$folder/sorted.csv")" "$place: sorted rows"
+    same '"y, z",x -1.5,0.5 1,2 2.5,3 4,nan' "$(paste -sd' ' "$folder/sorted.csv")" "$place: sorted"
     "$weft" scan "$folder/log.csv" -p "$place" -c 3 --type i8 -o "$folder/sums.txt"
-    same '4 7 9 10' "$(paste -sd' ' "$folder/sums.txt")" "$place: sums as text"
+    same '"y, z" 4 7 9 10' "$(paste -sd' ' "$folder/sums.txt")" "$place: sums as text"
     expect 1 'line 2, column 1 .when.: "1 May" is no number' "$weft" reduce "$folder/log.csv"
     expect 1 'no column "z"; its 3 columns are when, x, y, z' "$weft" summary "$folder/log.csv" -c z
     expect 2 'option --q: "2" is no number from 0 to 1' "$weft" quantile "$folder/log.csv" --q 2

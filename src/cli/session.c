@@ -249,7 +249,10 @@ wi_exit wi_save_titled(const wi_arguments *args, const wi_option *option, const 
 }
 
 wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array) {
-    return wi_save_titled(args, option, NULL, array);
+    const wi_npy_layout *const l = &array->layout;
+    const size_t columns = l->dims == 2 ? l->shape[1] : 1;
+    const bool fits = array->titles && !l->pairs && wi_titles_count(array->titles) == columns;
+    return wi_save_titled(args, option, fits ? array->titles : NULL, array);
 }
 
 wi_exit wi_chosen_op(const wi_arguments *args, const wi_option *option, const wi_op_name **op) {

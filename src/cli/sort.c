@@ -24,7 +24,9 @@ static wi_exit sort_positions(weft_context *ctx, weft_order order, wi_npy *array
         return wi_session_failed(ctx);
     }
     wi_host_free(array->data);
+    wi_host_free(array->titles);
     array->data = positions;
+    array->titles = NULL;
     layout->type = WEFT_U64;
     layout->opaque = false;
     return WI_EXIT_OK;

@@ -85,10 +85,24 @@ weft_status wi_columns_choose(const char *columns, const char *name, wi_npy *arr
     return WEFT_OK;
 }
 
+/* Writes the titles, which are a line of .csv. */
 static void write_titles(FILE *file, const char *titles, char separator) {
-    for (; *titles; titles++)
-        putc(*titles == ',' ? separator : *titles, file);
+    bool quoted = false;
+    for (; *titles; titles++) {
+        quoted ^= *titles == '"';
+        putc(*titles == ',' && !quoted ? separator : *titles, file);
+    }
     putc('\n', file);
+}
+
+size_t wi_titles_count(const char *titles) {
+    bool quoted = false;
+    size_t count = 1;
+    for (; *titles; titles++) {
+        quoted ^= *titles == '"';
+        count += *titles == ',' && !quoted;
+    }
+    return count;
 }
 
 weft_status wi_table_save(FILE *file, const char *name, const char *titles, const wi_npy *array,

@@ -260,5 +260,6 @@ void wi_npy_flatten_part(wi_npy *array, size_t count, size_t whole) {
 
 void wi_npy_free(wi_npy *array) {
     wi_host_free(array->data);
+    wi_host_free(array->titles);
     *array = (wi_npy){.data = NULL};
 }

@@ -61,10 +61,19 @@ static weft_status read_all(table *t, unsigned char **text, size_t *bytes) {
 
 /* ---- the first line ---- */
 
+static bool has_outside_quotes(wi_table_text line, char wanted) {
+    bool quoted = false, found = false;
+    for (const char *at = line.begin; at < line.end; at++) {
+        quoted ^= *at == '"';
+        found = found || (*at == wanted && !quoted);
+    }
+    return found;
+}
+
 static char separator_of(wi_table_text line) {
     static const char separators[] = ",;\t";
     for (const char *s = separators; *s; s++)
-        if (memchr(line.begin, *s, (size_t)(line.end - line.begin)))
+        if (has_outside_quotes(line, *s))
             return *s;
     return ' ';
 }
@@ -205,7 +214,8 @@ static void parse_parts(void *user, int rank, int team) {
 
 /* What to do about a field that is no number. */
 static const char *remedy(const wi_table_head *h, wi_table_text field) {
-    if (memchr(field.begin, ',', (size_t)(field.end - field.begin)))
+    const size_t length = (size_t)(field.end - field.begin);
+    if (length > 0 && memchr("+-.0123456789", *field.begin, 13) && memchr(field.begin, ',', length))
         return "; a number has no comma, as 1000.5";
     return h->columns > 1 && h->width == h->columns ? "; choose columns of numbers with --columns"
                                                     : "";
@@ -268,6 +278,41 @@ static weft_status take_room(table *t, wi_npy *array) {
     return t->data ? WEFT_OK : wi_source_no_memory(&t->source, rows * width * size);
 }
 
+/* Writes a name, in quotes if it needs them; returns how many bytes it has taken. */
+static size_t put_title(wi_table_text name, char *out) {
+    const size_t length = (size_t)(name.end - name.begin);
+    bool plain = length > 0;
+    for (const char *at = name.begin; at < name.end; at++)
+        plain = plain && (unsigned char)*at > ' ' && !strchr(",;#", *at);
+    memcpy(out + !plain, name.begin, length);
+    if (!plain)
+        out[0] = out[length + 1] = '"';
+    return length + (plain ? 0 : 2);
+}
+
+/* Gives the array the names of its columns, if the file has them and no name has a quote. */
+static weft_status take_titles(const table *t, wi_npy *array) {
+    const wi_table_head *const h = &t->head;
+    size_t bytes = 1, at = 0;
+    for (size_t k = 0; k < h->columns; k++) {
+        const size_t length = (size_t)(h->names[k].end - h->names[k].begin);
+        if (!h->named || memchr(h->names[k].begin, '"', length))
+            return WEFT_OK;
+        bytes += length + 3;
+    }
+    array->titles = wi_host_alloc(bytes);
+    if (!array->titles)
+        return wi_source_no_memory(&t->source, bytes);
+    for (size_t place = 0; place < h->width; place++) {
+        size_t k = place; /* where it is if no columns were chosen */
+        while (h->place[k] != place)
+            k = (k + 1) % h->columns;
+        at += put_title(h->names[k], array->titles + at);
+        array->titles[at++] = place + 1 < h->width ? ',' : '\0';
+    }
+    return WEFT_OK;
+}
+
 static weft_status read_rows(table *t, wi_npy *array) {
     weft_status status = cut(t);
     if (status != WEFT_OK)
@@ -303,6 +348,8 @@ weft_status wi_text_table_read(const weft_context *ctx, FILE *file, const char *
         status = read_head(&t, columns);
     if (status == WEFT_OK)
         status = read_rows(&t, array);
+    if (status == WEFT_OK)
+        status = take_titles(&t, array);
     wi_host_free(t.head.names);
     wi_host_free(t.head.place);
     wi_host_free(t.parts);

@@ -52,6 +52,25 @@ static void expect(const char *text, const char *columns, size_t rows, size_t co
     wi_npy_free(&a);
 }
 
+static void expect_titles(const char *text, const char *columns, const char *titles) {
+    wi_npy a = good(text, columns, NULL);
+    if (titles)
+        assert_string_equal(a.titles, titles);
+    else
+        assert_null(a.titles);
+    wi_npy_free(&a);
+}
+
+static void titles(void **state) {
+    (void)state;
+    expect_titles("a,b\n1,2\n", NULL, "a,b");
+    expect_titles("a,b,c\n1,2,3\n", "c,1", "c,a");
+    expect_titles("a \"b; c\" \"d,e\"\n1 2 3\n", NULL, "a,\"b; c\",\"d,e\"");
+    expect_titles("a;;c\n1;2;3\n", NULL, "a,\"\",c");
+    expect_titles("a,\"b\"\"c\"\n1,2\n", NULL, NULL);
+    expect_titles("1,2\n3,4\n", NULL, NULL);
+}
+
 static void shapes(void **state) {
     (void)state;
     const double six[] = {1, 2, 3, 4, 5, 6}, some[] = {1, NAN, NAN, 4, INFINITY, -INFINITY};
@@ -179,10 +198,8 @@ static void long_tables(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(long_tables),
+        cmocka_unit_test(shapes),   cmocka_unit_test(titles),      cmocka_unit_test(integers),
+        cmocka_unit_test(refusals), cmocka_unit_test(long_tables),
     };
     const int failed = cmocka_run_group_tests_name("text table", tests, NULL, NULL);
     weft_close(reader());
