@@ -155,7 +155,7 @@ static weft_status choose_columns(table *t, const char *columns) {
 
 /* Reads the first line that is not blank, and leaves the rows in t->text. */
 static weft_status read_head(table *t, const char *columns) {
-    wi_table_text rest = t->text, line = rest;
+    wi_table_text rest = t->text, line;
     size_t lines = 0;
     if (rest.end - rest.begin >= 2 &&
         (memcmp(rest.begin, "\xFF\xFE", 2) == 0 || memcmp(rest.begin, "\xFE\xFF", 2) == 0))
@@ -306,7 +306,7 @@ static weft_status take_titles(const table *t, wi_npy *array) {
     for (size_t place = 0; place < h->width; place++) {
         size_t k = place; /* where it is if no columns were chosen */
         while (h->place[k] != place)
-            k = (k + 1) % h->columns;
+            k = k + 1 < h->columns ? k + 1 : 0;
         at += put_title(h->names[k], array->titles + at);
         array->titles[at++] = place + 1 < h->width ? ',' : '\0';
     }
