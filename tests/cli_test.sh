@@ -385,7 +385,7 @@ test_bad_files() {
     expect 1 'more elements than 64 bits' "$weft" reduce "$folder/overflow.npy"
     expect 1 'length of a dimension' "$weft" reduce "$folder/negative.npy"
     expect 1 'not a .npy file' "$weft" reduce "$folder/text.npy"
-    expect 1 'not a .npy file' "$weft" reduce "$folder/zero.npy"
+    expect 1 'it is empty' "$weft" reduce "$folder/zero.npy"
     expect 1 'No such file' "$weft" reduce "$folder/missing.npy"
     for name in reduce topk histogram analyze solve 'select '"$folder/ints.npy"' -o x'; do
         expect 1 "$folder: reading failed: Is a directory" "$weft" $name "$folder"
