@@ -47,6 +47,8 @@ demo: ## set up, build, and show every operation on the best place of this machi
         -DWEFT_ISA=NATIVE -DWEFT_DEMO=ON)
 	@cmake --build $(DEMO_BUILD) -j $(JOBS) --target weft_command
 	@WEFT_SECONDS=$${WEFT_SECONDS:-0.1} $(DEMO_BUILD)/weft demo
+	@echo "The command is $(DEMO_BUILD)/weft$(if $(filter build-demo,$(DEMO_BUILD)),; \
+	    \`make\` builds $(BUILD)/weft with all operations optimised)."
 
 # Kernels that nothing here can run are compiled only to see that they compile: to PTX, with little
 # optimisation, in a folder of its own, so that what is installed from $(BUILD) is whole.

@@ -117,7 +117,7 @@ void emu_send(void *to, const void *value, size_t bytes, uint64_t *barrier, unsi
     count_in(block, b, 0, (int64_t)bytes);
 }
 
-/* Changes nothing, and what it brings may still be written by whom it likes. */
+/* Has no effect but on speed: the bytes may be written, by any thread, until they are read. */
 void emu_bulk_prefetch(const void *global, size_t bytes) {
     if (((uintptr_t)global | bytes) % 16 != 0)
         report(__builtin_return_address(0),
@@ -171,15 +171,16 @@ CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, unsigned
     return right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Of a chunk of a box: where it is in the box; what is there of it, where that is in memory, and
- * how far behind the chunk's beginning. */
+/* 16 bytes of a box, of which some may lie outside of the matrix. */
 struct BoxChunk {
-    size_t to, skipped, valid;
-    const char *global;
+    size_t to;          /* where it is in the box in shared memory, in bytes */
+    size_t skipped;     /* its bytes before those in the matrix */
+    size_t valid;       /* its bytes in the matrix */
+    const char *global; /* where these are in global memory */
 };
 
-/* Calls f for each chunk of a box's line, whose numbers are those of `begin` from `at` on, if they
- * are there. */
+/* Calls f for each chunk of one line of a box. The line consists of the elements from number `at`
+ * on of the matrix's line at `begin`, if the matrix has such a line (`there`). */
 template <class F>
 static void each_of_line(const CUtensorMap &from, int64_t at, unsigned line, const char *begin,
                          bool there, F f) {

@@ -385,7 +385,7 @@ test_bad_files() {
     expect 1 'more elements than 64 bits' "$weft" reduce "$folder/overflow.npy"
     expect 1 'length of a dimension' "$weft" reduce "$folder/negative.npy"
     expect 1 'not a .npy file' "$weft" reduce "$folder/text.npy"
-    expect 1 'not a .npy file' "$weft" reduce "$folder/zero.npy"
+    expect 1 'it is empty' "$weft" reduce "$folder/zero.npy"
     expect 1 'No such file' "$weft" reduce "$folder/missing.npy"
     for name in reduce topk histogram analyze solve 'select '"$folder/ints.npy"' -o x'; do
         expect 1 "$folder: reading failed: Is a directory" "$weft" $name "$folder"
@@ -544,7 +544,7 @@ test_analyze() {
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 1\n' >"$folder/skew.mtx"
     expect 1 'analyze: .*skew.mtx: .* not symmetric: row 2 of column 1 holds 1, row 1 of column 2 0 ' \
         "$weft" analyze "$folder/skew.mtx"
-    expect 0 'n = 2, 1 entries' "$weft" analyze "$folder/skew.mtx" --half lower
+    expect 0 'n = 2, 1 entry' "$weft" analyze "$folder/skew.mtx" --half lower
     expect 0 'n = 2, 0 entries' "$weft" analyze "$folder/skew.mtx" --half=upper
     printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n2 1 1\n' >"$folder/wide.mtx"
     expect 1 'wide.mtx is 2 x 3; .* square' "$weft" analyze "$folder/wide.mtx"
@@ -729,6 +729,7 @@ test_solve() {
     expect 1 'option --output: cannot write' "$weft" solve "$folder/none.mtx" -o "$folder/no/x.npy"
     expect 1 'option --output: cannot write' "$weft" solve "$folder/two.mtx" -o ''
     expect 2 'option --output: X is written as a .npy' "$weft" solve "$folder/two.mtx" -o x.mtx
+    expect 2 'option --output: an array is written, and x.png is named' "$weft" histogram two.npy -o x.png
     expect 0 '"logdet": 2\.772588722239781' "$weft" solve "$folder/two.mtx" --json # ln 16
 }
 
@@ -855,9 +856,9 @@ test_tables() {
         "$place: the lower median"
     "$weft" quantile "$folder/log.csv" -p "$place" -c 3 --json | json_valid 'quantile --json' 1
     "$weft" sort "$folder/log.csv" -p "$place" -c 3,x -o "$folder/sorted.csv"
-    same '-1.5,0.5 1,2 2.5,3 4,nan' "$(paste -sd' ' "$folder/sorted.csv")" "$place: sorted rows"
+    same '"y, z",x -1.5,0.5 1,2 2.5,3 4,nan' "$(paste -sd' ' "$folder/sorted.csv")" "$place: sorted"
     "$weft" scan "$folder/log.csv" -p "$place" -c 3 --type i8 -o "$folder/sums.txt"
-    same '4 7 9 10' "$(paste -sd' ' "$folder/sums.txt")" "$place: sums as text"
+    same '"y, z" 4 7 9 10' "$(paste -sd' ' "$folder/sums.txt")" "$place: sums as text"
     expect 1 'line 2, column 1 .when.: "1 May" is no number' "$weft" reduce "$folder/log.csv"
     expect 1 'no column "z"; its 3 columns are when, x, y, z' "$weft" summary "$folder/log.csv" -c z
     expect 2 'option --q: "2" is no number from 0 to 1' "$weft" quantile "$folder/log.csv" --q 2

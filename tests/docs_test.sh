@@ -50,7 +50,7 @@ make_samples() {
     for name in a b signals image; do matrix $name.npy 32 32; done
     "$weft" gemm "$samples/a.npy" "$samples/a.npy" --transpose-a -o "$samples/A.npy" >/dev/null
     matrix weights.npy 3 3
-    printf 'when,latency,host\n1,0.5,7\n2,0.25,8\n3,4,7\n' >"$samples/log.csv"
+    printf 'when,latency,port\n1,0.5,7\n2,0.25,8\n3,4,7\n' >"$samples/log.csv"
     printf '2\n0\n' >"$samples/rows.txt"
     { printf 'P5 64 64 255\n' && head -c 4096 "$samples/keys.npy"; } >"$samples/scan.pgm"
     if [ "$png" = 1 ]; then

@@ -257,6 +257,10 @@ test_tables() {
     same '1 1' "$(xargs <x.txt)" 'solve: A times ones, in text'
     "$weft" fft a.csv -o f.csv
     same '7,0,-1,0 -1,0,3,0' "$(xargs <f.csv)" 'fft: two columns for a complex number'
+    "$weft" fft a.csv -c 1 -o f.csv
+    same '3,0 1,0' "$(xargs <f.csv)" 'fft: one column of a table'
+    "$weft" map a a.csv -o f.npy
+    expect 1 'f.npy: --columns is about tables' "$weft" fft f.npy -c 1 -o f.csv
     "$weft" gemm row.txt a.csv -o g.txt -p cpu:1
     same '11 18' "$(cat g.txt)" 'gemm of text'
     "$weft" map 'a * a' a.csv -o m.txt -p cpu:1

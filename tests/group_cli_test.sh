@@ -51,6 +51,9 @@ test_group() {
     same 'sensor,max/3,4/7,3/9,5' "$(paste -sd/ "$folder/out.csv")" "$place: a table of text"
     same 'key count sum' "$(lines group "$folder/empty.npy" "$folder/empty.npy")" "$place: no rows"
     "$weft" group "$log" --by sensor -p "$place" --json | json_valid 'group --json' 3
+    printf 'count,file,x\n1,2,3\n' >"$folder/taken.csv"
+    expect 0 '"key_count": 1, "key_file": 2, "count": 1, "sum": 3' \
+        "$weft" group "$folder/taken.csv" --by count,file -c x -p "$place" --json
     "$weft" group "$log" --by sensor -p "$place" -o "$folder/out.csv" --json |
         json_valid 'group -o --json' 1
 }
@@ -58,9 +61,13 @@ test_group() {
 test_gather() {
     printf '2\n0\n2\n' >"$folder/rows.txt"
     expect 0 '' "$weft" gather "$log" "$folder/rows.txt" -p "$place" -o "$folder/out.csv"
-    same '3,7,21.5,3/1,7,20.5,1/3,7,21.5,3' "$(paste -sd/ "$folder/out.csv")" "$place: rows"
+    same 'time,sensor,"temp, C",pressure/3,7,21.5,3/1,7,20.5,1/3,7,21.5,3' \
+        "$(paste -sd/ "$folder/out.csv")" "$place: rows, with their titles"
     expect 0 '' "$weft" gather "$log" "$folder/rows.txt" -c sensor -p "$place" -o "$folder/out.txt"
-    same '7/7/7' "$(paste -sd/ "$folder/out.txt")" "$place: one column"
+    same 'sensor/7/7/7' "$(paste -sd/ "$folder/out.txt")" "$place: one column"
+    "$weft" gather "$log" "$folder/rows.txt" -c 3,2 -p "$place" -o "$folder/out.txt"
+    same '"temp, C" sensor/21.5 7/20.5 7/21.5 7' "$(paste -sd/ "$folder/out.txt")" "$place: in quotes"
+    same 21.5 "$("$weft" reduce "$folder/out.txt" -c '"temp, C"' --op max)" "$place: read again"
     "$weft" sort "$folder/keys.npy" --indices -p "$place" -o - |
         "$weft" gather "$folder/keys.npy" - -p "$place" -o "$folder/out.npy"
     same '-1 -1 2 2' "$(elements out.npy d1 128)" "$place: as sort --indices"

@@ -71,7 +71,12 @@ test_numbers() {
 
 test_refusals() {
     expect 2 'it ends where a number' "$weft" map 'a +' "$folder/u.npy" -o "$folder/x"
-    expect 2 '"b" is no input \(1: a\)' "$weft" map 'a + b' "$folder/u.npy" -o "$folder/x"
+    expect 2 '"b" is no input; there is one file, a' "$weft" map 'a + b' "$folder/u.npy" -o "$folder/x"
+    expect 2 'no function "sin"; there are abs, sqrt, .*round, i8' "$weft" map 'sin(a)' "$folder/u.npy" \
+        -o "$folder/x"
+    expect 2 'pow\(x, y\)' "$weft" map 'a ** 2' "$folder/u.npy" -o "$folder/x"
+    expect 2 '\(a > 0\) & \(a < 1\)' "$weft" map 'a > 0 && a < 1' "$folder/u.npy" -o "$folder/x"
+    expect 2 'not a is a == 0' "$weft" map '!a' "$folder/u.npy" -o "$folder/x"
     expect 2 'REM takes integers only' "$weft" map 'a % 2' "$folder/d.npy" -o "$folder/x"
     expect 2 'is not an operator' "$weft" map 'a a' "$folder/u.npy" -o "$folder/x"
     expect 2 'is not a closing parenthesis|ends where a closing' "$weft" map 'min(a, 2' \

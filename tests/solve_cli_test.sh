@@ -123,7 +123,7 @@ test_refusals() {
         done
     } >"$folder/near.mtx"
     expect 0 'in f64 because f32 was not enough' "$weft" solve "$folder/near.mtx" --precision mixed
-    expect 1 'options.precision is 3' "$@" "$folder/one.mtx" --precision tf32
+    expect 2 'option --precision: .*one.mtx is a sparse matrix' "$@" "$folder/one.mtx" --precision tf32
     expect 0 'backward 0 by components' "$weft" solve "$folder/one.mtx" --exact
     expect 2 'option --variant: ' "$@" "$a" --variant up_looking
     expect 1 'none.npy|No such file' "$@" "$folder/missing.npy"

@@ -46,12 +46,14 @@ test_screens() {
         screen $columns "$weft" histogram "$folder/bytes.npy" --bins 3 --lo 1 --hi 9
         screen $columns "$weft" reduce "$folder/bytes.npy" --op mean
         screen $columns "$weft" reduce "$folder/bytes.npy" --frobnicate
+        screen $columns "$weft" precision "$folder/floats.npy" -p cpu:1
         screen $columns "$weft" solve "$folder/there is/no/such file/A.mtx"
     done
     screen 40 "$weft" climb sparse --n 500 --variant multifrontal
     screen 60 "$weft" climb scan --n 5000 -p cpu:2 --variant blocked
     screen 60 "$weft" climb sparse_order --n 500 --variant amd
     screen 60 "$weft" climb roof -p cpu:1
+    screen 40 "$weft" links
     screen 60 "$weft" demo --n 4096 -p cpu:2
     screen 200 "$weft" climb scan --n 5000 -p cpu:2 --variant serial
     grep -q '^serial .* the loop you would write$' "$folder/screen" || fail 'a wide climb: two lines'
@@ -189,6 +191,7 @@ npy bytes.npy "'|u1'" '(300,)' "$(for k in {0..255} {0..43}; do printf '\\x%02x'
 npy ints.npy "'<i4'" '(6,)' \
     '\x03\0\0\0\xff\xff\xff\xff\x04\0\0\0\0\0\0\0\x05\0\0\0\x09\0\0\0' # 3 -1 4 0 5 9
 "$weft" generate laplace3d 16 -o "$folder/A.mtx"
+"$weft" random normal -n 100 -o "$folder/floats.npy"
 test_screens
 test_alignment
 test_completion

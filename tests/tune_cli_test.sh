@@ -34,10 +34,10 @@ test_use() {
         expect 0 '"variant": "serial"' env WEFT_TUNING="$table.serial" "${scan[@]}" -v serial
     fi
     sed 's/^device .*/device Abacus/' "$table" >"$table.other"
-    expect 1 '^weft: WEFT_TUNING: .*for device Abacus' env WEFT_TUNING="$table.other" "${scan[@]}"
+    expect 1 '^weft: scan: WEFT_TUNING: .*for device Abacus' env WEFT_TUNING="$table.other" "${scan[@]}"
     head -n 5 "$table" >"$table.short"
-    expect 1 '^weft: WEFT_TUNING: .*does not end' env WEFT_TUNING="$table.short" "${scan[@]}"
-    expect 1 '^weft: WEFT_TUNING: .*opening failed' env WEFT_TUNING="$folder/none" "${scan[@]}"
+    expect 1 '^weft: scan: WEFT_TUNING: .*does not end' env WEFT_TUNING="$table.short" "${scan[@]}"
+    expect 1 '^weft: scan: WEFT_TUNING: .*opening failed' env WEFT_TUNING="$folder/none" "${scan[@]}"
     # a table that is of no use does not keep the command from writing another
     WEFT_TUNING="$table.other" expect 0 'scan on' tune scan -o "$table.other"
     expect 0 '"variant"' env WEFT_TUNING="$table.other" "${scan[@]}"

@@ -9,8 +9,8 @@
  *
  *     "mpi"         the best place of each rank: a GPU if one works, else cores
  *     "mpi:cpu"     cores, divided among the ranks of a machine; "mpi:cpu:4": four threads each
- *     "mpi:gpu"     a GPU; the ranks of a machine take its GPUs in turn, and share them if there
- * are fewer; "mpi:gpu:1": the GPU numbered 1
+ *     "mpi:gpu"     a GPU: the ranks of a machine take its GPUs in turn, and share them if they
+ *                   must; "mpi:gpu:1": the GPU numbered 1
  *
  * Calls that have no distributed variant yet return WEFT_EUNSUPPORTED on all ranks. Memory
  * (weft_alloc, weft_copy), streams and settings (weft_use, weft_set_tuning) are a rank's own

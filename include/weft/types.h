@@ -54,8 +54,8 @@ WEFT_API float weft_bf16_to_float(weft_bf16 value);
 }
 #else
 
-/* The weft_type of what pointer `p` points at, WEFT_U8 for a bool; an unknown element type does not
- * compile. */
+/* The weft_type of what pointer `p` points at, WEFT_U8 for a bool. Other element types do not
+ * compile, nor does plain char, which may have a sign or not. */
 #    define weft_type_of(p)                                                                        \
         _Generic(*(p), _Bool                                                                       \
                  : WEFT_U8, signed char                                                            \

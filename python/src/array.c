@@ -130,7 +130,9 @@ static bool take_buffer(PyObject *object, wp_array *a, unsigned how) {
     int type = type_of_format(a->view.format);
     bool taken = false;
     if (type < 0)
-        PyErr_Format(PyExc_TypeError, "elements of the type \"%s\" are not supported",
+        PyErr_Format(PyExc_TypeError,
+                     "elements of the buffer format \"%s\" are not supported; pass numbers in this "
+                     "machine's order of bytes, as x.astype(\"f8\") makes them",
                      a->view.format);
     else
         taken = describe(a, type, how, a->view.ndim, a->view.shape, a->view.strides);

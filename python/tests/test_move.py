@@ -218,6 +218,7 @@ def test_permutations(rng):
     drawn = np.asarray(r.choice(100, (10, 10), replace=False))
     assert drawn.shape == (10, 10) and len(set(drawn.ravel().tolist())) == 100
     assert set(r.choice(np.array([3, 5]), 50).tolist()) == {3, 5}
+    assert set(r.choice([3, 5], 50).tolist()) == {3, 5}
     assert r.choice(x, 4).shape == (4, 3) and r.choice(9, replace=False).shape == ()
     with pytest.raises(ValueError, match="5 different ones of 4"):
         r.choice(4, 5, replace=False)

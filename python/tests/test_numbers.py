@@ -146,6 +146,8 @@ def test_elementwise(rng):
     for op in ("less", "greater_equal", "not_equal"):
         same(weft.elementwise(op, x, y), getattr(np, op)(x, y))
     same(weft.where(x < y, x, y), np.minimum(x, y))
+    with pytest.raises(ValueError, match="weft.evaluate"):
+        weft.where(x < y, x, 0)
     same(weft.astype(x * 100, np.int32), (x * 100).astype(np.int32))
     assert weft.astype(np.array([300.0]), np.uint8, saturate=True)[0] == 255
     with pytest.raises(ValueError):

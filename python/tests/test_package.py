@@ -60,8 +60,9 @@ def test_contexts():
     one.close()
     one.close()
     assert one.place == "closed" and "closed" in repr(one)
-    with one, pytest.raises(ValueError, match="closed"):
-        weft.sort(np.arange(3))
+    with pytest.raises(ValueError, match="closed"), one:
+        pass
+    assert weft.current() is context()
 
 
 def test_default_of_a_thread():
@@ -155,6 +156,11 @@ def test_variants():
 def test_types_that_are_refused(bad):
     with pytest.raises((TypeError, ValueError)):
         weft.sort(bad)
+
+
+def test_other_byte_order_says_what_to_do():
+    with pytest.raises(TypeError, match=r"x.astype\("):
+        weft.sort(np.arange(3, dtype=">i4"))
 
 
 def test_refused_outputs():

@@ -152,6 +152,8 @@ class Context(_core.Context):
                 self._held.discard(address)
 
     def __enter__(self):
+        if self.place == "closed":
+            raise ValueError("this context is closed: open another weft.Context")
         _local.stack = (*_local.stack, self)
         return self
 

@@ -17,6 +17,7 @@ _BITS = {ast.BitAnd: 10, ast.BitOr: 11, ast.BitXor: 12, ast.LShift: 13, ast.RShi
 _COMPARE = {ast.Eq: _EQ, ast.NotEq: 17, ast.Lt: 18, ast.LtE: 19, ast.Gt: 20, ast.GtE: 21}
 _FUNCTIONS = {"abs": 23, "sqrt": 25, "exp": 26, "log": 27, "floor": 28, "ceil": 29, "rint": 30}
 _PAIRS = {"minimum": 7, "maximum": 8}
+_NAMES = ", ".join(["where", *_FUNCTIONS, *_PAIRS])
 _OF_FLOATS = {"sqrt", "exp", "log", "floor", "ceil", "rint"}
 _BOOL, _INT64, _FLOAT64 = (np.dtype(t) for t in (np.bool_, np.int64, np.float64))
 _MOST_INPUTS = 7
@@ -97,8 +98,7 @@ class _Program:
                 return self.type_of_call(node)
         self.refuse(
             node,
-            "this is not understood; there are + - * / ** & | ^ << >> ~, comparisons, "
-            f"where, {', '.join([*_FUNCTIONS, *_PAIRS])}",
+            f"this is not understood; there are + - * / ** & | ^ << >> ~, comparisons, {_NAMES}",
         )
 
     def type_of_pair(self, node):
@@ -118,7 +118,7 @@ class _Program:
         name = node.func.id
         wanted = 3 if name == "where" else 2 if name in _PAIRS else 1
         if name != "where" and name not in _FUNCTIONS and name not in _PAIRS:
-            self.refuse(node, "there is no such function")
+            self.refuse(node, f"there is no such function; there are {_NAMES}")
         if len(node.args) != wanted or node.keywords:
             self.refuse(node, f"{name} takes {wanted} values")
         result = self.common(*(node.args[1:] if name == "where" else node.args))

@@ -325,7 +325,8 @@ def where(condition, a, b, *, out=None):
     mask, x, y = take_line(c, condition), take_line(c, a), take_line(c, b)
     if not mask.shape == x.shape == y.shape or x.dtype != y.dtype or mask.dtype.itemsize != 1:
         raise ValueError(
-            "where: a mask of bytes and two arrays of its shape and one type are needed"
+            "where: a mask of bytes and two arrays of its shape and one type are needed; "
+            'numbers are taken by weft.evaluate("where(mask, x, 0)", mask=mask, x=x)'
         )
     z = output(c, x, x.shape, x.dtype, out)
     _core.where(c, mask, x, y, z)

@@ -92,6 +92,8 @@ class Generator:
 
     def choice(self, a, size=None, replace=True):
         """Elements, or rows, of `a` (or of the numbers 0 to a - 1), all equally likely."""
+        if not hasattr(a, "shape") and not hasattr(a, "__index__"):
+            a = np.asarray(a)
         n = a.shape[0] if hasattr(a, "shape") else int(a)
         if replace:
             chosen = self.integers(0, n, size)

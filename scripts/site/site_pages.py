@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all pages share: where they are, the frame around them, and links between them."""
 import html
-import os
 import posixpath
 import re
-from pathlib import Path
 
 import markdown
 

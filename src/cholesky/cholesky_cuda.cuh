@@ -19,12 +19,13 @@ inline void *wi_cholesky_at(const wi_cholesky_args *args, size_t i, size_t j) {
 /* Sets the words of args->first to WI_CHOLESKY_NONE. */
 weft_status wi_cholesky_clear_words(weft_context *ctx, const wi_cholesky_args *args);
 
-/* Makes these columns, of which all before them are taken off, columns of L. */
+/* Turns these columns of A into columns of L. What earlier columns contribute to them has been
+ * subtracted. */
 weft_status wi_cholesky_panel(weft_context *ctx, const wi_cholesky_args *args, size_t first,
                               size_t columns);
 
-/* A matrix's columns first ... first + columns - 1, first a multiple of 64, and so are they unless
- * they are the last; all before them are taken off. */
+/* Columns first ... first + columns - 1 of a matrix, from which what earlier columns contribute has
+ * been subtracted. `first` is a multiple of 64, and so is `columns`, except for the last ones. */
 typedef struct wi_cholesky_steps {
     size_t first, columns;
     unsigned units;    /* multiprocessors that work on them, at most */
@@ -36,7 +37,7 @@ typedef struct wi_cholesky_steps {
 weft_status wi_cholesky_memory(weft_context *ctx, size_t bytes, void **p);
 weft_status wi_cholesky_copies(weft_context *ctx, void **copies);
 
-/* Makes them columns of L. With first = 0 it clears the words, too. */
+/* Turns them into columns of L. With first = 0 it clears the words, too. */
 weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *args,
                                   const wi_cholesky_steps *steps);
 
@@ -54,7 +55,7 @@ __device__ inline bool wi_cholesky_has_failed(const int64_t *first) {
     return first[WI_CHOLESKY_INDEFINITE] != WI_CHOLESKY_NONE ||
            first[WI_CHOLESKY_INFINITE] != WI_CHOLESKY_NONE;
 }
-/* Records that the pivot of a column is none. */
+/* Records that a column's pivot is not above 0, or not finite. */
 template <class T>
 __device__ void wi_cholesky_tell(int64_t *first, T pivot, int64_t column) {
     first[pivot - pivot == 0 ? WI_CHOLESKY_INDEFINITE : WI_CHOLESKY_INFINITE] = column;

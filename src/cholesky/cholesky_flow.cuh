@@ -13,16 +13,19 @@
 constexpr int flow_side = wi_cholesky_side;
 constexpr int flow_groups = 2; /* of as many warps as a tile has strips */
 constexpr int flow_threads = 32 * wi_strips * flow_groups;
-constexpr int flow_depth = 32, flow_parts = flow_side / flow_depth; /* columns of a slot */
+/* A slot holds so many columns of the three tiles that a task reads. */
+constexpr int flow_depth = 32, flow_parts = flow_side / flow_depth;
 template <class T>
 constexpr int flow_pitch = flow_side + (sizeof(T) == 8 ? 4 : 8); /* elements, of a slot */
 template <class T>
 constexpr int flow_chunk = flow_depth *flow_pitch<T>;
 constexpr unsigned flow_slots_most = 4;
-constexpr int flow_record = wi_strip * (flow_side + wi_strip); /* numbers of a strip */
-constexpr int flow_letter = 2 * wi_strip * wi_strip;           /* numbers */
-constexpr unsigned flow_publishers = wi_strips;                /* warps */
-constexpr unsigned flow_turns = 8; /* a wait looks so often before it asks if the matrix failed */
+/* Numbers that a strip is passed on as, those of a letter (wi_flow_mail), and the warps that pass
+ * strips on. */
+constexpr int flow_record = wi_strip * (flow_side + wi_strip);
+constexpr int flow_letter = 2 * wi_strip * wi_strip;
+constexpr unsigned flow_publishers = wi_strips;
+constexpr unsigned flow_turns = 8; /* looks of a wait between asking if the matrix failed */
 
 /* A row's count of its tiles of L: each of a tile's warps adds `first` once it has the first half
  * of its columns, and `second` behind the others. A tile's second half is known before anything of
@@ -46,10 +49,10 @@ struct wi_flow_ring {
 
 struct wi_flow_shared {
     wi_flow_ring ring;
-    uint64_t drawn;  /* the task's number */
-    uint32_t launch; /* its number */
+    uint64_t drawn;  /* the number of the block's task */
+    uint32_t launch; /* the number of this launch */
     bool stops;      /* the matrix has failed */
-    int strips;      /* of its column's factor that are known */
+    int strips;      /* known so far of the factor of the task's column */
 };
 
 /* What blocks tell each other. A launch uses one of two sets of counts, and clears the other one
@@ -82,12 +85,12 @@ struct wi_flow_params {
     size_t ld, n;
     unsigned tiles;      /* rows of tiles */
     unsigned begin, end; /* columns of tiles */
-    unsigned tasks;      /* in all; other blocks only bring the code to where it is run: */
-    unsigned mixed;      /* every second one of the first ones, so many, and those that are last */
+    unsigned tasks;      /* blocks that have one; the others rehearse: they bring code to caches */
+    unsigned mixed;      /* so many of these alternate with the first tasks; the rest come last */
     unsigned slots;      /* a power of two */
     bool packs;          /* are whole tiles made of packs of 16 bytes, down their columns? */
-    unsigned boxed;      /* columns before a task's from which on boxes bring them; 0: never */
-    unsigned late;       /* columns that a pair leaves to its last products, at most */
+    unsigned boxed;      /* a task with so many columns before its own reads boxes; 0: none does */
+    unsigned late;       /* the most columns that a pair leaves to its last products */
     double *records;     /* of the strips of the tiles on the diagonal */
     wi_flow_mail *mail;
     int64_t *first;

@@ -52,8 +52,8 @@ static wi_exit execute(const wi_arguments *args) {
 }
 
 static const wi_option *const options[] = {
-    &wi_output_option, &wi_columns_option, &wi_place_option, &wi_variant_option,
-    &wi_type_option,   &wi_json_option,    &wi_help_option,  NULL};
+    &wi_output_option,    &wi_columns_option, &wi_place_option, &wi_variant_option,
+    &wi_read_type_option, &wi_json_option,    &wi_help_option,  NULL};
 
 const wi_command wi_add_command = {
     .name = "add",

@@ -43,9 +43,9 @@ static double over(size_t a, size_t b) {
 static void print_report(FILE *to, const char *name, const weft_sparse *matrix,
                          const weft_chol_report *report, size_t predicted) {
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], d[WI_FIELD_BYTES];
-    wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
+    wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu %s on and below the diagonal",
                   wi_style_on(to, WI_BOLD), name, wi_style_on(to, WI_PLAIN), report->n,
-                  report->nnz_a);
+                  report->nnz_a, report->nnz_a == 1 ? "entry" : "entries");
     wi_print_asymmetry(to, matrix);
     wi_print_line(to, WI_BEHIND_LABEL, "ordering  %s, in %s", report->ordering,
                   wi_format_seconds(report->order_seconds, a));

@@ -149,6 +149,7 @@ const wi_command wi_blend_command = {
     .options = options,
     .ladder = "blend",
     .suffixes = "npy pgm ppm png",
+    .writes_images = true,
     .least_operands = 2,
     .most_operands = 2,
     .run = execute,

@@ -58,6 +58,7 @@ struct wi_command {
     const char *suffixes;            /* of operands that are files, as "pgm ppm"; NULL: none are */
     const char *ladder; /* --variant takes its rungs; NULL: the operand names the ladder */
     bool over_ranks;    /* it works on place mpi, too */
+    bool writes_images; /* --output may name one */
     size_t least_operands, most_operands;
     wi_exit (*run)(const wi_arguments *args);
 };

@@ -284,9 +284,9 @@ static wi_exit execute(const wi_arguments *args) {
 }
 
 static const wi_option *const options[] = {
-    &filter_option,   &border_option,     &to_option,        &truncate_option, &wi_output_option,
-    &wi_place_option, &wi_variant_option, &correlate_option, &dense_option,    &any_order_option,
-    &f64_option,      &wi_type_option,    &wi_json_option,   &wi_help_option,  NULL};
+    &filter_option,   &border_option,       &to_option,        &truncate_option, &wi_output_option,
+    &wi_place_option, &wi_variant_option,   &correlate_option, &dense_option,    &any_order_option,
+    &f64_option,      &wi_read_type_option, &wi_json_option,   &wi_help_option,  NULL};
 
 const wi_command wi_convolve_command = {
     .name = "convolve",
@@ -315,6 +315,7 @@ const wi_command wi_convolve_command = {
     .options = options,
     .ladder = "convolve",
     .suffixes = "npy pgm ppm png",
+    .writes_images = true,
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

@@ -40,10 +40,14 @@ static wi_exit load(const wi_arguments *args, wi_npy *array) {
     if (result != WI_EXIT_OK)
         return result;
     const char *const name = wi_is_standard(path) ? "standard input" : path;
-    weft_status status = wi_holds_table(path, file)
-                             ? wi_table_load(file, name, NULL, NULL, array, &note)
-                             : wi_npy_read_numbers(file, name, array, &note);
+    const char *const columns = wi_value(args, &wi_columns_option);
+    const bool text = wi_holds_table(path, file);
+    weft_status status = text ? wi_table_load(file, name, columns, NULL, array, &note)
+                              : wi_npy_read_numbers(file, name, array, &note);
     wi_close_input(file);
+    if (status == WEFT_OK && columns && !text)
+        status = wi_note_fail(&note, WEFT_EARG,
+                              "%s: --columns is about tables of text; leave it out", name);
     if (status == WEFT_OK)
         status = wi_npy_to_c_order(array, &note);
     if (status == WEFT_OK)
@@ -83,8 +87,9 @@ static wi_exit choose_dimensions(const wi_arguments *args, const wi_npy_layout *
         d->rank = (unsigned)(*text - '0');
     }
     if (d->rank == 0 || d->rank > layout->dims) {
-        wi_say_error("fft: %s has %zu dimensions; there is nothing to transform%s",
-                     args->operand[0], layout->dims, text ? ", lower --dims" : "");
+        wi_say_error("fft: %s has %zu dimension%s; %s", args->operand[0], layout->dims,
+                     wi_plural(layout->dims),
+                     layout->dims ? "lower --dims" : "there is nothing to transform");
         return WI_EXIT_FAILED;
     }
     const size_t before = layout->dims - d->rank;
@@ -232,9 +237,17 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {
-    &wi_output_option, &inverse_option,    &half_option,    &dims_option,    &pairs_option,
-    &wi_place_option,  &wi_variant_option, &wi_json_option, &wi_help_option, NULL};
+static const wi_option *const options[] = {&wi_output_option,
+                                           &inverse_option,
+                                           &half_option,
+                                           &dims_option,
+                                           &pairs_option,
+                                           &wi_columns_option,
+                                           &wi_place_option,
+                                           &wi_variant_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
 
 const wi_command wi_fft_command = {
     .name = "fft",

@@ -120,6 +120,20 @@ static int parse_arguments(parser *p, node n) {
     return add_node(p, n);
 }
 
+/* The name is of no input, function or type. */
+static int fail_name(parser *p, const char *name) {
+    skip(p);
+    if (*p->at != '(')
+        return fail(p, "\"%s\" is no input; %s", name,
+                    p->inputs == 1 ? "there is one file, a" : "files are a, b and so on, in order");
+    char list[WI_REASON_BYTES / 2];
+    size_t used = 0;
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s, ", functions[k].name);
+    return fail(p, "there is no function \"%s\"; there are %si8 ... f64 and wrap_i8 ...", name,
+                list);
+}
+
 static int parse_name(parser *p) {
     char name[NAME_BYTES];
     size_t length = 0;
@@ -140,8 +154,24 @@ static int parse_name(parser *p) {
         return parse_arguments(p, (node){.op = wraps ? WEFT_X_WRAP : WEFT_X_SATURATE,
                                          .argument = (int)type,
                                          .children = 1});
-    return fail(p, "\"%s\" is no input (%zu: a%s), function or type", name, p->inputs,
-                p->inputs > 1 ? ", b, ..." : "");
+    return fail_name(p, name);
+}
+
+/* What may stand in a formula of C but not here comes with what to write instead. */
+static int fail_operand(parser *p) {
+    static const struct {
+        char first;
+        const char *hint;
+    } hints[] = {{'*', "; a power is pow(x, y)"},
+                 {'&', "; masks are joined by one, as (a > 0) & (a < 1)"},
+                 {'|', "; masks are joined by one, as (a < 0) | (a > 1)"},
+                 {'!', "; not a is a == 0"}};
+    char wanted[WI_REASON_BYTES / 2];
+    const char *hint = "";
+    for (size_t k = 0; k < sizeof hints / sizeof *hints; k++)
+        hint = *p->at == hints[k].first ? hints[k].hint : hint;
+    snprintf(wanted, sizeof wanted, "a number, an input or a function%s", hint);
+    return fail_here(p, wanted);
 }
 
 static int parse_unary(parser *p) {
@@ -163,7 +193,7 @@ static int parse_unary(parser *p) {
     else if (isalpha((unsigned char)*p->at))
         result = parse_name(p);
     else
-        result = fail_here(p, "a number, an input or a function");
+        result = fail_operand(p);
     p->depth--;
     return result;
 }

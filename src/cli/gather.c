@@ -74,13 +74,14 @@ static wi_exit widen(const wi_arguments *args, weft_context *ctx, wi_npy *positi
 }
 
 /* Gathers along the first dimension: elements of a vector, rows of a matrix. */
-static wi_exit compute(weft_context *ctx, const wi_npy *array, const wi_npy *positions,
-                       wi_npy *out) {
+static wi_exit compute(weft_context *ctx, wi_npy *array, const wi_npy *positions, wi_npy *out) {
     const wi_npy_layout *const from = &array->layout;
     const bool rows = weft_ranks(ctx) == 1 && from->dims > 0;
     const size_t n = positions->layout.count, m = rows ? from->shape[0] : from->count;
     const size_t row = !rows ? 1 : m > 0 ? from->count / m : 0;
     out->layout = *from;
+    out->titles = array->titles;
+    array->titles = NULL;
     out->layout.dims = from->dims > 0 ? from->dims : 1;
     out->layout.shape[0] = weft_ranks(ctx) > 1 ? wi_npy_whole(&positions->layout) : n;
     out->layout.count = n * row;
@@ -121,8 +122,8 @@ static wi_exit execute(const wi_arguments *args) {
 }
 
 static const wi_option *const options[] = {
-    &wi_output_option, &wi_columns_option, &wi_place_option, &wi_variant_option,
-    &wi_type_option,   &wi_json_option,    &wi_help_option,  NULL};
+    &wi_output_option,    &wi_columns_option, &wi_place_option, &wi_variant_option,
+    &wi_read_type_option, &wi_json_option,    &wi_help_option,  NULL};
 
 const wi_command wi_gather_command = {
     .name = "gather",

@@ -214,16 +214,28 @@ static void add_title(char *titles, const char *op, const labels *l, size_t k, b
     wi_append(titles, TITLE_BYTES, ",", name);
 }
 
-/* The names of the table's columns: those of the keys, then count, sum and so on. */
+/* Is the word the name of another column, or of a member of each JSON object? */
+static bool is_taken(const char *name) {
+    static const char *const members[] = {"op", "variant", "place", "ranks", "comm", "file"};
+    bool taken = false;
+    for (size_t k = 0; k < sizeof members / sizeof *members; k++)
+        taken = taken || strcmp(name, members[k]) == 0;
+    for (size_t k = 0; k < WI_GROUP_OPS; k++)
+        taken = taken || strcmp(name, wi_group_op_names[k]) == 0;
+    return taken;
+}
+
+/* The names of the table's columns: those of the keys, with key_ before one that is taken; then
+ * count, sum and so on. */
 static void make_titles(const wi_grouping *g, const labels *by, const labels *columns,
                         char titles[TITLE_BYTES]) {
     titles[0] = '\0';
     for (size_t k = 0; k < g->key_columns; k++) {
         const bool named = k < by->count && strspn(by->name[k], "0123456789") == 0;
-        if (named)
+        if (named && !is_taken(by->name[k]))
             wi_append(titles, TITLE_BYTES, ",", by->name[k]);
         else
-            add_title(titles, "key", by, k, g->key_columns == 1);
+            add_title(titles, "key", by, k, !named && g->key_columns == 1);
     }
     for (size_t o = 0; o < g->ops; o++) {
         const char *const name = wi_group_op_names[g->op[o]];
@@ -323,10 +335,10 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&by_option,       &op_option,         &runs_option,
-                                           &exact_option,    &wi_output_option,  &wi_columns_option,
-                                           &wi_place_option, &wi_variant_option, &wi_type_option,
-                                           &wi_json_option,  &wi_help_option,    NULL};
+static const wi_option *const options[] = {
+    &by_option,           &op_option,         &runs_option,     &exact_option,
+    &wi_output_option,    &wi_columns_option, &wi_place_option, &wi_variant_option,
+    &wi_read_type_option, &wi_json_option,    &wi_help_option,  NULL};
 
 const wi_command wi_group_command = {
     .name = "group",
@@ -334,9 +346,9 @@ const wi_command wi_group_command = {
     .summary = "count, add and compare what has a key in common",
     .details =
         "Prints a line for each key, in ascending order: the key, then what --op wants of the rows "
-        "that have it. NaN among them makes all but count NaN. The keys are columns of the same "
-        "table, which --by names, or a second file "
-        "with one for each row. count is the number of rows; sum, mean, min, max and product are "
+        "that have it. NaN among them makes all but count NaN. The keys are numbers, too: columns "
+        "of the same table, which --by names, or a second file with one for each row. count is the "
+        "number of rows; sum, mean, min, max and product are "
         "of each column of values, those of --columns or, with a second file, all. With --exact "
         "sums "
         "of floats are the exact values, rounded once to f64, and means are these divided by the "

@@ -23,7 +23,7 @@ typedef struct result_column {
     weft_type type; /* of call.y */
 } result_column;
 
-/* A grouping on its way. */
+/* A grouping while it is computed. */
 typedef struct work {
     wi_grouping *g;
     weft_context *ctx;
@@ -88,7 +88,7 @@ static wi_exit sort_rows(work *w) {
     return checked(w, status);
 }
 
-/* Floats become f64, so that sums and means are rounded to nothing less. */
+/* Floats become f64, so that sums and means are not rounded to a narrower type. */
 static wi_exit widen_values(work *w) {
     wi_grouping *const g = w->g;
     const size_t n = g->rows * g->value_columns;

@@ -202,8 +202,8 @@ static wi_exit draw(const wi_arguments *args, const links *l) {
 
 static void print_host(const wi_link *host) {
     char rate[WI_FIELD_BYTES];
-    printf("host memory to host memory, one thread: %s copied\n",
-           wi_format_rate(host->one_way, rate));
+    wi_print_line(stdout, 2, "host memory to host memory, one thread: %s copied",
+                  wi_format_rate(host->one_way, rate));
 }
 
 static void print_none(const char *why) {

@@ -26,6 +26,7 @@ enum {
     MOST_PAIRS = 16        /* ranks in the matrix */
 };
 
+/* The command over ranks, while it runs. */
 typedef struct over {
     const wi_arguments *args;
     weft_context *ctx;
@@ -56,9 +57,9 @@ static weft_status measure_rank(weft_context *rank, void *user) {
 
 static wi_exit measure(over *o, wi_step step, wi_step_rate *rate) {
     static const char name[] = "links";
-    const char *const fast = getenv("WEFT_SECONDS");
+    const char *const seconds = getenv("WEFT_SECONDS");
     step.samples = step.bytes <= SMALL_BYTES ? 21 : 9;
-    if (fast && strtod(fast, NULL) == 0 && *fast)
+    if (seconds && *seconds && strtod(seconds, NULL) == 0)
         step.samples = 1;
     job j = {.step = &step};
     if (o->prints)
@@ -273,8 +274,8 @@ static weft_status find_devices(over *o) {
     return wi_comm_all_say(ctx, ctx->gpu, &o->device);
 }
 
-/* What links between the ranks should carry, which is known within one process: by the fastest of
- * them. */
+/* The nominal rate of the links between ranks, found by the fastest of them. It is known only for
+ * the GPUs of one process. */
 static void find_nominal(over *o) {
     wi_gpu_facts facts;
     double best = 0;

@@ -169,7 +169,7 @@ wi_exit wi_factor_failed(const wi_arguments *args, weft_status status, const wef
                      call, name, column);
     else if (status == WEFT_ESINGULAR)
         wi_say_error("%s: %s is singular: but for rounding column %lld, counted from 1, is a "
-                     "combination of others; no solution is the only one",
+                     "combination of others; no system with it has just one solution",
                      call, name, column);
     else
         wi_say_error("%s: %s: numbers of its factor grow beyond what a double can hold at column "

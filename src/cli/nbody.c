@@ -111,16 +111,11 @@ static wi_exit read_task(const wi_arguments *args, task *t) {
     return result;
 }
 
-static bool ends_in(const char *path, const char *suffix) {
-    const size_t length = strlen(path), end = strlen(suffix);
-    return length > end && strcmp(path + length - end, suffix) == 0;
-}
-
 static wi_exit check_plot(const wi_arguments *args) {
     const char *const path = wi_value(args, &plot_option);
     if (!path)
         return WI_EXIT_OK;
-    if (!ends_in(path, ".png") && !ends_in(path, ".ppm"))
+    if (!wi_ends_in(path, ".png") && !wi_ends_in(path, ".ppm"))
         return wi_usage(args->command,
                         "option --plot: the name %s does not say which kind of file; end it in "
                         ".png or .ppm",
@@ -145,7 +140,7 @@ static wi_exit save_picture(const wi_bodies *bodies, const char *path) {
         wi_image_free(&image);
         return result;
     }
-    const weft_status status = ends_in(path, ".png")
+    const weft_status status = wi_ends_in(path, ".png")
                                    ? wi_png_write(output.file, output.name, &image, &note)
                                    : wi_pnm_write(output.file, output.name, &image, &note);
     wi_image_free(&image);
@@ -276,8 +271,8 @@ static void print_result(const wi_arguments *args, const weft_context *ctx, cons
         wi_json_close(&json);
         return;
     }
-    printf("%zu bodies, %zu steps on %s by %s: %s\n", t->system.n, t->steps, weft_place(ctx),
-           weft_used(ctx, "nbody"), wi_format_seconds(t->seconds, time));
+    printf("%zu bodies, %zu step%s on %s by %s: %s\n", t->system.n, t->steps, wi_plural(t->steps),
+           weft_place(ctx), weft_used(ctx, "nbody"), wi_format_seconds(t->seconds, time));
     printf("energy %.9g, at the end %.9g: drift %.2e\n", t->before, t->after, drift(t));
     if (t->has_error)
         printf("accelerations at the end: rms relative error %.2e, tolerance %.2e\n", t->error,

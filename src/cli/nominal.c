@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a link reaches of its nominal rate if nothing is wrong: headers of packets take the rest. */
+/* The least share of its nominal rate that a sound link reaches, headers of packets taking the
+ * rest; and the least that is called low, not poor. */
 static const double normal = 0.78, low = 0.55;
-/* What is seen may exceed what is known by that much; if it is more, that is about another link. */
+/* A measured rate may exceed the nominal one by this factor; beyond it the nominal rate is that of
+ * another link. */
 static const double tolerance = 1.02;
 
 enum {
@@ -29,11 +31,11 @@ static const generation generations[] = {
 
 double wi_pcie_rate(const char *speed, int width) {
     const double transfers = strtod(speed, NULL);
-    const double payload = transfers < 8 ? 8.0 / 10 : 128.0 / 130; /* of the code on the wires */
+    const double payload = transfers < 8 ? 8.0 / 10 : 128.0 / 130; /* data bits per bit sent */
     return transfers > 0 && width > 0 ? transfers * 1e9 / 8 * payload * width : 0;
 }
 
-/* A line of what the system tells of a device of the PCIe bus. */
+/* Reads the first line of a file in which Linux describes a PCIe device. */
 static bool read_fact(const char *bus, const char *fact, char line[LINE_BYTES]) {
     char path[160];
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", bus, fact);
@@ -56,6 +58,7 @@ static wi_nominal pcie_of(const wi_gpu_facts *gpu) {
     return nominal;
 }
 
+/* Drops a nominal rate that is too low to be that of the link measured. */
 static wi_nominal believed(wi_nominal nominal, double measured) {
     if (measured > tolerance * nominal.bytes_per_s)
         nominal.bytes_per_s = 0;

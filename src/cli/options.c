@@ -67,6 +67,13 @@ const wi_option wi_type_option = {.name = "type",
                                   .value = "TYPE",
                                   .help = "i8 ... i64, u8 ... u64, f16, bf16, f32 or f64",
                                   .list = wi_list_types};
+const wi_option wi_read_type_option = {
+    .name = "type",
+    .letter = 't',
+    .value = "TYPE",
+    .help = "read a table as i8 ... i64, u8 ... u64, f16, bf16, f32 or f64 (if not given); a .npy "
+            "file must be of it",
+    .list = wi_list_types};
 const wi_option wi_n_option = {.name = "n",
                                .letter = 'n',
                                .value = "COUNT",
@@ -87,7 +94,7 @@ const wi_option wi_columns_option = {
     .name = "columns",
     .letter = 'c',
     .value = "LIST",
-    .help = "only these, in this order: names, or numbers from 1, separated by commas"};
+    .help = "only these columns, in this order: names, or numbers from 1, separated by commas"};
 const wi_option wi_indices_option = {
     .name = "indices", .letter = 'i', .help = "write the elements' positions, not their values"};
 const wi_option wi_trace_option = {.name = "trace",

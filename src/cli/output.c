@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,11 @@
 
 bool wi_is_standard(const char *path) {
     return strcmp(path, "-") == 0;
+}
+
+bool wi_ends_in(const char *path, const char *suffix) {
+    const size_t length = strlen(path), end = strlen(suffix);
+    return length > end && strcasecmp(path + length - end, suffix) == 0;
 }
 
 /* ---- signals ---- */

@@ -10,6 +10,9 @@
 /* Is the path "-", which stands for standard input or output? */
 bool wi_is_standard(const char *path);
 
+/* Does a file's name end so, as in ".png", in capitals or not? */
+bool wi_ends_in(const char *path, const char *suffix);
+
 /* Prints an error if the file that `option` names cannot be written, is another output too, or is
  * an input (but --output may replace an array). An option not given is fine. Nothing is written
  * yet. */

@@ -53,7 +53,8 @@ wi_exit wi_usage_word(const wi_command *command, const char *what, const char *g
 /* The index of an option among those of the command, or their number if it is not one. */
 static size_t number_of(const wi_command *command, const wi_option *option) {
     size_t k = 0;
-    for (const wi_option *at = wi_next_option(command, NULL); at && at != option; k++)
+    const wi_option *at = wi_next_option(command, NULL);
+    for (; at && !(option && strcmp(at->name, option->name) == 0); k++)
         at = wi_next_option(command, at);
     return k;
 }

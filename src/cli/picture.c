@@ -22,9 +22,9 @@ static weft_status take_array(const char *name, wi_npy *array, wi_picture *pictu
     const wi_npy_layout *const l = &array->layout;
     if (l->dims < 2 || l->dims > 3 || (l->dims == 3 && (l->shape[2] < 1 || l->shape[2] > 4)))
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
-                            "%s: this array is no image: it has %zu dimensions; save rows and "
+                            "%s: this array is no image: it has %zu dimension%s; save rows and "
                             "columns, or rows, columns and 1 to 4 channels",
-                            name, l->dims);
+                            name, l->dims, wi_plural(l->dims));
     const weft_status status = wi_npy_to_c_order(array, note);
     if (status != WEFT_OK)
         return status;
@@ -86,19 +86,14 @@ wi_exit wi_picture_load(const wi_arguments *args, const char *path, wi_picture *
 
 /* ---- output ---- */
 
-static bool ends_in(const char *path, const char *suffix) {
-    const size_t length = strlen(path), end = strlen(suffix);
-    return length >= end && strcmp(path + length - end, suffix) == 0;
-}
-
 /* The kind that --output asks for; false if its name says none. */
 static bool output_kind(const char *path, const wi_picture *picture, wi_picture_kind *kind) {
     *kind = picture->kind;
-    if (ends_in(path, ".npy"))
+    if (wi_ends_in(path, ".npy"))
         *kind = WI_PICTURE_NPY;
-    else if (ends_in(path, ".png"))
+    else if (wi_ends_in(path, ".png"))
         *kind = WI_PICTURE_PNG;
-    else if (ends_in(path, ".pgm") || ends_in(path, ".ppm"))
+    else if (wi_ends_in(path, ".pgm") || wi_ends_in(path, ".ppm"))
         *kind = WI_PICTURE_PNM;
     else
         return wi_is_standard(path);
@@ -125,7 +120,7 @@ wi_exit wi_picture_check_output(const wi_arguments *args, const wi_picture *pict
         return wi_usage(args->command,
                         "option --output: PGM and PPM hold no alpha channel, which this image has; "
                         "write .png or .npy");
-    if (color ? ends_in(path, ".pgm") : ends_in(path, ".ppm"))
+    if (color ? wi_ends_in(path, ".pgm") : wi_ends_in(path, ".ppm"))
         return wi_usage(args->command, "option --output: the image is %s; write %s or .png",
                         color ? "in colour, and .pgm is gray" : "gray, and .ppm is in colour",
                         color ? ".ppm" : ".pgm");

@@ -145,7 +145,7 @@ static wi_exit compare(task *t, const char *name, weft_type type, size_t n, cons
         status = weft_exact_round(ctx, whole, WEFT_F64, &p->exact);
     if (status == WEFT_OK)
         status = weft_exact_reduce(ctx, WEFT_NRM1, type, n, x, WEFT_F64, &p->magnitudes);
-    p->condition = p->magnitudes / fabs(p->exact);
+    p->condition = p->magnitudes > 0 ? p->magnitudes / fabs(p->exact) : (double)NAN;
     for (size_t k = 0; k < p->count && status == WEFT_OK; k++)
         status = find_error(ctx, whole, p->exact, rows[k].sum, &rows[k].error);
     weft_exact_destroy(whole);
@@ -179,14 +179,15 @@ static void print_json(const wi_precision *p) {
 }
 
 static void print_table(const wi_precision *p) {
-    wi_column columns[] = {{"method", -13, 0, true}, {"in", -4, 0, true},   {"place", -7, 1, true},
-                           {"result", 24, 0, true},  {"error", 9, 0, true}, {"time", 8, 2, true}};
+    wi_column columns[] = {{"method", -13, 0, true}, {"in", -4, 0, true},   {"place", -7, 2, true},
+                           {"result", 24, 1, true},  {"error", 9, 0, true}, {"time", 8, 3, true}};
     const size_t count = sizeof columns / sizeof *columns;
     char sentence[SENTENCE_BYTES], exact[WI_FIELD_BYTES];
     wi_precision_explain(p, sentence, sizeof sentence);
     wi_table_fit(columns, count);
-    printf("%s: %zu of %s\nexact sum %s, condition number %.3g\n\n", p->name, p->n,
-           weft_type_name(p->type), wi_format_element(WEFT_F64, &p->exact, exact), p->condition);
+    wi_print_line(stdout, 0, "%s: %zu of %s\nexact sum %s, condition number %.3g\n", p->name, p->n,
+                  weft_type_name(p->type), wi_format_element(WEFT_F64, &p->exact, exact),
+                  p->condition);
     wi_table_print(columns, count, NULL);
     putchar('\n');
     for (size_t k = 0; k < p->count; k++) {
@@ -305,7 +306,7 @@ static wi_exit execute(const wi_arguments *args) {
 }
 
 static const wi_option *const options[] = {
-    &demo_option,    &plot_option, &wi_place_option, &wi_type_option, &wi_json_option,
+    &demo_option,    &plot_option, &wi_place_option, &wi_read_type_option, &wi_json_option,
     &wi_help_option, NULL};
 
 const wi_command wi_precision_command = {

@@ -200,7 +200,7 @@ static wi_exit save_text(const wi_arguments *args, weft_context *ctx, const wi_o
         result = wi_collect(args, ctx, size, &whole.layout.count, &whole.data);
     if (result == WI_EXIT_OK && weft_rank(ctx) == 0)
         result = wi_save(args, option, &whole);
-    wi_npy_free(&whole);
+    wi_host_free(whole.data);
     return wi_agree_result(args, ctx, result);
 }
 

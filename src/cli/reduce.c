@@ -114,9 +114,10 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&op_option,       &exact_option,      &wi_columns_option,
-                                           &wi_place_option, &wi_variant_option, &wi_type_option,
-                                           &wi_json_option,  &wi_help_option,    NULL};
+static const wi_option *const options[] = {
+    &op_option,       &exact_option,      &wi_columns_option,
+    &wi_place_option, &wi_variant_option, &wi_read_type_option,
+    &wi_json_option,  &wi_help_option,    NULL};
 
 const wi_command wi_reduce_command = {
     .name = "reduce",
@@ -127,8 +128,8 @@ const wi_command wi_reduce_command = {
                "enough digits to read back exactly. Positions count in C order from 0. A file "
                "name of - is standard input. --exact rounds sum, nrm1, nrm2 and dot of floats "
                "once, so that they have the same bits everywhere. --type bf16 reads files of "
-               "two-byte voids, which is "
-               "how ml_dtypes writes them.",
+               "two-byte voids, which is how ml_dtypes writes them. For the mean there is weft "
+               "summary, for the median weft quantile.",
     .examples = {{"weft reduce x.npy", "the sum"},
                  {"weft reduce x.npy --op argmax --json", "where the largest is"},
                  {"weft reduce a.npy b.npy --op dot --exact", "the dot product, correctly rounded"},

@@ -151,9 +151,11 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {
-    &where_option,      &wi_indices_option, &wi_output_option, &wi_columns_option, &wi_place_option,
-    &wi_variant_option, &wi_type_option,    &wi_json_option,   &wi_help_option,    NULL};
+static const wi_option *const options[] = {&where_option,        &wi_indices_option,
+                                           &wi_output_option,    &wi_columns_option,
+                                           &wi_place_option,     &wi_variant_option,
+                                           &wi_read_type_option, &wi_json_option,
+                                           &wi_help_option,      NULL};
 
 const wi_command wi_select_command = {
     .name = "select",

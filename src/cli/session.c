@@ -45,9 +45,19 @@ static wi_exit fit(const wi_arguments *args, const char *op, weft_context *ctx) 
     return WI_EXIT_FAILED;
 }
 
-/* Is this message about the place? Messages about environment variables name the variable. */
-static bool is_about_place(const char *message) {
-    return strncmp(message, "weft_open:", strlen("weft_open:")) == 0;
+/* Says why no place was opened. Of messages about environment variables, which name the variable,
+ * nothing is changed. */
+static wi_exit refuse_place(const wi_arguments *args, weft_status status, const char *message) {
+    static const char call[] = "weft_open: ";
+    const char *option = "";
+    if (wi_given(args, &wi_place_option) && strncmp(message, call, strlen(call)) == 0) {
+        option = "option --place: ";
+        message += strlen(call);
+    }
+    if (status == WEFT_EARG)
+        return wi_usage(args->command, "%s%s", option, message);
+    wi_say_error("%s: %s%s", args->command->name, option, message);
+    return WI_EXIT_FAILED;
 }
 
 /* Does this build support GPUs, but have no rungs of `op` for them? */
@@ -77,15 +87,8 @@ static wi_exit only_one_rank(const wi_arguments *args, const weft_context *ctx) 
 wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx) {
     const char *const place = wi_value(args, &wi_place_option);
     const weft_status status = weft_open(ctx, place ? place : usual_place(op));
-    if (status == WEFT_EARG) {
-        const char *const message = weft_message(NULL);
-        const bool blamed = wi_given(args, &wi_place_option) && is_about_place(message);
-        return wi_usage(args->command, "%s%s", blamed ? "option --place: " : "", message);
-    }
-    if (status != WEFT_OK) {
-        wi_say_error("%s", weft_message(NULL));
-        return WI_EXIT_FAILED;
-    }
+    if (status != WEFT_OK)
+        return refuse_place(args, status, weft_message(NULL));
     const wi_exit result = weft_ranks(*ctx) > 1 && !args->command->over_ranks
                                ? only_one_rank(args, *ctx)
                                : fit(args, op, *ctx);
@@ -177,6 +180,15 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
     return WI_EXIT_FAILED;
 }
 
+/* Does the name say that the file is something else than an array? */
+static bool names_other_kind(const char *path) {
+    static const char *const kinds[] = {".png", ".pgm", ".ppm", ".jpg", ".jpeg", ".svg", ".mtx"};
+    bool any = false;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        any = any || wi_ends_in(path, kinds[k]);
+    return any;
+}
+
 wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option) {
     const char *const path = wi_value(args, option), *const name = option->name;
     if (path && wi_is_standard(path) && isatty(STDOUT_FILENO))
@@ -189,6 +201,11 @@ wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option)
                         "option --json: standard output takes the array already; name a file with "
                         "--%s",
                         name);
+    if (path && !args->command->writes_images && names_other_kind(path))
+        return wi_usage(args->command,
+                        "option --%s: an array is written, and %s is named like something else; "
+                        "end it in .npy, .csv or .txt",
+                        name, path);
     return wi_check_writable(args, option);
 }
 
@@ -232,7 +249,10 @@ wi_exit wi_save_titled(const wi_arguments *args, const wi_option *option, const 
 }
 
 wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array) {
-    return wi_save_titled(args, option, NULL, array);
+    const wi_npy_layout *const l = &array->layout;
+    const size_t columns = l->dims == 2 ? l->shape[1] : 1;
+    const bool fits = array->titles && !l->pairs && wi_titles_count(array->titles) == columns;
+    return wi_save_titled(args, option, fits ? array->titles : NULL, array);
 }
 
 wi_exit wi_chosen_op(const wi_arguments *args, const wi_option *option, const wi_op_name **op) {

@@ -38,7 +38,8 @@ wi_exit wi_load_columns(const wi_arguments *args, const char *path, const char *
 /* Prints an error if the arrays of the first two operands differ in type or shape. */
 wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const wi_npy_layout *b);
 
-/* Writes to the file that `option` names ("-": standard output). */
+/* Writes to the file that `option` names ("-": standard output). A table gets the array's titles,
+ * if it has as many columns. */
 wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array);
 
 /* The same; a table of text gets these names of its columns, separated by commas, as its first

@@ -79,8 +79,7 @@ static wi_exit check_options(solving *s) {
         return wi_usage(args->command, "option --rhs: standard input gives the matrix already; "
                                        "name a file");
     if (wi_given(args, &wi_output_option)) {
-        const char *const dot = strrchr(wi_value(args, &wi_output_option), '.');
-        if (dot && strcmp(dot, ".mtx") == 0)
+        if (wi_ends_in(wi_value(args, &wi_output_option), ".mtx"))
             return wi_usage(
                 args->command,
                 "option --output: X is written as a .npy file, not as .mtx; name it so");
@@ -93,6 +92,11 @@ static wi_exit check_options(solving *s) {
         result = wi_check_kind(args, &s->kind);
     if (result == WI_EXIT_OK)
         result = wi_check_precision(args, &s->precision);
+    if (result == WI_EXIT_OK && s->precision > WEFT_PRECISION_MIXED)
+        return wi_usage(args->command,
+                        "option --precision: %s is a sparse matrix, of which factors are full or "
+                        "mixed",
+                        wi_matrix_name(args));
     if (result == WI_EXIT_OK)
         result = wi_check_factorizations(args, &s->factorizations);
     return result == WI_EXIT_OK ? wi_check_ordering(args) : result;
@@ -278,9 +282,9 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     FILE *const to = wi_value(s->args, &wi_output_option) ? stderr : stdout;
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
     char krylov[48] = "", forward[96] = "", condition[96] = "more than a double can hold";
-    wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
+    wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu %s on and below the diagonal",
                   wi_style_on(to, WI_BOLD), wi_matrix_name(s->args), wi_style_on(to, WI_PLAIN),
-                  report->n, report->nnz_a);
+                  report->n, report->nnz_a, report->nnz_a == 1 ? "entry" : "entries");
     wi_print_asymmetry(to, s->matrix);
     wi_print_line(to, WI_BEHIND_LABEL, "ordering  %s, in %s", report->ordering,
                   wi_format_seconds(report->order_seconds, a));

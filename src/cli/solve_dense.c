@@ -56,10 +56,10 @@ static const weft_type *type_of_file(const char *path) {
 
 /* Of a pipe with a name, which can be read but once, the name has to tell. */
 wi_exit wi_is_dense(const wi_arguments *args, bool *dense) {
-    const char *const path = args->operand[0], *const dot = strrchr(path, '.');
+    const char *const path = args->operand[0];
     struct stat facts;
     FILE *file;
-    *dense = (dot && strcmp(dot, ".npy") == 0) || wi_is_table_name(path);
+    *dense = wi_ends_in(path, ".npy") || wi_is_table_name(path);
     if (!wi_is_standard(path) && stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
         return WI_EXIT_OK;
     const wi_exit result =

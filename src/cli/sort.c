@@ -24,7 +24,9 @@ static wi_exit sort_positions(weft_context *ctx, weft_order order, wi_npy *array
         return wi_session_failed(ctx);
     }
     wi_host_free(array->data);
+    wi_host_free(array->titles);
     array->data = positions;
+    array->titles = NULL;
     layout->type = WEFT_U64;
     layout->opaque = false;
     return WI_EXIT_OK;
@@ -65,11 +67,11 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_output_option,  &descending_option,
-                                           &wi_indices_option, &wi_columns_option,
-                                           &wi_place_option,   &wi_variant_option,
-                                           &wi_type_option,    &wi_json_option,
-                                           &wi_help_option,    NULL};
+static const wi_option *const options[] = {&wi_output_option,    &descending_option,
+                                           &wi_indices_option,   &wi_columns_option,
+                                           &wi_place_option,     &wi_variant_option,
+                                           &wi_read_type_option, &wi_json_option,
+                                           &wi_help_option,      NULL};
 
 const wi_command wi_sort_command = {
     .name = "sort",
@@ -78,10 +80,13 @@ const wi_command wi_sort_command = {
     .details = "Writes all elements in order, in the shape of the input, C order. NaN come last "
                "(first with --descending), and -0.0 before +0.0. With --indices it writes the "
                "position of each instead, as u64 counted in C order; equal elements keep their "
-               "order. A file name of - is standard input or output.",
+               "order. Of a table that is all numbers of its columns together; its rows are put in "
+               "order as in the last example. A file name of - is standard input or output.",
     .examples = {{"weft sort x.npy -o sorted.npy", "the smallest first"},
                  {"weft sort x.npy --descending --indices -o order.npy", "where they were"},
-                 {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"}},
+                 {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"},
+                 {"weft sort log.csv -c time -i -o - | weft gather log.csv - -o out.csv",
+                  "the rows of a table, by a column"}},
     .options = options,
     .ladder = "sort",
     .over_ranks = true,

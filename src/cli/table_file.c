@@ -4,19 +4,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/output.h"
 #include "cli/text.h"
 #include "io/text_table.h"
 
-static bool ends_in(const char *path, const char *suffix) {
-    const size_t length = strlen(path), own = strlen(suffix);
-    return length > own && strcasecmp(path + length - own, suffix) == 0;
-}
-
 bool wi_is_table_name(const char *path) {
-    return ends_in(path, ".csv") || ends_in(path, ".txt");
+    return wi_ends_in(path, ".csv") || wi_ends_in(path, ".txt");
 }
 
 bool wi_holds_table(const char *path, FILE *file) {
@@ -91,10 +85,24 @@ weft_status wi_columns_choose(const char *columns, const char *name, wi_npy *arr
     return WEFT_OK;
 }
 
+/* Writes the titles, which are a line of .csv. */
 static void write_titles(FILE *file, const char *titles, char separator) {
-    for (; *titles; titles++)
-        putc(*titles == ',' ? separator : *titles, file);
+    bool quoted = false;
+    for (; *titles; titles++) {
+        quoted ^= *titles == '"';
+        putc(*titles == ',' && !quoted ? separator : *titles, file);
+    }
     putc('\n', file);
+}
+
+size_t wi_titles_count(const char *titles) {
+    bool quoted = false;
+    size_t count = 1;
+    for (; *titles; titles++) {
+        quoted ^= *titles == '"';
+        count += *titles == ',' && !quoted;
+    }
+    return count;
 }
 
 weft_status wi_table_save(FILE *file, const char *name, const char *titles, const wi_npy *array,
@@ -102,7 +110,7 @@ weft_status wi_table_save(FILE *file, const char *name, const char *titles, cons
     const wi_npy_layout *const l = &array->layout;
     const size_t size = weft_type_size(l->type), parts = l->pairs ? 2 : 1;
     const size_t columns = parts * (l->dims == 2 ? l->shape[1] : 1);
-    const char separator = ends_in(name, ".csv") ? ',' : ' ';
+    const char separator = wi_ends_in(name, ".csv") ? ',' : ' ';
     if (l->dims > 2)
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
                             "%s: an array of %zu dimensions is no table; name a .npy file", name,

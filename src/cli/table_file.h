@@ -21,9 +21,12 @@ weft_status wi_table_load(FILE *file, const char *name, const char *columns, con
 weft_status wi_columns_choose(const char *columns, const char *name, wi_npy *array, wi_note *note);
 
 /* Writes an array of one or two dimensions: a row on each line, with commas in a .csv and spaces
- * elsewhere; a complex number takes two columns. `titles` is NULL, or the text of the columns'
- * names, which the first line gets; in it names are separated by commas. */
+ * elsewhere; a complex number takes two columns. `titles` is NULL, or the columns' names for the
+ * first line: separated by commas, and in double quotes if they hold some. */
 weft_status wi_table_save(FILE *file, const char *name, const char *titles, const wi_npy *array,
                           wi_note *note);
+
+/* How many names these are. */
+size_t wi_titles_count(const char *titles);
 
 #endif

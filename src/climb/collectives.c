@@ -24,7 +24,7 @@ typedef struct rig {
     bool device;   /* this rank's arrays are memory of its GPU */
     bool staged;   /* they go through host[] */
     size_t *each;  /* n / ranks for each rank */
-    const char *carried; /* by what the step went, if not by the backend itself */
+    const char *carried; /* the way that took the step; NULL: the backend itself */
 } rig;
 
 const char *wi_step_name(wi_step_kind kind) {

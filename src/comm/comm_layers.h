@@ -53,11 +53,11 @@ static inline size_t wi_comm_elements(const wi_comm_side *s) {
 /* Does this rank have that side in memory of its GPU, if it has any? */
 bool wi_comm_on_gpu(const weft_context *ctx, const wi_comm_side *s);
 
-/* Puts the table that describes steps above the backend that ctx has; `device`: with what stands
- * there, memory of GPUs is taken. Again: nothing but that. */
+/* Makes the calls of ctx's communicator go through these ways first. `device`: one of them takes
+ * memory of GPUs, whatever the backend does. May be called for each way that is opened. */
 void wi_comm_layers_open(weft_context *ctx, bool device);
 
-/* Do all ranks say so? Asked by the backend itself. */
+/* *all = is `own` true on every rank? Asked through the backend itself. */
 weft_status wi_comm_all_say(weft_context *ctx, bool own, bool *all);
 
 /* Runs a step by the backend itself. */

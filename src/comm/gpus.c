@@ -64,7 +64,7 @@ static weft_status read_list(weft_context *ctx, const char *source, const char *
     return WEFT_OK;
 }
 
-/* Opens an ordinary context of GPU `number`; its part of the host's threads is one of `count`. */
+/* Opens an ordinary context of GPU `number`. */
 static weft_status open_child(weft_context *ctx, int number, weft_context **child) {
     char place[WI_PLACE_BYTES];
     snprintf(place, sizeof place, GPU ":%d", number);
@@ -72,7 +72,7 @@ static weft_status open_child(weft_context *ctx, int number, weft_context **chil
     return status == WEFT_OK ? status : wi_fail(ctx, status, "%s", weft_message(NULL));
 }
 
-/* Takes all GPUs that open; a failure is one only if none does. */
+/* Opens all GPUs that can be opened; fails only if none can. */
 static weft_status open_all(weft_context *ctx, int visible, weft_context *child[], int *count) {
     weft_status status = WEFT_OK;
     for (int k = 0; k < visible && *count < WI_MOST_GPUS; k++) {
@@ -205,7 +205,7 @@ weft_status wi_gpus_open(weft_context *ctx, const char *source, const char *list
     while (owned < count && status == WEFT_OK) {
         status = open_rank(ctx, owned, child[owned]);
         owned++;
-        gpus->count += status == WEFT_OK || gpus->rank[owned - 1];
+        gpus->count += gpus->rank[owned - 1] != NULL; /* also if it failed: it is closed with ctx */
     }
     for (int k = owned; k < count; k++)
         weft_close(child[k]);
@@ -282,7 +282,8 @@ bool wi_gpus_wanted(weft_context *ctx, const wi_ladder *ladder, const void *p, s
     return wi_dealt_find(ctx->gpus->dealt, p, &begin, &block) || wi_is_host(ctx, p);
 }
 
-/* Where the share of a rank begins, in an array whose blocks the GPUs hold. */
+/* The first element of a rank's share of n elements at p, part of memory at `begin` of which each
+ * GPU in turn holds a block: the first that begins in the rank's block. */
 static size_t dealt_begin(const char *begin, size_t block, const char *p, size_t n, size_t width,
                           int rank) {
     const char *const from = begin + (size_t)rank * block;
@@ -316,7 +317,7 @@ wi_share wi_gpus_share(const weft_context *rank, const void *p, size_t n, size_t
 
 /* ---- running ---- */
 
-/* A call while all ranks make it. */
+/* A call that all ranks are making. */
 typedef struct job {
     weft_context *ctx;
     const char *call;
@@ -417,7 +418,7 @@ weft_status wi_gpus_free(weft_context *ctx, void *memory) {
 typedef struct copying {
     char *to;
     const char *from;
-    const void *guide;
+    const void *guide; /* `to` or `from`: the one whose blocks say which GPU copies what */
     size_t bytes;
 } copying;
 

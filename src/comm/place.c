@@ -46,7 +46,8 @@ static void name_place(const weft_context *ctx, const char *wish, char *place, s
 /* Opens the context for this rank's own work, and shares what it has. */
 static weft_status open_child(weft_context *ctx, const char *source, const char *wish) {
     char place[WI_PLACE_BYTES];
-    if (strncmp(wish, "mpi", 3) == 0 || strncmp(wish, GPU "s", strlen(GPU "s")) == 0 ||
+    const bool one_place = strncmp(wish, "cpu", 3) == 0 || strncmp(wish, GPU, strlen(GPU)) == 0;
+    if ((*wish && !one_place) || strncmp(wish, GPU "s", strlen(GPU "s")) == 0 ||
         strlen(wish) >= sizeof place - 4)
         return wi_fail(
             ctx, WEFT_EARG,

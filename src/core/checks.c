@@ -104,8 +104,8 @@ weft_status wi_check_array(weft_context *ctx, const char *call, const char *name
                        "%s: %zu elements of %s do not fit the address space; check the count of %s",
                        call, n, weft_type_name(type), name);
     if (!p && n > 0)
-        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass memory of %zu elements of %s", call,
-                       name, n, weft_type_name(type));
+        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass memory of %zu element%s of %s", call,
+                       name, n, n == 1 ? "" : "s", weft_type_name(type));
     if ((uintptr_t)p % weft_type_size(type) != 0)
         return wi_fail(
             ctx, WEFT_EARG,

@@ -190,6 +190,14 @@ static weft_status complete(weft_context *ctx) {
     return status;
 }
 
+/* A failure about the place that WEFT_PLACE names begins with that instead of the call. */
+static weft_status fail_open(weft_status status, const char *message, bool from_environment) {
+    static const char call[] = "weft_open: ";
+    const bool is_swapped = from_environment && strncmp(message, call, strlen(call)) == 0;
+    return wi_fail(NULL, status, "%s%s", is_swapped ? "WEFT_PLACE: " : "",
+                   message + (is_swapped ? strlen(call) : 0));
+}
+
 static weft_status open_context(weft_context **ctx, const char *place, const void *handed) {
     *ctx = NULL;
     weft_context *const opened = wi_host_alloc(sizeof *opened);
@@ -203,7 +211,7 @@ static weft_status open_context(weft_context **ctx, const char *place, const voi
     if (status == WEFT_OK) {
         *ctx = opened;
     } else {
-        wi_fail(NULL, status, "%s", opened->message);
+        fail_open(status, opened->message, !place && variable("WEFT_PLACE"));
         weft_close(opened);
     }
     return status;

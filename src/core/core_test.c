@@ -231,6 +231,10 @@ static void test_environment(void **state) {
     expect_place("cpu:2", "cpu:2");
     setenv("WEFT_PLACE", "cpu:none", 1);
     refuse_open(NULL, WEFT_EARG, "WEFT_PLACE");
+    setenv("WEFT_PLACE", TEST_GPU ":1023", 1); /* there is none, with a GPU or without */
+    weft_context *none;
+    assert_int_not_equal(weft_open(&none, NULL), WEFT_OK);
+    assert_ptr_equal(strstr(weft_message(NULL), "WEFT_PLACE: "), weft_message(NULL));
     setenv("WEFT_PLACE", "cpu", 1);
     setenv("WEFT_THREADS", "5", 1);
     expect_place(NULL, "cpu:5");

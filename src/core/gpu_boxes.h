@@ -16,8 +16,9 @@ typedef CUtensorMap wi_boxes;
 
 /* `count` matrices of the same shape: `lines` lines of `length` elements, a line `pitch` bytes
  * behind the one before and a matrix `apart` bytes (any, if there is one). The base, pitch and
- * apart are multiples of 16 bytes, all extents positive and below 2^31. If boxes are `alone`, what
- * comes from memory is 128 bytes at a time, else 256, for the box that follows along the lines. */
+ * apart are multiples of 16 bytes, all extents positive and below 2^31. If boxes are `alone`,
+ * memory is read 128 bytes at a time; else 256, so that the next box along the lines finds its own
+ * in the cache. */
 typedef struct wi_box_source {
     weft_type type;
     const void *base;

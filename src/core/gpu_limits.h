@@ -55,7 +55,7 @@ enum {
 typedef struct wi_kernel_use {
     char kernel[WI_KERNEL_NAME_BYTES]; /* its name in the source */
     const void *function;
-    unsigned threads, cluster; /* blocks; 1: none */
+    unsigned threads, cluster; /* of a block; blocks of a cluster, 1: no clusters */
     size_t dynamic_shared, static_shared;
     int registers;      /* of a thread */
     int most_threads;   /* the largest block, by its registers and as it was compiled */

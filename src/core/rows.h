@@ -48,8 +48,8 @@ struct wi_row {
      * what it is not able to do: what it does badly, `seconds` says. A row without misfit can do
      * every call of its types. */
     const char *(*misfit)(const weft_context *ctx, const void *args);
-    /* How long it would take, predicted from the call and wi_machine_of(ctx). A row without does
-     * not run unless it is forced: it is there to be read and measured. */
+    /* How long it would take, predicted from the call and wi_machine_of(ctx). A row that has no
+     * `seconds` runs only if it is forced: it is there to be read and measured. */
     double (*seconds)(const weft_context *ctx, const void *args);
     /* The class of calls (core/tuning.h) in which a table of tuning has a factor for `seconds` of
      * its own; NULL: it has one factor for all calls of a type. */

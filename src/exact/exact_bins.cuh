@@ -8,7 +8,7 @@
 
 constexpr int wi_exact_bins = 33;
 constexpr int wi_exact_bin_unit = -1088;     /* exponent of the unit of bin 0 */
-constexpr unsigned wi_exact_bin_adds = 1900; /* before bins are carried: 2^11 could fill 128 bits */
+constexpr unsigned wi_exact_bin_adds = 1900; /* before bins are carried: 2^11 could overflow */
 
 struct alignas(16) wi_exact_bin {
     uint64_t low, high; /* two's complement */
@@ -19,8 +19,8 @@ __device__ inline wi_exact_bin wi_exact_plus(wi_exact_bin a, wi_exact_bin b) {
     return {low, a.high + b.high + (low < a.low)};
 }
 
-/* The bins of a thread; those of the block are interleaved, so that its lanes never meet in a bank.
- */
+/* The bins of a thread. Those of a block's threads are interleaved, so that the lanes of a warp use
+ * different banks. */
 struct wi_exact_thread_bins {
     wi_exact_bin *mine;
     __device__ wi_exact_bin &at(int b) const {
@@ -68,8 +68,8 @@ __device__ inline void wi_exact_add_bin(wi_exact_shared_sum *sum, int first, wi_
     wi_exact_to_word(sum, first + 2, (int64_t)value.high);
 }
 
-/* Adds the bins of all threads of the block to the device's number: a warp takes every so many-th
- * bin. */
+/* Adds the bins of all threads of the block to the device's number: of W warps, warp w takes bins
+ * w, w + W, and so on. */
 __device__ inline void wi_exact_gather_bins(wi_exact_shared_sum *sum, const wi_exact_bin *all) {
     constexpr int first_word = (wi_exact_bin_unit - WI_EXACT_UNIT) / 32;
     const int threads = (int)blockDim.x;

@@ -49,8 +49,8 @@ __device__ inline void give(emptied *to, int64_t change, int place) {
     }
 }
 
-/* A thread's windows; those of the block are interleaved, so that its lanes never meet in a bank.
- */
+/* A thread's windows. Those of a block's threads are interleaved, so that the lanes of a warp use
+ * different banks. */
 struct thread_windows {
     double *mine;
     __device__ double &at(int k) const {
@@ -91,8 +91,8 @@ struct lane_floats {
     }
 };
 
-/* What a warp adds in registers: elements below 2^top and not below 2^(top - span), and zeros; p is
- * top + room, and so a unit 2^(top - span - 23). */
+/* What a warp adds in registers: elements below 2^top and not below 2^(top - span), and zeros. With
+ * p = top + room its unit, 2^(p - 52), is their least last place, 2^(top - span - 23). */
 struct register_fold {
     static constexpr int span = 18, room = 11, waits = 8;
     static constexpr int lowest = -126 + span, highest = 128;
@@ -116,7 +116,8 @@ struct register_fold {
              top + room - 52 - window_unit(0));
         begin();
     }
-    /* Of all lanes; `least` is the smallest magnitude less one, so that zeros are no matter. */
+    /* Of all lanes. `least` is the smallest of the magnitudes less one: that of a zero is the
+     * largest number there is, and does not count. */
     __device__ bool holds(uint32_t least, uint32_t largest) const {
         return largest < (uint32_t)(top + 127) << 23 &&
                least >= ((uint32_t)(top - span + 127) << 23) - 1;

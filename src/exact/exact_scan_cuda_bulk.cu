@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exact_scan in one pass by persistent blocks (cuda/ring.cuh), as scan's own `bulk`. Tiles pass on
- * sums as integers of 184 bits, whose unit is chosen from a sample of the elements: all that is
- * ordinary fits. From the first tile on that does not, this kernel writes nothing, and `wide` does
- * the rest. */
+ * sums as integers of 184 bits, whose unit is chosen from a sample of the elements: those of
+ * ordinary data fit. From the first tile whose sum does not, this kernel writes nothing, and `wide`
+ * does the rest. */
 #include "cuda/ring.cuh"
 #include "exact/exact_scan_span.cuh"
 

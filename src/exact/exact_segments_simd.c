@@ -7,7 +7,8 @@
 #include "exact/exact_cascade.h"
 
 enum {
-    VECTORS_FROM = 4 * WI_WIDE /* elements, from which on lanes are worth being joined */
+    VECTORS_FROM =
+        4 * WI_WIDE /* elements: with fewer, joining the lanes costs more than it saves */
 };
 
 /* A cascade in each lane. */

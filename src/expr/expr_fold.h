@@ -10,7 +10,7 @@
 
 /* What is done to the bits of a state. */
 typedef enum wi_expr_how {
-    WI_FOLD_SUM, /* modulo 2^64, as PRODUCT */
+    WI_FOLD_SUM, /* of integers, modulo 2^64; PRODUCT likewise */
     WI_FOLD_PRODUCT,
     WI_FOLD_SUM_F64,
     WI_FOLD_PRODUCT_F64,
@@ -26,11 +26,11 @@ typedef struct wi_expr_fold {
     uint8_t type;  /* a weft_type */
     uint8_t how;   /* a wi_expr_how */
     uint8_t bytes; /* of the result */
-    uint64_t flip; /* LEAST: what turns the order of the keys */
+    uint64_t flip; /* LEAST: bits of a key to invert, so that the wanted value has the least */
 } wi_expr_fold;
 
-/* What is known of some values: a sum or product, of floats in f64, or a key; and of a key where
- * its value is. */
+/* The reduction of the values so far: a sum or product, of floats in f64, or a key; and of a key
+ * the position of its value. */
 typedef struct wi_expr_state {
     uint64_t bits, at;
 } wi_expr_state;
@@ -45,7 +45,7 @@ WI_X_BOTH int wi_fold_is_position(const wi_expr_fold *f) {
     return f->op == WEFT_ARGMIN || f->op == WEFT_ARGMAX;
 }
 
-/* The bits of all values of the type, and that of the sign. */
+/* All bits that a value of the type has, and its sign bit. */
 WI_X_BOTH uint64_t wi_fold_ones(const wi_expr_fold *f) {
     return wi_fold_is_wide(f) ? ~(uint64_t)0 : 0xffffffffu;
 }

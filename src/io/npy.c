@@ -13,9 +13,13 @@ static const char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 /* Reads magic, version and the length of the dictionary. */
 static weft_status read_prefix(const wi_source *s, size_t *length) {
     unsigned char prefix[WI_NPY_PREFIX_BYTES];
-    if (fread(prefix, 1, 8, s->file) != 8 || memcmp(prefix, magic, sizeof magic) != 0) {
+    const size_t read = fread(prefix, 1, 8, s->file);
+    if (read != 8 || memcmp(prefix, magic, sizeof magic) != 0) {
         if (ferror(s->file))
             return wi_source_cut_short(s, "beginning", 8, 0);
+        if (read == 0)
+            return wi_note_fail(s->note, WEFT_EFORMAT, "%s: it is empty; give a .npy array",
+                                s->name);
         return wi_note_fail(s->note, WEFT_EFORMAT,
                             "%s: this is not a .npy file: it does not begin with \\x93NUMPY; save "
                             "arrays with numpy.save",
@@ -260,5 +264,6 @@ void wi_npy_flatten_part(wi_npy *array, size_t count, size_t whole) {
 
 void wi_npy_free(wi_npy *array) {
     wi_host_free(array->data);
+    wi_host_free(array->titles);
     *array = (wi_npy){.data = NULL};
 }

@@ -36,7 +36,8 @@ typedef struct wi_npy_layout {
 /* An array in host memory, in this machine's byte order. All zeros: empty. */
 typedef struct wi_npy {
     wi_npy_layout layout;
-    void *data; /* from wi_host_alloc; layout.count elements of layout.type */
+    void *data;   /* from wi_host_alloc; layout.count elements of layout.type */
+    char *titles; /* of a table's columns, as a line of .csv, from wi_host_alloc; NULL: none */
 } wi_npy;
 
 /* Reads one array from `file`, which may be a pipe; does not read beyond the array. `name` is for

@@ -357,7 +357,10 @@ static void broken_beginnings(void **state) {
     for (size_t length = 1; length < good.length; length++) {
         image cut = good;
         cut.length = length;
-        refuse(&cut, NULL, WEFT_EFORMAT, length < 8 ? "not a .npy file" : "cut short");
+        refuse(&cut, NULL, WEFT_EFORMAT,
+               length == 0  ? "is empty"
+               : length < 8 ? "not a .npy file"
+                            : "cut short");
     }
     image m = good;
     m.bytes[0] = 'X';

@@ -30,8 +30,9 @@ typedef struct table {
 } table;
 
 static weft_status no_numbers(const table *t) {
-    return wi_note_fail(t->source.note, WEFT_EFORMAT,
-                        "%s: it has no line of numbers; check the file", t->source.name);
+    return wi_note_fail(t->source.note, WEFT_EFORMAT, "%s: it has no line of numbers%s",
+                        t->source.name,
+                        t->head.named ? " behind that of the names; check the first line" : "");
 }
 
 /* ---- the text ---- */
@@ -60,10 +61,19 @@ static weft_status read_all(table *t, unsigned char **text, size_t *bytes) {
 
 /* ---- the first line ---- */
 
+static bool has_outside_quotes(wi_table_text line, char wanted) {
+    bool quoted = false, found = false;
+    for (const char *at = line.begin; at < line.end; at++) {
+        quoted ^= *at == '"';
+        found = found || (*at == wanted && !quoted);
+    }
+    return found;
+}
+
 static char separator_of(wi_table_text line) {
     static const char separators[] = ",;\t";
     for (const char *s = separators; *s; s++)
-        if (memchr(line.begin, *s, (size_t)(line.end - line.begin)))
+        if (has_outside_quotes(line, *s))
             return *s;
     return ' ';
 }
@@ -145,8 +155,12 @@ static weft_status choose_columns(table *t, const char *columns) {
 
 /* Reads the first line that is not blank, and leaves the rows in t->text. */
 static weft_status read_head(table *t, const char *columns) {
-    wi_table_text rest = t->text, line = rest;
+    wi_table_text rest = t->text, line;
     size_t lines = 0;
+    if (rest.end - rest.begin >= 2 &&
+        (memcmp(rest.begin, "\xFF\xFE", 2) == 0 || memcmp(rest.begin, "\xFE\xFF", 2) == 0))
+        return wi_note_fail(t->source.note, WEFT_EFORMAT, "%s: it is UTF-16; save it as UTF-8",
+                            t->source.name);
     if (rest.end - rest.begin >= 3 && memcmp(rest.begin, "\xEF\xBB\xBF", 3) == 0)
         rest.begin = t->text.begin = rest.begin + 3; /* the mark of UTF-8 */
     do {
@@ -198,6 +212,15 @@ static void parse_parts(void *user, int rank, int team) {
         wi_table_parse(&t->parts[k], &t->head, t->type, t->data);
 }
 
+/* What to do about a field that is no number. */
+static const char *remedy(const wi_table_head *h, wi_table_text field) {
+    const size_t length = (size_t)(field.end - field.begin);
+    if (length > 0 && memchr("+-.0123456789", *field.begin, 13) && memchr(field.begin, ',', length))
+        return "; a number has no comma, as 1000.5";
+    return h->columns > 1 && h->width == h->columns ? "; choose columns of numbers with --columns"
+                                                    : "";
+}
+
 static weft_status explain(const table *t, const wi_table_part *part, size_t line) {
     const wi_table_head *const h = &t->head;
     const size_t column = part->fault_column;
@@ -218,8 +241,8 @@ static weft_status explain(const table *t, const wi_table_part *part, size_t lin
         snprintf(where, sizeof where, "column %zu (%s)", column + 1,
                  wi_note_quote(name.begin, (size_t)(name.end - name.begin), named));
     if (part->fault == WI_TABLE_NO_NUMBER)
-        return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" is no number",
-                            t->source.name, line, where, quoted);
+        return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" is no number%s",
+                            t->source.name, line, where, quoted, remedy(h, part->fault_text));
     if (part->fault == WI_TABLE_NO_INTEGER)
         return wi_note_fail(note, WEFT_EFORMAT,
                             "%s: line %zu, %s: \"%s\" is no whole number; read it as f64",
@@ -253,6 +276,41 @@ static weft_status take_room(table *t, wi_npy *array) {
     array->data = wi_host_alloc(rows * width * size + 1);
     t->data = array->data;
     return t->data ? WEFT_OK : wi_source_no_memory(&t->source, rows * width * size);
+}
+
+/* Writes a name, in quotes if it needs them; returns how many bytes it has taken. */
+static size_t put_title(wi_table_text name, char *out) {
+    const size_t length = (size_t)(name.end - name.begin);
+    bool plain = length > 0;
+    for (const char *at = name.begin; at < name.end; at++)
+        plain = plain && (unsigned char)*at > ' ' && !strchr(",;#", *at);
+    memcpy(out + !plain, name.begin, length);
+    if (!plain)
+        out[0] = out[length + 1] = '"';
+    return length + (plain ? 0 : 2);
+}
+
+/* Gives the array the names of its columns, if the file has them and no name has a quote. */
+static weft_status take_titles(const table *t, wi_npy *array) {
+    const wi_table_head *const h = &t->head;
+    size_t bytes = 1, at = 0;
+    for (size_t k = 0; k < h->columns; k++) {
+        const size_t length = (size_t)(h->names[k].end - h->names[k].begin);
+        if (!h->named || memchr(h->names[k].begin, '"', length))
+            return WEFT_OK;
+        bytes += length + 3;
+    }
+    array->titles = wi_host_alloc(bytes);
+    if (!array->titles)
+        return wi_source_no_memory(&t->source, bytes);
+    for (size_t place = 0; place < h->width; place++) {
+        size_t k = place; /* where it is if no columns were chosen */
+        while (h->place[k] != place)
+            k = k + 1 < h->columns ? k + 1 : 0;
+        at += put_title(h->names[k], array->titles + at);
+        array->titles[at++] = place + 1 < h->width ? ',' : '\0';
+    }
+    return WEFT_OK;
 }
 
 static weft_status read_rows(table *t, wi_npy *array) {
@@ -290,6 +348,8 @@ weft_status wi_text_table_read(const weft_context *ctx, FILE *file, const char *
         status = read_head(&t, columns);
     if (status == WEFT_OK)
         status = read_rows(&t, array);
+    if (status == WEFT_OK)
+        status = take_titles(&t, array);
     wi_host_free(t.head.names);
     wi_host_free(t.head.place);
     wi_host_free(t.parts);

@@ -52,6 +52,25 @@ static void expect(const char *text, const char *columns, size_t rows, size_t co
     wi_npy_free(&a);
 }
 
+static void expect_titles(const char *text, const char *columns, const char *titles) {
+    wi_npy a = good(text, columns, NULL);
+    if (titles)
+        assert_string_equal(a.titles, titles);
+    else
+        assert_null(a.titles);
+    wi_npy_free(&a);
+}
+
+static void titles(void **state) {
+    (void)state;
+    expect_titles("a,b\n1,2\n", NULL, "a,b");
+    expect_titles("a,b,c\n1,2,3\n", "c,1", "c,a");
+    expect_titles("a \"b; c\" \"d,e\"\n1 2 3\n", NULL, "a,\"b; c\",\"d,e\"");
+    expect_titles("a;;c\n1;2;3\n", NULL, "a,\"\",c");
+    expect_titles("a,\"b\"\"c\"\n1,2\n", NULL, NULL);
+    expect_titles("1,2\n3,4\n", NULL, NULL);
+}
+
 static void shapes(void **state) {
     (void)state;
     const double six[] = {1, 2, 3, 4, 5, 6}, some[] = {1, NAN, NAN, 4, INFINITY, -INFINITY};
@@ -99,8 +118,16 @@ static void refusals(void **state) {
         const char *text, *columns, *message;
         int type;
     } cases[] = {
-        {"1,2\n3,x\n", NULL, "t.csv: line 2, column 2: \"x\" is no number", -1},
-        {"a,b\n\n1,2\n3,4y\n", NULL, "t.csv: line 4, column 2 (b): \"4y\" is no number", -1},
+        {"1,2\n3,x\n", NULL,
+         "t.csv: line 2, column 2: \"x\" is no number; choose columns of numbers with --columns",
+         -1},
+        {"1,2\n3,x\n", "2", "t.csv: line 2, column 2: \"x\" is no number", -1},
+        {"1;2\n3;4,5\n", NULL,
+         "t.csv: line 2, column 2: \"4,5\" is no number; a number has no comma, as 1000.5", -1},
+        {"a,b\n\n1,2\n3,4y\n", NULL,
+         "t.csv: line 4, column 2 (b): \"4y\" is no number; choose columns of numbers with "
+         "--columns",
+         -1},
         {"1,2\n3\n", NULL, "t.csv: line 2 has fewer columns than the 2 columns of the first line",
          -1},
         {"1,2\n3,4,\n", NULL, "t.csv: line 2 has more columns than the 2 columns of the first line",
@@ -118,9 +145,13 @@ static void refusals(void **state) {
          "t.csv: there is no column \"3\"; its columns have no names, and numbers from 1 to 2", -1},
         {"a,b\n1,2\n", "c", "t.csv: there is no column \"c\"; its 2 columns are a, b", -1},
         {"a,b\n1,2\n", "b,2", "t.csv: column 2 is chosen twice; name each column once", -1},
-        {"a,b\n", NULL, "t.csv: it has no line of numbers; check the file", -1},
-        {"", NULL, "t.csv: it has no line of numbers; check the file", -1},
-        {"# nothing\n\n", NULL, "t.csv: it has no line of numbers; check the file", -1},
+        {"a,b\n", NULL,
+         "t.csv: it has no line of numbers behind that of the names; check the first line", -1},
+        {"", NULL, "t.csv: it has no line of numbers", -1},
+        {"# nothing\n\n", NULL, "t.csv: it has no line of numbers", -1},
+        {"\xFF\xFE"
+         "1\n",
+         NULL, "t.csv: it is UTF-16; save it as UTF-8", -1},
         {"1,2,3,4,5,6,7,8,9\n\n1\n1\n1\n1\n1\n1\n1\n", NULL,
          "t.csv: line 3 has fewer columns than the 9 columns of the first line", -1},
     };
@@ -167,10 +198,8 @@ static void long_tables(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(long_tables),
+        cmocka_unit_test(shapes),   cmocka_unit_test(titles),      cmocka_unit_test(integers),
+        cmocka_unit_test(refusals), cmocka_unit_test(long_tables),
     };
     const int failed = cmocka_run_group_tests_name("text table", tests, NULL, NULL);
     weft_close(reader());

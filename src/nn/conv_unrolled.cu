@@ -18,7 +18,7 @@ struct unrolling {
     size_t image, group; /* the first image; elements of x before the group */
     bool planes;
     size_t elements; /* of the matrix */
-    bool narrow;     /* which are fewer than 2^32 */
+    bool narrow;     /* are these fewer than 2^32? */
     /* Elements of an image's columns and of a line, and what else places are found by. */
     wi_nn_divisor one, side, in_window, kernel_w, out_width;
 };
@@ -47,8 +47,8 @@ static __device__ place place_of(const unrolling &u, size_t i) {
     return at;
 }
 
-/* An element is one of the images', or several channels side by side, of all of which every step
- * is a multiple. */
+/* T is one element of the images, or several channels side by side: then every step is a multiple
+ * of their number. */
 template <class T>
 static __global__ void __launch_bounds__(unrolled_threads, 4)
     unfold(const __grid_constant__ unrolling u, const T *x, T *columns) {

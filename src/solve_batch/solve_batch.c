@@ -50,7 +50,7 @@ typedef struct request {
     unsigned how;
     operand a, b;
     wi_solve_batch_args args;
-    int at_b, at_pivot, at_info; /* numbers of these arrays in the call; a is the first */
+    int at_b, at_pivot, at_info; /* which array of the call each is; a is 0, so 0: there is none */
 } request;
 
 enum {
@@ -63,11 +63,9 @@ static weft_status check(weft_context *ctx, const request *r) {
     const unsigned allowed = g->spd                       ? SPD_FLAGS
                              : g->task == WI_BATCH_FACTOR ? WEFT_ROW_MAJOR
                                                           : LU_FLAGS;
-    if (wi_check_type(ctx, r->name, g->type) != WEFT_OK)
-        return WEFT_EARG;
-    if (g->type != WEFT_F64 && g->type != WEFT_F32)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", r->name,
-                       weft_type_name(g->type));
+    const weft_status status = wi_check_wide_float(ctx, r->name, g->type);
+    if (status != WEFT_OK)
+        return status;
     if (r->how & ~allowed)
         return wi_fail(ctx, WEFT_EARG, "%s: how is %u; it takes WEFT_ROW_MAJOR%s of weft/gemm.h",
                        r->name, r->how,
@@ -82,10 +80,10 @@ static weft_status check(weft_context *ctx, const request *r) {
     return WEFT_OK;
 }
 
-/* Adds matrices, `count` of them with gaps between: a row of the array is all that a matrix spans.
- */
+/* Adds `count` matrices to the call, as one array that has a row for each: all elements from the
+ * first of a matrix to its last. The shape of a matrix is checked first, without its address. */
 static weft_status add(weft_context *ctx, wi_call *call, const request *r, const operand *o) {
-    static const _Alignas(16) char somewhere[16];
+    static const _Alignas(16) char somewhere[16]; /* any address that is not NULL */
     const wi_solve_batch_args *const g = &r->args;
     const bool by_rows = r->how & WEFT_ROW_MAJOR;
     const size_t lines = by_rows ? g->n : o->columns, length = by_rows ? o->columns : g->n;
@@ -115,12 +113,12 @@ static int add_numbers(wi_call *call, const char *name, const int32_t *p, size_t
     return call->count - 1;
 }
 
-/* Where matrices are that the call has as its array `k`. */
+/* The matrices that are array `k` of the call. */
 static wi_batch_matrices placed(const wi_part *part, int k, bool by_rows, const operand *o) {
     return (wi_batch_matrices){part->p[k], by_rows ? o->ld : 1, by_rows ? 1 : o->ld, part->ld[k]};
 }
 
-static wi_batch_matrices turned(wi_batch_matrices m) {
+static wi_batch_matrices transposed(wi_batch_matrices m) {
     return (wi_batch_matrices){m.p, m.column, m.row, m.stride};
 }
 
@@ -132,9 +130,10 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     g.b = r->at_b ? placed(part, r->at_b, by_rows, &r->b) : g.b;
     g.pivot = r->at_pivot ? part->p[r->at_pivot] : NULL;
     g.info = r->at_info ? part->p[r->at_info] : NULL;
-    /* U' U of the upper triangle is L L' of the transpose; and what is eliminated may be one. */
+    /* U' U of the upper triangle is L L' of the transpose; and elimination reads A' where it lies.
+     */
     if ((r->how & WEFT_UPPER_TRIANGLE) || (g.task == WI_BATCH_SOLVE && (r->how & WEFT_TRANSPOSE_A)))
-        g.a = turned(g.a);
+        g.a = transposed(g.a);
     g.transposed = g.task == WI_BATCH_SUBSTITUTE && (r->how & WEFT_TRANSPOSE_A);
     return wi_run(ctx, &wi_solve_batch_ladder, call->name, g.type, &g);
 }

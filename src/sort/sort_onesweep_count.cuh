@@ -125,7 +125,7 @@ __device__ inline void wi_zero_counters(unsigned char *counters, unsigned counts
     __syncthreads();
 }
 
-/* Up to count_vectors vectors of a thread, `stride` apart, loaded at the same time. */
+/* Up to wi_count_vectors vectors of a thread, `stride` apart, loaded at the same time. */
 template <class K>
 struct wi_count_batch {
     wi_vector<K> vector[wi_count_vectors];

@@ -75,6 +75,7 @@ static void test_open() {
     REFUSED(closed, WEFT_EARG, "comm", weft::context::open_mpi("mpi", nullptr));
 #ifndef WEFT_NO_EXCEPTIONS
     CHECK(std::strcmp(weft::context("cpu:3").place(), "cpu:3") == 0);
+    CHECK(*weft::context(nullptr).place());
 #endif
 }
 

@@ -62,6 +62,7 @@ void dist_test_open(void **state) {
     assert_null(ctx);
     assert_int_equal(weft_open(&ctx, "mpi:mpi"), WEFT_EARG);
     assert_int_equal(weft_open(&ctx, "mpi:nowhere"), WEFT_EARG);
+    assert_non_null(strstr(weft_message(NULL), "place of one rank"));
 }
 
 /* A timeline that one rank cannot begin is begun on none, and no file is made. */

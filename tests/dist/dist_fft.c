@@ -108,7 +108,7 @@ static void name_case(const rig *g, char *text, size_t bytes) {
              g->in_place ? ", in place" : "", g->strided ? ", with gaps" : "");
 }
 
-/* Results are close: so are transforms whose dimensions are taken in another order. */
+/* The result may differ by rounding, as dimensions were transformed in another order. */
 static void expect_close(const rig *g, const unsigned char *got, const unsigned char *wanted,
                          const char *what) {
     const size_t reals = count_of(&g->d, Y) * (is_real(&g->d, Y) ? 1 : 2);
@@ -137,7 +137,7 @@ static void deal(test_random *r, dist_shape shape, rig *g) {
     }
 }
 
-/* The places have, of the whole, what the rank's part is. */
+/* What this rank passes: the whole transform, with the strides and sizes of the rank's parts. */
 static weft_fft_description description_of(test_random *r, const rig *g, size_t *x_bytes,
                                            size_t *y_bytes) {
     weft_fft_description d = g->d;
@@ -154,10 +154,35 @@ static weft_fft_description description_of(test_random *r, const rig *g, size_t 
     return d;
 }
 
+/* Compares this rank's y with `right`, the whole one that a single place computed. */
+static void expect_y(const rig *g, const weft_fft_description *d, const dist_array *y,
+                     size_t y_bytes, unsigned char *right, const char *what) {
+    unsigned char *const got = dist_fetch(y);
+    if (d->layout != WEFT_FFT_OWN && d->layout & WEFT_FFT_TRANSPOSED_X) {
+        const size_t y_all = count_of(&g->d, Y) * width_of(&g->d, Y);
+        unsigned char *const mixed = malloc(y_all + 1);
+        assert_non_null(mixed);
+        memcpy(mixed, right, y_all);
+        copy_part(g, Y, mixed, got, d->stride_y, d->apart_y, true);
+        expect_close(g, mixed, right, what);
+        free(mixed);
+    } else { /* bit for bit, and nothing between the elements is written */
+        unsigned char *const wanted = malloc(y_bytes + 1);
+        assert_non_null(wanted);
+        if (g->in_place)
+            memcpy(wanted, got, y_bytes);
+        else
+            memset(wanted, TEST_POISON, y_bytes);
+        copy_part(g, Y, right, wanted, d->stride_y, d->apart_y, false);
+        dist_expect(y, wanted, y_bytes, what);
+        free(wanted);
+    }
+    free(got);
+}
+
 static void run_case(test_random *r, dist_shape shape, rig *g) {
     const size_t x_all = count_of(&g->d, X) * width_of(&g->d, X),
                  y_all = count_of(&g->d, Y) * width_of(&g->d, Y);
-    unsigned char *own_x, *own_y;
     unsigned char *const whole = malloc(x_all + 1), *const right = malloc(y_all + 1);
     char what[300];
     size_t x_bytes, y_bytes;
@@ -170,32 +195,16 @@ static void run_case(test_random *r, dist_shape shape, rig *g) {
     weft_fft_description one = g->d;
     one.layout = 0;
     dist_ok(g->one, weft_fft(g->one, &one, whole, right));
-    own_x = calloc(room + 1, 1);
-    own_y = malloc(y_bytes + 1);
-    assert_true(own_x && own_y);
+    unsigned char *const own_x = calloc(room + 1, 1);
+    assert_non_null(own_x);
     copy_part(g, X, whole, own_x, d.stride_x, d.apart_x, false);
     dist_array a = dist_take(r, own_x, room), b = dist_take(r, NULL, y_bytes);
     dist_array *const to = g->in_place ? &a : &b;
     dist_ok(dist_ctx, weft_fft(dist_ctx, &d, a.p, to->p));
     if (!g->in_place)
         dist_expect(&a, own_x, room, what);
-    unsigned char *const got = dist_fetch(to);
-    if (d.layout != WEFT_FFT_OWN && d.layout & WEFT_FFT_TRANSPOSED_X) {
-        unsigned char *const mixed = malloc(y_all + 1);
-        assert_non_null(mixed);
-        memcpy(mixed, right, y_all);
-        copy_part(g, Y, mixed, got, d.stride_y, d.apart_y, true);
-        expect_close(g, mixed, right, what);
-        free(mixed);
-    } else { /* bit for bit, and nothing between the elements is written */
-        if (g->in_place)
-            memcpy(own_y, got, y_bytes);
-        else
-            memset(own_y, TEST_POISON, y_bytes);
-        copy_part(g, Y, right, own_y, d.stride_y, d.apart_y, false);
-        dist_expect(to, own_y, y_bytes, what);
-    }
-    free(got), free(own_x), free(own_y), free(whole), free(right);
+    expect_y(g, &d, to, y_bytes, right, what);
+    free(own_x), free(whole), free(right);
     dist_give(&a);
     dist_give(&b);
 }

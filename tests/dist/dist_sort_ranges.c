@@ -63,7 +63,8 @@ static void expect(const void *p, const void *wanted, size_t bytes, const char *
     free(got);
 }
 
-/* Keys in order already, or the other way round, are those whose elements all travel, or none. */
+/* Some keys are in order already, or in the opposite one: then no element has to move to another
+ * GPU, or nearly all have. */
 static char *draw_keys(test_random *r, weft_type type, size_t n) {
     static const test_pattern patterns[] = {TEST_ANY, TEST_TIES, TEST_EQUAL, TEST_NANS};
     char *const x = dist_whole(r, patterns[dist_draw(r, 4)], type, n);
@@ -131,11 +132,22 @@ static void run_even(test_random *r, size_t n, weft_type type, size_t value_byte
     run_case(r, x, n, type, value_bytes, true);
 }
 
+static const size_t widths[] = {0, 4, 8}; /* of values, in bytes */
+
+/* A sort of each size, with values of the widths in turn from number `first` on. */
+static void run_sizes(test_random *r, const size_t *sizes, size_t count, size_t first) {
+    static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_F32, WEFT_U64, WEFT_I64, WEFT_F64};
+    for (size_t k = 0; k < count; k++) {
+        const weft_type type = types[dist_draw(r, sizeof types / sizeof *types)];
+        run_case(r, draw_keys(r, type, sizes[k]), sizes[k], type, widths[(first + k) % 3], true);
+    }
+}
+
 #ifdef WEFT_EMU
 /* With one bit for a digit a range has two tiles. */
 static void run_digits(test_random *r) {
     static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_U64, WEFT_I64};
-    static const size_t sizes[] = {300, 4000, 28000}, widths[] = {0, 4, 8};
+    static const size_t sizes[] = {300, 4000, 28000};
     const unsigned bits = wi_first_digit_bits;
     const uint64_t chunk = wi_piece_chunk;
     const size_t first = test_below(r, 3);
@@ -148,50 +160,46 @@ static void run_digits(test_random *r) {
     wi_first_digit_bits = bits;
     wi_piece_chunk = chunk;
 }
-#endif
 
-void dist_test_sort_ranges(void **state) {
-    (void)state;
-    static const weft_type types[] = {WEFT_U32, WEFT_I32, WEFT_F32, WEFT_U64, WEFT_I64, WEFT_F64};
-    static const size_t widths[] = {0, 4, 8};
-    const char *why;
-    test_random r = test_random_at(72);
-    if (wi_gpus_count(dist_ctx) == 1 || !wi_dealt_reaches(wi_gpus_dealt(dist_ctx), &why))
-        skip();
-#ifdef WEFT_EMU
-    static const size_t sizes[] = {1, 31, 700, 8193, 20000};
-    const unsigned looks = wi_deal_looks;
-    const uint64_t from = wi_sort_ranges_from;
-    const double spare = wi_sort_ranges_spare;
-    const double most = wi_first_digit_most;
-    const uint64_t digits_from = wi_first_digit_from;
-    wi_first_digit_from = 0;
-    wi_sort_ranges_from = 0;
-    wi_first_digit_most = 0; /* ranges have bounds */
-#else
-    static const size_t large = ((size_t)1 << 27) + 12345, sizes[] = {large, large};
-#endif
-    const size_t first = dist_draw(&r, 3);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        const weft_type type = types[dist_draw(&r, sizeof types / sizeof *types)];
-        run_case(&r, draw_keys(&r, type, sizes[k]), sizes[k], type, widths[(first + k) % 3], true);
-    }
-#ifndef WEFT_EMU
-    run_even(&r, 2 * large, WEFT_U32, widths[(first + 2) % 3]);
-#else
-    /* of equal keys each range gets no more than foreseen, too */
+/* Small arrays, with the limits lowered below which elements are not sorted by ranges. */
+static void run_all(test_random *r) {
     enum {
         EQUAL = 30000
     };
-    wi_deal_looks = 1 + (unsigned)dist_draw(&r, 3);
-    run_case(&r, calloc(EQUAL, 8), EQUAL, WEFT_U64, 0, true);
+    static const size_t sizes[] = {1, 31, 700, 8193, 20000};
+    const unsigned looks = wi_deal_looks;
+    const uint64_t from = wi_sort_ranges_from, digits_from = wi_first_digit_from;
+    const double spare = wi_sort_ranges_spare, most = wi_first_digit_most;
+    wi_first_digit_from = 0;
+    wi_sort_ranges_from = 0;
+    wi_first_digit_most = 0; /* ranges have bounds */
+    run_sizes(r, sizes, sizeof sizes / sizeof *sizes, dist_draw(r, 3));
+    /* of equal keys each range gets no more than foreseen, too */
+    wi_deal_looks = 1 + (unsigned)dist_draw(r, 3);
+    run_case(r, calloc(EQUAL, 8), EQUAL, WEFT_U64, 0, true);
     wi_first_digit_most = most;
-    run_digits(&r);
+    run_digits(r);
     wi_sort_ranges_spare = -1e9;
-    run_case(&r, draw_keys(&r, WEFT_U32, 9000), 9000, WEFT_U32, 0, false);
+    run_case(r, draw_keys(r, WEFT_U32, 9000), 9000, WEFT_U32, 0, false);
     wi_deal_looks = looks;
     wi_sort_ranges_spare = spare;
     wi_sort_ranges_from = from;
     wi_first_digit_from = digits_from;
+}
+#else
+static void run_all(test_random *r) {
+    static const size_t large = ((size_t)1 << 27) + 12345, sizes[] = {large, large};
+    const size_t first = dist_draw(r, 3);
+    run_sizes(r, sizes, sizeof sizes / sizeof *sizes, first);
+    run_even(r, 2 * large, WEFT_U32, widths[(first + 2) % 3]);
+}
 #endif
+
+void dist_test_sort_ranges(void **state) {
+    (void)state;
+    const char *why;
+    test_random r = test_random_at(72);
+    if (wi_gpus_count(dist_ctx) == 1 || !wi_dealt_reaches(wi_gpus_dealt(dist_ctx), &why))
+        skip();
+    run_all(&r);
 }

@@ -137,6 +137,7 @@ class context {
     context() = default;
 #ifndef WEFT_NO_EXCEPTIONS
     explicit context(const char *place) : context(open(place)) {}
+    explicit context(std::nullptr_t) : context(open()) {} /* the best place, as weft_open's NULL */
 #endif
 
     static result<context> open(const char *place = nullptr) {
