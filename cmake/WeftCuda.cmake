@@ -76,17 +76,11 @@ if(WEFT_CUDA_ON)
     # Without exceptions, RTTI and guarded statics the kernels' host code needs no libstdc++, so C
     # programs link with nothing but the C runtime.
     set(WEFT_KERNEL_OPTIONS -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics)
-    # nvcc's own -O3 is for the host code alone, which launches kernels: -O2 makes it smaller, and
-    # where nothing runs it, it needs none.
-    if(WEFT_QUICK_KERNELS)
-        set(host_level "")
-    else()
-        set(host_level "\\1-O2")
-    endif()
-    string(REGEX REPLACE "(^| )-O[0-9s]" "${host_level}" CMAKE_CUDA_FLAGS_RELEASE
-           "${CMAKE_CUDA_FLAGS_RELEASE}")
+    # nvcc's own level is for the host code alone, which launches kernels: the library's is compiled
+    # for its size, as it is there for each kernel; where nothing runs it, it needs no level.
+    string(REGEX REPLACE "(^| )-O[0-9s]" "" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
     if(NOT WEFT_QUICK_KERNELS)
-        list(APPEND WEFT_KERNEL_OPTIONS -Xcompiler=-O1) # where the type of build names no level
+        list(APPEND WEFT_KERNEL_OPTIONS -Xcompiler=-Os)
     endif()
     target_include_directories(weft_flags INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
