@@ -102,7 +102,8 @@ endfunction()
 # 9.0 has, or that says __CUDA_ARCH__, is compiled for each architecture by itself; so is the one that
 # asks which PTX it was made from (ptxVersion), to know what the library has on this device. Rungs
 # that teach, *_steps.cu, which the library does not choose, have no machine code for 8.0: there the
-# driver compiles their PTX when one is first run.
+# driver compiles their PTX when one is first run. With 90-real in place of 90 there is no PTX, and all
+# have machine code for both.
 #
 # Where kernels are only seen to compile, nvcc reads them for the same architectures and makes no code
 # of them, a half to a quarter of the time. But sources with code of their own for 8.0 (`guarded`) are
@@ -112,8 +113,13 @@ set(guarding "cuda/(ahead|prefetch|tensor_f64)[.]cuh")
 set(guarded "__CUDA_ARCH__|ptxVersion|WEFT_CLUSTER|cuda/(bulk|ring|cluster)[.]cuh")
 function(weft_share_ptx target)
     set(only_seen OFF)
+    set(stored80 compute_80,)
+    set(stored90 compute_90,)
     if(WEFT_QUICK_KERNELS AND "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL 90-virtual)
         set(only_seen ON)
+    elseif("${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "80-real;90-real")
+        set(stored80)
+        set(stored90)
     elseif(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${WEFT_CUDA_ARCHITECTURES}")
         return()
     endif()
@@ -141,11 +147,11 @@ function(weft_share_ptx target)
             set(code ${ptx80} -DWI_SHARED_PTX ${WEFT_CUDA_ONLY_READS})
         elseif(apart)
             set(code --generate-code=arch=compute_80,code=[sm_80]
-                     --generate-code=arch=compute_90,code=[compute_90,sm_90])
-        elseif(source MATCHES "_steps[.]cu$")
+                     --generate-code=arch=compute_90,code=[${stored90}sm_90])
+        elseif(stored80 AND source MATCHES "_steps[.]cu$")
             set(code --generate-code=arch=compute_80,code=[compute_80,sm_90] -DWI_SHARED_PTX)
         else()
-            set(code --generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90] -DWI_SHARED_PTX)
+            set(code --generate-code=arch=compute_80,code=[${stored80}sm_80,sm_90] -DWI_SHARED_PTX)
         endif()
         set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS ${code})
     endforeach()
