@@ -59,7 +59,7 @@ function(weft_emu_kernels name)
         list(APPEND wrappers ${wrapper})
         # A kernel for each of many operators and types: -Og saves a third of what these files take,
         # far more than their tests take longer. The compiler then cannot tell which variables are set.
-        if(stem MATCHES "^(fft|group|histogram|layers|reduce|scan|select|sort|summary)_"
+        if(stem MATCHES "^((fft|group|histogram|layers|reduce|scan|select|sort|summary)_|gemm_ring_half$)"
            AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
             set_property(SOURCE ${wrapper} APPEND PROPERTY COMPILE_OPTIONS -Og
                                                            -Wno-maybe-uninitialized)
