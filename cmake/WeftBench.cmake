@@ -30,6 +30,7 @@ if(WEFT_BENCH)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  ${PROJECT_BINARY_DIR}/bench)
         target_link_libraries(${name} PRIVATE weft_static)
+        target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O2>)
         if(cublas)
             target_link_libraries(${name} PRIVATE CUDA::cublas)
         endif()

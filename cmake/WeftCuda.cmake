@@ -54,6 +54,10 @@ if(WEFT_CUDA_ON)
         if(WEFT_CUDA_IS_QUICK)
             target_compile_options(weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${quick}>)
         endif()
+        check_compiler_flag(CUDA -fdevice-syntax-only WEFT_CUDA_READS)
+        if(WEFT_CUDA_READS)
+            set(WEFT_CUDA_ONLY_READS -fdevice-syntax-only)
+        endif()
     elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
         # Every driver for CUDA 13 reads code that is compressed this way; not every driver for 12.
         check_compiler_flag(CUDA ${compress} WEFT_CUDA_COMPRESSES)
@@ -76,17 +80,11 @@ if(WEFT_CUDA_ON)
     # Without exceptions, RTTI and guarded statics the kernels' host code needs no libstdc++, so C
     # programs link with nothing but the C runtime.
     set(WEFT_KERNEL_OPTIONS -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics)
-    # nvcc's own -O3 is for the host code alone, which launches kernels: -O2 makes it smaller, and
-    # where nothing runs it, it needs none.
-    if(WEFT_QUICK_KERNELS)
-        set(host_level "")
-    else()
-        set(host_level "\\1-O2")
-    endif()
-    string(REGEX REPLACE "(^| )-O[0-9s]" "${host_level}" CMAKE_CUDA_FLAGS_RELEASE
-           "${CMAKE_CUDA_FLAGS_RELEASE}")
+    # nvcc's own level is for the host code alone, which launches kernels: the library's is compiled
+    # for its size, as it is there for each kernel; where nothing runs it, it needs no level.
+    string(REGEX REPLACE "(^| )-O[0-9s]" "" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
     if(NOT WEFT_QUICK_KERNELS)
-        list(APPEND WEFT_KERNEL_OPTIONS -Xcompiler=-O1) # where the type of build names no level
+        list(APPEND WEFT_KERNEL_OPTIONS -Xcompiler=-Os)
     endif()
     target_include_directories(weft_flags INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
@@ -104,13 +102,24 @@ endfunction()
 # 9.0 has, or that says __CUDA_ARCH__, is compiled for each architecture by itself; so is the one that
 # asks which PTX it was made from (ptxVersion), to know what the library has on this device. Rungs
 # that teach, *_steps.cu, which the library does not choose, have no machine code for 8.0: there the
-# driver compiles their PTX when one is first run. Where kernels are only seen to compile, the same
-# PTX is made and stays PTX, but for 8.0 of the sources that are compiled for each: the assembler is
-# what refuses an instruction that 8.0 does not have.
+# driver compiles their PTX when one is first run. With 90-real in place of 90 there is no PTX, and all
+# have machine code for both.
+#
+# Where kernels are only seen to compile, nvcc reads them for the same architectures and makes no code
+# of them, a half to a quarter of the time. But sources with code of their own for 8.0 (`guarded`) are
+# also assembled for it: the assembler is what refuses an instruction that 8.0 does not have. The
+# headers of `guarding` leave it out by themselves.
+set(guarding "cuda/(ahead|prefetch|tensor_f64)[.]cuh")
+set(guarded "__CUDA_ARCH__|ptxVersion|WEFT_CLUSTER|cuda/(bulk|ring|cluster)[.]cuh")
 function(weft_share_ptx target)
     set(only_seen OFF)
+    set(stored80 compute_80,)
+    set(stored90 compute_90,)
     if(WEFT_QUICK_KERNELS AND "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL 90-virtual)
         set(only_seen ON)
+    elseif("${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "80-real;90-real")
+        set(stored80)
+        set(stored90)
     elseif(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${WEFT_CUDA_ARCHITECTURES}")
         return()
     endif()
@@ -120,23 +129,29 @@ function(weft_share_ptx target)
             set(files ${source})
         endif()
         set(apart)
+        set(own)
         foreach(file IN LISTS files)
             set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-            file(STRINGS ${file} reasons REGEX "__CUDA_ARCH__|ptxVersion|WEFT_CLUSTER|cuda/(ahead|bulk|ring|cluster|tensor_f64)[.]cuh")
+            file(STRINGS ${file} reasons REGEX "${guarded}|${guarding}")
             list(APPEND apart ${reasons})
+            list(FILTER reasons INCLUDE REGEX "${guarded}")
+            list(APPEND own ${reasons})
         endforeach()
-        if(only_seen AND apart)
-            set(code --generate-code=arch=compute_80,code=[sm_80]
-                     --generate-code=arch=compute_90,code=[compute_90])
+        set(ptx80 --generate-code=arch=compute_80,code=[compute_80])
+        set(ptx90 --generate-code=arch=compute_90,code=[compute_90])
+        if(only_seen AND own)
+            set(code --generate-code=arch=compute_80,code=[sm_80] ${ptx90})
+        elseif(only_seen AND apart)
+            set(code ${ptx80} ${ptx90} ${WEFT_CUDA_ONLY_READS})
         elseif(only_seen)
-            set(code --generate-code=arch=compute_80,code=[compute_80] -DWI_SHARED_PTX)
+            set(code ${ptx80} -DWI_SHARED_PTX ${WEFT_CUDA_ONLY_READS})
         elseif(apart)
             set(code --generate-code=arch=compute_80,code=[sm_80]
-                     --generate-code=arch=compute_90,code=[compute_90,sm_90])
-        elseif(source MATCHES "_steps[.]cu$")
+                     --generate-code=arch=compute_90,code=[${stored90}sm_90])
+        elseif(stored80 AND source MATCHES "_steps[.]cu$")
             set(code --generate-code=arch=compute_80,code=[compute_80,sm_90] -DWI_SHARED_PTX)
         else()
-            set(code --generate-code=arch=compute_80,code=[compute_80,sm_80,sm_90] -DWI_SHARED_PTX)
+            set(code --generate-code=arch=compute_80,code=[${stored80}sm_80,sm_90] -DWI_SHARED_PTX)
         endif()
         set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS ${code})
     endforeach()

@@ -59,7 +59,7 @@ function(weft_emu_kernels name)
         list(APPEND wrappers ${wrapper})
         # A kernel for each of many operators and types: -Og saves a third of what these files take,
         # far more than their tests take longer. The compiler then cannot tell which variables are set.
-        if(stem MATCHES "^(fft|group|histogram|layers|reduce|scan|select|sort|summary)_"
+        if(stem MATCHES "^((fft|group|histogram|layers|reduce|scan|select|sort|summary)_|gemm_ring_half$)"
            AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
             set_property(SOURCE ${wrapper} APPEND PROPERTY COMPILE_OPTIONS -Og
                                                            -Wno-maybe-uninitialized)
@@ -151,7 +151,8 @@ endforeach()
 
 # Eight seeds for every program, two of each policy. `make test` runs two of them, seeds s and s + 2,
 # one orderly policy and one wild: label round_K has the runs of round K of four, in which half of the
-# programs have the two other policies. scripts/test.sh chooses the round. With WHICH `one`, for a
+# programs have the two other policies. scripts/test.sh chooses the round; labels half_0 and half_1
+# part its two seeds, for eight rounds of one seed each. With WHICH `one`, for a
 # program whose runs are many or much the same, a round has one seed, each round another policy; the
 # other four seeds, of label later, are left to `make test-all`. With WHICH `even` or `odd`, as for one
 # program over several numbers of devices or ranks, only rounds of that kind have a seed.
@@ -164,7 +165,8 @@ function(weft_emu_runs_of which name program environment)
     foreach(seed IN LISTS emu_seeds)
         string(REPLACE "@SEED@" ${seed} arguments "${ARGN}")
         math(EXPR round "(${seed} % 2 + ${seed} / 4 * 2 + ${emu_programs}) % 4")
-        set(label round_${round})
+        math(EXPR half "(${seed} / 2 + ${emu_programs}) % 2")
+        set(label "round_${round};half_${half}")
         if(NOT which STREQUAL "two" AND NOT WEFT_SANITIZE)
             math(EXPR round "(${seed} + ${emu_programs}) % 4")
             math(EXPR odd "${round} % 2")

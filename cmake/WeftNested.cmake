@@ -16,11 +16,19 @@ if(WEFT_NESTED)
     find_library(WEFT_DEVICE_RUNTIME cudadevrt HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED
                  NO_CMAKE_FIND_ROOT_PATH)
     set(nested_object ${PROJECT_BINARY_DIR}/weft_nested.o)
+    # Of the device runtime, which is linked by now, its code for each architecture that there is would
+    # stay beside the linked kernels: a megabyte, for devices that these are not compiled for. An empty
+    # set of kernels takes its place: sixteen bytes, a mark, a version and the sizes of header and rest.
+    set(runtime cuda_device_runtime.o)
+    set(none "printf '\\120\\355\\125\\272\\1\\0\\20\\0\\0\\0\\0\\0\\0\\0\\0\\0' >empty.fatbin")
     add_custom_command(
         OUTPUT ${nested_object}
+        COMMAND sh -c ${none}
+        COMMAND ${CMAKE_AR} x ${WEFT_DEVICE_RUNTIME} ${runtime}
+        COMMAND ${CMAKE_OBJCOPY} --update-section __nv_relfatbin=empty.fatbin ${runtime}
         # Without groups: what is local in the end must not take the place of other objects' copies.
         COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o ${nested_object} --whole-archive
-                $<TARGET_FILE:weft_nested> --no-whole-archive ${WEFT_DEVICE_RUNTIME}
+                $<TARGET_FILE:weft_nested> --no-whole-archive ${runtime}
         COMMAND
             ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=wi_* --rename-section
             __nv_relfatbin=wi_relfatbin --rename-section __nv_module_id=wi_module_id

@@ -36,7 +36,7 @@ set(weft_groups
     "conv_cuda conv_fft conv_implicit_f32 conv_implicit_f64 conv_moves conv_narrow conv_tensor_half conv_tensor_tf32 conv_unrolled"
     "layers_cuda layers_double layers_pixels layers_pool_planes"
     "layers_channels layers_resample"
-    "conv_ring_bf16 conv_ring_f16 conv_ring_tf32"
+    "conv_ring_half conv_ring_tf32"
     "random_cuda random_cuda_steps"
     "scan_cuda_lookback scan_cuda_steps"
     "select_cuda select_cuda_lookback select_cuda_steps"

@@ -11,4 +11,5 @@ scripts/setup.sh format
 formatter=clang-format-14
 command -v $formatter >/dev/null || formatter=clang-format
 
-scripts/sources.sh | grep -E '\.(c|h|cu|cuh|cpp|hpp)$' | tr '\n' '\0' | xargs -0 -r "$formatter" "$@"
+scripts/sources.sh | grep -E '\.(c|h|cu|cuh|cpp|hpp)$' | tr '\n' '\0' |
+    xargs -0 -r -n 50 -P "$(nproc)" "$formatter" "$@"

@@ -87,7 +87,7 @@ check_sources_apart() {
     code | grep -E '^src/.*\.(cu|cuh)$' | grep -vE '_ring_[a-z0-9]+\.cu$|_nested_steps\.cu$' |
         xargs awk '
         FNR == 1 { files[++count] = FILENAME }
-        /__CUDA_ARCH__|WEFT_CLUSTER|cuda\/(ahead|bulk|ring|cluster|tensor_f64)[.]cuh/ { named[FILENAME] = 1 }
+        /__CUDA_ARCH__|WEFT_CLUSTER|cuda\/(ahead|bulk|prefetch|ring|cluster|tensor_f64)[.]cuh/ { named[FILENAME] = 1 }
         /^#ifdef WI_SHARED_PTX/ { apart[FILENAME] = 1 }
         /^# *include "/ { split($0, part, "\""); includes[FILENAME] = includes[FILENAME] " src/" part[2] }
         END {

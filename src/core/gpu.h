@@ -223,6 +223,23 @@ typedef struct wi_launch_shape {
     size_t shared_bytes; /* dynamic */
 } wi_launch_shape;
 
+/* Lets a kernel use that much dynamic shared memory, and clusters of so many blocks; `name` is its
+ * name in messages. */
+weft_status wi_gpu_grant(weft_context *ctx, const char *name, const void *function,
+                         size_t shared_bytes);
+weft_status wi_gpu_grant_cluster(weft_context *ctx, const char *name, const void *function,
+                                 unsigned cluster, size_t shared_bytes);
+
+/* What the macros of cuda/launch.cuh call; `arguments` has the addresses of the kernel's. */
+weft_status wi_gpu_launch(weft_context *ctx, const wi_launch_shape *shape, void **arguments);
+weft_status wi_gpu_launch_ahead(weft_context *ctx, const wi_launch_shape *shape, void **arguments);
+weft_status wi_gpu_launch_cluster(weft_context *ctx, const wi_launch_shape *shape,
+                                  void **arguments);
+
+/* Is this cluster to be marked (wi_gpu_mark_cluster)? To be asked once, by its launch: the next one
+ * is not. */
+bool wi_gpu_marks_cluster(weft_context *ctx);
+
 /* Called after each launch. Records that the kernel is queued or, after an error, says which limit
  * of the device the launch exceeds. */
 weft_status wi_launched(weft_context *ctx, const wi_launch_shape *shape, cudaError_t error);

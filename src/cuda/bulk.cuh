@@ -77,11 +77,6 @@ __device__ inline void wi_bulk_load(void *shared, const void *global, uint32_t b
                  : "memory");
 }
 
-/* Brings global memory to the second-level cache. */
-__device__ inline void wi_bulk_prefetch(const void *global, uint32_t bytes) {
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes));
-}
-
 /* Copies shared to global memory, as part of the calling thread's current group of stores. */
 __device__ inline void wi_bulk_store(void *global, const void *shared, uint32_t bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),

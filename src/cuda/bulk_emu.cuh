@@ -23,9 +23,6 @@ inline void wi_barrier_wait(wi_barrier *b, uint32_t parity, EMU_SITE("wi_barrier
 inline void wi_bulk_load(void *shared, const void *global, uint32_t bytes, wi_barrier *b) {
     emu_bulk_load(shared, global, bytes, b);
 }
-inline void wi_bulk_prefetch(const void *global, uint32_t bytes) {
-    emu_bulk_prefetch(global, bytes);
-}
 inline void wi_bulk_store(void *global, const void *shared, uint32_t bytes) {
     emu_bulk_store(global, shared, bytes);
 }

@@ -81,9 +81,12 @@ weft_status wi_set_constant(weft_context *ctx, T &constant, const T *value) {
 #endif
 }
 
-/* A kernel must ask for more than 48 KiB of shared memory. Its static arrays count too, so a third
- * is left for them. */
-constexpr size_t wi_shared_default = 32 * 1024;
+/* Lets the kernel use that much dynamic shared memory; `name` is its name in messages. */
+template <class... Parameters>
+weft_status wi_grant_shared(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
+                            size_t shared_bytes) {
+    return wi_gpu_grant(ctx, name, (const void *)kernel, shared_bytes);
+}
 
 inline wi_launch_shape wi_shape_of(const char *name, const void *kernel, dim3 blocks, dim3 threads,
                                    unsigned cluster, size_t shared_bytes) {
@@ -91,166 +94,100 @@ inline wi_launch_shape wi_shape_of(const char *name, const void *kernel, dim3 bl
             cluster, shared_bytes};
 }
 
-/* Where a context remembers what it asked for a kernel. */
-inline struct wi_granted *wi_granted_of(weft_context *ctx, const void *kernel) {
-    constexpr uint64_t spread = 0x9e3779b97f4a7c15u;
-    const uint64_t mixed = (uint64_t)(uintptr_t)kernel * spread;
-    return &ctx->gpu->granted[mixed >> 32 & (WI_GRANTS_KEPT - 1)];
-}
-
-/* All that a block of the kernel may have beside its static arrays, so that no other context that
- * asks leaves it with less. */
-inline size_t wi_most_shared(weft_context *ctx, const void *kernel, size_t wanted) {
-    cudaFuncAttributes attributes;
-    if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess) {
-        cudaGetLastError(); /* clear the error: the next call tells it */
-        return wanted;
-    }
-    if (attributes.sharedSizeBytes + wanted > ctx->gpu->shared_optin)
-        return wanted;
-    return ctx->gpu->shared_optin - attributes.sharedSizeBytes;
-}
-
-/* Lets the kernel use that much dynamic shared memory; `name` is its name in messages. */
-template <class... Parameters>
-weft_status wi_grant_shared(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
-                            size_t shared_bytes) {
-    const void *const function = (const void *)kernel;
-    struct wi_granted *const granted = wi_granted_of(ctx, function);
-    if (shared_bytes <= wi_shared_default ||
-        (granted->kernel == function && shared_bytes <= granted->bytes))
-        return WEFT_OK;
-    const size_t most = wi_most_shared(ctx, function, shared_bytes);
-    const cudaError_t error =
-        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most);
-    if (error == cudaSuccess) {
-        *granted = {function, most};
-        return WEFT_OK;
-    }
-    const wi_launch_shape shape = wi_shape_of(name, function, 1, 1, 1, shared_bytes);
-    return wi_launch_failed(ctx, &shape, error);
-}
-
+#ifdef WEFT_EMU
 template <class... Parameters, class... Arguments>
 weft_status wi_launch(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                       dim3 blocks, dim3 threads, size_t shared_bytes, Arguments... arguments) {
     const weft_status status = wi_grant_shared(ctx, name, kernel, shared_bytes);
     if (status != WEFT_OK)
         return status;
-#ifdef WEFT_EMU
     emu_launch((const void *)kernel, ctx->gpu->stream,
                {name, blocks, threads, 1, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
-#else
-    kernel<<<blocks, threads, shared_bytes, ctx->gpu->stream>>>(Parameters(arguments)...);
-#endif
     const wi_launch_shape shape =
         wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes);
     return wi_launched(ctx, &shape, cudaGetLastError());
 }
 
-#ifndef WEFT_EMU
-/* How to launch with so many attributes, which must live as long as the result. */
-inline cudaLaunchConfig_t wi_config_of(weft_context *ctx, dim3 blocks, dim3 threads,
-                                       size_t shared_bytes, cudaLaunchAttribute *attributes,
-                                       unsigned count) {
-    cudaLaunchConfig_t config = {};
-    config.gridDim = blocks;
-    config.blockDim = threads;
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = ctx->gpu->stream;
-    config.attrs = attributes;
-    config.numAttrs = count;
-    return config;
-}
-#endif
-
 template <class... Parameters, class... Arguments>
 weft_status wi_launch_ahead(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                             dim3 blocks, dim3 threads, size_t shared_bytes,
                             Arguments... arguments) {
-#ifdef WEFT_EMU
     return wi_launch(ctx, name, kernel, blocks, threads, shared_bytes, arguments...);
-#else
-    const weft_status status = wi_grant_shared(ctx, name, kernel, shared_bytes);
-    if (status != WEFT_OK)
-        return status;
-    cudaLaunchAttribute attribute;
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    const unsigned count = wi_gpu_capturing(ctx) || ctx->gpu->capability < 90 ? 0 : 1;
-    const cudaLaunchConfig_t config =
-        wi_config_of(ctx, blocks, threads, shared_bytes, &attribute, count);
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-    const wi_launch_shape shape =
-        wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes);
-    return wi_launched(ctx, &shape, error);
-#endif
-}
-
-/* Is this cluster to be marked (wi_gpu_mark_cluster)? To be asked once, by its launch: the next one
- * is not. */
-inline bool wi_marks_cluster(weft_context *ctx) {
-    const bool marks = ctx->gpu->marks;
-    ctx->gpu->marks = false;
-    return marks;
-}
-
-#ifndef WEFT_EMU
-/* How to launch clusters; `attribute` must live as long as the result. */
-inline cudaLaunchConfig_t wi_cluster_config(weft_context *ctx, dim3 blocks, dim3 threads,
-                                            unsigned cluster, size_t shared_bytes,
-                                            cudaLaunchAttribute *attribute) {
-    attribute->id = cudaLaunchAttributeClusterDimension;
-    attribute->val.clusterDim.x = cluster;
-    attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
-    return wi_config_of(ctx, blocks, threads, shared_bytes, attribute, 1);
-}
-#endif
-
-/* What a kernel in clusters must ask for before its launch: its shared memory, and clusters of more
- * than eight blocks. */
-template <class... Parameters>
-weft_status wi_grant_cluster(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
-                             unsigned cluster, size_t shared_bytes) {
-    weft_status status = wi_grant_shared(ctx, name, kernel, shared_bytes);
-    if (status == WEFT_OK && cluster > 8)
-        status = wi_cuda(ctx,
-                         cudaFuncSetAttribute((const void *)kernel,
-                                              cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                         "asking for clusters of more than 8 blocks");
-    return status;
 }
 
 template <class... Parameters, class... Arguments>
 weft_status wi_launch_cluster(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                               dim3 blocks, dim3 threads, unsigned cluster, size_t shared_bytes,
                               Arguments... arguments) {
-    const weft_status status = wi_grant_cluster(ctx, name, kernel, cluster, shared_bytes);
+    const weft_status status =
+        wi_gpu_grant_cluster(ctx, name, (const void *)kernel, cluster, shared_bytes);
     if (status != WEFT_OK)
         return status;
-#ifdef WEFT_EMU
-    if (wi_marks_cluster(ctx))
+    if (wi_gpu_marks_cluster(ctx))
         cudaEventRecord(ctx->gpu->begun, ctx->gpu->stream);
     emu_launch(
         (const void *)kernel, ctx->gpu->stream,
         {name, blocks, threads, cluster, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
-    const cudaError_t error = cudaGetLastError();
-#else
-    cudaLaunchAttribute attributes[2];
-    cudaLaunchConfig_t config =
-        wi_cluster_config(ctx, blocks, threads, cluster, shared_bytes, attributes);
-    if (wi_marks_cluster(ctx)) {
-        attributes[1].id = cudaLaunchAttributeLaunchCompletionEvent;
-        attributes[1].val.launchCompletionEvent.event = ctx->gpu->begun;
-        attributes[1].val.launchCompletionEvent.flags = 0;
-        config.numAttrs = 2;
-    }
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-#endif
     const wi_launch_shape shape =
         wi_shape_of(name, (const void *)kernel, blocks, threads, cluster, shared_bytes);
-    return wi_launched(ctx, &shape, error);
+    return wi_launched(ctx, &shape, cudaGetLastError());
 }
+#else
+/* There is one of these for each kernel, so they only take the addresses of arguments that have the
+ * types of its parameters: core/gpu_start.c does the rest. */
+/* An argument as a kernel's parameter: itself, if it has that type, and else its value. */
+template <class Parameter, class Argument>
+struct wi_as {
+    static Parameter of(const Argument &argument) {
+        return Parameter(argument);
+    }
+};
+template <class Same>
+struct wi_as<Same, Same> {
+    static const Same &of(const Same &argument) {
+        return argument;
+    }
+};
+
+typedef weft_status wi_starter(weft_context *ctx, const wi_launch_shape *shape, void **arguments);
+
+template <class... Parameters>
+weft_status wi_start(weft_context *ctx, wi_starter *start, const wi_launch_shape &shape,
+                     const Parameters &...parameters) {
+    void *addresses[sizeof...(Parameters) + 1] = {(void *)&parameters...};
+    return start(ctx, &shape, addresses);
+}
+
+template <class... Parameters, class... Arguments>
+weft_status wi_launch(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
+                      dim3 blocks, dim3 threads, size_t shared_bytes,
+                      const Arguments &...arguments) {
+    return wi_start<Parameters...>(
+        ctx, wi_gpu_launch,
+        wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes),
+        wi_as<Parameters, Arguments>::of(arguments)...);
+}
+
+template <class... Parameters, class... Arguments>
+weft_status wi_launch_ahead(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
+                            dim3 blocks, dim3 threads, size_t shared_bytes,
+                            const Arguments &...arguments) {
+    return wi_start<Parameters...>(
+        ctx, wi_gpu_launch_ahead,
+        wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes),
+        wi_as<Parameters, Arguments>::of(arguments)...);
+}
+
+template <class... Parameters, class... Arguments>
+weft_status wi_launch_cluster(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
+                              dim3 blocks, dim3 threads, unsigned cluster, size_t shared_bytes,
+                              const Arguments &...arguments) {
+    return wi_start<Parameters...>(
+        ctx, wi_gpu_launch_cluster,
+        wi_shape_of(name, (const void *)kernel, blocks, threads, cluster, shared_bytes),
+        wi_as<Parameters, Arguments>::of(arguments)...);
+}
+#endif
 
 /* How many clusters of a kernel the device can hold at once; 0 if none. */
 template <class... Parameters>
@@ -260,7 +197,8 @@ weft_status wi_resident_clusters(weft_context *ctx, const char *name, void (*ker
     constexpr const char *doing = "counting the clusters a device can hold";
     int count = 0;
     *clusters = 0;
-    weft_status status = wi_grant_cluster(ctx, name, kernel, cluster, shared_bytes);
+    weft_status status =
+        wi_gpu_grant_cluster(ctx, name, (const void *)kernel, cluster, shared_bytes);
     if (status != WEFT_OK)
         return status;
 #ifdef WEFT_EMU
@@ -269,8 +207,16 @@ weft_status wi_resident_clusters(weft_context *ctx, const char *name, void (*ker
         doing);
 #else
     cudaLaunchAttribute attribute;
-    const cudaLaunchConfig_t config =
-        wi_cluster_config(ctx, cluster, (unsigned)threads, cluster, shared_bytes, &attribute);
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = cluster;
+    config.blockDim = (unsigned)threads;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = ctx->gpu->stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
     status = wi_cuda(ctx, cudaOccupancyMaxActiveClusters(&count, kernel, &config), doing);
 #endif
     *clusters = (size_t)count;

@@ -16,6 +16,7 @@
  * of a part is an f64, go by one fold; others by two. Loops are short: the code of all roles
  * together is meant to stay in the instruction cache. */
 #include "cuda/boxes.cuh"
+#include "cuda/prefetch.cuh"
 #include "cuda/ring.cuh"
 #include "exact/exact_scan_lanes.cuh"
 

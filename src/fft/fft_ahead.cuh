@@ -3,7 +3,7 @@
 #ifndef WI_FFT_AHEAD_CUH
 #define WI_FFT_AHEAD_CUH
 
-#include "cuda/bulk.cuh"
+#include "cuda/prefetch.cuh"
 #include "fft/fft_block.cuh"
 
 /* Brings what a block after this one will read to the second-level cache: else memory would rest

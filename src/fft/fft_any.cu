@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernel of fft_any_kernel.cuh a line takes. */
-#include "cuda/bulk.cuh"
+#include "cuda/prefetch.cuh"
 #include "fft/fft_any_kernel.cuh"
 
 /* Lines in one piece, of f32 and no part of longer ones. */

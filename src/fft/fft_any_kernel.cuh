@@ -9,7 +9,7 @@
 
 #include "cuda/anew.cuh"
 #include "cuda/beyond.cuh"
-#include "cuda/bulk.cuh"
+#include "cuda/prefetch.cuh"
 #include "fft/fft_ahead.cuh"
 #include "fft/fft_any_primes.cuh"
 #include "fft/fft_cuda.h"

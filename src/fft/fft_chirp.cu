@@ -3,7 +3,7 @@
  * chirp c(k) = exp(-pi i k^2 / n) and transforms F of M >= 2 n - 1 numbers,
  *
  *     X = c F'(S F(x c)),  S = F(conj(c)) / M,  F' the inverse of F without its factor 1 / M. */
-#include "cuda/bulk.cuh"
+#include "cuda/prefetch.cuh"
 #include "fft/fft_ahead.cuh"
 #include "fft/fft_chirp.cuh"
 

@@ -8,7 +8,7 @@
  * leaves rows k1 in scratch memory; the second one does the convolutions of rows, each with its own
  * part of the spectrum, in place; the third one goes back to columns and has the chirp's product
  * again. Half of a column is zeros on the way in, and not wanted on the way out. */
-#include "cuda/bulk.cuh"
+#include "cuda/prefetch.cuh"
 #include "fft/fft_chirp.cuh"
 
 namespace {
@@ -270,13 +270,11 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 template <class Shape>
 static __device__ __forceinline__ void look_ahead(const long_params<typename Shape::Type> &p,
                                                   unsigned ahead) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     constexpr unsigned numbers = Shape::lines * Shape::n;
     const size_t block = (size_t)blockIdx.x + ahead;
     if (ahead > 0 && block < gridDim.x)
         wi_bulk_prefetch(p.room + block * numbers,
                          numbers * (unsigned)sizeof(wi_fft_number<typename Shape::Type>));
-#endif
 }
 
 /* A block has a power of 2 of rows, and a line has a multiple of them. */

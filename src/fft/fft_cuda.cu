@@ -2,7 +2,7 @@
 /* The rungs registers and cached: lines in blocks, by kernels made for a length; for other lengths
  * see fft_any.cu, and for long ones fft_whole.cu. */
 #include "cuda/ahead.cuh"
-#include "cuda/bulk.cuh"
+#include "cuda/prefetch.cuh"
 #include "fft/fft_ahead.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"

@@ -7,7 +7,7 @@
  * at 0 is the sum of all x but x(0); what is added there after the product is added to all
  * results. Lines are copied to shared memory as they are, for what is read and written then is all
  * over. */
-#include "cuda/bulk.cuh"
+#include "cuda/prefetch.cuh"
 #include "fft/fft_ahead.cuh"
 #include "fft/fft_chirp.cuh"
 

@@ -39,6 +39,7 @@
 #include "cuda/boxes.cuh"
 #include "cuda/cluster.cuh"
 #include "cuda/group.cuh"
+#include "cuda/prefetch.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_carried.cuh"
 #include "gemm/gemm_cuda.cuh"

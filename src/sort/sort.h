@@ -54,6 +54,7 @@ weft_status wi_sort_serial_radix(weft_context *ctx, const void *args);
 weft_status wi_sort_buckets(weft_context *ctx, const void *args);
 weft_status wi_sort_quick_naive(weft_context *ctx, const void *args);
 weft_status wi_sort_quick(weft_context *ctx, const void *args);
+bool wi_sort_nests(void); /* has this build code for the device of kernels that launch kernels? */
 weft_status wi_sort_merge(weft_context *ctx, const void *args);
 weft_status wi_sort_ballot32(weft_context *ctx, const void *args);
 weft_status wi_sort_split_bits(weft_context *ctx, const void *args);

@@ -321,6 +321,15 @@ __global__ void __launch_bounds__(quick_threads) quick(arrays<U> a, part p, unsi
 
 /* ---- the rungs ---- */
 
+bool wi_sort_nests(void) {
+    cudaFuncAttributes attributes;
+    const bool is_there =
+        cudaFuncGetAttributes(&attributes, (const void *)quick<uint32_t>) == cudaSuccess;
+    if (!is_there)
+        cudaGetLastError(); /* clear the error */
+    return is_there;
+}
+
 weft_status wi_sort_quick_naive(weft_context *ctx, const void *arguments) {
     const wi_sort_args *args = (const wi_sort_args *)arguments;
     const size_t size = weft_type_size(args->type);

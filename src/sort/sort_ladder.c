@@ -14,6 +14,14 @@ static const char *fits_keys(const weft_context *ctx, const void *args) {
 
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
+static const char *fits_nested(const weft_context *ctx, const void *args) {
+    const char *const misfit = fits_keys(ctx, args);
+    if (misfit || wi_sort_nests())
+        return misfit;
+    return "launches kernels from kernels: the build must be compiled for this very device "
+           "(CMAKE_CUDA_ARCHITECTURES)";
+}
+
 static const char *fits_32(const weft_context *ctx, const void *args) {
     (void)ctx;
     return ((const wi_sort_args *)args)->n <= 32
@@ -109,13 +117,13 @@ static const wi_row rows[] = {
      .what = "one thread partitions and launches both parts",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .misfit = fits_keys,
+     .misfit = fits_nested,
      .run = wi_sort_quick_naive},
     {.name = "quick",
      .what = "a block partitions and launches both parts",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .misfit = fits_keys,
+     .misfit = fits_nested,
      .run = wi_sort_quick},
 #    endif
     {.name = "merge",
