@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole blocks of columns of large fronts, by the kernel of dense Cholesky: slice cholesky's rung
- * `flow`. Before it they have lost what the columns before them have. */
+/* Blocks of columns of large fronts, by the kernel of dense Cholesky: slice cholesky's rung `flow`.
+ * Before it they have lost what the columns before them have. */
 #include "cholesky/cholesky_cuda.cuh"
 #include "cuda/limit.cuh"
 #include "sparse/chol_panels.cuh"
 
+#ifdef WEFT_RING
 WI_LIMIT(int, wi_chol_flow_least, 512)
 
 int32_t wi_chol_flow_from(const weft_context *ctx, const weft_chol *plan) {
-#ifdef WEFT_RING
     const bool has_boxes = ctx->kind == WI_CUDA && ctx->gpu->capability == 90;
     return has_boxes && !plan->narrow && !wi_chol_has_d(plan) ? wi_chol_flow_least : 0;
-#else
-    (void)ctx, (void)plan;
-    return 0;
-#endif
 }
+#else
+int32_t wi_chol_flow_from(const weft_context *, const weft_chol *) {
+    return 0;
+}
+#endif
 
 constexpr size_t flow_block = WI_FLOW_OUTER * WI_PANEL;
 constexpr int square_side = WI_PANEL, square_threads = 128;

@@ -331,7 +331,7 @@ static void large(weft_context *ctx) {
 #ifdef WEFT_EMU
     const size_t order = 262;
 #else
-    const size_t order = 1100; /* two blocks, a panel and a part of one */
+    const size_t order = 3000; /* as many tiles as the copy engine is asked for */
 #endif
     weft_sparse *matrix;
     test_random r = test_random_at(3);

@@ -69,6 +69,8 @@ WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_str
 weft_status wi_chol_factor_panel(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
                                  const wi_front_batch &b, unsigned blocks);
 
+/* What the last panel of a block changes in the fronts of a batch, in so many tiles by the copy
+ * engine. */
 weft_status wi_chol_update_by_ring(weft_context *ctx, const wi_device_chol &d,
                                    const wi_front_batch &b, unsigned tiles);
 
@@ -90,6 +92,7 @@ weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const
 weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
                                    const wi_device_chol &d, const wi_front_record &r, int number,
                                    int panel, wi_front_stripes stripes);
+/* The same by the copy engine, of the only front of a batch. */
 weft_status wi_chol_stripes_by_ring(weft_context *ctx, const wi_device_chol &d,
                                     const wi_front_record &r, const wi_front_batch &b,
                                     wi_front_stripes stripes);

@@ -264,7 +264,7 @@ WI_COUNTED int32_t wi_panel_tiles(int32_t height, wi_panel_scope scope) {
     return across * down - across * (across - 1) / 2;
 }
 
-/* The same in tiles by boxes: those of a column of tiles begin on its diagonal. */
+/* The same in tiles by the copy engine: those of a column of tiles begin on its diagonal. */
 WI_COUNTED int32_t wi_ring_tiles(int32_t height, wi_panel_scope scope) {
     const int32_t from = wi_panel_tiles_from(scope);
     int32_t tiles = 0;
@@ -273,6 +273,7 @@ WI_COUNTED int32_t wi_ring_tiles(int32_t height, wi_panel_scope scope) {
         tiles += wi_pieces(height - column, WI_RING_ROWS);
     return tiles;
 }
+
 /* May a front be updated by such tiles after its blocks? They are for large ones. */
 WI_COUNTED bool wi_has_ring(int32_t height, int32_t columns, int32_t flow_from) {
     return flow_from > 0 && columns > WI_PANEL && height >= flow_from;
