@@ -48,6 +48,7 @@ extern size_t wi_cholesky_columns_at_once; /* columns taken from the rest at onc
 extern size_t wi_cholesky_width;           /* columns of a block: a multiple of 64 */
 extern size_t wi_cholesky_tail;            /* columns left to `flow` alone */
 extern unsigned wi_cholesky_boxed;    /* columns before a tile's from which on boxes are used */
+extern int wi_chol_flow_least;        /* columns from which on fronts are dense Cholesky's */
 extern unsigned wi_cholesky_few;      /* rows of tiles whose pairs leave columns for later */
 extern size_t wi_gemm_batch_blocks;   /* blocks of a batch of products, which share its turns */
 extern unsigned wi_group_scan_group;  /* tiles of a group of scans by segment: 1 ... 256 */

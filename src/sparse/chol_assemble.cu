@@ -17,10 +17,11 @@ __device__ static int count_by_groups(const int32_t *list, int count, int32_t x)
     return low;
 }
 
-/* The part of a child's update that goes to a column: from row j of it on. */
+/* A child's column that goes to a column of its parent, what is still to be added of it: rows j ...
+ * end - 1 of `rows`. */
 struct wi_child_column {
     int64_t update, relative; /* of row 0 */
-    int j, rows;              /* none: j is not below rows */
+    int j, end, rows;         /* none: j is not below rows */
 };
 
 /* What the lane's child, of those from `from` on that four groups of lanes look at, has for column
@@ -32,7 +33,7 @@ __device__ static wi_child_column find_column(const wi_device_chol &d, const wi_
     int32_t ld = 0;
     if (k < r.children) {
         const wi_front_record &c = d.front[d.child[r.child + k]];
-        found = {c.update, c.relative, 0, c.height - c.columns};
+        found = {c.update, c.relative, 0, 0, c.height - c.columns};
         ld = c.ld_update;
     }
     const int32_t *const relative = d.relative + found.relative;
@@ -43,64 +44,91 @@ __device__ static wi_child_column find_column(const wi_device_chol &d, const wi_
     return found;
 }
 
-constexpr int rows_at_once = 4; /* of a lane, 32 apart */
+constexpr int rows_at_once = 4;   /* of a lane, 32 apart */
+constexpr int room_of_warp = 512; /* rows of a column that are put together in shared memory */
 
 /* Adds a lane's rows of a child's column, `count` of them or as many as go at once, to those of the
  * parent's column: all are read before the first is written, so that they arrive together. */
 template <class real>
 __device__ static void add_rows(const int32_t *relative, const real *update, int count, real *to) {
-    real x[rows_at_once], *place[rows_at_once];
+    real x[rows_at_once];
+    int32_t at[rows_at_once];
 #pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        place[b] = b < count ? to + relative[32 * b] : nullptr;
-#pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        x[b] = place[b] ? *place[b] + update[32 * b] : 0;
-#pragma unroll
-    for (int b = 0; b < rows_at_once; b++)
-        if (place[b])
-            *place[b] = x[b];
-}
-
-/* Adds column `column` of the parent's front from its children's updates, one after the other. */
-template <class real>
-__device__ static void add_children(const wi_device_chol &d, const wi_front_record &r, int column,
-                                    real *to) {
-    constexpr int groups = 32 / group;
-    for (int from = 0; from < r.children; from += groups) {
-        const wi_child_column mine = find_column(d, r, from, column);
-        for (int g = 0; g < groups && from + g < r.children; g++) {
-            const wi_child_column c = wi_shuffle(mine, g * group);
-            const int32_t *const relative = d.relative + c.relative;
-            const real *const update = (const real *)d.updates + c.update;
-            __syncwarp();
-            for (int i = c.j + wi_lane(); i < c.rows; i += 32 * rows_at_once)
-                add_rows(relative + i, update + i, wi_pieces(c.rows - i, 32), to);
-        }
+    for (int b = 0; b < rows_at_once; b++) {
+        at[b] = b < count ? relative[32 * b] : -1;
+        x[b] = b < count ? update[32 * b] : 0;
     }
+#pragma unroll
+    for (int b = 0; b < rows_at_once; b++)
+        if (at[b] >= 0)
+            to[at[b]] += x[b];
 }
 
-/* A warp does a column: what is in L already, or zeros, and the columns of its children in turn. */
+/* A column of a front, and the warp's room for some of its rows. */
+template <class real>
+struct wi_column_rows {
+    const wi_device_chol &d;
+    real *to, *room; /* row 0 */
+    int height;
+
+    /* Rows begin ... end - 1, which are not there yet if they are `fresh`, get what four children
+     * have for them. */
+    __device__ void add(wi_child_column &mine, int begin, int end, bool fresh) const {
+        if (!fresh && !__ballot_sync(wi_all_lanes, mine.j < mine.rows))
+            return;
+        real *const own = room - begin;
+        const int32_t *const relative = d.relative + mine.relative;
+        mine.end = mine.rows;
+        if (end < height)
+            mine.end = mine.j + count_by_groups(relative + mine.j, mine.rows - mine.j, end - 1);
+#pragma unroll 4
+        for (int i = begin + wi_lane(); i < end; i += 32)
+            own[i] = fresh ? 0 : to[i];
+        __syncwarp();
+        for (int g = 0; g < 32 / group; g++) {
+            const wi_child_column c = wi_shuffle(mine, g * group);
+            const int32_t *const rows = d.relative + c.relative;
+            const real *const update = (const real *)d.updates + c.update;
+            for (int i = c.j + wi_lane(); i < c.end; i += 32 * rows_at_once)
+                add_rows(rows + i, update + i, wi_pieces(c.end - i, 32), own);
+            __syncwarp();
+        }
+        mine.j = mine.end;
+#pragma unroll 4
+        for (int i = begin + wi_lane(); i < end; i += 32)
+            to[i] = own[i];
+        __syncwarp();
+    }
+};
+
+/* A warp does a column: what is in L already, or zeros, and the columns of its children in turn,
+ * four of them at a time. */
 template <class real>
 __global__ void __launch_bounds__(wi_front_threads)
     wi_assemble_large(wi_device_chol d, wi_front_batch b) {
+    WEFT_SHARED(real, room, [wi_front_warps][room_of_warp]);
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
     const wi_front_record r = d.front[b.first + share.front];
-    const int column = (share.block + b.panel) * wi_front_warps + (int)threadIdx.x / 32;
+    const int warp = (int)threadIdx.x / 32;
+    const int column = (share.block + b.panel) * wi_front_warps + warp;
     if (column >= r.height)
         return;
-    real *const to = wi_front_element<real>(d, r, column, column) - column;
-    if (column >= r.columns)
-        for (int i = column + wi_lane(); i < r.height; i += 32)
-            to[i] = 0;
-    add_children(d, r, column, to);
+    const wi_column_rows<real> rows = {d, wi_front_element<real>(d, r, column, column) - column,
+                                       room[warp], r.height};
+    const bool in_update = column >= r.columns;
+    for (int from = 0; from < r.children || (from == 0 && in_update); from += 32 / group) {
+        wi_child_column mine = find_column(d, r, from, column);
+        for (int begin = column; begin < r.height; begin += room_of_warp)
+            rows.add(mine, begin, begin + room_of_warp < r.height ? begin + room_of_warp : r.height,
+                     in_update && from == 0);
+    }
 }
 
 static weft_status assemble(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level,
                             int first, int blocks) {
     const wi_device_chol d = wi_chol_device_view(plan);
     const wi_front_batch b = {wi_first_large(level), level->large, d.list + level->heights_at,
-                              first};
+                              first, 0};
     return WEFT_LAUNCH(plan->narrow ? wi_assemble_large<float> : wi_assemble_large<double>, ctx,
                        (unsigned)blocks, wi_front_threads, 0, d, b);
 }

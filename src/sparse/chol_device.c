@@ -20,7 +20,7 @@ static size_t whole_words(size_t bytes) {
  * front; one for each front; and D. If pivots are interchanged, windows, and three numbers for each
  * column. */
 typedef struct index_parts {
-    size_t place, failed, progress, relative, rows, arrived, pivots, window, column, end;
+    size_t place, failed, progress, relative, rows, arrived, pivots, window, column, boxes, end;
 } index_parts;
 
 static bool is_interchanged(const weft_chol *plan) {
@@ -41,7 +41,9 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     at.window = whole(at.pivots + wi_pivots_bytes(plan), sizeof(wi_window_state));
     at.column = at.window +
                 (is_interchanged(plan) ? (size_t)schedule->fronts * sizeof(wi_window_state) : 0);
-    at.end = at.column + (is_interchanged(plan) ? 3 * plan->report.n * sizeof(int32_t) : 0);
+    at.boxes = whole(at.column + (is_interchanged(plan) ? 3 * plan->report.n * sizeof(int32_t) : 0),
+                     WI_BOXES_BYTES);
+    at.end = at.boxes + (size_t)schedule->maps * WI_BOXES_BYTES;
     return at;
 }
 
@@ -186,6 +188,8 @@ static weft_status take_work(weft_context *ctx, const weft_chol *plan, wi_chol_d
         d->work = work;
     if (status == WEFT_OK && d->schedule.window > 0)
         status = wi_chol_windows_take(ctx, plan, d);
+    if (status == WEFT_OK && d->schedule.maps > 0)
+        status = wi_chol_describe_fronts(ctx, d, d->index + parts_of(plan, &d->schedule).boxes);
     if (status != WEFT_OK)
         drop_work(d);
     return status;
@@ -343,6 +347,8 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
                             .arrived = (uint32_t *)(d->index + at.arrived),
                             .failed = (unsigned long long *)(d->index + at.failed),
                             .progress = (uint32_t *)(d->index + at.progress),
+                            .flow_from = d->schedule.flow_from,
+                            .boxes = d->index + at.boxes,
                             .pivots = device_pivots(plan)};
 }
 

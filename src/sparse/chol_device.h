@@ -44,10 +44,13 @@ typedef struct wi_device_chol {
     uint32_t *progress;         /* of a substitution: the next item that a block takes, and,
                                    WI_PROGRESS_APART         words behind it, so that the two do not hold up
                                    each         other, how many are         done */
+    int32_t flow_from;          /* as in the schedule */
+    const char *boxes;          /* descriptions of fronts, WI_BOXES_BYTES each */
     wi_device_pivots pivots;
 } wi_device_chol;
 
 enum {
+    WI_BOXES_BYTES = 128,
     WI_PROGRESS_APART = 32,
     WI_PROGRESS_BYTES = (WI_PROGRESS_APART + 2) * 4
 };
@@ -341,6 +344,12 @@ weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan);
 weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args);
 /* Waits, and says whether all pivots were good; during a capture it does neither. */
 weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args);
+
+/* From how many columns on fronts are factored by the kernel of dense Cholesky; 0: none. */
+int32_t wi_chol_flow_from(const weft_context *ctx, const weft_chol *plan);
+
+/* Describes L of the fronts that have it so to the copy engine, as the device's copy. */
+weft_status wi_chol_describe_fronts(weft_context *ctx, const wi_chol_device *d, void *there);
 
 /* The small fronts of a level, and its large ones, of any kind. */
 weft_status wi_chol_small_fronts(weft_context *ctx, const weft_chol *plan,

@@ -65,6 +65,11 @@ weft_status wi_chol_fetch_runs(weft_context *ctx, const weft_chol *plan, const d
     return refuse(ctx);
 }
 
+int32_t wi_chol_flow_from(const weft_context *ctx, const weft_chol *plan) {
+    (void)ctx, (void)plan;
+    return 0;
+}
+
 size_t wi_chol_free_bytes(const weft_context *ctx) {
     (void)ctx;
     return SIZE_MAX;

@@ -40,6 +40,7 @@ weft_status wi_chol_fit(weft_context *ctx, const char *call, const weft_chol *pl
                         const wi_spread *spread, int gpu, wi_schedule *schedule, size_t *needed) {
     const wi_schedule_wish wish = {.small = plan->small,
                                    .interchanged = plan->kind == WEFT_CHOL_INDEFINITE,
+                                   .flow_from = wi_chol_flow_from(ctx, plan),
                                    .owner = spread ? spread->owner : NULL,
                                    .gpu = gpu};
     const weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, &wish, schedule);

@@ -3,6 +3,7 @@
  * second run; solutions, failures, memory, and what is refused. */
 #include <dirent.h>
 
+#include "limits.h"
 #include "sparse/chol_device.h"
 #include "sparse/generate.h"
 #include "systems.h"
@@ -307,7 +308,16 @@ static size_t leaves_column(const void *user, size_t j, int64_t *row, double *va
     return count;
 }
 
-/* One front of 4 panels and a part, and trees of many. */
+/* Fronts of how many columns are factored by the kernel of dense Cholesky. */
+static void draw_flow(test_random *r) {
+#ifdef WEFT_EMU
+    wi_chol_flow_least = 64 * (1 + (int)test_below(r, 5));
+#else
+    (void)r;
+#endif
+}
+
+/* One front of several panels and a part, and trees of many. */
 static void large(weft_context *ctx) {
     static const struct {
         const char *generator;
@@ -318,7 +328,11 @@ static void large(weft_context *ctx) {
                  {"laplace3d", 7, 16, 3},
                  {"elasticity3d", 3, WI_FRONT_SMALL, 1},
                  {"random", 150, WI_FRONT_TINY, 17}};
+#ifdef WEFT_EMU
     const size_t order = 262;
+#else
+    const size_t order = 3000; /* as many tiles as the copy engine is asked for */
+#endif
     weft_sparse *matrix;
     test_random r = test_random_at(3);
     if (ctx->kind == WI_CPU)
@@ -333,6 +347,7 @@ static void large(weft_context *ctx) {
     }
     const wi_made_columns columns = {
         .n = order, .most = order, .column = dense_column, .user = &order};
+    draw_flow(&r);
     assert_int_equal(wi_generate_columns(ctx, "test", &columns, &matrix), WEFT_OK);
     check_large(ctx, cpu, "dense", matrix, WI_FRONT_SMALL, 2);
     weft_sparse_destroy(matrix);

@@ -219,6 +219,33 @@ weft_status wi_chol_factor_panel(weft_context *ctx, const weft_chol *plan, const
     return plan->narrow ? panels<float>(ctx, d, b, blocks) : panels<double>(ctx, d, b, blocks);
 }
 
+/* The block that begins with panel p, of those fronts, of so many, that have it in one kernel. Two
+ * at a time, on both lanes: one keeps few multiprocessors busy. A graph has one lane, and L in host
+ * memory moves on the other. */
+static weft_status flow_blocks(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
+                               int first, int fronts, int p) {
+    const wi_front_record *const front = plan->device->schedule.front + first;
+    const auto has_block = [&](int k) {
+        return k < fronts && wi_flow_columns(front[k].columns, d.flow_from) > p * WI_PANEL;
+    };
+    int count = 0;
+    for (int k = 0; k < fronts; k++)
+        count += has_block(k);
+    const bool both = count > 1 && !plan->device->captured && !plan->device->windows;
+    weft_status status = both ? wi_gpu_fork(ctx) : WEFT_OK;
+    bool aside = false;
+    for (int k = 0; k < fronts && status == WEFT_OK; k++) {
+        if (!has_block(k))
+            continue;
+        wi_gpu_take_side(ctx, both && aside);
+        status = wi_chol_flow_block(ctx, d, front[k], p * WI_PANEL);
+        wi_gpu_take_side(ctx, false);
+        aside = !aside;
+    }
+    const weft_status joined = both ? wi_gpu_join(ctx) : WEFT_OK;
+    return status == WEFT_OK ? joined : status;
+}
+
 static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
                                 const wi_chol_level *level) {
     const wi_device_chol d = wi_chol_device_view(plan);
@@ -227,14 +254,25 @@ static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
     weft_status status = wi_chol_assemble_large(ctx, plan, level);
     for (int p = 0; p < level->steps && status == WEFT_OK; p++) {
         const wi_chol_step *const step = &schedule->step[level->step + p];
-        wi_front_batch b = {wi_first_large(level), step->active, d.list + step->rows_at, p};
+        wi_front_batch b = {wi_first_large(level), step->active, d.list + step->rows_at, p,
+                            level->maps};
         const unsigned blocks = (unsigned)list[step->rows_at + step->active];
-        status = wi_chol_factor_panel(ctx, plan, d, b, blocks);
+        if (p % WI_FLOW_OUTER == 0)
+            status = flow_blocks(ctx, plan, d, b.first, b.fronts, p);
+        if (status == WEFT_OK && blocks > 0)
+            status = wi_chol_factor_panel(ctx, plan, d, b, blocks);
         b.sums = d.list + step->tiles_at;
         if (status == WEFT_OK)
             status = wi_chol_update_tiles(ctx, plan, d, b,
                                           (unsigned)list[step->tiles_at + step->active]);
+        if (status == WEFT_OK && step->boxes_at >= 0) {
+            b.sums = d.list + step->boxes_at;
+            status =
+                wi_chol_update_by_ring(ctx, d, b, (unsigned)list[step->boxes_at + step->active]);
+        }
     }
+    if (status == WEFT_OK)
+        status = wi_chol_invert_squares(ctx, plan, d, wi_first_large(level), level->large);
     return status;
 }
 

@@ -11,6 +11,7 @@ struct wi_front_batch {
     int first, fronts;
     const int32_t *sums;
     int panel;
+    int64_t maps; /* the first front's description, if it has one */
 };
 
 __device__ inline int wi_panel_width(const wi_front_record &r, int p) {
@@ -31,31 +32,34 @@ weft_status wi_chol_assemble_large(weft_context *ctx, const weft_chol *plan,
 weft_status wi_chol_assemble_columns(weft_context *ctx, const weft_chol *plan,
                                      const wi_chol_level *level, int begin, int end);
 
-constexpr int wi_stripe = WI_OUTER * WI_PANEL;
-
-/* Stripes of a front, each wi_stripe of its columns or of those of its update: number first, first
- * + step ... before `end`. */
+/* Stripes of a front, each so many of its columns or of those of its update: number first, first +
+ * step ... before `end`. */
 struct wi_front_stripes {
-    int first, step, end;
+    int first, step, end, columns;
 };
 
-/* A tile's row and column, counted in tiles from the front's first. */
+/* A tile: its row, counted from its column's diagonal down, and its column, counted from the
+ * front's first; and how many rows and columns tiles have. */
 struct wi_stripe_tile {
     int row, column;
+};
+struct wi_tile_size {
+    int high, wide;
 };
 
 /* Tile `number` of the tiles of these stripes, column by column, from the one on that has column
  * `begin` of the front. If there are not so many, one in row -1 - (number - how many there are). */
 WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_stripes stripes,
-                                             int number) {
-    const int across = wi_stripe / WI_FRONT_TILE, down = wi_pieces(height, WI_FRONT_TILE);
-    const int from = begin / WI_FRONT_TILE;
+                                             wi_tile_size size, int number) {
+    const int across = stripes.columns / size.wide, all = wi_pieces(height, size.wide);
+    const int from = begin / size.wide;
     for (int s = stripes.first; s < stripes.end; s += stripes.step) {
-        const int end = (s + 1) * across < down ? (s + 1) * across : down;
+        const int end = (s + 1) * across < all ? (s + 1) * across : all;
         for (int column = s * across > from ? s * across : from; column < end; column++) {
-            if (number < down - column)
-                return {column + number, column};
-            number -= down - column;
+            const int down = wi_pieces(height - column * size.wide, size.high);
+            if (number < down)
+                return {number, column};
+            number -= down;
         }
     }
     return {-1 - number, -1};
@@ -64,6 +68,20 @@ WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_str
 /* A panel of so many blocks of rows, of all fronts of a batch: L Lt, or L D Lt with known signs. */
 weft_status wi_chol_factor_panel(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
                                  const wi_front_batch &b, unsigned blocks);
+
+/* What the last panel of a block changes in the fronts of a batch, in so many tiles by the copy
+ * engine. */
+weft_status wi_chol_update_by_ring(weft_context *ctx, const wi_device_chol &d,
+                                   const wi_front_batch &b, unsigned tiles);
+
+/* The block of columns that begins with column `begin`, in one kernel: L Lt in doubles, of a front
+ * that wi_flow_columns says to have it. */
+weft_status wi_chol_flow_block(weft_context *ctx, const wi_device_chol &d, const wi_front_record &r,
+                               int begin);
+
+/* Afterwards: the inverses of the squares in such blocks, of `fronts` fronts. */
+weft_status wi_chol_invert_squares(weft_context *ctx, const weft_chol *plan,
+                                   const wi_device_chol &d, int first, int fronts);
 
 /* What a panel, or window, of every front changes, in so many tiles. */
 weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const wi_device_chol &d,
@@ -74,6 +92,10 @@ weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const
 weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
                                    const wi_device_chol &d, const wi_front_record &r, int number,
                                    int panel, wi_front_stripes stripes);
+/* The same by the copy engine, of the only front of a batch. */
+weft_status wi_chol_stripes_by_ring(weft_context *ctx, const wi_device_chol &d,
+                                    const wi_front_record &r, const wi_front_batch &b,
+                                    wi_front_stripes stripes);
 
 /* The only front of a level, by all GPUs of the plan: chol_together.cu. */
 weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level);

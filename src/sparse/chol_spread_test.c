@@ -248,6 +248,9 @@ static void together(weft_context *one, weft_context *all) {
             .kind = k % 3 == 1 ? WEFT_CHOL_QUASIDEFINITE : WEFT_CHOL_DEFINITE,
             .precision = k % 3 == 2 ? WEFT_PRECISION_MIXED : WEFT_PRECISION_AUTO};
         dense_tree t = draw_tree(&r);
+#    ifdef WEFT_EMU
+        wi_chol_flow_least = 64 * (1 + (int)test_below(&r, 5));
+#    endif
         t.signs = k % 3 == 1;
         if (k % 4 == 3)
             t.wrong = test_below(&r, t.n);

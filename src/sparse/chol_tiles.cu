@@ -240,7 +240,7 @@ template <int kind>
 __device__ static bool find_scope(const wi_device_chol &d, const wi_front_record &r, int number,
                                   int panel, int block, wi_tile_scope *scope) {
     if (kind != WI_TILES_PAIRED) {
-        *scope = {wi_panel_scope_of(r.height, r.columns, panel), 0};
+        *scope = {wi_panel_scope_of(r.height, r.columns, panel, d.flow_from), 0};
         return true;
     }
     const wi_window_state w = d.pivots.window[number];
@@ -308,10 +308,11 @@ __global__ void __launch_bounds__(tile_threads)
     wi_update_stripes(wi_device_chol d, int number, int panel, wi_front_stripes stripes) {
     WEFT_DYNAMIC_SHARED(memory);
     const wi_front_record r = d.front[number];
-    const wi_tile_scope all = {wi_panel_scope_of(r.height, r.columns, panel), 0};
+    const wi_tile_scope all = {wi_panel_scope_of(r.height, r.columns, panel, d.flow_from), 0};
     const wi_stripe_tile at =
-        wi_tile_of_stripes(r.height, all.panel.begin, stripes, (int)blockIdx.x);
-    update_tile(d, r, all, at.row * tile, at.column * tile, (wi_tile_slot<real, kind> *)memory);
+        wi_tile_of_stripes(r.height, all.panel.begin, stripes, {tile, tile}, (int)blockIdx.x);
+    update_tile(d, r, all, (at.column + at.row) * tile, at.column * tile,
+                (wi_tile_slot<real, kind> *)memory);
 }
 
 /* ---- launches ---- */
@@ -344,8 +345,9 @@ weft_status wi_chol_update_tiles(weft_context *ctx, const weft_chol *plan, const
 weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
                                    const wi_device_chol &d, const wi_front_record &r, int number,
                                    int panel, wi_front_stripes stripes) {
-    const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, panel);
-    const int tiles = INT_MAX + wi_tile_of_stripes(r.height, scope.begin, stripes, INT_MAX).row + 1;
+    const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, panel, d.flow_from);
+    const int tiles =
+        INT_MAX + wi_tile_of_stripes(r.height, scope.begin, stripes, {tile, tile}, INT_MAX).row + 1;
     return tiles == 0 ? WEFT_OK : by_type(plan, [&](auto real, auto kind) {
         if constexpr (kind.value == WI_TILES_PAIRED)
             return wi_fail(ctx, WEFT_EUNSUPPORTED, "stripes are for pivots that stay in place");

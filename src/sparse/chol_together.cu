@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A large front of the top, by all GPUs of a plan together. Its columns are dealt out in stripes of
- * 256, in turn. Whose turn it is factors a stripe, which goes to all others; each GPU then takes
- * what it changes from its own stripes, the next to be factored first. So the first GPU gets all of
- * L, as if it had been alone, and in the end the others' stripes of the update. Which kernel makes
- * a number, from which columns at a time, is as on one GPU, and so are the bits. */
+ * 256 or 512, in turn. Whose turn it is factors a stripe, which goes to all others; each GPU then
+ * takes what it changes from its own stripes, the next to be factored first. So the first GPU gets
+ * all of L, as if it had been alone, and in the end the others' stripes of the update. Which kernel
+ * makes a number, from which columns at a time, is as on one GPU, and so are the bits. */
 #include "sparse/chol_panels.cuh"
 
-constexpr int stripe = wi_stripe;
 constexpr int assemblies = 8; /* of a front, about */
 
 /* A GPU, with its record of the front. */
@@ -15,11 +14,13 @@ struct member {
     weft_chol plan;
     wi_device_chol d;
     int number;
+    int64_t maps; /* its description */
     wi_front_record r;
 };
 
 struct front_team {
     weft_context *ctx;
+    int stripe;                /* its columns */
     int gpus, blocks, stripes; /* of the front's columns, and of all: with those of its update */
     member at[WI_SPREAD_MOST_GPUS];
 };
@@ -37,18 +38,20 @@ static weft_status on(const front_team &t, int gpu, Work work) {
     return status == WEFT_OK || gpu == 0 ? status : wi_fail_as(t.ctx, status, own);
 }
 
-static void join_team(front_team *t, const weft_chol *plan, int gpu, int number) {
+static void join_team(front_team *t, const weft_chol *plan, int gpu, const wi_chol_level *level) {
     member *const m = &t->at[gpu];
     m->ctx = wi_chol_gpu(t->ctx, gpu);
     m->plan = wi_chol_of_gpu(plan, gpu);
     m->d = wi_chol_device_view(&m->plan);
     const wi_schedule *const schedule = &m->plan.device->schedule;
-    m->number = number;
+    m->number = level->first;
+    m->maps = level->maps;
     if (gpu > 0) { /* whose columns of it lie in the memory for updates */
         m->d.l = m->d.updates;
         m->number = (int)(schedule->fronts + schedule->guests);
         while (schedule->front[m->number].number != t->at[0].r.number)
             m->number++;
+        m->maps = schedule->maps - (wi_schedule_records(schedule) - m->number);
     }
     m->r = schedule->front[m->number];
 }
@@ -95,7 +98,7 @@ static weft_status take_stripes(const front_team &t, int gpu, int from, int to) 
     return on(t, gpu, [&](const member &m) {
         weft_status status = wi_chol_let_wait(t.ctx, m.ctx, first.ctx);
         for (int s = first_of(t, gpu, from); s < to && status == WEFT_OK; s += t.gpus) {
-            const int begin = s * stripe, end = least(begin + stripe, m.r.height);
+            const int begin = s * t.stripe, end = least(begin + t.stripe, m.r.height);
             status = copy_panels(m, first, begin, least(end, m.r.columns));
             if (status == WEFT_OK)
                 status = copy_update(m, first, begin, end);
@@ -112,8 +115,8 @@ static weft_status assemble(const front_team &t, const weft_chol *plan,
     weft_status status = WEFT_OK;
     for (int s = 0; s < t.stripes && status == WEFT_OK; s += each) {
         const int end = least(s + each, t.stripes);
-        status = wi_chol_assemble_columns(t.ctx, plan, level, s * stripe,
-                                          least(end * stripe, t.at[0].r.height));
+        status = wi_chol_assemble_columns(t.ctx, plan, level, s * t.stripe,
+                                          least(end * t.stripe, t.at[0].r.height));
         for (int gpu = 1; gpu < t.gpus && status == WEFT_OK; gpu++)
             status = take_stripes(t, gpu, s, end);
     }
@@ -124,8 +127,8 @@ static weft_status assemble(const front_team &t, const weft_chol *plan,
 static weft_status return_stripes(const front_team &t, int gpu) {
     weft_status status = wi_chol_let_wait(t.ctx, t.ctx, t.at[gpu].ctx);
     for (int s = gpu; s < t.stripes && status == WEFT_OK; s += t.gpus)
-        status =
-            copy_update(t.at[0], t.at[gpu], s * stripe, least((s + 1) * stripe, t.at[0].r.height));
+        status = copy_update(t.at[0], t.at[gpu], s * t.stripe,
+                             least((s + 1) * t.stripe, t.at[0].r.height));
     return status;
 }
 
@@ -146,7 +149,7 @@ static weft_status copy_pivots(const member &to, const member &from, int begin, 
 static weft_status take_block(const front_team &t, int gpu, int k) {
     const member &from = t.at[k % t.gpus];
     return on(t, gpu, [&](const member &m) {
-        const int begin = k * stripe, end = least(begin + stripe, m.r.columns);
+        const int begin = k * t.stripe, end = least(begin + t.stripe, m.r.columns);
         wi_gpu_take_side(m.ctx, true);
         weft_status status = wi_chol_let_wait(t.ctx, m.ctx, from.ctx);
         if (status == WEFT_OK)
@@ -165,13 +168,20 @@ static weft_status take_block(const front_team &t, int gpu, int k) {
 static weft_status factor_block(const front_team &t, int k) {
     return on(t, k % t.gpus, [&](const member &m) {
         const int panels = wi_pieces(m.r.columns, WI_PANEL);
-        const int end = least((k + 1) * WI_OUTER, panels);
+        const int each = t.stripe / WI_PANEL, end = least((k + 1) * each, panels);
         weft_status status = WEFT_OK;
-        for (int p = k * WI_OUTER; p < end && status == WEFT_OK; p++) {
-            const wi_front_batch b = {m.number, 1, m.d.list, p}; /* its first sum is 0 */
-            const wi_panel_scope scope = wi_panel_scope_of(m.r.height, m.r.columns, p);
-            status = wi_chol_factor_panel(m.ctx, &m.plan, m.d, b,
-                                          (unsigned)wi_panel_blocks(m.r.height, p));
+        const int flowed = wi_flow_columns(m.r.columns, m.d.flow_from);
+        if (k * t.stripe < flowed)
+            status = wi_chol_flow_block(m.ctx, m.d, m.r, k * t.stripe);
+        for (int p = k * each; p < end && status == WEFT_OK; p++) {
+            const wi_front_batch b = {m.number, 1, m.d.list, p, 0}; /* its first sum is 0 */
+            const wi_panel_scope scope =
+                wi_panel_scope_of(m.r.height, m.r.columns, p, m.d.flow_from);
+            if ((p + 1) * WI_PANEL < flowed)
+                continue;
+            if (p * WI_PANEL >= flowed)
+                status = wi_chol_factor_panel(m.ctx, &m.plan, m.d, b,
+                                              (unsigned)wi_panel_blocks(m.r.height, p));
             if (status == WEFT_OK && p < end - 1)
                 status = wi_chol_update_tiles(m.ctx, &m.plan, m.d, b,
                                               (unsigned)wi_panel_tiles(m.r.height, scope));
@@ -187,9 +197,12 @@ static weft_status update_stripes(const front_team &t, int gpu, int k, int begin
         return WEFT_OK;
     return on(t, gpu, [&](const member &m) {
         const int panels = wi_pieces(m.r.columns, WI_PANEL);
-        const int last = least((k + 1) * WI_OUTER, panels) - 1;
-        return wi_chol_update_stripes(m.ctx, &m.plan, m.d, m.r, m.number, last,
-                                      {first, t.gpus, end});
+        const int last = least((k + 1) * t.stripe / WI_PANEL, panels) - 1;
+        const wi_front_stripes own = {first, t.gpus, end, t.stripe};
+        if (wi_has_ring(m.r.height, m.r.columns, m.d.flow_from))
+            return wi_chol_stripes_by_ring(m.ctx, m.d, m.r, {m.number, 1, m.d.list, last, m.maps},
+                                           own);
+        return wi_chol_update_stripes(m.ctx, &m.plan, m.d, m.r, m.number, last, own);
     });
 }
 
@@ -214,9 +227,10 @@ weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan, const wi_
     t.ctx = ctx;
     t.gpus = wi_chol_gpus(plan);
     for (int gpu = 0; gpu < t.gpus; gpu++)
-        join_team(&t, plan, gpu, level->first);
-    t.blocks = wi_pieces(t.at[0].r.columns, stripe);
-    t.stripes = wi_pieces(t.at[0].r.height, stripe);
+        join_team(&t, plan, gpu, level);
+    t.stripe = wi_block_panels(t.at[0].r.columns, t.at[0].d.flow_from) * WI_PANEL;
+    t.blocks = wi_pieces(t.at[0].r.columns, t.stripe);
+    t.stripes = wi_pieces(t.at[0].r.height, t.stripe);
     weft_status status = WEFT_OK;
     for (int gpu = 0; gpu < t.gpus && status == WEFT_OK; gpu++) /* side lanes are for blocks */
         status = on(t, gpu, [](const member &m) { return wi_gpu_fork(m.ctx); });
@@ -225,8 +239,10 @@ weft_status wi_chol_together(weft_context *ctx, const weft_chol *plan, const wi_
     for (int k = 0; k < t.blocks && status == WEFT_OK; k++)
         status = do_block(t, k);
     for (int gpu = 0; gpu < t.gpus && status == WEFT_OK; gpu++)
-        status = update_stripes(t, gpu, t.blocks - 1, t.at[0].r.columns / stripe, t.stripes);
+        status = update_stripes(t, gpu, t.blocks - 1, t.at[0].r.columns / t.stripe, t.stripes);
     for (int gpu = 1; gpu < t.gpus && status == WEFT_OK; gpu++)
         status = return_stripes(t, gpu);
+    if (status == WEFT_OK)
+        status = wi_chol_invert_squares(ctx, plan, t.at[0].d, t.at[0].number, 1);
     return status;
 }

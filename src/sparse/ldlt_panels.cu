@@ -230,8 +230,8 @@ static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
     const int first = wi_first_large(level);
     weft_status status = wi_chol_assemble_large(ctx, plan, level);
     for (int p = 0; p < level->windows && status == WEFT_OK; p++)
-        status = do_window<real>(ctx, plan, &step[p], {first, step[p].active, NULL, p});
-    const wi_front_batch all = {first, level->large, d.list + level->columns_at, 0};
+        status = do_window<real>(ctx, plan, &step[p], {first, step[p].active, NULL, p, 0});
+    const wi_front_batch all = {first, level->large, d.list + level->columns_at, 0, 0};
     return status == WEFT_OK
                ? WEFT_LAUNCH(wi_invert_squares<real>, ctx,
                              (unsigned)schedule->list[level->columns_at + level->large],

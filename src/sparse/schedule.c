@@ -179,14 +179,14 @@ static void count_lists(making *m, const int32_t *level) {
         if (is_small)
             continue;
         const int32_t panels = panels_of(m->symbolic, s);
-        out->lists += 2 + 2 * (int64_t)steps_of(m, panels);
+        out->lists += 2 + 2 * (int64_t)steps_of(m, panels) + panels;
         if (panels > most[level[k]])
             most[level[k]] = panels;
     }
     for (int64_t k = 0; k < out->levels; k++) {
         const int32_t steps = steps_of(m, most[k]);
         out->steps += steps;
-        out->lists += 2 + 2 * (int64_t)steps;
+        out->lists += 2 + 2 * (int64_t)steps + most[k];
     }
 }
 
@@ -213,40 +213,78 @@ static void list_children(const making *m, int64_t s, wi_front_record *r, int32_
 
 /* Appends the sums of `count` large fronts. */
 static int64_t add_sums(wi_schedule *out, int64_t *next, int32_t first, int32_t count,
-                        int32_t (*blocks)(const wi_front_record *r, int32_t p), int32_t p) {
+                        int32_t (*blocks)(const wi_schedule *out, const wi_front_record *r,
+                                          int32_t p),
+                        int32_t p) {
     const int64_t at = *next;
     int32_t sum = 0;
     for (int32_t k = 0; k < count; k++) {
         out->list[(*next)++] = sum;
-        sum += blocks(&out->front[first + k], p);
+        sum += blocks(out, &out->front[first + k], p);
     }
     out->list[(*next)++] = sum;
     return at;
 }
 
-static int32_t blocks_of_height(const wi_front_record *r, int32_t p) {
-    (void)p;
+static int32_t blocks_of_height(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    (void)p, (void)out;
     return wi_pieces(r->height, WI_FRONT_COLUMNS);
 }
 
-static int32_t blocks_of_columns(const wi_front_record *r, int32_t p) {
-    (void)p;
+static int32_t blocks_of_columns(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    (void)p, (void)out;
     return wi_pieces(r->columns, WI_FRONT_COLUMNS);
 }
 
-static int32_t blocks_of_rows(const wi_front_record *r, int32_t p) {
-    return wi_panel_blocks(r->height, p);
+static int32_t blocks_of_rows(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    return p * WI_PANEL < wi_flow_columns(r->columns, out->flow_from)
+               ? 0
+               : wi_panel_blocks(r->height, p);
 }
 
-static int32_t blocks_of_tiles(const wi_front_record *r, int32_t p) {
-    return wi_panel_tiles(r->height, wi_panel_scope_of(r->height, r->columns, p));
+static int32_t blocks_of_tiles(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    if (!wi_ends_block(r->columns, p, out->flow_from) &&
+        (p + 1) * WI_PANEL < wi_flow_columns(r->columns, out->flow_from))
+        return 0;
+    return wi_panel_tiles(r->height, wi_panel_scope_of(r->height, r->columns, p, out->flow_from));
 }
 
-static int32_t blocks_below_window(const wi_front_record *r, int32_t p) {
+/* Does the copy engine bring what panel p updates? */
+static bool is_by_ring(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    return wi_ends_block(r->columns, p, out->flow_from) &&
+           wi_has_ring(r->height, r->columns, out->flow_from);
+}
+
+static int32_t blocks_of_boxes(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    const wi_panel_scope scope = wi_panel_scope_of(r->height, r->columns, p, out->flow_from);
+    return is_by_ring(out, r, p) ? wi_ring_tiles(r->height, scope) : 0;
+}
+
+static int32_t blocks_beside_boxes(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    return is_by_ring(out, r, p) ? 0 : blocks_of_tiles(out, r, p);
+}
+
+/* The tiles of step p: those by the copy engine if there are many. */
+static void add_tiles(wi_schedule *out, wi_chol_step *now, int64_t *next, int32_t first,
+                      int32_t p) {
+    int32_t boxes = 0;
+    for (int32_t k = 0; k < now->active; k++)
+        boxes += blocks_of_boxes(out, &out->front[first + k], p);
+    const bool many = boxes > 0 && boxes >= wi_ring_least(out->flow_from);
+    now->tiles_at =
+        add_sums(out, next, first, now->active, many ? blocks_beside_boxes : blocks_of_tiles, p);
+    now->boxes_at = -1;
+    if (many)
+        now->boxes_at = add_sums(out, next, first, now->active, blocks_of_boxes, p);
+}
+
+static int32_t blocks_below_window(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    (void)out;
     return wi_window_blocks(r->height, r->columns, p);
 }
 
-static int32_t tiles_of_window(const wi_front_record *r, int32_t p) {
+static int32_t tiles_of_window(const wi_schedule *out, const wi_front_record *r, int32_t p) {
+    (void)out;
     return wi_window_tiles(r->height, r->columns, p);
 }
 
@@ -275,6 +313,12 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
     level->columns_at = add_sums(out, next, large, level->large, blocks_of_columns, 0);
     level->step = *step;
     level->steps = level->large ? wi_pieces(out->front[large].columns, WI_PANEL) : 0;
+    level->maps = out->maps;
+    for (int32_t k = 0; k < level->large; k++)
+        if (wi_has_ring(out->front[large + k].height, out->front[large + k].columns,
+                        out->flow_from))
+            level->mapped = k + 1;
+    out->maps += level->mapped;
     int32_t active = level->large;
     for (int32_t p = 0; p < level->steps; p++) {
         while (out->front[large + active - 1].columns <= p * WI_PANEL)
@@ -282,7 +326,7 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
         wi_chol_step *const now = &out->step[(*step)++];
         now->active = active;
         now->rows_at = add_sums(out, next, large, active, blocks_of_rows, p);
-        now->tiles_at = add_sums(out, next, large, active, blocks_of_tiles, p);
+        add_tiles(out, now, next, large, p);
     }
     list_windows(m, level, step, next);
 }
@@ -322,6 +366,7 @@ static void fill(making *m, const int32_t *level_of) {
     find_wait(m);
     for (int64_t k = 0; k < out->levels; k++)
         list_level(m, &out->level[k], &step, &next);
+    out->maps += out->flow_from > 0 ? out->hosted : 0;
     wi_sweep_list(out);
 }
 
@@ -345,7 +390,7 @@ weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbo
     const size_t n = (size_t)symbolic->supernodes;
     const size_t counters = n + (size_t)symbolic->n / WI_PANEL + WI_CLASSES + 2;
     const size_t bytes = (4 * n + counters) * sizeof(int32_t);
-    *schedule = (wi_schedule){.window = wish->window};
+    *schedule = (wi_schedule){.window = wish->window, .flow_from = wish->flow_from};
     if (symbolic->n > INT32_MAX)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: a GPU counts columns with 32 bits, and the matrix has %lld; factor on "

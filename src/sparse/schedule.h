@@ -29,13 +29,16 @@ extern "C" {
 #endif
 
 enum {
-    WI_PANEL = 64,        /* columns that are eliminated together */
-    WI_OUTER = 4,         /* the part of a front right of them is updated once for so many panels */
-    WI_FRONT_SMALL = 64,  /* a front of up to so many rows is factored by one block of threads */
-    WI_FRONT_TINY = 32,   /* up to so many rows: by a block of fewer threads */
-    WI_FRONT_ROWS = 128,  /* a block of threads computes so many rows below a panel, */
-    WI_FRONT_TILE = 64,   /* or so many rows and columns of an update, */
-    WI_FRONT_COLUMNS = 8, /* or assembles so many columns, or gathers so many rows */
+    WI_PANEL = 64,       /* columns that are eliminated together */
+    WI_OUTER = 4,        /* the part of a front right of them is updated once for so many panels */
+    WI_FLOW_OUTER = 8,   /* of one that the kernel of dense Cholesky factors, for so many */
+    WI_FRONT_SMALL = 64, /* a front of up to so many rows is factored by one block of threads */
+    WI_FRONT_TINY = 32,  /* up to so many rows: by a block of fewer threads */
+    WI_FRONT_ROWS = 128, /* a block of threads computes so many rows below a panel, */
+    WI_FRONT_TILE = 64,  /* or so many rows and columns of an update, */
+    WI_RING_ROWS = 96,   /* or, of one by the copy engine, so many rows */
+    WI_RING_COLUMNS = 128,  /* and so many columns, */
+    WI_FRONT_COLUMNS = 8,   /* or assembles so many columns, or gathers so many rows */
     WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles, */
     WI_FRONT_LINE = 16,     /* or of so many, a line of the cache, */
     WI_FRONT_LONG = 256,    /* if they have so many rows */
@@ -67,6 +70,7 @@ typedef struct wi_front_record {
 typedef struct wi_chol_step {
     int32_t active;
     int64_t rows_at, tiles_at; /* sums for the rows below the panel, and for the tiles it updates */
+    int64_t boxes_at;          /* and for tiles by the copy engine; -1: there are none */
 } wi_chol_step;
 
 /* What one block of threads does in a substitution: `fronts` small fronts from record `front` on, a
@@ -90,6 +94,8 @@ typedef struct wi_chol_level {
     int32_t steps;                  /* one for each panel; */
     int64_t window;                 /* the first of its steps by windows, */
     int32_t windows;                /* of which there are 0 unless pivots are interchanged */
+    int64_t maps;                   /* its first description for the copy engine, */
+    int32_t mapped;                 /* and how many of its first large fronts have one */
     bool together;                  /* its only front is factored by all GPUs */
     int64_t up, down;               /* its first items forward, and backward, */
     int32_t ups, downs;             /* and how many there are */
@@ -112,6 +118,9 @@ typedef struct wi_schedule {
     int64_t l, updates, parts; /* sizes: numbers of L and of the memory for updates; rows of the
                                   memory for parts */
     int64_t window;            /* numbers of a window; 0: all of L is on the device */
+    int64_t maps;              /* descriptions, those of hosted fronts last */
+    int32_t flow_from;         /* fronts of so many columns are factored a block at a time; others
+                                  of several panels too are updated by the copy engine. 0: none */
 } wi_schedule;
 
 /* How many numbers of L the device has room for. */
@@ -138,6 +147,7 @@ typedef struct wi_schedule_wish {
     const int8_t *owner; /* for each supernode the number of its GPU; or WI_TOP, WI_TOGETHER: the
                             first GPU does it, or has it; NULL: one GPU has all supernodes */
     int gpu;             /* the number of the GPU that the schedule is for */
+    int32_t flow_from;   /* as in wi_schedule */
 } wi_schedule_wish;
 
 static inline bool wi_is_top(const wi_schedule_wish *wish, int64_t s) {
@@ -199,21 +209,40 @@ WI_COUNTED int64_t wi_front_aligned(int64_t at, int32_t rows) {
     return (at + to - 1) / to * to;
 }
 
+/* The columns of a front that the kernel of dense Cholesky factors, a block at a time: its whole
+ * panels. */
+WI_COUNTED int32_t wi_flow_columns(int32_t columns, int32_t flow_from) {
+    return flow_from > 0 && columns >= flow_from ? columns / WI_PANEL * WI_PANEL : 0;
+}
+
+/* The panels of a block. */
+WI_COUNTED int32_t wi_block_panels(int32_t columns, int32_t flow_from) {
+    return wi_flow_columns(columns, flow_from) > 0 ? WI_FLOW_OUTER : WI_OUTER;
+}
+
+/* Is panel p the last of its block? */
+WI_COUNTED bool wi_ends_block(int32_t columns, int32_t p, int32_t flow_from) {
+    return (p + 1) % wi_block_panels(columns, flow_from) == 0 || (p + 1) * WI_PANEL >= columns;
+}
+
 /* What a front updates after a panel: in columns begin ... end - 1, the rows from the diagonal
  * down, by the products of columns from ... begin - 1. */
 typedef struct wi_panel_scope {
     int32_t from, begin, end;
 } wi_panel_scope;
 
-/* A panel updates the columns after it in its block of WI_OUTER panels. The last panel of a block
- * has none there: after it, all panels of the block together update the columns right of the block.
- */
-WI_COUNTED wi_panel_scope wi_panel_scope_of(int32_t height, int32_t columns, int32_t p) {
-    const int32_t outer = p / WI_OUTER * WI_OUTER * WI_PANEL, block = outer + WI_OUTER * WI_PANEL;
+/* A panel updates the columns after it in its block, or the last one that is factored together with
+ * those before it does so for all of them. The last panel of a block has none there: after it, all
+ * panels of the block together update the columns right of the block. */
+WI_COUNTED wi_panel_scope wi_panel_scope_of(int32_t height, int32_t columns, int32_t p,
+                                            int32_t flow_from) {
+    const int32_t width = wi_block_panels(columns, flow_from) * WI_PANEL;
+    const int32_t outer = p * WI_PANEL / width * width, block = outer + width;
     const int32_t end = columns < block ? columns : block;
     const int32_t next = (p + 1) * WI_PANEL, begin = next < columns ? next : columns;
+    const bool together = begin == end || begin == wi_flow_columns(columns, flow_from);
     wi_panel_scope scope;
-    scope.from = begin == end ? outer : p * WI_PANEL;
+    scope.from = together ? outer : p * WI_PANEL;
     scope.begin = begin;
     scope.end = begin == end ? height : end;
     return scope;
@@ -233,6 +262,26 @@ WI_COUNTED int32_t wi_panel_tiles(int32_t height, wi_panel_scope scope) {
     const int32_t down = wi_pieces(height - from, WI_FRONT_TILE);
     const int32_t across = scope.end > scope.begin ? wi_pieces(scope.end - from, WI_FRONT_TILE) : 0;
     return across * down - across * (across - 1) / 2;
+}
+
+/* The same in tiles by the copy engine: those of a column of tiles begin on its diagonal. */
+WI_COUNTED int32_t wi_ring_tiles(int32_t height, wi_panel_scope scope) {
+    const int32_t from = wi_panel_tiles_from(scope);
+    int32_t tiles = 0;
+    for (int32_t column = from; scope.begin < scope.end && column < scope.end;
+         column += WI_RING_COLUMNS)
+        tiles += wi_pieces(height - column, WI_RING_ROWS);
+    return tiles;
+}
+
+/* May a front be updated by such tiles after its blocks? They are for large ones. */
+WI_COUNTED bool wi_has_ring(int32_t height, int32_t columns, int32_t flow_from) {
+    return flow_from > 0 && columns > WI_PANEL && height >= flow_from;
+}
+/* How many of them a step has that uses them: with fewer, smaller tiles keep more multiprocessors
+ * busy. The bits are the same. (Where tests begin with fewer columns, one is enough.) */
+WI_COUNTED int32_t wi_ring_least(int32_t flow_from) {
+    return flow_from >= 512 ? 256 : 1;
 }
 
 /* Blocks for the rows from panel p's first on: those below it, and as many more as it has columns,

@@ -9,7 +9,9 @@ static int64_t update_of(const wi_front_record *r) {
 
 /* Where it can begin, at `from` or after it. */
 static int64_t place_of(const wi_front_record *r, int64_t from) {
-    return wi_front_aligned(from, r->height - r->columns);
+    const int32_t below = r->height - r->columns;
+    const int64_t at = wi_front_aligned(from, below);
+    return below < WI_FRONT_LONG ? at : at + r->columns % WI_FRONT_LINE;
 }
 
 /* The first level after k that has another depth. */
