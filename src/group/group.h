@@ -174,6 +174,7 @@ weft_status wi_group_keys_select(weft_context *ctx, const void *args);
 weft_status wi_group_keys_blocks(weft_context *ctx, const void *args);
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args);
 weft_status wi_group_keys_bulk(weft_context *ctx, const void *args);
+weft_status wi_group_keys_ends(weft_context *ctx, const void *args);
 /* Over ranks: gets wi_dist_args. */
 weft_status wi_group_keys_ranks(weft_context *ctx, const void *args);
 

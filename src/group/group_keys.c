@@ -171,6 +171,26 @@ static const char *one_pass_misfit(const weft_context *ctx, const void *args) {
     return k->keys_out == k->keys ? "needs keys_out to be another array than keys" : NULL;
 }
 
+static const char *ends_misfit(const weft_context *ctx, const void *args) {
+    const wi_group_keys_args *const k = args;
+    const char *const misfit = itself_misfit(ctx, k);
+    if (misfit)
+        return misfit;
+    if (k->columns != 1 || weft_type_size(k->column[0].type) < 4)
+        return "needs one column, of elements of 4 or 8 bytes";
+    const wi_reduction op = k->column[0].op;
+    if (op != WI_RED_SUM && op != WI_RED_MIN && op != WI_RED_MAX)
+        return "is compiled for sums, minima and maxima";
+    if (!is_word(k->width, k->keys) || (k->keys_out && !is_word(k->width, k->keys_out)))
+        return "needs keys of 1, 2, 4 or 8 bytes, aligned to their size";
+    return (uintptr_t)k->column[0].x % 16 != 0 ? "needs x aligned to 16 bytes" : NULL;
+}
+
+static double ends_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 5 * m->launch_s + wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.5;
+}
+
 /* A tile is 32 KiB. */
 static const char *bulk_misfit(const weft_context *ctx, const void *args) {
     const wi_group_keys_args *const k = args;
@@ -230,6 +250,13 @@ static const wi_row rows[] = {
      .misfit = one_pass_misfit,
      .seconds = one_pass_seconds,
      .run = wi_group_keys_one_pass},
+    {.name = "ends",
+     .what = "a bit where each run ends; then elements, by warps that wait for nobody",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = ends_misfit,
+     .seconds = ends_seconds,
+     .run = wi_group_keys_ends},
     {.name = "bulk",
      .what = "the same by bulk copies; tiles look back for what is open, too",
      .kinds = WI_ON_CUDA,

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels of the rung "ends" of reduction by key; group_ends.cu tells their plan. */
+#ifndef WI_GROUP_ENDS_CUH
+#define WI_GROUP_ENDS_CUH
+
+#include "cuda/memory.cuh"
+#include "cuda/ticket.cuh"
+#include "group/group_records.cuh"
+
+constexpr int threads = 256;
+constexpr int warps = threads / 32;
+
+/* What both kernels know: n elements, cut into stretches, of which each is so many parts. */
+struct wi_end_cuts {
+    uint64_t n;
+    unsigned part, stretches;
+    uint32_t *bits;   /* one for each element: set if a run ends with it */
+    uint32_t *counts; /* runs that end in each stretch */
+
+    __device__ uint64_t first(unsigned stretch) const {
+        const uint64_t parts = (n + part - 1) / part, each = parts / stretches,
+                       rest = parts % stretches;
+        const uint64_t at = (stretch * each + (stretch < rest ? stretch : rest)) * part;
+        return at < n ? at : n;
+    }
+};
+
+/* ---- where runs end ---- */
+
+constexpr unsigned key_rows = 16, key_chunk = key_rows * 32;
+
+/* A warp at work on a stretch's keys, so many rows of 32 at a time. */
+template <class Key>
+struct wi_end_finder {
+    const Key *keys;
+    Key *found; /* room for the stretch's keys, each once */
+    Key *stage; /* room for a chunk's */
+    uint32_t *bits;
+    uint64_t n, begin, end;
+    uint32_t many = 0; /* runs that have ended */
+
+    template <bool whole>
+    __device__ void load(uint64_t at, Key (&key)[key_rows]) const {
+        const Key *const from = keys + at + (unsigned)wi_lane();
+#pragma unroll
+        for (unsigned k = 0; k < key_rows; k++)
+            if (whole)
+                key[k] = from[k * 32];
+            else if (at + k * 32 <= end) /* the key behind the last is looked at, too */
+                key[k] = at + k * 32 + (unsigned)wi_lane() < n ? from[k * 32] : Key{};
+    }
+
+    /* Takes a chunk, of which `next` is the first row of the next. */
+    template <bool whole>
+    __device__ void take(uint64_t at, const Key (&key)[key_rows], Key next) {
+        const unsigned lane = (unsigned)wi_lane();
+        uint32_t mine = 0, now = 0;
+#pragma unroll
+        for (unsigned k = 0; k < key_rows; k++) {
+            const Key behind = wi_shuffle(lane == 0 ? k + 1 < key_rows ? key[k + 1] : next : key[k],
+                                          (int)(lane + 1) % 32);
+            bool ends = key[k] != behind;
+            if (!whole) {
+                const uint64_t i = at + k * 32 + lane;
+                ends = i < end && (ends || i + 1 == n);
+            }
+            const uint32_t row = __ballot_sync(wi_all_lanes, ends);
+            if (lane == k)
+                mine = row;
+            if (row == 0)
+                continue;
+            if (ends)
+                stage[now + (unsigned)__popc(row & ((1u << lane) - 1))] = key[k];
+            now += (unsigned)__popc(row);
+        }
+        if (lane < key_rows && (whole || at + lane * 32 < end))
+            bits[at / 32 + lane] = mine;
+        __syncwarp();
+        for (unsigned r = lane; r < now; r += 32)
+            found[many + r] = stage[r];
+        many += now;
+        __syncwarp();
+    }
+
+    __device__ void work() {
+        if (begin >= end)
+            return;
+        Key key[key_rows], next[key_rows];
+        load<false>(begin, key);
+        uint64_t at = begin;
+        for (; at + 2 * key_chunk <= end; at += key_chunk) {
+            load<true>(at + key_chunk, next);
+            take<true>(at, key, next[0]);
+#pragma unroll
+            for (unsigned k = 0; k < key_rows; k++)
+                key[k] = next[k];
+        }
+#pragma unroll 1
+        for (; at < end; at += key_chunk) {
+            load<false>(at + key_chunk, next);
+            take<false>(at, key, next[0]);
+#pragma unroll
+            for (unsigned k = 0; k < key_rows; k++)
+                key[k] = next[k];
+        }
+    }
+};
+
+#ifndef END_FIND_BLOCKS
+#define END_FIND_BLOCKS 3
+#endif
+/* A stretch for each warp. `found` has room for n keys. */
+template <class Key>
+__global__ void __launch_bounds__(threads, END_FIND_BLOCKS)
+    find_ends(wi_end_cuts cuts, const Key *keys, Key *found) {
+    using Stage = Key[key_chunk];
+    WEFT_SHARED(Stage, stage, [warps]);
+    const unsigned warp = threadIdx.x / 32, k = blockIdx.x * warps + warp;
+    const uint64_t begin = cuts.first(k), end = cuts.first(k + 1);
+    wi_end_finder<Key> finder = {keys, found + begin, stage[warp], cuts.bits, cuts.n, begin, end};
+    finder.work();
+    if (wi_lane() == 0)
+        cuts.counts[k] = finder.many;
+}
+
+/* ---- the elements ---- */
+
+/* A warp's shared memory. A lane's part of the elements is an odd number of vectors, so that lanes
+ * side by side are in different banks. */
+template <class T, class State>
+struct wi_end_stage {
+    static constexpr unsigned vectors = 5, each = vectors * wi_vector<T>::count, part = 32 * each;
+    static_assert(each <= 32 && part % 32 == 0, "a bit for each element");
+    alignas(16) T element[part];
+    State slot[part]; /* states of runs, in their order */
+};
+
+/* A warp at work on its stretch. Places in it are counted from its first element. */
+template <class Reducer, class T>
+struct wi_end_walk {
+    using State = typename Reducer::State;
+    using Vector = wi_vector<T>;
+    using Stage = wi_end_stage<T, State>;
+    static constexpr unsigned wide = Vector::count, each = Stage::each, part = Stage::part;
+    const Reducer &reducer;
+    const T *x;
+    typename Reducer::Result *y; /* of the first run that ends in the stretch */
+    const uint32_t *bits;
+    Stage &stage;
+    wi_path_record<State> *record;
+    uint64_t base;
+    unsigned length;
+    unsigned begin = 0;  /* where the part begins */
+    unsigned at = 0;     /* runs whose results are written */
+    bool spread = false; /* lanes have states of the run that is open, not only the first */
+    State kept = reducer.identity(); /* of that run */
+    Vector ahead[Stage::vectors] = {};
+    uint32_t ahead_bits = 0;
+
+    /* Loads the part at a place. */
+    __device__ void load_ahead(unsigned place) {
+        const unsigned lane = (unsigned)wi_lane(), from = place + lane * wide;
+        if (lane < part / 32 && place + lane * 32 < length)
+            ahead_bits = bits[place / 32 + lane];
+        if (length - place >= part) {
+#pragma unroll
+            for (unsigned k = 0; k < Stage::vectors; k++)
+                ahead[k] = *(const Vector *)(x + from + k * 32 * wide);
+        } else {
+#pragma unroll
+            for (unsigned k = 0; k < Stage::vectors; k++)
+                ahead[k] = load_some(from + k * 32 * wide);
+        }
+    }
+    __device__ Vector load_some(unsigned i) const {
+        Vector v = {};
+#pragma unroll
+        for (unsigned e = 0; e < wide; e++)
+            if (i + e < length)
+                v.at[e] = x[i + e];
+        return v;
+    }
+
+    __device__ void put_ahead() const {
+#pragma unroll
+        for (unsigned k = 0; k < Stage::vectors; k++)
+            ((Vector *)stage.element)[k * 32 + (unsigned)wi_lane()] = ahead[k];
+    }
+    __device__ void take_part(T (&own)[each]) const {
+        const Vector *const from =
+            (const Vector *)stage.element + (unsigned)wi_lane() * Stage::vectors;
+#pragma unroll
+        for (unsigned k = 0; k < Stage::vectors; k++) {
+            const Vector v = from[k];
+#pragma unroll
+            for (unsigned e = 0; e < wide; e++)
+                own[k * wide + e] = v.at[e];
+        }
+    }
+
+    __device__ unsigned own_place() const {
+        return begin + (unsigned)wi_lane() * each;
+    }
+
+    /* The lane's bits of those that have been loaded, word w by lane w. */
+    __device__ uint32_t take_bits() const {
+        const unsigned place = (unsigned)wi_lane() * each, word = place / 32;
+        const uint32_t low = wi_shuffle(ahead_bits, (int)word),
+                       high = wi_shuffle(ahead_bits, (int)(word + 1) % 32);
+        return __funnelshift_r(low, high, place % 32) & (uint32_t)(((uint64_t)1 << each) - 1);
+    }
+
+    /* A bit for each of the lane's elements that are there. */
+    __device__ uint32_t there() const {
+        const unsigned many = length > own_place() ? length - own_place() : 0;
+        return many < 32 ? (1u << many) - 1 : wi_all_lanes;
+    }
+
+    /* Adds the part's elements to what lanes have of the run that is open. */
+    template <bool whole>
+    __device__ void keep(const T (&own)[each], uint32_t mine) {
+        spread = true;
+#pragma unroll
+        for (unsigned e = 0; e < each; e++)
+            if (whole || mine >> e & 1)
+                kept = reducer.take(kept, own[e], own[e], base + own_place() + e);
+    }
+
+    /* Goes through the lane's elements, puts down a state where a run ends, the first in slot r,
+     * and returns that behind the last. */
+    template <bool whole>
+    __device__ State go(const T (&own)[each], uint32_t marks, uint32_t mine, unsigned r) const {
+        State *slot = &stage.slot[r];
+        State s = reducer.identity();
+#pragma unroll
+        for (unsigned e = 0; e < each; e++) {
+            if (whole || mine >> e & 1)
+                s = reducer.take(s, own[e], own[e], base + own_place() + e);
+            if (marks >> e & 1) {
+                *slot++ = s;
+                s = reducer.identity();
+            }
+        }
+        return s;
+    }
+
+    /* What lanes leave open, each with what those before it do since the last mark. Of the first
+     * lane that has `kept`, too, if it has no mark. */
+    __device__ State scan(State open, uint32_t marks) const {
+        const unsigned lane = (unsigned)wi_lane();
+        const uint32_t marked = __ballot_sync(wi_all_lanes, marks != 0);
+        if (marked == wi_all_lanes)
+            return open;
+        if (lane == 0 && !marks)
+            open = reducer.combine(kept, open);
+        const int latest = 31 - __clz((int)(marked & (wi_all_lanes >> (31 - lane)))),
+                  back = (int)lane - (latest > 0 ? latest : 0);
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            if (!__any_sync(wi_all_lanes, back >= step))
+                break;
+            const State before = wi_shuffle_up(open, step);
+            if (back >= step)
+                open = reducer.combine(before, open);
+        }
+        return open;
+    }
+
+    /* Joins what is open to the state at each lane's first mark. */
+    __device__ void join(State open, uint32_t marks, unsigned r) {
+        const unsigned lane = (unsigned)wi_lane();
+        if (spread)
+            kept = wi_warp_reduce(kept, [&](State a, State b) { return reducer.combine(a, b); });
+        open = scan(open, marks);
+        State before = wi_shuffle_up(open, 1);
+        if (lane == 0)
+            before = kept;
+        if (marks)
+            stage.slot[r] = reducer.combine(before, stage.slot[r]);
+        const State left = wi_shuffle(open, 31);
+        kept = lane == 0 ? left : reducer.identity();
+        spread = false;
+    }
+
+    /* Writes so many results; the first of all goes to the record. */
+    __device__ void write(unsigned many) const {
+#pragma unroll 4
+        for (unsigned r = (unsigned)wi_lane(); r < many; r += 32)
+            if (at + r > 0)
+                y[at + r] = reducer.finish(stage.slot[r]);
+            else
+                record->head = stage.slot[0];
+    }
+
+    __device__ void take(const T (&own)[each], uint32_t marks) {
+        const bool whole = length - begin >= part;
+        if (!__any_sync(wi_all_lanes, marks != 0)) {
+            if (whole)
+                keep<true>(own, 0);
+            else
+                keep<false>(own, there());
+            return;
+        }
+        const uint32_t ended = (uint32_t)__popc(marks), up_to = wi_warp_sum_scan(ended);
+        const unsigned r = up_to - ended, many = wi_shuffle(up_to, 31);
+        join(whole ? go<true>(own, marks, 0, r) : go<false>(own, marks, there(), r), marks, r);
+        __syncwarp();
+        write(many);
+        at += many;
+    }
+
+    __device__ void walk() {
+        load_ahead(0);
+#pragma unroll 1
+        for (;;) {
+            T own[each];
+            put_ahead();
+            __syncwarp();
+            take_part(own);
+            const uint32_t marks = take_bits();
+            if (length - begin > part)
+                load_ahead(begin + part);
+            take(own, marks);
+            if (length - begin <= part)
+                return;
+            begin += part;
+            __syncwarp();
+        }
+    }
+
+    /* What the stretch leaves open, in every lane. */
+    __device__ State open() const {
+        return wi_warp_reduce(kept, [&](State a, State b) { return reducer.combine(a, b); });
+    }
+};
+
+/* The runs that end before a block's stretches, in every thread. */
+__device__ inline uint64_t wi_ends_before(const wi_end_cuts &cuts, unsigned stretch) {
+    WEFT_SHARED(uint64_t, of_warp, [warps]);
+    uint64_t sum = 0;
+    for (unsigned k = threadIdx.x; k < stretch; k += threads)
+        sum += cuts.counts[k];
+    sum = wi_warp_reduce(sum, [](uint64_t a, uint64_t b) { return a + b; });
+    if (wi_lane() == 0)
+        of_warp[threadIdx.x / 32] = sum;
+    __syncthreads();
+    sum = 0;
+    for (int w = 0; w < warps; w++)
+        sum += of_warp[w];
+    return sum;
+}
+
+/* Copies what a warp's stretch has found. */
+template <class Key>
+__device__ inline void wi_copy_keys(Key *to, const Key *from, uint32_t many) {
+    constexpr unsigned at_once = 16;
+    const unsigned lane = (unsigned)wi_lane();
+    for (uint32_t first = 0; first < many; first += 32 * at_once) {
+        Key key[at_once];
+#pragma unroll
+        for (unsigned k = 0; k < at_once; k++)
+            if (first + k * 32 + lane < many)
+                key[k] = from[first + k * 32 + lane];
+#pragma unroll
+        for (unsigned k = 0; k < at_once; k++)
+            if (first + k * 32 + lane < many)
+                to[first + k * 32 + lane] = key[k];
+    }
+}
+
+template <class Reducer, class T>
+struct wi_end_params {
+    const T *x;
+    typename Reducer::Result *y;
+    const void *found;
+    void *keys_out; /* or NULL */
+    uint64_t *count;
+    unsigned width;
+};
+
+#ifndef END_WALK_BLOCKS
+#define END_WALK_BLOCKS 3
+#endif
+/* A stretch for each warp of each block. */
+template <class Reducer, class T>
+__global__ void __launch_bounds__(threads, END_WALK_BLOCKS)
+    walk_ends(Reducer reducer, wi_end_cuts cuts, wi_end_params<Reducer, T> p, unsigned *ticket,
+              wi_path_record<typename Reducer::State> *records) {
+    using State = typename Reducer::State;
+    using Walk = wi_end_walk<Reducer, T>;
+    using Record = wi_path_record<State>;
+    using Open = wi_open_segment<State>;
+    WEFT_DYNAMIC_SHARED(memory);
+    WEFT_SHARED(Record, record, [warps]);
+    WEFT_SHARED(Open, of_warp, [warps]);
+    const unsigned warp = threadIdx.x / 32, k = blockIdx.x * warps + warp;
+    uint64_t before = wi_ends_before(cuts, blockIdx.x * warps);
+    for (unsigned w = blockIdx.x * warps; w < k; w++)
+        before += cuts.counts[w];
+    const uint64_t begin = cuts.first(k), end = cuts.first(k + 1);
+    const uint32_t many = cuts.counts[k];
+    Walk walk = {reducer,
+                 p.x + begin,
+                 p.y + before,
+                 cuts.bits + begin / 32,
+                 ((typename Walk::Stage *)memory)[warp],
+                 &record[warp],
+                 begin,
+                 (unsigned)(end - begin)};
+    if (begin < end)
+        walk.walk();
+    const State open = walk.open();
+    if (wi_lane() == 0)
+        record[warp].open = {open, many > 0}, record[warp].segment = before;
+    if (p.keys_out)
+        wi_with_key(p.width, [&](auto tag) {
+            using Key = typename decltype(tag)::type;
+            wi_copy_keys((Key *)p.keys_out + before, (const Key *)p.found + begin, many);
+        });
+    if (k == cuts.stretches - 1 && wi_lane() == 0)
+        *p.count = before + many;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        wi_join_records<warps>(reducer, record, p.y, &records[blockIdx.x]);
+    if (wi_ends_last(ticket))
+        wi_close_records<threads>(reducer, records, gridDim.x, p.y, of_warp);
+}
+
+#endif
