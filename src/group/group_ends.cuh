@@ -5,6 +5,7 @@
 
 #include "cuda/memory.cuh"
 #include "cuda/ticket.cuh"
+#include "group/group_parts.cuh"
 #include "group/group_records.cuh"
 
 constexpr int threads = 256;
@@ -16,6 +17,7 @@ struct wi_end_cuts {
     unsigned part, stretches;
     uint32_t *bits;   /* one for each element: set if a run ends with it */
     uint32_t *counts; /* runs that end in each stretch */
+    uint32_t *few;    /* set if there are so few that the kernels below do the work */
 
     __device__ uint64_t first(unsigned stretch) const {
         const uint64_t parts = (n + part - 1) / part, each = parts / stretches,
@@ -109,6 +111,29 @@ struct wi_end_finder {
 #ifndef END_FIND_BLOCKS
 #define END_FIND_BLOCKS 3
 #endif
+constexpr unsigned samples = 1024, least_length = 4; /* of runs, on average */
+
+/* Do few keys end a run, as far as samples tell? All blocks look at the same. */
+template <class Key>
+__device__ bool wi_few_end(const Key *keys, uint64_t n) {
+    WEFT_SHARED(uint32_t, of_warp, [warps]);
+    const uint64_t step = n / samples > 0 ? n / samples : 1;
+    uint32_t ended = 0;
+#pragma unroll
+    for (unsigned k = threadIdx.x; k < samples; k += threads) {
+        const uint64_t at = k * step + k * 2654435761u % step;
+        ended += at + 1 < n && keys[at] != keys[at + 1];
+    }
+    ended = wi_warp_sum(ended);
+    if (wi_lane() == 0)
+        of_warp[threadIdx.x / 32] = ended;
+    __syncthreads();
+    ended = 0;
+    for (int w = 0; w < warps; w++)
+        ended += of_warp[w];
+    return ended * least_length <= samples;
+}
+
 /* A stretch for each warp. `found` has room for n keys. */
 template <class Key>
 __global__ void __launch_bounds__(threads, END_FIND_BLOCKS)
@@ -116,6 +141,11 @@ __global__ void __launch_bounds__(threads, END_FIND_BLOCKS)
     using Stage = Key[key_chunk];
     WEFT_SHARED(Stage, stage, [warps]);
     const unsigned warp = threadIdx.x / 32, k = blockIdx.x * warps + warp;
+    const bool few = wi_few_end(keys, cuts.n);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *cuts.few = few;
+    if (!few)
+        return;
     const uint64_t begin = cuts.first(k), end = cuts.first(k + 1);
     wi_end_finder<Key> finder = {keys, found + begin, stage[warp], cuts.bits, cuts.n, begin, end};
     finder.work();
@@ -125,37 +155,44 @@ __global__ void __launch_bounds__(threads, END_FIND_BLOCKS)
 
 /* ---- the elements ---- */
 
-/* A warp's shared memory. A lane's part of the elements is an odd number of vectors, so that lanes
- * side by side are in different banks. */
+/* A warp's shared memory. */
 template <class T, class State>
-struct wi_end_stage {
-    static constexpr unsigned vectors = 5, each = vectors * wi_vector<T>::count, part = 32 * each;
-    static_assert(each <= 32 && part % 32 == 0, "a bit for each element");
+struct wi_end_stage : wi_part_shape<T> {
+    using wi_part_shape<T>::part;
     alignas(16) T element[part];
     State slot[part]; /* states of runs, in their order */
 };
 
-/* A warp at work on its stretch. Places in it are counted from its first element. */
+/* A warp at work on its stretch: `bits` tell where runs end, the results of those go to `y`. */
 template <class Reducer, class T>
-struct wi_end_walk {
+struct wi_end_walk : wi_part_walk<Reducer, T> {
+    using Base = wi_part_walk<Reducer, T>;
     using State = typename Reducer::State;
     using Vector = wi_vector<T>;
     using Stage = wi_end_stage<T, State>;
-    static constexpr unsigned wide = Vector::count, each = Stage::each, part = Stage::part;
-    const Reducer &reducer;
+    using Base::ahead;
+    using Base::begin;
+    using Base::each;
+    using Base::length;
+    using Base::part;
+    using Base::reducer;
+    using Base::wide;
     const T *x;
-    typename Reducer::Result *y; /* of the first run that ends in the stretch */
+    typename Reducer::Result *y;
     const uint32_t *bits;
     Stage &stage;
     wi_path_record<State> *record;
-    uint64_t base;
-    unsigned length;
-    unsigned begin = 0;  /* where the part begins */
-    unsigned at = 0;     /* runs whose results are written */
-    bool spread = false; /* lanes have states of the run that is open, not only the first */
-    State kept = reducer.identity(); /* of that run */
-    Vector ahead[Stage::vectors] = {};
+    unsigned at = 0; /* runs whose results are written */
     uint32_t ahead_bits = 0;
+
+    __device__ wi_end_walk(const Reducer &r, const wi_end_cuts &cuts, uint64_t first, uint64_t end,
+                           const T *all, typename Reducer::Result *results, Stage &own,
+                           wi_path_record<State> *own_record)
+        : Base(r, own.element), x(all + first), y(results), bits(cuts.bits + first / 32),
+          stage(own), record(own_record) {
+        Base::base = first;
+        length = (unsigned)(end - first);
+    }
 
     /* Loads the part at a place. */
     __device__ void load_ahead(unsigned place) {
@@ -164,11 +201,11 @@ struct wi_end_walk {
             ahead_bits = bits[place / 32 + lane];
         if (length - place >= part) {
 #pragma unroll
-            for (unsigned k = 0; k < Stage::vectors; k++)
+            for (unsigned k = 0; k < Base::vectors; k++)
                 ahead[k] = *(const Vector *)(x + from + k * 32 * wide);
         } else {
 #pragma unroll
-            for (unsigned k = 0; k < Stage::vectors; k++)
+            for (unsigned k = 0; k < Base::vectors; k++)
                 ahead[k] = load_some(from + k * 32 * wide);
         }
     }
@@ -181,105 +218,12 @@ struct wi_end_walk {
         return v;
     }
 
-    __device__ void put_ahead() const {
-#pragma unroll
-        for (unsigned k = 0; k < Stage::vectors; k++)
-            ((Vector *)stage.element)[k * 32 + (unsigned)wi_lane()] = ahead[k];
-    }
-    __device__ void take_part(T (&own)[each]) const {
-        const Vector *const from =
-            (const Vector *)stage.element + (unsigned)wi_lane() * Stage::vectors;
-#pragma unroll
-        for (unsigned k = 0; k < Stage::vectors; k++) {
-            const Vector v = from[k];
-#pragma unroll
-            for (unsigned e = 0; e < wide; e++)
-                own[k * wide + e] = v.at[e];
-        }
-    }
-
-    __device__ unsigned own_place() const {
-        return begin + (unsigned)wi_lane() * each;
-    }
-
     /* The lane's bits of those that have been loaded, word w by lane w. */
     __device__ uint32_t take_bits() const {
         const unsigned place = (unsigned)wi_lane() * each, word = place / 32;
         const uint32_t low = wi_shuffle(ahead_bits, (int)word),
                        high = wi_shuffle(ahead_bits, (int)(word + 1) % 32);
         return __funnelshift_r(low, high, place % 32) & (uint32_t)(((uint64_t)1 << each) - 1);
-    }
-
-    /* A bit for each of the lane's elements that are there. */
-    __device__ uint32_t there() const {
-        const unsigned many = length > own_place() ? length - own_place() : 0;
-        return many < 32 ? (1u << many) - 1 : wi_all_lanes;
-    }
-
-    /* Adds the part's elements to what lanes have of the run that is open. */
-    template <bool whole>
-    __device__ void keep(const T (&own)[each], uint32_t mine) {
-        spread = true;
-#pragma unroll
-        for (unsigned e = 0; e < each; e++)
-            if (whole || mine >> e & 1)
-                kept = reducer.take(kept, own[e], own[e], base + own_place() + e);
-    }
-
-    /* Goes through the lane's elements, puts down a state where a run ends, the first in slot r,
-     * and returns that behind the last. */
-    template <bool whole>
-    __device__ State go(const T (&own)[each], uint32_t marks, uint32_t mine, unsigned r) const {
-        State *slot = &stage.slot[r];
-        State s = reducer.identity();
-#pragma unroll
-        for (unsigned e = 0; e < each; e++) {
-            if (whole || mine >> e & 1)
-                s = reducer.take(s, own[e], own[e], base + own_place() + e);
-            if (marks >> e & 1) {
-                *slot++ = s;
-                s = reducer.identity();
-            }
-        }
-        return s;
-    }
-
-    /* What lanes leave open, each with what those before it do since the last mark. Of the first
-     * lane that has `kept`, too, if it has no mark. */
-    __device__ State scan(State open, uint32_t marks) const {
-        const unsigned lane = (unsigned)wi_lane();
-        const uint32_t marked = __ballot_sync(wi_all_lanes, marks != 0);
-        if (marked == wi_all_lanes)
-            return open;
-        if (lane == 0 && !marks)
-            open = reducer.combine(kept, open);
-        const int latest = 31 - __clz((int)(marked & (wi_all_lanes >> (31 - lane)))),
-                  back = (int)lane - (latest > 0 ? latest : 0);
-#pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-            if (!__any_sync(wi_all_lanes, back >= step))
-                break;
-            const State before = wi_shuffle_up(open, step);
-            if (back >= step)
-                open = reducer.combine(before, open);
-        }
-        return open;
-    }
-
-    /* Joins what is open to the state at each lane's first mark. */
-    __device__ void join(State open, uint32_t marks, unsigned r) {
-        const unsigned lane = (unsigned)wi_lane();
-        if (spread)
-            kept = wi_warp_reduce(kept, [&](State a, State b) { return reducer.combine(a, b); });
-        open = scan(open, marks);
-        State before = wi_shuffle_up(open, 1);
-        if (lane == 0)
-            before = kept;
-        if (marks)
-            stage.slot[r] = reducer.combine(before, stage.slot[r]);
-        const State left = wi_shuffle(open, 31);
-        kept = lane == 0 ? left : reducer.identity();
-        spread = false;
     }
 
     /* Writes so many results; the first of all goes to the record. */
@@ -294,17 +238,22 @@ struct wi_end_walk {
 
     __device__ void take(const T (&own)[each], uint32_t marks) {
         const bool whole = length - begin >= part;
+        const uint32_t mine = whole ? 0 : Base::there(begin, length);
         if (!__any_sync(wi_all_lanes, marks != 0)) {
             if (whole)
-                keep<true>(own, 0);
+                Base::template keep<true>(own, 0);
             else
-                keep<false>(own, there());
+                Base::template keep<false>(own, mine);
             return;
         }
         const uint32_t ended = (uint32_t)__popc(marks), up_to = wi_warp_sum_scan(ended);
-        const unsigned r = up_to - ended, many = wi_shuffle(up_to, 31);
-        join(whole ? go<true>(own, marks, 0, r) : go<false>(own, marks, there(), r), marks, r);
+        State *const slot = &stage.slot[up_to - ended], *next = slot;
+        const auto put = [&](unsigned, State s) { *next++ = s; };
+        const State open = whole ? Base::template go<true>(own, marks, 0, put)
+                                 : Base::template go<false>(own, marks, mine, put);
+        Base::join(open, marks, slot);
         __syncwarp();
+        const unsigned many = wi_shuffle(up_to, 31);
         write(many);
         at += many;
     }
@@ -314,9 +263,9 @@ struct wi_end_walk {
 #pragma unroll 1
         for (;;) {
             T own[each];
-            put_ahead();
+            Base::put_ahead();
             __syncwarp();
-            take_part(own);
+            Base::take_part(own);
             const uint32_t marks = take_bits();
             if (length - begin > part)
                 load_ahead(begin + part);
@@ -326,11 +275,6 @@ struct wi_end_walk {
             begin += part;
             __syncwarp();
         }
-    }
-
-    /* What the stretch leaves open, in every lane. */
-    __device__ State open() const {
-        return wi_warp_reduce(kept, [&](State a, State b) { return reducer.combine(a, b); });
     }
 };
 
@@ -394,19 +338,15 @@ __global__ void __launch_bounds__(threads, END_WALK_BLOCKS)
     WEFT_SHARED(Record, record, [warps]);
     WEFT_SHARED(Open, of_warp, [warps]);
     const unsigned warp = threadIdx.x / 32, k = blockIdx.x * warps + warp;
+    if (!*cuts.few)
+        return;
     uint64_t before = wi_ends_before(cuts, blockIdx.x * warps);
     for (unsigned w = blockIdx.x * warps; w < k; w++)
         before += cuts.counts[w];
     const uint64_t begin = cuts.first(k), end = cuts.first(k + 1);
     const uint32_t many = cuts.counts[k];
-    Walk walk = {reducer,
-                 p.x + begin,
-                 p.y + before,
-                 cuts.bits + begin / 32,
-                 ((typename Walk::Stage *)memory)[warp],
-                 &record[warp],
-                 begin,
-                 (unsigned)(end - begin)};
+    Walk walk(reducer, cuts, begin, end, p.x, p.y + before,
+              ((typename Walk::Stage *)memory)[warp], &record[warp]);
     if (begin < end)
         walk.walk();
     const State open = walk.open();
