@@ -10,30 +10,32 @@
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
+constexpr int resident = 3; /* blocks on a multiprocessor, at least */
 
 /* What both kernels know: n elements, cut into stretches, of which each is so many parts. */
 struct wi_end_cuts {
     uint64_t n;
-    unsigned part, stretches;
+    unsigned part;
+    wi_shares shares;
     uint32_t *bits;   /* one for each element: set if a run ends with it */
     uint32_t *counts; /* runs that end in each stretch */
     uint32_t *few;    /* set if there are so few that the kernels below do the work */
 
     __device__ uint64_t first(unsigned stretch) const {
-        const uint64_t parts = (n + part - 1) / part, each = parts / stretches,
-                       rest = parts % stretches;
-        const uint64_t at = (stretch * each + (stretch < rest ? stretch : rest)) * part;
+        const uint64_t at = shares.begin<warps>((n + part - 1) / part, stretch) * part;
         return at < n ? at : n;
     }
 };
 
 /* ---- where runs end ---- */
 
-constexpr unsigned key_rows = 16, key_chunk = key_rows * 32;
-
-/* A warp at work on a stretch's keys, so many rows of 32 at a time. */
+/* A warp at work on a stretch's keys, a chunk of some rows at a time. A lane has a vector of each
+ * row, and a bit for each of its keys. */
 template <class Key>
 struct wi_end_finder {
+    using Vector = wi_vector<Key>;
+    static constexpr unsigned wide = Vector::count, rows = 4, row = 32 * wide, chunk = rows * row;
+    static_assert(wide == 2 || wide == 4, "bits and counts of a lane fit a word");
     const Key *keys;
     Key *found; /* room for the stretch's keys, each once */
     Key *stage; /* room for a chunk's */
@@ -41,76 +43,146 @@ struct wi_end_finder {
     uint64_t n, begin, end;
     uint32_t many = 0; /* runs that have ended */
 
+    /* Loads the chunk at a place, whole or what there is of it. */
     template <bool whole>
-    __device__ void load(uint64_t at, Key (&key)[key_rows]) const {
-        const Key *const from = keys + at + (unsigned)wi_lane();
+    __device__ void load(uint64_t at, Vector (&v)[rows]) const {
+        const uint64_t from = at + (unsigned)wi_lane() * wide;
 #pragma unroll
-        for (unsigned k = 0; k < key_rows; k++)
+        for (unsigned k = 0; k < rows; k++)
             if (whole)
-                key[k] = from[k * 32];
-            else if (at + k * 32 <= end) /* the key behind the last is looked at, too */
-                key[k] = at + k * 32 + (unsigned)wi_lane() < n ? from[k * 32] : Key{};
+                v[k] = *(const Vector *)(keys + from + k * row);
+            else if (at + k * row <= end) /* the key behind the last is looked at, too */
+                v[k] = load_some(from + k * row);
+    }
+    __device__ Vector load_some(uint64_t i) const {
+        Vector v = {};
+#pragma unroll
+        for (unsigned e = 0; e < wide; e++)
+            if (i + e < n)
+                v.at[e] = keys[i + e];
+        return v;
     }
 
-    /* Takes a chunk, of which `next` is the first row of the next. */
-    template <bool whole>
-    __device__ void take(uint64_t at, const Key (&key)[key_rows], Key next) {
+    /* A lane's bits of a chunk, those of row r from bit r * wide on; `behind` is the key behind. */
+    __device__ uint32_t mark(const Vector (&v)[rows], Key behind) const {
         const unsigned lane = (unsigned)wi_lane();
-        uint32_t mine = 0, now = 0;
+        uint32_t marks = 0;
 #pragma unroll
-        for (unsigned k = 0; k < key_rows; k++) {
-            const Key behind = wi_shuffle(lane == 0 ? k + 1 < key_rows ? key[k + 1] : next : key[k],
-                                          (int)(lane + 1) % 32);
-            bool ends = key[k] != behind;
-            if (!whole) {
-                const uint64_t i = at + k * 32 + lane;
-                ends = i < end && (ends || i + 1 == n);
-            }
-            const uint32_t row = __ballot_sync(wi_all_lanes, ends);
-            if (lane == k)
-                mine = row;
-            if (row == 0)
-                continue;
-            if (ends)
-                stage[now + (unsigned)__popc(row & ((1u << lane) - 1))] = key[k];
-            now += (unsigned)__popc(row);
+        for (unsigned k = 0; k < rows; k++) {
+            const Key after = k + 1 < rows ? v[k + 1].at[0] : behind,
+                      next = wi_shuffle(lane == 0 ? after : v[k].at[0], (int)(lane + 1) % 32);
+#pragma unroll
+            for (unsigned e = 0; e < wide; e++)
+                if (v[k].at[e] != (e + 1 < wide ? v[k].at[e + 1] : next))
+                    marks |= 1u << (k * wide + e);
         }
-        if (lane < key_rows && (whole || at + lane * 32 < end))
-            bits[at / 32 + lane] = mine;
+        return marks;
+    }
+
+    /* The marks of a chunk that is cut off by the stretch's end. The array's last key ends a run.
+     */
+    __device__ uint32_t cut(uint64_t at, uint32_t marks) const {
+#pragma unroll
+        for (unsigned b = 0; b < rows * wide; b++) {
+            const uint64_t i = at + b / wide * row + (unsigned)wi_lane() * wide + b % wide;
+            if (i + 1 == n)
+                marks |= 1u << b;
+            else if (i >= end)
+                marks &= ~(1u << b);
+        }
+        return marks;
+    }
+
+    /* Writes the bits of a chunk in their order. Lanes exchange halves of what they have until each
+     * has what several neighbours have of one row. */
+    __device__ void write_bits(uint64_t at, uint32_t marks) const {
+        constexpr uint32_t own = (1u << wide) - 1;
+        const unsigned lane = (unsigned)wi_lane();
+        const auto join = [&](unsigned step, uint32_t kept, uint32_t given, auto spread) {
+            const uint32_t other = __shfl_xor_sync(wi_all_lanes, given, step);
+            const bool high = lane & step;
+            return spread(high ? other : kept) | spread(high ? kept : other) << step * wide;
+        };
+        /* two rows each, of two lanes */
+        const uint32_t low = marks & ((1u << 2 * wide) - 1), top = marks >> 2 * wide;
+        uint32_t mine = join(1, lane & 1 ? top : low, lane & 1 ? low : top, [](uint32_t two) {
+            return (two & own) | (two & own << wide) << wide;
+        });
+        constexpr uint32_t pair = (1u << 2 * wide) - 1;
+        const auto as_is = [](uint32_t bits_of_row) { return bits_of_row; };
+        mine = join(2, lane & 2 ? mine >> 2 * wide : mine & pair,
+                    lane & 2 ? mine & pair : mine >> 2 * wide, as_is);
+#pragma unroll
+        for (unsigned step = 4; step * wide < 32; step *= 2)
+            mine = join(step, mine, mine, as_is);
+        constexpr unsigned lanes = 32 / wide; /* that have the same word */
+        const unsigned of_row = (lane & 1) * 2 + (lane >> 1 & 1);
+        const uint64_t word = at / 32 + of_row * wide + lane / lanes;
+        if (lane % lanes < 4 && word * 32 < end)
+            bits[word] = mine;
+    }
+
+    /* Puts down the keys that end a run, in their order, and writes them. A byte of a word for each
+     * row counts them. */
+    __device__ void keep(const Vector (&v)[rows], uint32_t marks) {
+        uint32_t counts = 0;
+#pragma unroll
+        for (unsigned k = 0; k < rows; k++)
+            counts |= (uint32_t)__popc(marks >> k * wide & ((1u << wide) - 1)) << 8 * k;
+        const uint32_t up_to = wi_warp_sum_scan(counts), all = wi_shuffle(up_to, 31),
+                       before = up_to - counts;
+        unsigned now = 0;
+#pragma unroll
+        for (unsigned k = 0; k < rows; k++) {
+            unsigned r = now + (before >> 8 * k & 0xff);
+#pragma unroll
+            for (unsigned e = 0; e < wide; e++)
+                if (marks >> (k * wide + e) & 1)
+                    stage[r++] = v[k].at[e];
+            now += all >> 8 * k & 0xff;
+        }
         __syncwarp();
-        for (unsigned r = lane; r < now; r += 32)
+        for (unsigned r = (unsigned)wi_lane(); r < now; r += 32)
             found[many + r] = stage[r];
         many += now;
         __syncwarp();
     }
 
+    template <bool whole>
+    __device__ void take(uint64_t at, const Vector (&v)[rows], Key behind) {
+        uint32_t marks = mark(v, behind);
+        if (!whole)
+            marks = cut(at, marks);
+        write_bits(at, marks);
+        if (__any_sync(wi_all_lanes, marks != 0))
+            keep(v, marks);
+    }
+
     __device__ void work() {
         if (begin >= end)
             return;
-        Key key[key_rows], next[key_rows];
-        load<false>(begin, key);
+        Vector now[rows], next[rows] = {};
+        load<false>(begin, now);
         uint64_t at = begin;
-        for (; at + 2 * key_chunk <= end; at += key_chunk) {
-            load<true>(at + key_chunk, next);
-            take<true>(at, key, next[0]);
+#pragma unroll 2
+        for (; at + 2 * chunk <= end; at += chunk) {
+            load<true>(at + chunk, next);
+            take<true>(at, now, next[0].at[0]);
 #pragma unroll
-            for (unsigned k = 0; k < key_rows; k++)
-                key[k] = next[k];
+            for (unsigned k = 0; k < rows; k++)
+                now[k] = next[k];
         }
 #pragma unroll 1
-        for (; at < end; at += key_chunk) {
-            load<false>(at + key_chunk, next);
-            take<false>(at, key, next[0]);
+        for (; at < end; at += chunk) {
+            load<false>(at + chunk, next);
+            take<false>(at, now, next[0].at[0]);
 #pragma unroll
-            for (unsigned k = 0; k < key_rows; k++)
-                key[k] = next[k];
+            for (unsigned k = 0; k < rows; k++)
+                now[k] = next[k];
         }
     }
 };
 
-#ifndef END_FIND_BLOCKS
-#define END_FIND_BLOCKS 3
-#endif
 constexpr unsigned samples = 1024, least_length = 4; /* of runs, on average */
 
 /* Do few keys end a run, as far as samples tell? All blocks look at the same. */
@@ -136,9 +208,9 @@ __device__ bool wi_few_end(const Key *keys, uint64_t n) {
 
 /* A stretch for each warp. `found` has room for n keys. */
 template <class Key>
-__global__ void __launch_bounds__(threads, END_FIND_BLOCKS)
+__global__ void __launch_bounds__(threads, resident)
     find_ends(wi_end_cuts cuts, const Key *keys, Key *found) {
-    using Stage = Key[key_chunk];
+    using Stage = Key[wi_end_finder<Key>::chunk];
     WEFT_SHARED(Stage, stage, [warps]);
     const unsigned warp = threadIdx.x / 32, k = blockIdx.x * warps + warp;
     const bool few = wi_few_end(keys, cuts.n);
@@ -322,12 +394,9 @@ struct wi_end_params {
     unsigned width;
 };
 
-#ifndef END_WALK_BLOCKS
-#define END_WALK_BLOCKS 3
-#endif
 /* A stretch for each warp of each block. */
 template <class Reducer, class T>
-__global__ void __launch_bounds__(threads, END_WALK_BLOCKS)
+__global__ void __launch_bounds__(threads, resident)
     walk_ends(Reducer reducer, wi_end_cuts cuts, wi_end_params<Reducer, T> p, unsigned *ticket,
               wi_path_record<typename Reducer::State> *records) {
     using State = typename Reducer::State;
@@ -357,10 +426,10 @@ __global__ void __launch_bounds__(threads, END_WALK_BLOCKS)
             using Key = typename decltype(tag)::type;
             wi_copy_keys((Key *)p.keys_out + before, (const Key *)p.found + begin, many);
         });
-    if (k == cuts.stretches - 1 && wi_lane() == 0)
+    if (k == gridDim.x * warps - 1 && wi_lane() == 0)
         *p.count = before + many;
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (warp == 0)
         wi_join_records<warps>(reducer, record, p.y, &records[blockIdx.x]);
     if (wi_ends_last(ticket))
         wi_close_records<threads>(reducer, records, gridDim.x, p.y, of_warp);

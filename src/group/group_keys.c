@@ -184,7 +184,11 @@ static const char *ends_misfit(const weft_context *ctx, const void *args) {
     const char *const misfit = one_pass_misfit(ctx, args), *const of_op = op_misfit(k);
     if (misfit || of_op)
         return misfit ? misfit : of_op;
-    return (uintptr_t)k->column[0].x % 16 != 0 ? "needs x aligned to 16 bytes" : NULL;
+    if (k->width < 4)
+        return "needs keys of 4 or 8 bytes";
+    return ((uintptr_t)k->keys | (uintptr_t)k->column[0].x) % 16 != 0
+               ? "needs keys and x aligned to 16 bytes"
+               : NULL;
 }
 
 static double ends_seconds(const weft_context *ctx, const void *args) {
