@@ -63,7 +63,7 @@ static void sort_samples(shared_scratch *d) {
                                  .n = SAMPLES,
                                  .keys = d->samples,
                                  .spare_keys = d->spare};
-    WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->radix(&range);
+    WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->sort(&range);
 }
 
 /* Cells of equal width between the smallest and the largest of some samples. */
