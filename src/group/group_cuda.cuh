@@ -87,6 +87,18 @@ weft_status wi_with_short_call(const wi_group_args *args, F f) {
     });
 }
 
+/* Takes the memory of such a rung ahead: take(type tag, reducer, &blocks, &scratch) does for a call
+ * that it is compiled for. */
+template <class Take>
+weft_status wi_prepare_short_call(const wi_group_args *args, Take take) {
+    const weft_status status = wi_with_short_call(args, [=](auto tag, auto reducer) {
+        size_t blocks;
+        void *scratch;
+        return take(tag, reducer, &blocks, &scratch);
+    });
+    return status == WEFT_EUNSUPPORTED ? WEFT_OK : status; /* then it does not run */
+}
+
 /* Calls f with a tag of the keys' type, of at most 4 bytes or of any. */
 template <class F>
 __device__ inline void wi_with_narrow_key(unsigned width, F f) {

@@ -21,10 +21,11 @@ static const char records_key = 0;
 /* Memory of a call, in lines: bits, counts, the word `few`, and room for n keys. */
 static weft_status take_memory(weft_context *ctx, const wi_group_keys_args *a, wi_end_cuts *cuts,
                                void **found) {
-    const size_t bits = (a->n + 1023) / 1024 * 128, counts = ((size_t)cuts->shares.all * warps + 31) / 32 * 128;
+    const size_t bits = (a->n + 1023) / 1024 * 128,
+                 counts = ((size_t)cuts->stretches + 31) / 32 * 128;
     char *memory;
-    const weft_status status = wi_group_take(
-        ctx, a->call, bits + counts + 128 + a->n * a->width, (void **)(void *)&memory);
+    const weft_status status = wi_group_take(ctx, a->call, bits + counts + 128 + a->n * a->width,
+                                             (void **)(void *)&memory);
     cuts->bits = (uint32_t *)memory;
     cuts->counts = (uint32_t *)(memory + bits);
     cuts->few = (uint32_t *)(memory + bits + counts);
@@ -35,7 +36,7 @@ static weft_status take_memory(weft_context *ctx, const wi_group_keys_args *a, w
 template <class Key>
 static weft_status launch_find(weft_context *ctx, const wi_end_cuts &cuts, const void *keys,
                                void *found) {
-    return WEFT_LAUNCH(find_ends<Key>, ctx, cuts.shares.all, threads, 0, cuts,
+    return WEFT_LAUNCH(find_ends<Key>, ctx, cuts.stretches / warps, threads, 0, cuts,
                        (const Key *)keys, (Key *)found);
 }
 static weft_status find(weft_context *ctx, const wi_end_cuts &cuts, const wi_group_keys_args *a,
@@ -51,19 +52,17 @@ static weft_status run(weft_context *ctx, const wi_group_keys_args *a, const Red
     using Record = wi_path_record<State>;
     const auto kernel = walk_ends<Reducer, T>;
     const size_t bytes = warps * sizeof(Stage);
-    size_t held = 0;
-    wi_shares shares;
+    size_t blocks;
     void *scratch, *found;
     weft_status status = wi_grant_shared(ctx, "walk_ends", kernel, bytes);
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, kernel, threads, bytes, &held);
+        status = wi_resident_blocks(ctx, kernel, threads, bytes, &blocks);
     if (status == WEFT_OK)
         status = wi_take_records<State>(ctx, &records_key, wi_end_blocks,
-                                        a->n / (Stage::part * warps) + 1, held, &shares,
-                                        &scratch);
+                                        a->n / (Stage::part * warps) + 1, &blocks, &scratch);
     if (status != WEFT_OK)
         return status;
-    wi_end_cuts cuts = {a->n, Stage::part, shares, NULL, NULL, NULL};
+    wi_end_cuts cuts = {a->n, Stage::part, (unsigned)blocks * warps, NULL, NULL, NULL};
     status = take_memory(ctx, a, &cuts, &found);
     if (status != WEFT_OK)
         return status;
@@ -77,9 +76,9 @@ static weft_status run(weft_context *ctx, const wi_group_keys_args *a, const Red
     if (status == WEFT_OK)
         status = wi_group_keys_one_pass_unless(ctx, a, cuts.few);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((walk_ends<Reducer, T>), ctx, shares.all, threads, bytes,
-                             reducer, cuts, p, (unsigned *)scratch,
-                             (Record *)((char *)scratch + wi_records_at));
+        status =
+            WEFT_LAUNCH((walk_ends<Reducer, T>), ctx, (unsigned)blocks, threads, bytes, reducer,
+                        cuts, p, (unsigned *)scratch, (Record *)((char *)scratch + wi_records_at));
     const weft_status given = wi_group_give(ctx, cuts.bits);
     return status == WEFT_OK ? given : status;
 }

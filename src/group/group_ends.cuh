@@ -15,14 +15,15 @@ constexpr int resident = 3; /* blocks on a multiprocessor, at least */
 /* What both kernels know: n elements, cut into stretches, of which each is so many parts. */
 struct wi_end_cuts {
     uint64_t n;
-    unsigned part;
-    wi_shares shares;
+    unsigned part, stretches;
     uint32_t *bits;   /* one for each element: set if a run ends with it */
     uint32_t *counts; /* runs that end in each stretch */
     uint32_t *few;    /* set if there are so few that the kernels below do the work */
 
     __device__ uint64_t first(unsigned stretch) const {
-        const uint64_t at = shares.begin<warps>((n + part - 1) / part, stretch) * part;
+        const uint64_t parts = (n + part - 1) / part, each = parts / stretches,
+                       rest = parts % stretches;
+        const uint64_t at = (stretch * each + (stretch < rest ? stretch : rest)) * part;
         return at < n ? at : n;
     }
 };
@@ -85,10 +86,10 @@ struct wi_end_finder {
 #pragma unroll
         for (unsigned b = 0; b < rows * wide; b++) {
             const uint64_t i = at + b / wide * row + (unsigned)wi_lane() * wide + b % wide;
-            if (i + 1 == n)
-                marks |= 1u << b;
-            else if (i >= end)
+            if (i >= end)
                 marks &= ~(1u << b);
+            else if (i + 1 == n)
+                marks |= 1u << b;
         }
         return marks;
     }
@@ -183,7 +184,7 @@ struct wi_end_finder {
     }
 };
 
-constexpr unsigned samples = 1024, least_length = 4; /* of runs, on average */
+constexpr unsigned samples = 1024, least_length = 6; /* of runs, on average */
 
 /* Do few keys end a run, as far as samples tell? All blocks look at the same. */
 template <class Key>
@@ -414,8 +415,8 @@ __global__ void __launch_bounds__(threads, resident)
         before += cuts.counts[w];
     const uint64_t begin = cuts.first(k), end = cuts.first(k + 1);
     const uint32_t many = cuts.counts[k];
-    Walk walk(reducer, cuts, begin, end, p.x, p.y + before,
-              ((typename Walk::Stage *)memory)[warp], &record[warp]);
+    Walk walk(reducer, cuts, begin, end, p.x, p.y + before, ((typename Walk::Stage *)memory)[warp],
+              &record[warp]);
     if (begin < end)
         walk.walk();
     const State open = walk.open();
@@ -426,7 +427,7 @@ __global__ void __launch_bounds__(threads, resident)
             using Key = typename decltype(tag)::type;
             wi_copy_keys((Key *)p.keys_out + before, (const Key *)p.found + begin, many);
         });
-    if (k == gridDim.x * warps - 1 && wi_lane() == 0)
+    if (k == cuts.stretches - 1 && wi_lane() == 0)
         *p.count = before + many;
     __syncthreads();
     if (warp == 0)

@@ -191,9 +191,10 @@ static const char *ends_misfit(const weft_context *ctx, const void *args) {
                : NULL;
 }
 
+/* Of warps that have little to do it counts what each begins and ends with. */
 static double ends_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return 7 * m->launch_s + wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.8;
+    return 14 * m->launch_s + wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.72;
 }
 
 /* A tile is 32 KiB. */

@@ -197,10 +197,9 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
                is_ends = row && strcmp(row->name, "ends") == 0;
     const bool takes_all =
         !row || strcmp(row->name, "select") == 0 || strcmp(row->name, "blocks") == 0;
-    const bool refuses = !takes_all && (size < 4 || (is_bulk && width > size) ||
-                                        (is_ends && width < 4) ||
-                                        ((is_bulk || is_ends) && !is_bulk_op(op)) ||
-                                        (in_place && !no_keys));
+    const bool refuses =
+        !takes_all && (size < 4 || (is_bulk && width > size) || (is_ends && width < 4) ||
+                       ((is_bulk || is_ends) && !is_bulk_op(op)) || (in_place && !no_keys));
     const bool aligned = test_below(&r->random, 2) && has_bulk_copies(r->ctx);
     const unsigned device =
         test_below(&r->random, 2) ? ~0u : (unsigned)test_below(&r->random, 1u << ARRAYS);

@@ -278,8 +278,8 @@ struct wi_lane_walk {
 /* A stretch for each warp of each block. */
 template <class Reducer, class T>
 __global__ void __launch_bounds__(threads, 5)
-    reduce_lanes(Reducer reducer, wi_group_params<Reducer, T> p, wi_shares shares,
-                 unsigned *ticket, wi_path_record<typename Reducer::State> *records) {
+    reduce_lanes(Reducer reducer, wi_group_params<Reducer, T> p, unsigned *ticket,
+                 wi_path_record<typename Reducer::State> *records) {
     using State = typename Reducer::State;
     using Record = wi_path_record<State>;
     using Open = wi_open_segment<State>;
@@ -288,9 +288,10 @@ __global__ void __launch_bounds__(threads, 5)
     WEFT_SHARED(Open, of_warp, [warps]);
     const uint64_t count = p.starts.count(), steps = p.starts.n + count * end_steps;
     const unsigned warp = threadIdx.x / 32;
+    const uint64_t parts = (uint64_t)gridDim.x * warps, each = steps / parts, rest = steps % parts;
     const uint64_t k = (uint64_t)blockIdx.x * warps + warp + (unsigned)wi_lane() / 16;
-    wi_mark_cut cut = wi_mark_find<end_steps>(p.starts, count, shares.begin<warps>(steps, k));
-    if (k == (uint64_t)shares.all * warps)
+    wi_mark_cut cut = wi_mark_find<end_steps>(p.starts, count, k * each + (k < rest ? k : rest));
+    if (k == parts)
         cut = {p.starts.n, count};
     const wi_mark_cut from = wi_shuffle(cut, 0), to = wi_shuffle(cut, 16);
     if (wi_lane() == 0)

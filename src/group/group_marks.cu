@@ -13,39 +13,38 @@ constexpr size_t stage_bytes = warps * sizeof(wi_mark_stage<T, typename Reducer:
 
 /* Blocks for a call, and scratch memory: a ticket, then a record for each block. */
 template <class Reducer, class T>
-static weft_status take_scratch(weft_context *ctx, const wi_group_args *args, wi_shares *shares,
+static weft_status take_scratch(weft_context *ctx, const wi_group_args *args, size_t *blocks,
                                 void **scratch) {
     const auto kernel = walk_marks<Reducer, T>;
     const size_t steps = args->n + args->segments * end_steps<T>;
     const size_t useful = steps / (wi_mark_stage<T, typename Reducer::State>::part * warps) + 1;
     weft_status status = wi_grant_shared(ctx, "walk_marks", kernel, stage_bytes<Reducer, T>);
-    size_t held = 0;
     if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, kernel, threads, stage_bytes<Reducer, T>, &held);
+        status = wi_resident_blocks(ctx, kernel, threads, stage_bytes<Reducer, T>, blocks);
     if (status != WEFT_OK)
         return status;
     return wi_take_records<typename Reducer::State>(ctx, &scratch_key, wi_mark_blocks, useful,
-                                                    held, shares, scratch);
+                                                    blocks, scratch);
 }
 
 template <class Reducer, class T>
 static weft_status launch_marks(weft_context *ctx, const wi_group_args *args,
                                 const Reducer &reducer) {
     using Record = wi_path_record<typename Reducer::State>;
-    wi_shares shares;
+    size_t blocks;
     void *scratch;
-    const weft_status status = take_scratch<Reducer, T>(ctx, args, &shares, &scratch);
+    const weft_status status = take_scratch<Reducer, T>(ctx, args, &blocks, &scratch);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH((walk_marks<Reducer, T>), ctx, shares.all, threads,
+    return WEFT_LAUNCH((walk_marks<Reducer, T>), ctx, (unsigned)blocks, threads,
                        (stage_bytes<Reducer, T>), reducer, (wi_group_typed<Reducer, T>(args)),
-                       shares, (unsigned *)scratch, (Record *)((char *)scratch + wi_records_at));
+                       (unsigned *)scratch, (Record *)((char *)scratch + wi_records_at));
 }
 
 weft_status wi_group_marks_prepare(weft_context *ctx, const wi_group_args *args) {
-    return wi_prepare_short_call(args, [=](auto tag, auto reducer, wi_shares *shares, void **scratch) {
+    return wi_prepare_short_call(args, [=](auto tag, auto reducer, size_t *blocks, void **scratch) {
         using T = typename decltype(tag)::type;
-        return take_scratch<decltype(reducer), T>(ctx, args, shares, scratch);
+        return take_scratch<decltype(reducer), T>(ctx, args, blocks, scratch);
     });
 }
 

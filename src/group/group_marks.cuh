@@ -316,13 +316,12 @@ struct wi_mark_walk : wi_part_walk<Reducer, T> {
             begin = behind;
         }
     }
-
 };
 
 /* A stretch for each warp of each block. */
 template <class Reducer, class T>
 __global__ void __launch_bounds__(threads, 2)
-    walk_marks(Reducer reducer, wi_group_params<Reducer, T> p, wi_shares shares, unsigned *ticket,
+    walk_marks(Reducer reducer, wi_group_params<Reducer, T> p, unsigned *ticket,
                wi_path_record<typename Reducer::State> *records) {
     using State = typename Reducer::State;
     using Walk = wi_mark_walk<Reducer, T>;
@@ -333,9 +332,10 @@ __global__ void __launch_bounds__(threads, 2)
     WEFT_SHARED(Open, of_warp, [warps]);
     const uint64_t count = p.starts.count(), steps = p.starts.n + count * end_steps<T>;
     const unsigned warp = threadIdx.x / 32, half = (unsigned)wi_lane() / 16;
+    const uint64_t parts = (uint64_t)gridDim.x * warps, each = steps / parts, rest = steps % parts;
     const uint64_t k = (uint64_t)blockIdx.x * warps + warp + half;
-    wi_mark_cut cut = wi_mark_find<end_steps<T>>(p.starts, count, shares.begin<warps>(steps, k));
-    if (k == (uint64_t)shares.all * warps)
+    wi_mark_cut cut = wi_mark_find<end_steps<T>>(p.starts, count, k * each + (k < rest ? k : rest));
+    if (k == parts)
         cut = {p.starts.n, count};
     const wi_mark_cut from = wi_shuffle(cut, 0), to = wi_shuffle(cut, 16);
     Walk walk(reducer, p, count, from, to, ((typename Walk::Stage *)memory)[warp], &record[warp]);

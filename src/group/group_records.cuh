@@ -61,8 +61,8 @@ __device__ void wi_close_records(const Reducer &reducer, const wi_path_record<St
 #pragma unroll
         for (unsigned i = 0; i < own; i++)
             sum = wi_follow(reducer, sum, mine[i].open);
-        Open up_to = wi_follow(reducer, carry,
-                               wi_scan_open<threads / 32>(reducer, sum, of_warp, &all));
+        Open up_to =
+            wi_follow(reducer, carry, wi_scan_open<threads / 32>(reducer, sum, of_warp, &all));
 #pragma unroll
         for (unsigned i = 0; i < own; i++) {
             if (mine[i].open.ended)
@@ -73,60 +73,16 @@ __device__ void wi_close_records(const Reducer &reducer, const wi_path_record<St
     }
 }
 
-#ifndef RATIO
-#define RATIO 8
-#endif
-#ifndef SMALLS
-#define SMALLS 1
-#endif
-/* How a launch's blocks share the work. As many as the device holds have large stretches. Others,
- * which begin where one of those ends first, have small ones: not all multiprocessors are equally
- * quick. */
-struct wi_shares {
-    unsigned large, all; /* blocks */
-
-    /* Where the stretch of a warp begins, of so many steps. */
-    template <int warps>
-    __device__ uint64_t begin(uint64_t steps, uint64_t warp) const {
-        const uint64_t units = (uint64_t)(large * RATIO + (all - large)) * warps,
-                       each = steps / units, rest = steps % units, first = (uint64_t)large * warps,
-                       unit = warp < first ? warp * RATIO : first * RATIO + (warp - first);
-        return unit * each + (unit < rest ? unit : rest);
-    }
-};
-
-/* The parts that a warp should have at least, if there are to be small stretches. */
-#ifdef WEFT_EMU
-constexpr size_t wi_share_parts = 2;
-#else
-constexpr size_t wi_share_parts = 16;
-#endif
-
-/* For a launch of which the device holds so many blocks, and as `most` and `useful` say: its
- * blocks, and scratch memory under that key, a ticket of so many bytes and then a record for each
- * block. */
+/* For a launch of at most as many blocks as the device holds, and as `most` and `useful` say:
+ * scratch memory under that key, a ticket of so many bytes and then a record for each block. */
 constexpr size_t wi_records_at = 128;
 template <class State>
 weft_status wi_take_records(weft_context *ctx, const void *key, size_t most, size_t useful,
-                            size_t held, wi_shares *shares, void **scratch) {
-    held = held < most ? held : most;
-    const size_t large = held < useful ? held : useful;
-    shares->large = (unsigned)large;
-    shares->all = (unsigned)(useful < wi_share_parts * held ? large : large + (size_t)(held * SMALLS));
-    return wi_gpu_scratch(ctx, key, wi_records_at + shares->all * sizeof(wi_path_record<State>),
+                            size_t *blocks, void **scratch) {
+    *blocks = *blocks < most ? *blocks : most;
+    *blocks = *blocks < useful ? *blocks : useful;
+    return wi_gpu_scratch(ctx, key, wi_records_at + *blocks * sizeof(wi_path_record<State>),
                           scratch);
-}
-
-/* Takes the memory of such a rung ahead: take(type tag, reducer, &shares, &scratch) does for a call
- * that it is compiled for. */
-template <class Take>
-weft_status wi_prepare_short_call(const wi_group_args *args, Take take) {
-    const weft_status status = wi_with_short_call(args, [=](auto tag, auto reducer) {
-        wi_shares shares;
-        void *scratch;
-        return take(tag, reducer, &shares, &scratch);
-    });
-    return status == WEFT_EUNSUPPORTED ? WEFT_OK : status; /* then it does not run */
 }
 
 #endif

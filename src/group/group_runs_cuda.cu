@@ -100,10 +100,10 @@ static weft_status take_scratch(weft_context *ctx, uint64_t tiles, wi_run_scratc
 }
 
 template <class Reducer, class T, bool wide_keys>
-static weft_status
-reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &reducer,
-             const wi_run_scratch<typename Reducer::State> &scratch, const wi_lookback &l,
-             const uint32_t *skip) {
+static weft_status reduce_tiles(weft_context *ctx, const wi_group_keys_args *a,
+                                const Reducer &reducer,
+                                const wi_run_scratch<typename Reducer::State> &scratch,
+                                const wi_lookback &l, const uint32_t *skip) {
     const auto kernel = reduce_runs<Reducer, T, wide_keys>;
     const size_t bytes = warps * wi_run_layout<Reducer, T, wide_keys>::bytes((unsigned)a->width);
     size_t blocks;
@@ -140,12 +140,11 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
     if (status == WEFT_OK)
         status = reduce_tiles<Reducer, T, wide_keys>(ctx, a, reducer, s, l, skip);
     if (status == WEFT_OK)
-        status = wi_carry_opens<threads>(ctx, carrier_of(closer), s.opens, all, threads, s.groups,
-                                         skip);
-    if (status == WEFT_OK)
         status =
-            WEFT_LAUNCH(close_runs<Closer>, ctx, (unsigned)groups, threads, 0, closer, s, all, y,
-                        skip);
+            wi_carry_opens<threads>(ctx, carrier_of(closer), s.opens, all, threads, s.groups, skip);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(close_runs<Closer>, ctx, (unsigned)groups, threads, 0, closer, s, all,
+                             y, skip);
     return status;
 }
 

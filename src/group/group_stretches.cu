@@ -11,38 +11,37 @@ static const char scratch_key = 0;
 
 /* Blocks for a call, and scratch memory: a ticket, then a record for each block. */
 template <class Reducer, class T>
-static weft_status take_scratch(weft_context *ctx, const wi_group_args *args, wi_shares *shares,
+static weft_status take_scratch(weft_context *ctx, const wi_group_args *args, size_t *blocks,
                                 void **scratch) {
     const size_t steps = args->n + args->segments * border<T>;
     const size_t useful = steps / (vectors_of<T> * row<T> * warps) + 1;
-    size_t held = 0;
     const weft_status status =
-        wi_resident_blocks(ctx, walk_stretches<Reducer, T>, threads, 0, &held);
+        wi_resident_blocks(ctx, walk_stretches<Reducer, T>, threads, 0, blocks);
     if (status != WEFT_OK)
         return status;
     return wi_take_records<typename Reducer::State>(ctx, &scratch_key, wi_stretch_blocks, useful,
-                                                    held, shares, scratch);
+                                                    blocks, scratch);
 }
 
 template <class Reducer, class T>
 static weft_status launch_stretches(weft_context *ctx, const wi_group_args *args,
                                     const Reducer &reducer) {
     using Record = wi_path_record<typename Reducer::State>;
-    wi_shares shares;
+    size_t blocks;
     void *scratch;
-    const weft_status status = take_scratch<Reducer, T>(ctx, args, &shares, &scratch);
+    const weft_status status = take_scratch<Reducer, T>(ctx, args, &blocks, &scratch);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH((walk_stretches<Reducer, T>), ctx, shares.all, threads, 0, reducer,
-                       (wi_group_typed<Reducer, T>(args)), shares, (unsigned *)scratch,
+    return WEFT_LAUNCH((walk_stretches<Reducer, T>), ctx, (unsigned)blocks, threads, 0, reducer,
+                       (wi_group_typed<Reducer, T>(args)), (unsigned *)scratch,
                        (Record *)((char *)scratch + wi_records_at));
 }
 
 weft_status wi_group_stretches_prepare(weft_context *ctx, const wi_group_args *args) {
     return wi_with_group_call(args, [=](auto tag, auto reducer) {
-        wi_shares shares;
+        size_t blocks;
         void *scratch;
-        return take_scratch<decltype(reducer), typename decltype(tag)::type>(ctx, args, &shares,
+        return take_scratch<decltype(reducer), typename decltype(tag)::type>(ctx, args, &blocks,
                                                                              &scratch);
     });
 }

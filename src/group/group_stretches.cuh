@@ -315,19 +315,20 @@ constexpr unsigned vectors_of = sizeof(T) == 4 && wi_traits<T>::is_float ? 8 : 4
 /* A stretch for each warp of each block. */
 template <class Reducer, class T>
 __global__ void __launch_bounds__(threads, vectors_of<T> > 4 ? 3 : resident<T>)
-    walk_stretches(Reducer reducer, wi_group_params<Reducer, T> p, wi_shares shares,
-                   unsigned *ticket, wi_path_record<typename Reducer::State> *records) {
+    walk_stretches(Reducer reducer, wi_group_params<Reducer, T> p, unsigned *ticket,
+                   wi_path_record<typename Reducer::State> *records) {
     constexpr unsigned vectors = vectors_of<T>;
     using Shared = wi_stretch_shared<vectors, typename Reducer::State>;
     WEFT_SHARED(Shared, shared, );
     const uint64_t count = p.starts.count(), steps = p.starts.n + count * border<T>;
     const unsigned warp = threadIdx.x / 32;
+    const uint64_t parts = (uint64_t)gridDim.x * warps, each = steps / parts, rest = steps % parts;
     for (unsigned w = warp; w <= warps; w += warps) {
         const uint64_t k = (uint64_t)blockIdx.x * warps + w,
-                       step = shares.begin<warps>(steps, k);
+                       step = k * each + (k < rest ? k : rest);
         const wi_stretch_cut cut = wi_cut_stretch<T>(p.starts, count, step);
         if (wi_lane() == 0)
-            shared.cut[w] = k < (uint64_t)shares.all * warps ? cut : wi_stretch_cut{p.starts.n, count};
+            shared.cut[w] = k < parts ? cut : wi_stretch_cut{p.starts.n, count};
     }
     __syncthreads();
     const wi_stretch_cut from = shared.cut[warp], to = shared.cut[warp + 1];

@@ -4,8 +4,9 @@
 #define WI_SORT_VECTOR_SIMD_H
 
 enum {
-    MOST_ROWS = 8,    /* vectors that are sorted in registers, at most */
-    LINES_AT_ONCE = 8 /* that are asked for at a leaf: about as many as it has on average, or more */
+    MOST_ROWS = 8, /* vectors that are sorted in registers, at most */
+    LINES_AT_ONCE =
+        8 /* that are asked for at a leaf: about as many as it has on average, or more */
 };
 
 /* Memory that has not been asked for yet. */
