@@ -30,8 +30,8 @@ struct wi_end_cuts {
 
 /* ---- where runs end ---- */
 
-/* A warp at work on a stretch's keys, a chunk of some rows at a time. A lane has a vector of each
- * row, and a bit for each of its keys. */
+/* A warp at work on a stretch's keys, a chunk of some rows at a time, with two more on their way. A
+ * lane has a vector of each row, and a bit for each of its keys. */
 template <class Key>
 struct wi_end_finder {
     using Vector = wi_vector<Key>;
@@ -162,25 +162,28 @@ struct wi_end_finder {
     __device__ void work() {
         if (begin >= end)
             return;
-        Vector now[rows], next[rows] = {};
+        Vector now[rows], next[rows] = {}, last[rows] = {};
         load<false>(begin, now);
+        load<false>(begin + chunk, next);
         uint64_t at = begin;
-#pragma unroll 2
-        for (; at + 2 * chunk <= end; at += chunk) {
-            load<true>(at + chunk, next);
+#pragma unroll 1
+        for (; at + 3 * chunk <= end; at += chunk) {
+            load<true>(at + 2 * chunk, last);
             take<true>(at, now, next[0].at[0]);
-#pragma unroll
-            for (unsigned k = 0; k < rows; k++)
-                now[k] = next[k];
+            move(now, next, last);
         }
 #pragma unroll 1
         for (; at < end; at += chunk) {
-            load<false>(at + chunk, next);
+            load<false>(at + 2 * chunk, last);
             take<false>(at, now, next[0].at[0]);
-#pragma unroll
-            for (unsigned k = 0; k < rows; k++)
-                now[k] = next[k];
+            move(now, next, last);
         }
+    }
+    __device__ static void move(Vector (&now)[rows], Vector (&next)[rows],
+                                const Vector (&last)[rows]) {
+#pragma unroll
+        for (unsigned k = 0; k < rows; k++)
+            now[k] = next[k], next[k] = last[k];
     }
 };
 
