@@ -55,6 +55,7 @@ extern unsigned wi_group_scan_group;  /* tiles of a group of scans by segment: 1
 extern size_t wi_stretch_blocks;      /* blocks that walk stretches, at most */
 extern size_t wi_mark_blocks;         /* the same with marks */
 extern size_t wi_lane_blocks;         /* and with four segments for a lane */
+extern size_t wi_end_blocks;          /* and where runs of keys end */
 extern size_t wi_path_blocks;         /* blocks that walk paths, at most */
 extern size_t wi_conv_fft_bytes;      /* of spectra at a time: one image's at least */
 extern size_t wi_summary_blocks;      /* the same of summary, */

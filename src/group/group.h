@@ -174,6 +174,10 @@ weft_status wi_group_keys_select(weft_context *ctx, const void *args);
 weft_status wi_group_keys_blocks(weft_context *ctx, const void *args);
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args);
 weft_status wi_group_keys_bulk(weft_context *ctx, const void *args);
+weft_status wi_group_keys_ends(weft_context *ctx, const void *args);
+/* Rung `one_pass`, which does nothing if *skip, on the device, is not 0 by then. */
+weft_status wi_group_keys_one_pass_unless(weft_context *ctx, const wi_group_keys_args *a,
+                                          const uint32_t *skip);
 /* Over ranks: gets wi_dist_args. */
 weft_status wi_group_keys_ranks(weft_context *ctx, const void *args);
 

@@ -176,15 +176,22 @@ __device__ wi_open_segment<State> wi_scan_open(const Reducer &reducer, wi_open_s
     return follow(of_warp, before);
 }
 
+/* Is a launch to do nothing? Other kernels have told, or nobody if `skip` is NULL. */
+__device__ inline bool wi_is_skipped(const uint32_t *skip) {
+    return skip && *skip;
+}
+
 /* Replaces opens[first ... first + n - 1] by what is open before each of them in its group, a block
  * for each group of `each`; the groups' own go to `groups`, unless that is NULL. One block goes
  * through all its groups in turn, and carries on from group to group. */
 template <int threads, class Combiner, class State>
 __global__ void __launch_bounds__(threads)
     group_carries(Combiner combiner, wi_open_segment<State> *opens, uint64_t n, unsigned each,
-                  wi_open_segment<State> *groups) {
+                  wi_open_segment<State> *groups, const uint32_t *skip) {
     using Open = wi_open_segment<State>;
     WEFT_SHARED(Open, of_warp, [threads / 32]);
+    if (wi_is_skipped(skip))
+        return;
     Open carry = {combiner.identity(), 0};
     const uint64_t stride = (uint64_t)gridDim.x * each;
     for (uint64_t first = (uint64_t)blockIdx.x * each; first < n; first += stride) {
@@ -206,14 +213,14 @@ __global__ void __launch_bounds__(threads)
 template <int threads, class Combiner, class State>
 weft_status wi_carry_opens(weft_context *ctx, const Combiner &combiner,
                            wi_open_segment<State> *opens, uint64_t n, unsigned each,
-                           wi_open_segment<State> *groups) {
+                           wi_open_segment<State> *groups, const uint32_t *skip = NULL) {
     const uint64_t count = (n + each - 1) / each;
     const weft_status status =
         WEFT_LAUNCH((group_carries<threads, Combiner, State>), ctx, (unsigned)count, threads, 0,
-                    combiner, opens, n, each, groups);
+                    combiner, opens, n, each, groups, skip);
     return status == WEFT_OK ? WEFT_LAUNCH((group_carries<threads, Combiner, State>), ctx, 1u,
                                            threads, 0, combiner, groups, count, (unsigned)threads,
-                                           (wi_open_segment<State> *)NULL)
+                                           (wi_open_segment<State> *)NULL, skip)
                              : status;
 }
 

@@ -171,6 +171,32 @@ static const char *one_pass_misfit(const weft_context *ctx, const void *args) {
     return k->keys_out == k->keys ? "needs keys_out to be another array than keys" : NULL;
 }
 
+/* Sums, minima and maxima alone. */
+static const char *op_misfit(const wi_group_keys_args *k) {
+    const wi_reduction op = k->column[0].op;
+    return op != WI_RED_SUM && op != WI_RED_MIN && op != WI_RED_MAX
+               ? "is compiled for sums, minima and maxima"
+               : NULL;
+}
+
+static const char *ends_misfit(const weft_context *ctx, const void *args) {
+    const wi_group_keys_args *const k = args;
+    const char *const misfit = one_pass_misfit(ctx, args), *const of_op = op_misfit(k);
+    if (misfit || of_op)
+        return misfit ? misfit : of_op;
+    if (k->width < 4)
+        return "needs keys of 4 or 8 bytes";
+    return ((uintptr_t)k->keys | (uintptr_t)k->column[0].x) % 16 != 0
+               ? "needs keys and x aligned to 16 bytes"
+               : NULL;
+}
+
+/* Of warps that have little to do it counts what each begins and ends with. */
+static double ends_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 14 * m->launch_s + wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.72;
+}
+
 /* A tile is 32 KiB. */
 static const char *bulk_misfit(const weft_context *ctx, const void *args) {
     const wi_group_keys_args *const k = args;
@@ -179,9 +205,8 @@ static const char *bulk_misfit(const weft_context *ctx, const void *args) {
         return misfit;
     if (ctx->gpu->capability < 90)
         return "needs a GPU of compute capability 9.0 or later: bulk copies";
-    const wi_reduction op = k->column[0].op;
-    if (op != WI_RED_SUM && op != WI_RED_MIN && op != WI_RED_MAX)
-        return "is compiled for sums, minima and maxima";
+    if (op_misfit(k))
+        return op_misfit(k);
     if (k->width == 8 && weft_type_size(k->column[0].type) == 4)
         return "needs keys that are not wider than the elements";
     return ((uintptr_t)k->keys | (uintptr_t)k->column[0].x) % 16 != 0
@@ -230,6 +255,13 @@ static const wi_row rows[] = {
      .misfit = one_pass_misfit,
      .seconds = one_pass_seconds,
      .run = wi_group_keys_one_pass},
+    {.name = "ends",
+     .what = "a bit where each run ends; then elements, by warps that wait for nobody",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = ends_misfit,
+     .seconds = ends_seconds,
+     .run = wi_group_keys_ends},
     {.name = "bulk",
      .what = "the same by bulk copies; tiles look back for what is open, too",
      .kinds = WI_ON_CUDA,

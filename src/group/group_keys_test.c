@@ -193,12 +193,13 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
     const weft_op op = one_ops[at[1]];
     const size_t width = widths[test_below(&r->random, WORD_WIDTHS)], size = test_size_of(type);
     const bool no_keys = test_below(&r->random, 4) == 0, in_place = test_below(&r->random, 4) == 0;
-    const bool is_bulk = row && strcmp(row->name, "bulk") == 0;
+    const bool is_bulk = row && strcmp(row->name, "bulk") == 0,
+               is_ends = row && strcmp(row->name, "ends") == 0;
     const bool takes_all =
         !row || strcmp(row->name, "select") == 0 || strcmp(row->name, "blocks") == 0;
     const bool refuses =
-        !takes_all &&
-        (size < 4 || (is_bulk && (width > size || !is_bulk_op(op))) || (in_place && !no_keys));
+        !takes_all && (size < 4 || (is_bulk && width > size) || (is_ends && width < 4) ||
+                       ((is_bulk || is_ends) && !is_bulk_op(op)) || (in_place && !no_keys));
     const bool aligned = test_below(&r->random, 2) && has_bulk_copies(r->ctx);
     const unsigned device =
         test_below(&r->random, 2) ? ~0u : (unsigned)test_below(&r->random, 1u << ARRAYS);
@@ -222,7 +223,8 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
         weft_reduce_by_key(r->ctx, n, width, home(r, device, KEYS)->p, no_keys ? NULL : out->p, 1,
                            &column, (uint64_t *)(void *)home(r, device, COUNT)->p);
     test_use(r->ctx, "group_keys", NULL);
-    if (refuses || (is_bulk && !aligned && status != WEFT_OK)) { /* host arrays are copied */
+    const bool may_refuse = (is_bulk || is_ends) && !aligned; /* host arrays are copied */
+    if (refuses || (may_refuse && status != WEFT_OK)) {
         test_refused(r->ctx, status, WEFT_EUNSUPPORTED, "weft_reduce_by_key", row->name);
         return true;
     }
@@ -423,20 +425,24 @@ static void many_tiles(weft_context *ctx) {
         return;
 #ifdef WEFT_EMU
     wi_group = 2;
+    wi_end_blocks = 2;
 #endif
     const wi_row *const reduces = test_row_named(&wi_group_keys_ladder, "bulk");
     const wi_row *const counts = test_row_named(&wi_group_keys_ladder, "one_pass");
+    const wi_row *const ends = test_row_named(&wi_group_keys_ladder, "ends");
     const wi_row *const scans = test_row_named(&wi_group_scan_ladder, "bulk");
     rig r = rig_open(ctx);
     for (size_t shape = 0; shape < GROUP_SHAPES; shape++) {
         const size_t type = types[shape % 4], n = MOST_N - 1 - shape * 300;
         reduce_one_at(&r, n, reduces, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
         reduce_one_at(&r, n, counts, (size_t[]){type, shape % 9, shape});
+        reduce_one_at(&r, n, ends, (size_t[]){type, shape % 2 ? 3 : 0, shape});
         scan_at(&r, n, scans, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
     }
     rig_close(&r);
 #ifdef WEFT_EMU
     wi_group = 32;
+    wi_end_blocks = SIZE_MAX;
 #endif
 }
 

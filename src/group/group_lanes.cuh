@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(threads, 5)
     const wi_lane_walk<Reducer, T> walk(reducer, p, count, from, to, lists[warp], &record[warp]);
     walk.walk();
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (warp == 0)
         wi_join_records<warps>(reducer, record, p.y, &records[blockIdx.x]);
     if (wi_ends_last(ticket))
         wi_close_records<threads>(reducer, records, gridDim.x, p.y, of_warp);

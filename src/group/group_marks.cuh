@@ -19,6 +19,7 @@
 #include "cuda/memory.cuh"
 #include "cuda/ticket.cuh"
 #include "group/group_marks_cut.cuh"
+#include "group/group_parts.cuh"
 #include "group/group_records.cuh"
 
 constexpr int threads = 256;
@@ -34,13 +35,13 @@ constexpr unsigned rows = 3;             /* of ends that stay in registers until
 constexpr unsigned line_bytes = 128;     /* of memory */
 constexpr uint32_t nowhere = UINT32_MAX; /* the place of an end that there is not */
 
-/* A warp's shared memory. A lane's part of it is an odd number of vectors, of words or of slots, so
- * that lanes side by side are in different banks. */
+/* A warp's shared memory. A lane's part of it is an odd number of words or of slots, so that lanes
+ * side by side are in different banks. */
 template <class T, class State>
-struct wi_mark_stage {
-    static constexpr unsigned vectors = 5, each = vectors * wi_vector<T>::count, part = 32 * each,
-                              words = (each + 3) / 4 | 1, slots = each + 1;
-    static_assert(each <= 32, "a bit for each element");
+struct wi_mark_stage : wi_part_shape<T> {
+    using wi_part_shape<T>::each;
+    using wi_part_shape<T>::part;
+    static constexpr unsigned words = (each + 3) / 4 | 1, slots = each + 1;
     alignas(16) T element[part];
     State slot[32 * slots];
     uint32_t mark[32 * words];    /* a byte for each element */
@@ -50,33 +51,35 @@ struct wi_mark_stage {
 /* A warp at work on its stretch. Places in it are counted from `base`, the start of the line that
  * its first element is in. */
 template <class Reducer, class T>
-struct wi_mark_walk {
+struct wi_mark_walk : wi_part_walk<Reducer, T> {
+    using Base = wi_part_walk<Reducer, T>;
     using State = typename Reducer::State;
     using Vector = wi_vector<T>;
     using Stage = wi_mark_stage<T, State>;
-    static constexpr unsigned wide = Vector::count, each = Stage::each, part = Stage::part;
-    const Reducer &reducer;
+    using Base::ahead;
+    using Base::base;
+    using Base::begin;
+    using Base::each;
+    using Base::length;
+    using Base::part;
+    using Base::reducer;
+    using Base::wide;
     const wi_group_params<Reducer, T> &p;
     Stage &stage;
-    uint64_t base, first;   /* where the stretch begins, and its first end */
-    unsigned length, ends;  /* of the stretch */
+    uint64_t first;         /* end of the stretch */
+    unsigned ends;          /* of the stretch */
     unsigned told;          /* of its ends, those that an offset tells: not the last of all */
-    unsigned begin = 0;     /* where the part begins */
     unsigned at = 0;        /* ends whose results are written */
     unsigned asked = 0;     /* ends that have been asked for */
     unsigned known = 0;     /* those that have come */
-    State kept;             /* of the segment that is open */
-    bool spread = false;    /* lanes have states of it, not only the first */
     const uint32_t *source; /* the offset that this lane asks for next */
-    Vector ahead[Stage::vectors];
     wi_path_record<State> *record;
 
     __device__ wi_mark_walk(const Reducer &r, const wi_group_params<Reducer, T> &params,
                             uint64_t segments, const wi_mark_cut &from, const wi_mark_cut &to,
                             Stage &own, wi_path_record<State> *own_record)
-        : reducer(r), p(params), stage(own), first(from.end),
-          ends(to.end > first ? (unsigned)(to.end - first) : 0), kept(r.identity()),
-          record(own_record) {
+        : Base(r, own.element), p(params), stage(own), first(from.end),
+          ends(to.end > first ? (unsigned)(to.end - first) : 0), record(own_record) {
         constexpr uint64_t line = line_bytes / sizeof(T);
         const uint64_t past = (uintptr_t)p.x % line_bytes / sizeof(T);
         base = (from.element + past) / line * line - past;
@@ -140,11 +143,11 @@ struct wi_mark_walk {
         const uint64_t from = base + place + (unsigned)wi_lane() * wide;
         if (length - place >= part && place > 0) {
 #pragma unroll
-            for (unsigned k = 0; k < Stage::vectors; k++)
+            for (unsigned k = 0; k < Base::vectors; k++)
                 ahead[k] = *(const Vector *)(p.x + from + k * 32 * wide);
         } else {
 #pragma unroll
-            for (unsigned k = 0; k < Stage::vectors; k++)
+            for (unsigned k = 0; k < Base::vectors; k++)
                 ahead[k] = load_some(from + k * 32 * wide);
         }
     }
@@ -157,46 +160,6 @@ struct wi_mark_walk {
             if (i + e < p.starts.n)
                 v.at[e] = p.x[i + e];
         return v;
-    }
-
-    __device__ void put_ahead() const {
-#pragma unroll
-        for (unsigned k = 0; k < Stage::vectors; k++)
-            ((Vector *)stage.element)[k * 32 + (unsigned)wi_lane()] = ahead[k];
-    }
-    __device__ void take_part(T (&x)[each]) const {
-        const Vector *const own =
-            (const Vector *)stage.element + (unsigned)wi_lane() * Stage::vectors;
-#pragma unroll
-        for (unsigned k = 0; k < Stage::vectors; k++) {
-            const Vector v = own[k];
-#pragma unroll
-            for (unsigned e = 0; e < wide; e++)
-                x[k * wide + e] = v.at[e];
-        }
-    }
-
-    __device__ unsigned own_place() const {
-        return begin + (unsigned)wi_lane() * each;
-    }
-
-    /* A bit for each of the lane's elements from `from` on and before `to`. */
-    __device__ uint32_t there(unsigned from, unsigned to) const {
-        const auto before = [&](unsigned place) -> uint32_t {
-            const unsigned many = place > own_place() ? place - own_place() : 0;
-            return many < each ? (1u << many) - 1 : (uint32_t)(((uint64_t)1 << each) - 1);
-        };
-        return before(to) & ~before(from);
-    }
-
-    /* Adds the part's elements to what lanes have of the segment that is open. */
-    template <bool whole>
-    __device__ void keep(const T (&x)[each], uint32_t mine) {
-        spread = true;
-#pragma unroll
-        for (unsigned e = 0; e < each; e++)
-            if (whole || mine >> e & 1)
-                kept = reducer.take(kept, x[e], x[e], base + own_place() + e);
     }
 
     /* Puts down marks for the segments of a row of ends that end behind `from` and up to `to`, and
@@ -252,64 +215,6 @@ struct wi_mark_walk {
         return marks;
     }
 
-    /* Goes through the lane's elements, leaves a state at each mark, and returns that behind the
-     * last. */
-    template <bool whole>
-    __device__ State go(const T (&x)[each], uint32_t marks, uint32_t mine) const {
-        State *const slot = &stage.slot[(unsigned)wi_lane() * Stage::slots];
-        State s = reducer.identity();
-#pragma unroll
-        for (unsigned e = 0; e < each; e++) {
-            if (whole || mine >> e & 1)
-                s = reducer.take(s, x[e], x[e], base + own_place() + e);
-            if (marks >> e & 1) {
-                slot[e] = s;
-                s = reducer.identity();
-            }
-        }
-        return s;
-    }
-
-    /* What lanes leave open, each with what those before it do since the last mark. Of the first
-     * lane that has `kept`, too, if it has no mark. */
-    __device__ State scan(State open, uint32_t marks) const {
-        const unsigned lane = (unsigned)wi_lane();
-        const uint32_t marked = __ballot_sync(wi_all_lanes, marks != 0);
-        if (marked == wi_all_lanes)
-            return open;
-        if (lane == 0 && !marks)
-            open = reducer.combine(kept, open);
-        const int latest = 31 - __clz((int)(marked & (wi_all_lanes >> (31 - lane)))),
-                  back = (int)lane - (latest > 0 ? latest : 0);
-#pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-            if (!__any_sync(wi_all_lanes, back >= step))
-                break;
-            const State before = wi_shuffle_up(open, step);
-            if (back >= step)
-                open = reducer.combine(before, open);
-        }
-        return open;
-    }
-
-    /* Joins what is open to the state at each lane's first mark. */
-    __device__ void join(State open, uint32_t marks) {
-        const unsigned lane = (unsigned)wi_lane();
-        if (spread)
-            kept = wi_warp_reduce(kept, [&](State a, State b) { return reducer.combine(a, b); });
-        open = scan(open, marks);
-        State before = wi_shuffle_up(open, 1);
-        if (lane == 0)
-            before = kept;
-        if (marks) {
-            State *const slot = &stage.slot[lane * Stage::slots + (unsigned)__ffs((int)marks) - 1];
-            *slot = reducer.combine(before, *slot);
-        }
-        const State left = wi_shuffle(open, 31);
-        kept = lane == 0 ? left : reducer.identity();
-        spread = false;
-    }
-
     /* The state of the segment that ends at an offset; `plain`: it is not empty. */
     template <bool plain>
     __device__ State state_at(unsigned end, uint32_t offset, unsigned from) const {
@@ -348,15 +253,19 @@ struct wi_mark_walk {
         const bool whole = to - from == part;
         if (many == 0) {
             if (whole)
-                keep<true>(x, 0);
+                Base::template keep<true>(x, 0);
             else if (to > from)
-                keep<false>(x, there(from, to));
+                Base::template keep<false>(x, Base::there(from, to));
             return to;
         }
         __syncwarp();
         const uint32_t marks = take_marks();
         const bool plain = wi_warp_sum((uint32_t)__popc(marks)) == many;
-        join(whole ? go<true>(x, marks, 0) : go<false>(x, marks, there(from, to)), marks);
+        State *const slot = &stage.slot[(unsigned)wi_lane() * Stage::slots];
+        const auto put = [=](unsigned e, State s) { slot[e] = s; };
+        const State open = whole ? Base::template go<true>(x, marks, 0, put)
+                                 : Base::template go<false>(x, marks, Base::there(from, to), put);
+        Base::join(open, marks, slot + __ffs((int)marks) - 1);
         __syncwarp();
         if (plain)
             write<true>(many, from, offset);
@@ -380,10 +289,10 @@ struct wi_mark_walk {
 #pragma unroll 1
         for (;;) {
             T x[each];
-            put_ahead();
+            Base::put_ahead();
             wi_async_wait<0>();
             __syncwarp();
-            take_part(x);
+            Base::take_part(x);
             learn();
             ask();
             wi_async_commit();
@@ -406,11 +315,6 @@ struct wi_mark_walk {
                 return;
             begin = behind;
         }
-    }
-
-    /* What the stretch leaves open, in every lane. */
-    __device__ State open() const {
-        return wi_warp_reduce(kept, [&](State a, State b) { return reducer.combine(a, b); });
     }
 };
 
@@ -440,7 +344,7 @@ __global__ void __launch_bounds__(threads, 2)
     if (wi_lane() == 0)
         record[warp].open = {open, to.end > from.end}, record[warp].segment = from.end;
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (warp == 0)
         wi_join_records<warps>(reducer, record, p.y, &records[blockIdx.x]);
     if (wi_ends_last(ticket))
         wi_close_records<threads>(reducer, records, gridDim.x, p.y, of_warp);

@@ -15,43 +15,59 @@ struct wi_path_record {
     uint64_t segment;
 };
 
-/* The stretches of so many warps as one; writes the results that are whole. Called by one thread.
- */
+/* The stretches of so many warps as one; writes the results that are whole. Called by one warp. */
 template <int warps, class Reducer, class State>
 __device__ void wi_join_records(const Reducer &reducer, const wi_path_record<State> *of_warp,
                                 typename Reducer::Result *y, wi_path_record<State> *all) {
-    wi_path_record<State> sum = of_warp[0];
-#pragma unroll 1
-    for (int w = 1; w < warps; w++) {
-        const wi_path_record<State> next = of_warp[w];
-        if (next.open.ended && sum.open.ended) {
-            y[next.segment] = reducer.finish(reducer.combine(sum.open.state, next.head));
-        } else if (next.open.ended) {
-            sum.head = reducer.combine(sum.open.state, next.head);
-            sum.segment = next.segment;
-        }
-        sum.open = wi_follow(reducer, sum.open, next.open);
-    }
-    *all = sum;
+    using Open = wi_open_segment<State>;
+    const unsigned lane = threadIdx.x % 32;
+    wi_path_record<State> mine = {reducer.identity(), {reducer.identity(), 0}, 0};
+    if (lane < warps)
+        mine = of_warp[lane];
+    const Open up_to = wi_warp_scan<warps>(
+        mine.open, [&](const Open &a, const Open &b) { return wi_follow(reducer, a, b); });
+    Open before = wi_shuffle_up(up_to, 1);
+    if (lane == 0)
+        before = {reducer.identity(), 0};
+    const State head = reducer.combine(before.state, mine.head);
+    if (mine.open.ended && before.ended)
+        y[mine.segment] = reducer.finish(head);
+    else if (mine.open.ended)
+        all->head = head, all->segment = mine.segment;
+    if (lane == warps - 1)
+        all->open = up_to;
+    __syncwarp();
 }
 
 /* Carries on what stretches leave open, and writes the results of their first ends. Called by a
- * whole block. */
+ * whole block, of which each thread has some records that follow one another. */
 template <int threads, class Reducer, class State>
 __device__ void wi_close_records(const Reducer &reducer, const wi_path_record<State> *records,
                                  unsigned count, typename Reducer::Result *y,
                                  wi_open_segment<State> *of_warp) {
     using Open = wi_open_segment<State>;
+    constexpr unsigned own = 3;
     Open carry = {reducer.identity(), 0};
-    for (unsigned first = 0; first < count; first += threads) {
-        const unsigned k = first + threadIdx.x;
-        Open mine = {reducer.identity(), 0}, all;
-        if (k < count)
-            mine = records[k].open;
-        const Open before = wi_scan_open<threads / 32>(reducer, mine, of_warp, &all);
-        if (mine.ended) {
-            const Open up_to = wi_follow(reducer, carry, before);
-            y[records[k].segment] = reducer.finish(reducer.combine(up_to.state, records[k].head));
+    for (unsigned first = 0; first < count; first += threads * own) {
+        wi_path_record<State> mine[own];
+        Open sum = {reducer.identity(), 0}, all;
+#pragma unroll
+        for (unsigned i = 0; i < own; i++) {
+            const unsigned k = first + threadIdx.x * own + i;
+            mine[i].open = {reducer.identity(), 0};
+            if (k < count)
+                mine[i] = records[k];
+        }
+#pragma unroll
+        for (unsigned i = 0; i < own; i++)
+            sum = wi_follow(reducer, sum, mine[i].open);
+        Open up_to =
+            wi_follow(reducer, carry, wi_scan_open<threads / 32>(reducer, sum, of_warp, &all));
+#pragma unroll
+        for (unsigned i = 0; i < own; i++) {
+            if (mine[i].open.ended)
+                y[mine[i].segment] = reducer.finish(reducer.combine(up_to.state, mine[i].head));
+            up_to = wi_follow(reducer, up_to, mine[i].open);
         }
         carry = wi_follow(reducer, carry, all);
     }

@@ -214,6 +214,8 @@ __global__ void __launch_bounds__(block, resident<Reducer>)
     using Round = typename Part::Round;
     WEFT_SHARED(Round, rounds, [rounds_apart]);
     WEFT_DYNAMIC_SHARED(memory);
+    if (wi_is_skipped(p.skip))
+        return;
     if (threadIdx.x < rounds_apart) {
         rounds[threadIdx.x].begun = rounds[threadIdx.x].found = 0;
         for (unsigned w = 0; w < warps; w++)

@@ -24,7 +24,9 @@
 template <class Reducer>
 __global__ void __launch_bounds__(threads)
     close_runs(Reducer reducer, wi_run_scratch<typename Reducer::State> scratch, uint64_t tiles,
-               typename Reducer::Result *y) {
+               typename Reducer::Result *y, const uint32_t *skip) {
+    if (wi_is_skipped(skip))
+        return;
     const uint64_t stride = (uint64_t)gridDim.x * threads;
     for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k < tiles; k += stride) {
         const uint64_t base = scratch.bases[k];
@@ -98,9 +100,10 @@ static weft_status take_scratch(weft_context *ctx, uint64_t tiles, wi_run_scratc
 }
 
 template <class Reducer, class T, bool wide_keys>
-static weft_status
-reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &reducer,
-             const wi_run_scratch<typename Reducer::State> &scratch, const wi_lookback &l) {
+static weft_status reduce_tiles(weft_context *ctx, const wi_group_keys_args *a,
+                                const Reducer &reducer,
+                                const wi_run_scratch<typename Reducer::State> &scratch,
+                                const wi_lookback &l, const uint32_t *skip) {
     const auto kernel = reduce_runs<Reducer, T, wide_keys>;
     const size_t bytes = warps * wi_run_layout<Reducer, T, wide_keys>::bytes((unsigned)a->width);
     size_t blocks;
@@ -115,7 +118,8 @@ reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &redu
                                          a->keys_out,
                                          a->n,
                                          a->count,
-                                         (unsigned)a->width};
+                                         (unsigned)a->width,
+                                         skip};
     return WEFT_LAUNCH((reduce_runs<Reducer, T, wide_keys>), ctx,
                        (unsigned)(blocks < l.tiles ? blocks : l.tiles), block, bytes, reducer, p,
                        scratch, l);
@@ -123,7 +127,7 @@ reduce_tiles(weft_context *ctx, const wi_group_keys_args *a, const Reducer &redu
 
 template <class Reducer, class T, bool wide_keys>
 static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
-                               const Reducer &reducer) {
+                               const Reducer &reducer, const uint32_t *skip) {
     using Closer = decltype(closer_of(reducer));
     const Closer closer = closer_of(reducer);
     const uint64_t tiles = wi_tiles_of(a->n, wi_run_layout<Reducer, T, wide_keys>::tile),
@@ -134,21 +138,26 @@ static weft_status launch_runs(weft_context *ctx, const wi_group_keys_args *a,
     wi_lookback l = {};
     weft_status status = take_scratch(ctx, tiles, &s, &l);
     if (status == WEFT_OK)
-        status = reduce_tiles<Reducer, T, wide_keys>(ctx, a, reducer, s, l);
-    if (status == WEFT_OK)
-        status = wi_carry_opens<threads>(ctx, carrier_of(closer), s.opens, all, threads, s.groups);
+        status = reduce_tiles<Reducer, T, wide_keys>(ctx, a, reducer, s, l, skip);
     if (status == WEFT_OK)
         status =
-            WEFT_LAUNCH(close_runs<Closer>, ctx, (unsigned)groups, threads, 0, closer, s, all, y);
+            wi_carry_opens<threads>(ctx, carrier_of(closer), s.opens, all, threads, s.groups, skip);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(close_runs<Closer>, ctx, (unsigned)groups, threads, 0, closer, s, all,
+                             y, skip);
     return status;
 }
 
-weft_status wi_group_keys_one_pass(weft_context *ctx, const void *arguments) {
-    const wi_group_keys_args *const a = (const wi_group_keys_args *)arguments;
+weft_status wi_group_keys_one_pass_unless(weft_context *ctx, const wi_group_keys_args *a,
+                                          const uint32_t *skip) {
     return wi_with_one_column(a, [=](auto tag, auto reducer) {
         using Reducer = decltype(reducer);
         using T = typename decltype(tag)::type;
-        return a->width == 8 ? launch_runs<Reducer, T, true>(ctx, a, reducer)
-                             : launch_runs<Reducer, T, false>(ctx, a, reducer);
+        return a->width == 8 ? launch_runs<Reducer, T, true>(ctx, a, reducer, skip)
+                             : launch_runs<Reducer, T, false>(ctx, a, reducer, skip);
     });
+}
+
+weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args) {
+    return wi_group_keys_one_pass_unless(ctx, (const wi_group_keys_args *)args, NULL);
 }

@@ -24,6 +24,7 @@ struct wi_run_params {
     void *keys_out; /* or NULL */
     uint64_t n, *count;
     unsigned width;
+    const uint32_t *skip;
 };
 
 /* What tiles leave to the kernels behind: one of each for every tile, and one for the end. */

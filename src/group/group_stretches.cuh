@@ -340,7 +340,7 @@ __global__ void __launch_bounds__(threads, vectors_of<T> > 4 ? 3 : resident<T>)
         shared.record[warp].open = {open, to.end > from.end},
         shared.record[warp].segment = from.end;
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (warp == 0)
         wi_join_records<warps>(reducer, shared.record, p.y, &records[blockIdx.x]);
     if (wi_ends_last(ticket))
         wi_close_records<threads>(reducer, records, gridDim.x, p.y, shared.of_warp);

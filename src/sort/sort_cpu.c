@@ -63,7 +63,7 @@ static void sort_samples(shared_scratch *d) {
                                  .n = SAMPLES,
                                  .keys = d->samples,
                                  .spare_keys = d->spare};
-    WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->radix(&range);
+    WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->sort(&range);
 }
 
 /* Cells of equal width between the smallest and the largest of some samples. */
@@ -197,9 +197,16 @@ static void place_buckets(plan *p) {
     p->starts[WI_SORT_BUCKETS] = sum;
 }
 
-/* Sorts elements first ... end - 1 of the parts, and stores them where the caller wants them. */
-static void finish(const plan *p, size_t first, size_t end, const wi_sort_range *spare) {
+/* Sorts elements first ... end - 1 of the parts, and stores them where the caller wants them.
+ * Bucket `next`, if there is one, is read after that. */
+static void finish(const plan *p, size_t first, size_t end, const wi_sort_range *spare,
+                   size_t next) {
     wi_sort_range bucket = wi_sort_part(p->parts, first, end);
+    if (next < WI_SORT_BUCKETS) {
+        const wi_sort_range then = wi_sort_part(p->parts, p->starts[next], p->starts[next + 1]);
+        bucket.next = then.keys;
+        bucket.next_bytes = then.n * then.key_bytes;
+    }
     if (p->parts->own_spare_keys)
         bucket.spare_keys = spare->spare_keys;
     if (p->parts->own_spare_values)
@@ -219,25 +226,31 @@ static void finish_long(const plan *p) {
         const size_t first = p->starts[k], end = p->starts[k + 1];
         if (end - first > longest_shared(p)) {
             const wi_sort_range own = wi_sort_part(p->parts, first, end);
-            finish(p, first, end, &own);
+            finish(p, first, end, &own, WI_SORT_BUCKETS);
         }
     }
 }
 
+static size_t take_bucket(plan *p) {
+    return atomic_fetch_add_explicit(&p->taken, 1, memory_order_relaxed);
+}
+
 /* One thread's part of the other buckets. It uses the same spare arrays for every bucket: they stay
- * in its cache, and the system need not provide the rest of the spare memory. */
+ * in its cache, and the system need not provide the rest of the spare memory. It takes a bucket one
+ * ahead, so that its keys come while others are sorted, but for the last ones, of which each thread
+ * takes what it can. */
 static void finish_short(void *user, int rank, int size) {
     plan *const p = user;
-    (void)size;
     const size_t at = p->first + (size_t)rank * longest_shared(p);
     const wi_sort_range spare = wi_sort_part(p->parts, at, at);
-    for (;;) {
-        const size_t k = atomic_fetch_add_explicit(&p->taken, 1, memory_order_relaxed);
-        if (k >= WI_SORT_BUCKETS)
-            break;
+    size_t k = take_bucket(p);
+    while (k < WI_SORT_BUCKETS) {
+        const bool many = k + 4 * (size_t)size < WI_SORT_BUCKETS;
+        const size_t next = many ? take_bucket(p) : WI_SORT_BUCKETS;
         const size_t first = p->starts[k], end = p->starts[k + 1];
         if (first < end && end - first <= longest_shared(p))
-            finish(p, first, end, &spare);
+            finish(p, first, end, &spare, next);
+        k = many ? next : take_bucket(p);
     }
 }
 
@@ -286,7 +299,7 @@ void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi
     p.own = (own_scratch *)(void *)(p.shared + 1);
     if (wi_sort_is_short(args, p.n)) {
         const wi_sort_range all = wi_sort_load(args, parts, first, end);
-        finish(&p, first, end, &all);
+        finish(&p, first, end, &all, WI_SORT_BUCKETS);
     } else {
         sort_in_buckets(&p);
     }

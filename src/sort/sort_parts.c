@@ -118,12 +118,17 @@ wi_sort_range wi_sort_load(const wi_sort_args *args, const wi_sort_parts *parts,
     return r;
 }
 
+/* Are keys the elements themselves? */
+static bool is_element(const wi_sort_key *key) {
+    return !(key->sign | key->floats | key->lowest | key->flip);
+}
+
 void wi_sort_store(const wi_sort_args *args, const wi_sort_parts *parts, const wi_sort_range *part,
                    size_t first) {
     const wi_sort_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd);
-    if (args->y)
-        simd->of_keys(&parts->key, part->key_bytes, part->n, part->keys,
-                      (char *)args->y + first * part->key_bytes);
+    char *const y = args->y ? (char *)args->y + first * part->key_bytes : NULL;
+    if (y && !(part->keys == y && is_element(&parts->key)))
+        simd->of_keys(&parts->key, part->key_bytes, part->n, part->keys, y);
     if (part->values && parts->range.values != args->values_out)
         memcpy((char *)args->values_out + first * part->value_bytes, part->values,
                part->n * part->value_bytes);

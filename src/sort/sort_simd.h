@@ -22,6 +22,9 @@ typedef struct wi_sort_range {
     unsigned first_bit, end_bit; /* what is compared */
     size_t n;
     void *keys, *values, *spare_keys, *spare_values;
+    /* What is read after this: `sort` may bring it to a cache. */
+    const void *next;
+    size_t next_bytes;
 } wi_sort_range;
 
 /* How keys are distributed to buckets. A key with larger bits is never in an earlier bucket: with
