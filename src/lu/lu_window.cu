@@ -2,44 +2,22 @@
 /* LU of square matrices whose pivots come from a window of few rows: one small kernel then has a
  * whole block of columns, what is below the window is solved for, and the chain from a block to the
  * next is short. For matrices that have been mixed, and those who check what comes out. */
-#include "cuda/launch.cuh"
 #include "gemm/trsm.h"
 #include "lu/lu_steps.cuh"
 
 #ifdef WEFT_EMU /* so that small matrices have several */
 constexpr size_t window_width = 32, window_high = 64;
-constexpr size_t left_to_narrow = 64, least_inverted = 32;
+constexpr size_t left_to_narrow = 64;
 #else
 constexpr size_t window_width = 256, window_high = 512; /* a block's columns, and its window */
 /* Two blocks are done as one until so many columns are left: products are faster, the chain longer.
  */
 constexpr size_t left_to_narrow = 7168;
-/* Columns for which it is worth while to invert a block of L. */
-constexpr size_t least_inverted = 4096;
 #endif
-
-/* Memory of the factorization: inverses of a step and of the next, and rows of U. */
-struct window_memory {
-    float *inverse[2], *rows;
-};
-
-__global__ void set_window_identity(float *a, unsigned order) {
-    const unsigned e = blockIdx.x * blockDim.x + threadIdx.x;
-    if (e < order * order)
-        a[e] = e % order == e / order ? 1.0f : 0.0f;
-}
-
-constexpr unsigned window_movers = 256; /* threads */
-__global__ void __launch_bounds__(window_movers)
-    put_window_rows(const float *from, unsigned rows, float *to, size_t ld) {
-    for (unsigned i = threadIdx.x; i < rows; i += window_movers)
-        to[i + blockIdx.x * ld] = from[i + (size_t)blockIdx.x * rows];
-}
 
 struct window_steps {
     const steps &s;
     const rows_of_blocks &rows;
-    const window_memory &memory;
 
     size_t order() const {
         return s.args->n;
@@ -136,124 +114,15 @@ struct window_steps {
             status = pick_pivots(two);
         return status == WEFT_OK ? s.swap(two, one) : status;
     }
-    bool inverts(wi_lu_columns block) const {
-        return is_double(block) && order() - block.end >= least_inverted + window_width;
-    }
-    /* Of L, or of U. */
-    float *inverse_of(wi_lu_columns block, int k, bool upper) const {
-        return memory.inverse[s.number_of(block) % 2] +
-               (size_t)(k + 2 * upper) * (window_width * window_width);
-    }
-    /* The inverses of all triangles on the diagonal. */
-    weft_status invert(wi_lu_columns block) const {
-        weft_status status = WEFT_OK;
-        for (int e = 0; e < 4 && inverts(block) && status == WEFT_OK; e++) {
-            const int k = e % 2;
-            const bool upper = e / 2;
-            const size_t at = part_of(block, k).first;
-            wi_triangle_args t = {};
-            t.right = t.upper = upper;
-            t.unit = !upper;
-            t.m = t.n = t.ldb = window_width;
-            t.a = s.at(at, at);
-            t.b = inverse_of(block, k, upper);
-            if (!s.asked)
-                status = WEFT_LAUNCH(set_window_identity, s.ctx,
-                                     (unsigned)(window_width * window_width / window_movers),
-                                     window_movers, 0, inverse_of(block, k, upper),
-                                     (unsigned)window_width);
-            if (status == WEFT_OK)
-                status = triangle(&t);
-        }
-        return status;
-    }
 
     /* ---- a step ---- */
 
-    /* Rows of L of a part of a block, below those that are known, to memory. */
-    weft_status find_columns(wi_lu_columns block, int k, wi_lu_columns below) const {
-        wi_gemm_args g = {};
-        g.m = g.ldc = wi_lu_count(below);
-        g.n = g.k = g.ldb = window_width;
-        g.alpha = 1;
-        g.a = s.at(below.first, part_of(block, k).first);
-        g.b = inverse_of(block, k, true);
-        g.c = memory.rows + (size_t)k * window_width * g.ldc;
-        g.lda = s.args->lda;
-        return multiply(&g, 0);
-    }
-    weft_status reach_far(wi_lu_columns block, wi_lu_columns below) const {
-        const wi_lu_columns two = part_of(block, 1);
-        if (!inverts(block) || below.first >= below.end)
-            return reach(block, below);
-        wi_gemm_args g = {};
-        g.m = g.lda = wi_lu_count(below);
-        g.n = g.k = window_width;
-        g.alpha = -1;
-        g.beta = 1;
-        g.a = memory.rows;
-        g.b = s.at(block.first, two.first);
-        g.c = s.at(below.first, two.first);
-        g.ldb = g.ldc = s.args->lda;
-        weft_status status = find_columns(block, 0, below);
-        if (status == WEFT_OK)
-            status = multiply(&g, 0);
-        if (status == WEFT_OK)
-            status = find_columns(block, 1, below);
-        if (status != WEFT_OK || s.asked)
-            return status;
-        return WEFT_LAUNCH(put_window_rows, s.ctx, (unsigned)wi_lu_count(block), window_movers, 0,
-                           memory.rows, (unsigned)wi_lu_count(below),
-                           (float *)s.at(below.first, block.first), s.args->lda);
-    }
-    /* Rows of U of a part of a block, in these columns, to memory. */
-    weft_status find_rows(wi_lu_columns block, int k, wi_lu_columns columns) const {
-        wi_gemm_args g = {};
-        g.m = g.k = g.lda = window_width;
-        g.n = wi_lu_count(columns);
-        g.alpha = 1;
-        g.a = inverse_of(block, k, false);
-        g.b = s.at(part_of(block, k).first, columns.first);
-        g.c = memory.rows + (size_t)k * window_width;
-        g.ldb = s.args->lda;
-        g.ldc = wi_lu_count(block);
-        return multiply(&g, 0);
-    }
-    /* Rows of U, where these columns have been exchanged. */
-    weft_status solve(wi_lu_columns block, wi_lu_columns columns) const {
-        const wi_lu_columns two = part_of(block, 1);
-        if (!inverts(block))
-            return s.solve(block, columns);
-        wi_gemm_args g = {};
-        g.m = g.k = window_width;
-        g.n = wi_lu_count(columns);
-        g.alpha = -1;
-        g.beta = 1;
-        g.a = s.at(two.first, block.first);
-        g.b = memory.rows;
-        g.c = s.at(two.first, columns.first);
-        g.lda = g.ldc = s.args->lda;
-        g.ldb = wi_lu_count(block);
-        weft_status status = find_rows(block, 0, columns);
-        if (status == WEFT_OK)
-            status = multiply(&g, 0);
-        if (status == WEFT_OK)
-            status = find_rows(block, 1, columns);
-        if (status != WEFT_OK || s.asked)
-            return status;
-        return WEFT_LAUNCH(put_window_rows, s.ctx, (unsigned)wi_lu_count(columns), window_movers, 0,
-                           memory.rows, (unsigned)wi_lu_count(block),
-                           (float *)s.at(block.first, columns.first), s.args->lda);
-    }
     /* How many of these columns are multiplied while the next block is factored, and leave a
      * cluster's multiprocessors to it: some more than last as long. */
     size_t beside(wi_lu_columns block, wi_lu_columns next, wi_lu_columns rest) const {
-        const double of_column = 1.3e-6, of_inverses = 260e-6;
-        const double rate = 1e14;
-        const double seconds =
-            of_column * (double)wi_lu_count(next) + (inverts(next) ? of_inverses : 0);
+        const double of_column = 1.3e-6, rate = 1e14;
         const double flops = 2.0 * (double)(order() - block.end) * (double)wi_lu_count(block);
-        const size_t many = (size_t)(seconds * rate / flops);
+        const size_t many = (size_t)(of_column * (double)wi_lu_count(next) * rate / flops);
         const size_t columns = (many / usual_width + 1) * usual_width;
         return 2 * columns < wi_lu_count(rest) ? columns : wi_lu_count(rest);
     }
@@ -278,16 +147,14 @@ struct window_steps {
                 return status == WEFT_OK ? s.solve(block, next) : status;
             },
             [&] {
-                return reach_far(block, {end_of(block), order()});
+                return reach(block, {end_of(block), order()});
             });
     }
     weft_status go_on(wi_lu_columns block, wi_lu_columns next) const {
         weft_status status = take(block, {block.end, end_of(next)}, next, 0);
         if (!s.asked)
             wi_gpu_mark_cluster(s.ctx);
-        if (status == WEFT_OK)
-            status = factor(next);
-        return status == WEFT_OK ? invert(next) : status;
+        return status == WEFT_OK ? factor(next) : status;
     }
     weft_status update_rest(wi_lu_columns block, wi_lu_columns next, size_t split) const {
         const wi_lu_columns rest = {next.end, order()};
@@ -295,7 +162,7 @@ struct window_steps {
         if (status == WEFT_OK && !s.asked)
             status = rows.exchange(block, wi_lu_exchange);
         if (status == WEFT_OK)
-            status = solve(block, rest);
+            status = s.solve(block, rest);
         const weft_status begun = s.asked ? WEFT_OK : wi_gpu_join_cluster(s.ctx);
         if (status == WEFT_OK)
             status = begun;
@@ -319,8 +186,6 @@ struct window_steps {
     weft_status run() const {
         wi_lu_columns block = block_at(0);
         weft_status status = factor(block);
-        if (status == WEFT_OK)
-            status = invert(block);
         while (status == WEFT_OK && block.end < order()) {
             const wi_lu_columns next = block_at(block.end);
             status = step(block, next);
@@ -333,17 +198,6 @@ struct window_steps {
     }
 };
 
-static weft_status open_window(weft_context *ctx, const wi_lu_args *args, window_memory *m) {
-    constexpr size_t wide = 2 * window_width;
-    const weft_status status = wi_gpu_alloc(ctx, (void **)&m->inverse[0],
-                                            (4 * window_width + args->n) * wide * sizeof(float));
-    if (status != WEFT_OK)
-        return status;
-    m->inverse[1] = m->inverse[0] + 2 * window_width * wide;
-    m->rows = m->inverse[1] + 2 * window_width * wide;
-    return WEFT_OK;
-}
-
 weft_status wi_lu_factor_window(weft_context *ctx, const wi_lu_args *args) {
     constexpr size_t wide = 2 * window_width;
     const size_t n = args->n;
@@ -351,15 +205,9 @@ weft_status wi_lu_factor_window(weft_context *ctx, const wi_lu_args *args) {
                      true,        0,    n > left_to_narrow ? (n - left_to_narrow) / wide * wide : 0,
                      window_width};
     rows_of_blocks rows = {s, NULL, NULL};
-    window_memory memory = {};
-    weft_status status = open_window(ctx, args, &memory);
-    if (status != WEFT_OK)
-        return status;
-    status = rows.open();
+    weft_status status = rows.open();
     if (status == WEFT_OK)
-        status = run(s, true, [&](const steps &each) {
-            return window_steps{each, rows, memory}.run();
-        });
-    const weft_status closed = rows.close(), freed = wi_gpu_free(ctx, memory.inverse[0]);
-    return status != WEFT_OK ? status : closed != WEFT_OK ? closed : freed;
+        status = run(s, true, [&](const steps &each) { return window_steps{each, rows}.run(); });
+    const weft_status closed = rows.close();
+    return status == WEFT_OK ? closed : status;
 }
