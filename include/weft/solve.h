@@ -33,10 +33,10 @@ typedef enum weft_equilibrate {
  */
 typedef struct weft_solve_options {
     size_t size;
-    int refine; /* the most steps of iterative refinement: 0: 10; less than 0: none. Residuals are
-                   computed in twice the precision of f64. Steps end as soon as x is right to its
-                   last bits, or when a correction is more than half as large as the one before;
-                   then as many may follow with GMRES */
+    int refine; /* the most steps of iterative refinement: 0: 10, by butterfly 16; less than 0:
+                   none. Residuals are computed in twice the precision of f64. Steps end as soon as
+                   x is right to its last bits, or when a correction is more than half as large as
+                   the one before; then as many may follow with GMRES */
     weft_precision precision;
     weft_equilibrate equilibrate;
     /* 1: spends no time on condition_estimate, forward_bound and growth, which take about six
