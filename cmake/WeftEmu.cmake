@@ -231,6 +231,7 @@ set(emu_long
     ldlt_test
     lu_test
     nbody_test
+    solve_butterfly_test
     solve_hard_test
     solve_mixed_test
     solve_narrow_test

@@ -4,8 +4,8 @@
  * overwrites A; the copy that it needs is not counted. A backward error above 4 n^(1/2) 2^-53 ends
  * the program with status 1.
  *
- *   solve_peer [WAY [N [NRHS]]]    direct, mixed or auto, or - for all; one order in place of a
- * list */
+ *   solve_peer [WAY [N [NRHS]]]    direct, mixed, butterfly or auto, or - for all; one order in
+ * place of a list */
 #include <math.h>
 #include <string.h>
 
@@ -25,6 +25,7 @@ struct way {
     const char *name;
     weft_precision precision;
     int no_estimates;
+    const char *rung; /* NULL: as precision says */
 };
 
 static void tell(const way &w, const weft_report &report, double seconds, double other) {
@@ -51,6 +52,7 @@ static void race_solve(const race &r, const way &w, size_t n, size_t rhs) {
     options.size = sizeof options;
     options.precision = w.precision;
     options.no_estimates = w.no_estimates;
+    check_weft(r.ctx, weft_use(r.ctx, "solve", w.rung));
     weft_report report = {};
     report.size = sizeof report;
     device_array<double> a(n * n), work(n * n), b(n * rhs), x(n * rhs);
@@ -80,11 +82,13 @@ static void race_solve(const race &r, const way &w, size_t n, size_t rhs) {
 
 int main(int argc, char **argv) {
     static const size_t orders[] = {1024, 2048, 4096, 8192, 16384};
-    static const way ways[] = {{"direct", WEFT_PRECISION_FULL, 0},
-                               {"direct", WEFT_PRECISION_FULL, 1},
-                               {"mixed", WEFT_PRECISION_MIXED, 0},
-                               {"mixed", WEFT_PRECISION_MIXED, 1},
-                               {"auto", WEFT_PRECISION_AUTO, 0}};
+    static const way ways[] = {{"direct", WEFT_PRECISION_FULL, 0, NULL},
+                               {"direct", WEFT_PRECISION_FULL, 1, NULL},
+                               {"mixed", WEFT_PRECISION_MIXED, 0, NULL},
+                               {"mixed", WEFT_PRECISION_MIXED, 1, NULL},
+                               {"butterfly", WEFT_PRECISION_AUTO, 0, "butterfly"},
+                               {"butterfly", WEFT_PRECISION_AUTO, 1, "butterfly"},
+                               {"auto", WEFT_PRECISION_AUTO, 0, NULL}};
     const race r;
     const size_t rhs = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     for (const way &w : ways) {

@@ -33,10 +33,10 @@ typedef enum weft_equilibrate {
  */
 typedef struct weft_solve_options {
     size_t size;
-    int refine; /* the most steps of iterative refinement: 0: 10; less than 0: none. Residuals are
-                   computed in twice the precision of f64. Steps end as soon as x is right to its
-                   last bits, or when a correction is more than half as large as the one before;
-                   then as many may follow with GMRES */
+    int refine; /* the most steps of iterative refinement: 0: 10, by butterfly 16; less than 0:
+                   none. Residuals are computed in twice the precision of f64. Steps end as soon as
+                   x is right to its last bits, or when a correction is more than half as large as
+                   the one before; then as many may follow with GMRES */
     weft_precision precision;
     weft_equilibrate equilibrate;
     /* 1: spends no time on condition_estimate, forward_bound and growth, which take about six
@@ -85,7 +85,8 @@ typedef struct weft_report {
      * than a factor of 3 too small. Beyond the precision of the factors, about 1e15 of f64 and 1e7
      * of f32, it says no more than that. */
     double condition_estimate;
-    double growth; /* the largest entry of U over that of A; of Cholesky, of the square of L's */
+    double growth; /* the largest entry of U over that of A; of Cholesky, of the square of L's; of
+                      butterfly U is that of the mixed matrix */
     /* The determinant of op(A) is sign_det exp(log_abs_det); as accurate as the type that was
      * factored in allows. */
     double log_abs_det;
@@ -98,9 +99,9 @@ typedef struct weft_report {
     int equilibrated; /* 1: R or C is not 1. The least and largest powers of two in each: */
     int row_power_least, row_power_most, column_power_least, column_power_most;
     weft_type factor_type; /* f64 or f32; of methods bf16 and f16 that of their products */
-    const char *method;    /* the rung of "solve" that gave the answer: "direct", "mixed", "tf32",
-                              "bf16", "f16", "ranks" */
-    const char *variant;   /* the rung of "lu" or "cholesky" */
+    const char *method;    /* the rung of "solve" that gave the answer: "direct", "mixed",
+                              "butterfly", "tf32", "bf16", "f16", "ranks" */
+    const char *variant;   /* the rung of "lu" or "cholesky"; of butterfly "window" */
     int fell_back;         /* 1: another method was tried first, and was not accurate enough */
     size_t column;         /* after WEFT_ESINGULAR or WEFT_ENOTSPD: the column; else SIZE_MAX */
     size_t bytes;          /* of temporary memory, without copies of host arrays on a GPU */
@@ -140,7 +141,8 @@ typedef struct weft_report {
  * factored in f64 after all, and report->fell_back says so. So it is with TF32, BF16 and F16, which
  * take A of f32 as well; factors that do not fit a GPU's memory are made with products of f32. AUTO
  * takes this way where it is predicted to be faster, and leaves it where a step of refinement gains
- * less than four bits.
+ * less than four bits. On a GPU it may take the rung "butterfly": columns of A are mixed at random,
+ * by the same numbers in each call, so that pivots are found among few rows.
  *
  * The same call gives the same bits each time on the same place, whatever the number of threads.
  *

@@ -166,6 +166,7 @@ static __global__ void worst_of_column(F f, size_t n) {
     WEFT_SHARED(Figure, part, [threads / 32]);
     const size_t j = blockIdx.x;
     Figure worst = f.none();
+#pragma unroll 8
     for (size_t i = threadIdx.x; i < n; i += threads)
         worst = f.worse(worst, f.at(i, j));
     worst = wi_warp_reduce(worst, [=](Figure x, Figure y) { return f.worse(x, y); });
@@ -386,4 +387,5 @@ const wi_system_place wi_system_on_cuda = {rows_range,
                                            add,
                                            settle,
                                            store,
-                                           weigh};
+                                           weigh,
+                                           wi_system_survey_cuda};

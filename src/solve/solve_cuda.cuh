@@ -54,5 +54,6 @@ __host__ __device__ constexpr size_t wi_pieces(size_t n, size_t size) {
 
 weft_status wi_system_multiply_cuda(weft_context *ctx, const wi_product *p);
 size_t wi_system_room_bytes_cuda(const wi_product *p);
+weft_status wi_system_survey_cuda(weft_context *ctx, const wi_grid *g, const wi_survey *to);
 
 #endif

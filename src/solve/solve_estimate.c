@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solve/system.h"
+#include "solve/solve_mix.h"
 
 /* ---- growth, determinant ---- */
 
@@ -56,24 +56,44 @@ static weft_status find_determinant(wi_system *s) {
         if (!s->args->spd && pivot[i] != (int64_t)i)
             product = -product;
     }
+    double mixing = 0;
+    if (s->mixes)
+        product *= wi_mixed_sign(n, &mixing);
     s->report->sign_det = product > 0 ? 1 : -1;
-    s->report->log_abs_det = log(fabs(product)) + (double)exponent * 0.69314718055994530942;
+    s->report->log_abs_det =
+        log(fabs(product)) + (double)exponent * 0.69314718055994530942 - mixing;
     return status;
 }
 
-/* v = v - F \ (H v) for the factors F; returns by how much it has become smaller. */
-static weft_status contract(wi_system *s, double *v, double *product, double *ratio) {
-    weft_status status = wi_system_multiply(s, false, v, product);
+static weft_status most_of(wi_system *s, const double *x, double *most) {
+    const weft_status status = s->place->columns_most(s->ctx, WEFT_F64, s->n, 1, x, s->words);
+    return status == WEFT_OK ? wi_system_get(s, most, s->words, sizeof *most) : status;
+}
+
+/* v = v - F \ (H v) for the factors F, on the place; *most is the size of v, before and after. */
+static weft_status contract(wi_system *s, double *most) {
+    const wi_product p = {.g = s->a,
+                          .symmetric = s->args->spd,
+                          .count = 1,
+                          .x = s->v,
+                          .r = s->v + s->n,
+                          .size = s->v + 2 * s->n,
+                          .room = s->room};
+    double size = 0;
+    weft_status status = s->place->multiply(s->ctx, &p);
     if (status == WEFT_OK)
-        status = wi_system_apply(s, false, 1, &product);
-    double before = 0, after = 0;
-    for (size_t i = 0; i < s->n && status == WEFT_OK; i++) {
-        before = wi_larger(before, fabs(v[i]));
-        v[i] -= product[i];
-        after = wi_larger(after, fabs(v[i]));
-    }
-    *ratio = after == 0 ? 0 : after / before;
-    return status;
+        status = most_of(s, p.r, &size);
+    const int32_t e = wi_exponent(size);
+    const int32_t power = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
+    if (status == WEFT_OK)
+        status = wi_system_put(s, s->powers, &power, sizeof power);
+    if (status == WEFT_OK)
+        status = s->place->narrow(s->ctx, s->factor, s->n, 1, p.r, s->powers, s->d);
+    if (status == WEFT_OK)
+        status = wi_system_substitute(s, false, 1);
+    if (status == WEFT_OK)
+        status = s->place->add(s->ctx, s->factor, s->n, 1, s->d, s->powers, false, s->v, NULL);
+    return status == WEFT_OK ? most_of(s, s->v, most) : status;
 }
 
 /* The factors are those of H + E, and a step of refinement multiplies the error by I - F \ H = F \
@@ -84,18 +104,22 @@ weft_status wi_system_contraction(wi_system *s, double *worst) {
     enum {
         STEPS = 3
     };
-    double *const v = s->vector, *const product = v + s->n;
+    double *const v = s->vector, most = 0;
     uint64_t state = 1;
-    weft_status status = WEFT_OK;
     *worst = 0;
     for (size_t i = 0; i < s->n; i++) {
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         v[i] = (double)(state >> 11) * 0x1p-52 - 1;
+        most = wi_larger(most, fabs(v[i]));
     }
+    weft_status status = wi_system_put(s, s->v, v, s->n * sizeof *v);
     for (int k = 0; k < STEPS && status == WEFT_OK; k++) {
-        double ratio = 0;
-        status = contract(s, v, product, &ratio);
-        *worst = wi_larger(*worst, ratio);
+        const double before = most;
+        status = contract(s, &most);
+        const double ratio = most == 0 ? 0 : most / before;
+        /* Of H Q, parts of all directions may add up: the later steps count. */
+        if (k > 0 || !s->mixes || !(ratio < 0x1p20))
+            *worst = wi_larger(*worst, ratio);
     }
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices that are hard to solve with: the report about each is true, and no wrong answer comes
  * without a report that says so. */
-#include "solve/solve_rig.h"
+#include "solve/solve_kinds.h"
 
 typedef struct hard {
     const char *name;
@@ -220,19 +220,24 @@ static void check_forward(const linear_system *s, const weft_report *report, con
 }
 
 static void solve_hard(weft_context *ctx, const hard *h, weft_type type, weft_precision precision,
-                       bool spd) {
+                       bool spd, const char *rung) {
     char what[160];
     linear_system s = system_of(type, h->n, 2);
     weft_report report = {.size = sizeof report};
     const weft_solve_options options = {.size = sizeof options, .precision = precision};
-    snprintf(what, sizeof what, "%s %zu, %s%s%s", h->name, h->n, weft_type_name(type),
-             spd ? ", spd" : "", precision == WEFT_PRECISION_MIXED ? ", mixed" : "");
+    snprintf(what, sizeof what, "%s %zu, %s%s%s, %s", h->name, h->n, weft_type_name(type),
+             spd ? ", spd" : "", precision == WEFT_PRECISION_MIXED ? ", mixed" : "", rung);
     s.spd = spd;
+    if (*rung && !use_rung(ctx, rung, &s)) {
+        free_system(&s);
+        return;
+    }
     h->fill(h->n, s.a);
     for (size_t k = 0; k < 2 * h->n; k++)
         s.b[k] = k % 2 ? noise(k, 3) : 1;
     round_system(&s);
     const weft_status status = solve_system(ctx, &s, &options, &report);
+    test_use(ctx, "solve", NULL);
     if (status != WEFT_OK) {
         const bool may = true_condition(&s) > (type == WEFT_F64 ? 0x1p46 : 0x1p18);
         if (!may || (status != WEFT_ESINGULAR && status != WEFT_ENOTSPD))
@@ -272,10 +277,11 @@ static void hard_set(weft_context *ctx) {
         if (all[k].n > LARGEST || test_below(&random, ONE_IN))
             continue;
         for (int spd = 0; spd <= all[k].spd; spd++) {
-            solve_hard(ctx, &all[k], WEFT_F64, WEFT_PRECISION_FULL, spd);
-            solve_hard(ctx, &all[k], WEFT_F64, WEFT_PRECISION_MIXED, spd);
+            solve_hard(ctx, &all[k], WEFT_F64, WEFT_PRECISION_FULL, spd, "");
+            solve_hard(ctx, &all[k], WEFT_F64, WEFT_PRECISION_MIXED, spd, "");
+            solve_hard(ctx, &all[k], WEFT_F64, WEFT_PRECISION_AUTO, spd, "butterfly");
             if (fits_f32(&all[k]))
-                solve_hard(ctx, &all[k], WEFT_F32, WEFT_PRECISION_FULL, spd);
+                solve_hard(ctx, &all[k], WEFT_F32, WEFT_PRECISION_FULL, spd, "");
         }
     }
 }

@@ -4,6 +4,7 @@
 #define WEFT_SOLVE_KINDS_H
 
 #include "solve/solve_rig.h"
+#include "solve/system.h"
 
 enum {
     MOST_REFLECTED = 1000 /* rows */
@@ -23,6 +24,20 @@ static inline void reflect(test_random *r, size_t n, double *a, bool right) {
         for (size_t i = 0; i < n; i++)
             a[right ? k * n + i : i * n + k] -= 2 * u[i] * along / size;
     }
+}
+
+/* Makes this rung run, where it can solve such a system. */
+static inline bool use_rung(weft_context *ctx, const char *name, const linear_system *s) {
+    const wi_solve_args call = {.type = s->type, .spd = s->spd, .n = s->n, .rhs = s->rhs};
+    for (size_t k = 0; k < wi_solve_ladder.count; k++) {
+        const wi_row *const row = &wi_solve_ladder.rows[k];
+        if (strcmp(row->name, name) == 0 && wi_row_serves(row, ctx) &&
+            wi_row_can(row, ctx, s->type, &call)) {
+            test_use(ctx, "solve", row);
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Singular values from 1 down to 1 / condition. */

@@ -175,7 +175,8 @@ static bool run_kind(void *user, size_t n, const wi_row *row, const size_t at[])
     const kind k = spd ? symmetric_kinds[at[2] - KINDS] : (kind)at[2];
     const weft_type type = at[0] ? WEFT_F32 : WEFT_F64;
     weft_report report = {.size = sizeof report};
-    if (row && type == WEFT_F32 && !(row->types & WI_TYPE(WEFT_F32)))
+    const wi_solve_args call = {.type = type, .spd = spd, .n = n, .rhs = SIDES};
+    if (row && !wi_row_can(row, ctx, type, &call))
         return false;
     linear_system s = system_of(type, n, SIDES);
     s.spd = spd;

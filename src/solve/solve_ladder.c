@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cholesky/cholesky.h"
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "gemm/trsm.h"
 #include "lu/lu.h"
@@ -14,6 +15,7 @@
 enum {
     DIRECT,
     MIXED,
+    BUTTERFLY,
     TF32,
     BF16,
     F16,
@@ -63,6 +65,12 @@ static weft_status judge_mixed(wi_system *s, bool chosen, bool *refused) {
     return status;
 }
 
+/* Where nothing but solutions is asked of mixed factors, refinement shows what they are worth: it
+ * has no other way to go on. */
+static bool shows_itself(const wi_solve_args *args, wi_factoring how) {
+    return how.mixes && args->options.no_estimates && args->rhs > 0;
+}
+
 /* Factors and solves. *refused: factors of f32 were tried, and another way has to be. With `chosen`
  * nobody asked for them. */
 static weft_status solve_by(weft_context *ctx, const wi_solve_args *args, wi_factoring how,
@@ -85,7 +93,7 @@ static weft_status solve_by(weft_context *ctx, const wi_solve_args *args, wi_fac
                                          status == WEFT_ENONFINITE)));
     const double middle = wi_now();
     args->report->factor_seconds += middle - begin;
-    if (status == WEFT_OK && !*refused && is_mixed)
+    if (status == WEFT_OK && !*refused && is_mixed && !shows_itself(args, how))
         status = judge_mixed(&s, chosen, refused);
     if (status == WEFT_OK && !*refused)
         status = wi_system_judge_factors(&s);
@@ -130,22 +138,22 @@ weft_status wi_solve_direct(weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
     bool refused;
     begin_report(g, "direct");
-    return solve_by(ctx, g, (wi_factoring){g->type, WI_FULL_PRODUCTS}, false, &refused);
+    return solve_by(ctx, g, (wi_factoring){g->type, WI_FULL_PRODUCTS, false}, false, &refused);
 }
 
 /* By less accurate factors; falls back to direct. */
 static weft_status solve_reduced(weft_context *ctx, const void *args, const char *method,
-                                 wi_products products) {
+                                 wi_factoring how) {
     const wi_solve_args *const g = args;
-    const bool chosen = !wi_is_reduced(&g->options) && !wi_is_forced(ctx, &wi_solve_ladder);
+    const bool chosen =
+        how.mixes || (!wi_is_reduced(&g->options) && !wi_is_forced(ctx, &wi_solve_ladder));
     char message[WI_MESSAGE_BYTES];
     const weft_error_handler handler = ctx->on_error;
     bool refused;
     memcpy(message, ctx->message, sizeof message);
     begin_report(g, method);
     ctx->on_error = NULL; /* what is refused here is done below */
-    const weft_status status =
-        solve_by(ctx, g, (wi_factoring){WEFT_F32, products}, chosen, &refused);
+    const weft_status status = solve_by(ctx, g, how, chosen, &refused);
     ctx->on_error = handler;
     if (!refused)
         return status == WEFT_OK ? status : wi_fail_as(ctx, status, ctx);
@@ -155,19 +163,24 @@ static weft_status solve_reduced(weft_context *ctx, const void *args, const char
 }
 
 weft_status wi_solve_mixed(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "mixed", WI_FULL_PRODUCTS);
+    return solve_reduced(ctx, args, "mixed", (wi_factoring){WEFT_F32, WI_FULL_PRODUCTS, false});
+}
+
+/* Matrices that no window of rows represents contract too little, whoever asked. */
+weft_status wi_solve_butterfly(weft_context *ctx, const void *args) {
+    return solve_reduced(ctx, args, "butterfly", (wi_factoring){WEFT_F32, WI_FULL_PRODUCTS, true});
 }
 
 weft_status wi_solve_tf32(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "tf32", WI_TF32_PRODUCTS);
+    return solve_reduced(ctx, args, "tf32", (wi_factoring){WEFT_F32, WI_TF32_PRODUCTS, false});
 }
 
 weft_status wi_solve_bf16(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "bf16", WI_BF16_PRODUCTS);
+    return solve_reduced(ctx, args, "bf16", (wi_factoring){WEFT_F32, WI_BF16_PRODUCTS, false});
 }
 
 weft_status wi_solve_f16(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "f16", WI_F16_PRODUCTS);
+    return solve_reduced(ctx, args, "f16", (wi_factoring){WEFT_F32, WI_F16_PRODUCTS, false});
 }
 
 /* ---- the choice ---- */
@@ -221,10 +234,35 @@ static double mixed_seconds(const weft_context *ctx, const void *args) {
            9 * residual_seconds(ctx, g);
 }
 
+/* Products by tensor cores; a chain from block to block. A third of the matrices may be beyond it.
+ */
+static double butterfly_seconds(const weft_context *ctx, const void *args) {
+    const wi_solve_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double n = (double)g->n;
+    const bool few_steps = g->options.refine > 0 && g->options.refine < 10;
+    if (few_steps || wi_is_gpus(ctx)) /* others factor by all GPUs */
+        return INFINITY;
+    return 0.5 * m->launch_s * n + 2 * n * n * n / 3 / (1.5 * m->f32_flops) +
+           factor_seconds(ctx, g, WEFT_F64) / 3 + 15 * substitution_seconds(ctx, g, WEFT_F32) +
+           10 * residual_seconds(ctx, g);
+}
+
 static const char *fits_mixed(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
     (void)ctx;
     return g->options.refine < 0 ? "refines its factors, and options.refine allows no step" : NULL;
+}
+
+static const char *fits_butterfly(const weft_context *ctx, const void *args) {
+    const wi_solve_args *const g = args;
+    if (g->spd || g->streamed)
+        return "takes general matrices that are in memory beside their factors";
+#ifdef WEFT_CUDA
+    if (wi_lu_cluster_width(ctx, 1) == 0)
+        return "needs clusters: compute capability 9.0";
+#endif
+    return fits_mixed(ctx, args);
 }
 
 /* `args` may be of a call over ranks: these begin alike. */
@@ -250,6 +288,14 @@ static const wi_row rows[] = {
                .misfit = fits_mixed,
                .seconds = mixed_seconds,
                .run = wi_solve_mixed},
+    [BUTTERFLY] = {.name = "butterfly",
+                   .what = "columns mixed at random, so that f32 pivots are found among few rows; "
+                           "refined; falls back to direct",
+                   .kinds = WI_ON_CUDA,
+                   .types = WI_TYPE(WEFT_F64),
+                   .misfit = fits_butterfly,
+                   .seconds = butterfly_seconds,
+                   .run = wi_solve_butterfly},
     [TF32] = {.name = "tf32",
               .what = "factors of f32 by products of tf32, refined; falls back to direct",
               .kinds = WI_ON_CPU | WI_ON_CUDA,

@@ -10,6 +10,7 @@
 
 enum {
     USUAL_STEPS = 10,
+    USUAL_MIXED_STEPS = 16, /* that have no GMRES after them */
     USUAL_EXACT_STEPS = 40,
     IN_RANGE = 300 /* right-hand sides within 2^+-this are not shifted */
 };
@@ -265,6 +266,8 @@ static weft_status refine_stalled(group *g, int most) {
     bool converged = true, stalled = false;
     for (size_t j = 0; j < g->count; j++)
         stalled = stalled || g->column[j].stalled;
+    if (s->mixes)
+        return WEFT_OK;
     weft_status status = stalled && !is_mixed ? wi_system_find_condition(s) : WEFT_OK;
     for (size_t j = 0; j < g->count && converged && may_go_on(s) && status == WEFT_OK; j++) {
         const progress *const p = &g->column[j];
@@ -333,7 +336,8 @@ static weft_status sum_up(const group *g) {
 static weft_status solve_group(group *g) {
     const wi_system *const s = g->s;
     const int asked = s->args->options.refine;
-    const int usual = s->low ? USUAL_EXACT_STEPS : USUAL_STEPS, most = asked == 0 ? usual : asked;
+    const int usual = s->low ? USUAL_EXACT_STEPS : s->mixes ? USUAL_MIXED_STEPS : USUAL_STEPS;
+    const int most = asked == 0 ? usual : asked;
     double size[WI_SYSTEM_GROUP];
     weft_status status = load(g);
     for (size_t j = 0; j < g->count; j++)

@@ -11,7 +11,7 @@ constexpr size_t residual_chunk = 16; /* so that its small matrices have several
 constexpr size_t residual_chunk = 512; /* columns of a part, where a thread goes along a row */
 #endif
 constexpr int at_once = 4; /* right-hand sides */
-constexpr int ahead = 8;   /* elements of a thread that are on their way */
+constexpr int ahead = 8;   /* elements of a thread that are on their way while as many are used */
 
 namespace {
 
@@ -50,33 +50,50 @@ struct piece {
 
 /* Subtracts the terms of columns first, first + step ... of row i. No matrix that fits a memory has
  * 2^32 columns. */
-template <class T>
+template <bool scales, int count, class T>
 static __device__ void subtract_terms(const wi_typed_grid<T> &a, const piece &p, size_t i,
                                       unsigned first, unsigned end, unsigned step,
-                                      sums (&s)[at_once]) {
+                                      sums (&s)[count]) {
     const size_t on = step * a.g.across;
     const T *from = (const T *)a.g.p + i * a.g.down + first * a.g.across;
-    for (unsigned j = first; j < end; j += ahead * step, from += ahead * on) {
-        double element[ahead];
+    const auto subtract = [&](double element, unsigned column) {
+        const double scaled = scales ? a.scaled(element, i, column) : element;
+#pragma unroll
+        for (int r = 0; r < count; r++)
+            if (count == 1 || (size_t)r < p.count)
+                s[r].subtract(scaled, p.x[column + (size_t)r * p.columns]);
+    };
+    const unsigned all = end > first ? (end - first + step - 1) / step : 0;
+    unsigned j = first;
+    T next[ahead];
+    const auto fetch = [&] {
 #pragma unroll
         for (int k = 0; k < ahead; k++)
-            element[k] = j + (unsigned)k * step < end ? (double)from[(size_t)k * on] : 0;
+            next[k] = from[(size_t)k * on];
+    };
+    if (all >= ahead)
+        fetch();
+#pragma unroll 1
+    for (unsigned left = all / ahead; left > 0; left--, j += ahead * step) {
+        T element[ahead];
 #pragma unroll
-        for (int k = 0; k < ahead; k++) {
-            const unsigned column = j + (unsigned)k * step;
-            if (column >= end)
-                return;
-            const double scaled = a.scaled(element[k], i, column);
+        for (int k = 0; k < ahead; k++)
+            element[k] = next[k];
+        if (left > 1) /* the last ones are fetched twice, so that no branch delays the others */
+            from += ahead * on;
+        fetch();
 #pragma unroll
-            for (int r = 0; r < at_once; r++)
-                if ((size_t)r < p.count)
-                    s[r].subtract(scaled, p.x[column + (size_t)r * p.columns]);
-        }
+        for (int k = 0; k < ahead; k++)
+            subtract((double)element[k], j + (unsigned)k * step);
     }
+    from = (const T *)a.g.p + i * a.g.down + j * a.g.across;
+#pragma unroll 1
+    for (; j < end; j += step, from += on)
+        subtract((double)*from, j);
 }
 
 /* A thread for a part of a row. */
-template <class T>
+template <bool scales, int count, class T>
 static __global__ void __launch_bounds__(residual_threads)
     down(wi_typed_grid<T> a, piece p, size_t first_slot) {
     const size_t i = (size_t)blockIdx.x * residual_threads + threadIdx.x,
@@ -85,27 +102,28 @@ static __global__ void __launch_bounds__(residual_threads)
         return;
     const size_t begin = wi_half_begin(a.g.half, i), end = wi_half_end(a.g.half, i, p.columns);
     const size_t last = first + residual_chunk;
-    sums s[at_once] = {};
-    subtract_terms(a, p, i, (unsigned)(first > begin ? first : begin),
-                   (unsigned)(end < last ? end : last), 1, s);
+    sums s[count] = {};
+    subtract_terms<scales, count>(a, p, i, (unsigned)(first > begin ? first : begin),
+                                  (unsigned)(end < last ? end : last), 1, s);
 #pragma unroll
-    for (int r = 0; r < at_once; r++)
+    for (int r = 0; r < count; r++)
         if ((size_t)r < p.count)
             p.at(first_slot + blockIdx.y, i, (size_t)r) = s[r];
 }
 
 /* A warp for a row, which is one part. */
-template <class T>
+template <bool scales, int count, class T>
 static __global__ void __launch_bounds__(residual_threads)
     along(wi_typed_grid<T> a, piece p, size_t first_slot) {
     const size_t i = ((size_t)blockIdx.x * residual_threads + threadIdx.x) / 32;
     if (i >= p.n)
         return;
-    sums s[at_once] = {};
-    subtract_terms(a, p, i, (unsigned)wi_half_begin(a.g.half, i) + (unsigned)wi_lane(),
-                   (unsigned)wi_half_end(a.g.half, i, p.columns), 32, s);
+    sums s[count] = {};
+    subtract_terms<scales, count>(a, p, i,
+                                  (unsigned)wi_half_begin(a.g.half, i) + (unsigned)wi_lane(),
+                                  (unsigned)wi_half_end(a.g.half, i, p.columns), 32, s);
 #pragma unroll
-    for (int r = 0; r < at_once; r++) {
+    for (int r = 0; r < count; r++) {
         const sums all = wi_warp_reduce(s[r], [](sums x, const sums &y) {
             x.add(y);
             return x;
@@ -132,15 +150,26 @@ static size_t slots_of(const wi_grid *g) {
     return g->down == 1 ? wi_pieces(g->columns, residual_chunk) : 1;
 }
 
+template <bool scales, int count>
 static weft_status launch_part(weft_context *ctx, const wi_grid *g, piece p, size_t first_slot) {
     return wi_with_grid(g, [=](auto a) {
         using T = typename decltype(a)::type;
         const dim3 tiles((unsigned)wi_pieces(p.n, residual_threads), (unsigned)slots_of(g));
-        return g->down == 1
-                   ? WEFT_LAUNCH(down<T>, ctx, tiles, residual_threads, 0, a, p, first_slot)
-                   : WEFT_LAUNCH(along<T>, ctx, (unsigned)wi_pieces(p.n, residual_threads / 32),
-                                 residual_threads, 0, a, p, first_slot);
+        return g->down == 1 ? WEFT_LAUNCH((down<scales, count, T>), ctx, tiles, residual_threads, 0,
+                                          a, p, first_slot)
+                            : WEFT_LAUNCH((along<scales, count, T>), ctx,
+                                          (unsigned)wi_pieces(p.n, residual_threads / 32),
+                                          residual_threads, 0, a, p, first_slot);
     });
+}
+
+static weft_status launch_part(weft_context *ctx, const wi_grid *g, piece p, size_t first_slot) {
+    const bool scales = g->row_power || g->column_power;
+    if (p.count == 1)
+        return scales ? launch_part<true, 1>(ctx, g, p, first_slot)
+                      : launch_part<false, 1>(ctx, g, p, first_slot);
+    return scales ? launch_part<true, at_once>(ctx, g, p, first_slot)
+                  : launch_part<false, at_once>(ctx, g, p, first_slot);
 }
 
 static size_t all_slots(const wi_product *p) {

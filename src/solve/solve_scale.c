@@ -55,6 +55,35 @@ static weft_status check_right_sides(wi_system *s) {
     return status;
 }
 
+/* All of it at once, where the place can. */
+static weft_status survey(wi_system *s) {
+    const size_t n = s->n;
+    const bool by_columns = s->a.down == 1;
+    double *place, *host;
+    if (!s->place->survey || s->a.half != WI_HALF_ALL || (!by_columns && s->a.across != 1))
+        return WEFT_OK;
+    const wi_grid g = by_columns ? s->a : wi_grid_turned(&s->a);
+    weft_status status = wi_system_take(s, 5 * n * sizeof *place, &place);
+    if (status == WEFT_OK)
+        status = wi_system_take_host(s, 5 * n * sizeof *host, &host);
+    if (status == WEFT_OK)
+        status = s->place->survey(
+            s->ctx, &g,
+            &(wi_survey){place, place + n, place + 2 * n, place + 3 * n, place + 4 * n});
+    if (status == WEFT_OK)
+        status = wi_system_get(s, host, place, 5 * n * sizeof *host);
+    if (status == WEFT_OK)
+        s->found = by_columns
+                       ? (wi_survey){host, host + n, host + 2 * n, host + 3 * n, host + 4 * n}
+                       : (wi_survey){host + 3 * n, host + n, host + 4 * n, host, host + 2 * n};
+    return status;
+}
+
+/* Is H what was surveyed? */
+static bool is_found(const wi_system *s) {
+    return s->found.row_most && !s->host_row_power;
+}
+
 /* The largest entry of each row of H, to the host; of a symmetric matrix, both halves count. */
 static weft_status rows_of(wi_system *s, const wi_grid *g, double *most) {
     double *const other = most + s->n;
@@ -75,8 +104,12 @@ static weft_status rows_of(wi_system *s, const wi_grid *g, double *most) {
 
 weft_status wi_system_fits(wi_system *s, weft_type type, bool *fits) {
     double *const least = s->vector, lowest = type == WEFT_F64 ? 0x1p-1022 : 0x1p-126;
-    weft_status status = s->place->rows_range(s->ctx, &s->a, s->w + s->n, s->w);
-    if (status == WEFT_OK)
+    weft_status status = WEFT_OK;
+    if (is_found(s))
+        memcpy(least, s->found.row_least, s->n * sizeof *least);
+    else
+        status = s->place->rows_range(s->ctx, &s->a, s->w + s->n, s->w);
+    if (status == WEFT_OK && !is_found(s))
         status = wi_system_get(s, least, s->w, s->n * sizeof *least);
     *fits = s->most_of_a < (type == WEFT_F64 ? 0x1p1020 : 0x1p100);
     for (size_t i = 0; i < s->n; i++)
@@ -165,7 +198,9 @@ static weft_status balance_rows(wi_system *s) {
         status = put_powers(s);
     }
     const wi_grid turned = wi_grid_turned(&s->a);
-    if (status == WEFT_OK)
+    if (is_found(s))
+        memcpy(s->vector, s->found.column_most, s->n * sizeof *s->vector);
+    else if (status == WEFT_OK)
         status = rows_of(s, &turned, s->vector);
     if (status != WEFT_OK || !wi_system_choose(s->n, s->vector, 1, s->factor, power))
         return status;
@@ -179,10 +214,21 @@ static weft_status balance_rows(wi_system *s) {
 
 /* ---- sizes of H ---- */
 
+static double largest_of(size_t n, const double *x) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = wi_larger(most, x[i]);
+    return most;
+}
+
 /* The largest sum of sizes in a row, or in a column. */
 static weft_status norm_of(wi_system *s, bool columns, double *norm) {
     double *const sum = s->vector;
     const size_t line = s->n * sizeof *sum;
+    if (is_found(s)) {
+        *norm = largest_of(s->n, columns ? s->found.column_sum : s->found.row_sum);
+        return WEFT_OK;
+    }
     for (size_t i = 0; i < s->n; i++)
         sum[i] = 1;
     const wi_product p = {.g = columns ? wi_grid_turned(&s->a) : s->a,
@@ -197,9 +243,7 @@ static weft_status norm_of(wi_system *s, bool columns, double *norm) {
         status = s->place->multiply(s->ctx, &p);
     if (status == WEFT_OK)
         status = wi_system_get(s, sum, p.size, line);
-    *norm = 0;
-    for (size_t i = 0; i < s->n && status == WEFT_OK; i++)
-        *norm = wi_larger(*norm, sum[i]);
+    *norm = status == WEFT_OK ? largest_of(s->n, sum) : 0;
     return status;
 }
 
@@ -225,7 +269,11 @@ weft_status wi_system_scale(wi_system *s) {
     weft_report *const report = s->report;
     double *const unscaled = s->vector + 3 * s->n;
     double most = 0;
-    weft_status status = rows_of(s, &s->a, s->vector);
+    weft_status status = survey(s);
+    if (status == WEFT_OK && s->found.row_most)
+        memcpy(s->vector, s->found.row_most, s->n * sizeof *s->vector);
+    else if (status == WEFT_OK)
+        status = rows_of(s, &s->a, s->vector);
     for (size_t i = 0; i < s->n && status == WEFT_OK; i++) {
         unscaled[i] = s->vector[i];
         most = wi_larger(most, unscaled[i]);

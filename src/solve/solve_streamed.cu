@@ -320,4 +320,5 @@ void wi_system_streamed(wi_system_place *place) {
     place->copy = copy_columns;
     place->multiply = multiply;
     place->room_bytes = room_bytes;
+    place->survey = NULL;
 }

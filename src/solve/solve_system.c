@@ -9,7 +9,7 @@
 #include "gemm/trsm.h"
 #include "lu/lu_dist.h"
 #include "lu/lu_streamed.h"
-#include "solve/system.h"
+#include "solve/solve_mix.h"
 
 /* ---- grids ---- */
 
@@ -154,6 +154,7 @@ weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args 
                      .a = args->a,
                      .factor = factoring.type,
                      .products = factoring.products,
+                     .mixes = factoring.mixes,
                      .ld = (args->n + 3) / 4 * 4,
                      .error_unit = args->type == WEFT_F64 ? 0x1p-53 : 0x1p-24};
 #ifdef WEFT_CUDA
@@ -223,6 +224,8 @@ static weft_status run_factor(wi_system *s) {
         return run_streamed(s);
     if (s->products != WI_FULL_PRODUCTS)
         return run_narrow(s);
+    if (s->mixes)
+        return wi_system_factor_mixed(s);
     if (s->args->spd) {
         const wi_cholesky_args args = {
             .type = s->factor, .n = s->n, .a = s->f, .lda = s->ld, .first = s->first};
@@ -243,6 +246,8 @@ _Static_assert((int)WI_LU_SINGULAR == (int)WI_CHOLESKY_INDEFINITE &&
 
 /* H itself, or its lower triangle, to f. */
 static weft_status fill(wi_system *s) {
+    if (s->mixes)
+        return wi_system_fill_mixed(s);
     const wi_grid a = s->a.half == WI_HALF_UPPER ? wi_grid_turned(&s->a) : s->a;
     return s->place->copy(s->ctx, &a, s->factor, s->f, s->ld);
 }
@@ -256,7 +261,7 @@ weft_status wi_system_factor(wi_system *s) {
         status = wi_system_get(s, found, s->first, sizeof found);
     if (status != WEFT_OK)
         return status;
-    s->report->variant = weft_used(s->ctx, s->args->spd ? "cholesky" : "lu");
+    s->report->variant = s->mixes ? "window" : weft_used(s->ctx, s->args->spd ? "cholesky" : "lu");
     s->report->factor_type = s->products == WI_BF16_PRODUCTS  ? WEFT_BF16
                              : s->products == WI_F16_PRODUCTS ? WEFT_F16
                                                               : s->factor;
@@ -265,6 +270,8 @@ weft_status wi_system_factor(wi_system *s) {
                        "%s: the pivot of column %lld is not finite: a's entries grow too much in "
                        "elimination for %s; scale a, or solve in f64",
                        s->call, (long long)found[WI_LU_INFINITE], weft_type_name(s->factor));
+    if (found[WI_LU_SINGULAR] != WI_LU_NONE && s->mixes)
+        return WEFT_ESINGULAR; /* another rung finds out why */
     if (found[WI_LU_SINGULAR] != WI_LU_NONE)
         return wi_system_refuse(s, s->args->spd ? WEFT_ENOTSPD : WEFT_ESINGULAR,
                                 (size_t)found[WI_LU_SINGULAR]);
@@ -298,6 +305,8 @@ weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count) {
         status = triangle(s, false, false, false, count);
         return status == WEFT_OK ? triangle(s, false, true, false, count) : status;
     }
+    if (s->mixes && transposed)
+        status = wi_system_mix(s, count, true);
     if (!transposed)
         status = wi_lu_swap_rows(s->ctx, s->factor, count, s->d, s->n, s->n, s->pivot, true);
     if (status == WEFT_OK)
@@ -306,6 +315,8 @@ weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count) {
         status = triangle(s, !transposed, transposed, transposed, count);
     if (status == WEFT_OK && transposed)
         status = wi_lu_swap_rows(s->ctx, s->factor, count, s->d, s->n, s->n, s->pivot, false);
+    if (status == WEFT_OK && s->mixes && !transposed)
+        status = wi_system_mix(s, count, false);
     return status;
 }
 

@@ -51,7 +51,8 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
     snprintf(what, sizeof what, "%s %s, n = %zu, rhs = %zu, how = %u, %s",
              s.spd ? "spd" : "general", weft_type_name(s.type), n, rhs, s.how,
              row ? row->name : "auto");
-    if (row && s.type == WEFT_F32 && strcmp(row->name, "mixed") == 0) {
+    const wi_solve_args call = {.type = s.type, .spd = s.spd, .n = n, .rhs = rhs};
+    if (row && !wi_row_can(row, ctx, s.type, &call)) {
         free_system(&s);
         return false;
     }

@@ -92,6 +92,12 @@ typedef struct wi_answer {
     size_t down, across;
 } wi_answer;
 
+/* Of the elements of a square grid: the largest of each row, the least that is not 0 (INFINITY if
+ * there is none) and the sum of sizes; and of each column. NaN counts as largest. */
+typedef struct wi_survey {
+    double *row_most, *row_least, *row_sum, *column_most, *column_sum;
+} wi_survey;
+
 /* What works on the numbers of a system, on each kind of place. All arrays are memory of the place;
  * blocks of vectors have no gaps. Queued on a GPU. */
 typedef struct wi_system_place {
@@ -128,6 +134,8 @@ typedef struct wi_system_place {
     /* w[i] = max(w[i], (|r| + slack size) / most[j]) over the columns with most[j] > 0. */
     weft_status (*weigh)(weft_context *ctx, size_t n, size_t count, const double *r,
                          const double *size, const double *most, double slack, double *w);
+    /* Of a whole grid that lies by columns, unscaled; NULL: this place has none. */
+    weft_status (*survey)(weft_context *ctx, const wi_grid *g, const wi_survey *to);
 } wi_system_place;
 
 extern const wi_system_place wi_system_on_cpu;
@@ -156,6 +164,7 @@ extern const wi_ladder wi_solve_ladder;
 const wi_row *wi_solve_row(weft_precision precision);
 weft_status wi_solve_direct(weft_context *ctx, const void *args);
 weft_status wi_solve_mixed(weft_context *ctx, const void *args);
+weft_status wi_solve_butterfly(weft_context *ctx, const void *args);
 weft_status wi_solve_tf32(weft_context *ctx, const void *args);
 weft_status wi_solve_bf16(weft_context *ctx, const void *args);
 weft_status wi_solve_f16(weft_context *ctx, const void *args);
@@ -168,6 +177,7 @@ static inline bool wi_is_reduced(const weft_solve_options *options) {
 typedef struct wi_factoring {
     weft_type type;
     wi_products products; /* other than WI_FULL_PRODUCTS: of f32 */
+    bool mixes;           /* of f32, on a GPU: those of H Q (solve_mix.h) */
 } wi_factoring;
 
 typedef struct wi_system {
@@ -181,6 +191,7 @@ typedef struct wi_system {
     wi_grid a;       /* H */
     weft_type factor;
     wi_products products;
+    bool mixes;
     size_t ld;                         /* of f */
     void *f;                           /* the factors; */
     bool streams_factors;              /* they are in host memory */
@@ -201,6 +212,7 @@ typedef struct wi_system {
     int32_t *host_row_power, *host_column_power; /* NULL: not scaled */
     int32_t *shift;                              /* for each right-hand side */
     double *vector;                              /* 5 n */
+    wi_survey found;                             /* of A, on the host; NULL: not made */
     double most_of_a;                            /* the largest entry of H, and */
     double norm;                                 /* its infinity norm */
     double norm_1;                               /* and 1-norm */
