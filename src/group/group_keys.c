@@ -171,6 +171,7 @@ static const char *one_pass_misfit(const weft_context *ctx, const void *args) {
     return k->keys_out == k->keys ? "needs keys_out to be another array than keys" : NULL;
 }
 
+/* What neither `ends` nor `bulk` does. */
 static const char *vectors_misfit(const weft_context *ctx, const void *args) {
     const wi_group_keys_args *const k = args;
     const char *const misfit = one_pass_misfit(ctx, args);
@@ -196,7 +197,6 @@ static double ends_seconds(const weft_context *ctx, const void *args) {
     return 14 * m->launch_s + wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.72;
 }
 
-/* A tile is 32 KiB. */
 static const char *bulk_misfit(const weft_context *ctx, const void *args) {
     const wi_group_keys_args *const k = args;
     const char *const misfit = vectors_misfit(ctx, args);
