@@ -171,24 +171,24 @@ static const char *one_pass_misfit(const weft_context *ctx, const void *args) {
     return k->keys_out == k->keys ? "needs keys_out to be another array than keys" : NULL;
 }
 
-/* Sums, minima and maxima alone. */
-static const char *op_misfit(const wi_group_keys_args *k) {
+/* What neither `ends` nor `bulk` does. */
+static const char *vectors_misfit(const weft_context *ctx, const void *args) {
+    const wi_group_keys_args *const k = args;
+    const char *const misfit = one_pass_misfit(ctx, args);
+    if (misfit)
+        return misfit;
     const wi_reduction op = k->column[0].op;
-    return op != WI_RED_SUM && op != WI_RED_MIN && op != WI_RED_MAX
-               ? "is compiled for sums, minima and maxima"
+    if (op != WI_RED_SUM && op != WI_RED_MIN && op != WI_RED_MAX)
+        return "is compiled for sums, minima and maxima";
+    return ((uintptr_t)k->keys | (uintptr_t)k->column[0].x) % 16 != 0
+               ? "needs keys and x aligned to 16 bytes"
                : NULL;
 }
 
 static const char *ends_misfit(const weft_context *ctx, const void *args) {
-    const wi_group_keys_args *const k = args;
-    const char *const misfit = one_pass_misfit(ctx, args), *const of_op = op_misfit(k);
-    if (misfit || of_op)
-        return misfit ? misfit : of_op;
-    if (k->width < 4)
-        return "needs keys of 4 or 8 bytes";
-    return ((uintptr_t)k->keys | (uintptr_t)k->column[0].x) % 16 != 0
-               ? "needs keys and x aligned to 16 bytes"
-               : NULL;
+    const char *const misfit = vectors_misfit(ctx, args);
+    return misfit || ((const wi_group_keys_args *)args)->width >= 4 ? misfit
+                                                                    : "needs keys of 4 or 8 bytes";
 }
 
 /* Of warps that have little to do it counts what each begins and ends with. */
@@ -197,20 +197,15 @@ static double ends_seconds(const weft_context *ctx, const void *args) {
     return 14 * m->launch_s + wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.72;
 }
 
-/* A tile is 32 KiB. */
 static const char *bulk_misfit(const weft_context *ctx, const void *args) {
     const wi_group_keys_args *const k = args;
-    const char *const misfit = one_pass_misfit(ctx, args);
+    const char *const misfit = vectors_misfit(ctx, args);
     if (misfit)
         return misfit;
     if (ctx->gpu->capability < 90)
         return "needs a GPU of compute capability 9.0 or later: bulk copies";
-    if (op_misfit(k))
-        return op_misfit(k);
-    if (k->width == 8 && weft_type_size(k->column[0].type) == 4)
-        return "needs keys that are not wider than the elements";
-    return ((uintptr_t)k->keys | (uintptr_t)k->column[0].x) % 16 != 0
-               ? "needs keys and x aligned to 16 bytes: bulk copies"
+    return k->width == 8 && weft_type_size(k->column[0].type) == 4
+               ? "needs keys that are not wider than the elements"
                : NULL;
 }
 
