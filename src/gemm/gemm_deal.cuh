@@ -101,7 +101,7 @@ inline bool wi_gemm_is_unlined(const wi_gemm_args *g) {
 /* Those of few tiles whose k is cut into many slices, and whose factors that cache does not hold.
  */
 inline bool wi_gemm_is_deep(const wi_machine *m, const wi_gemm_args *g) {
-    constexpr size_t times = 64, least = (size_t)1 << 17; /* of C */
+    constexpr size_t times = 64, least = (size_t)1 << 16; /* of C */
     const double factors = ((double)g->m + (double)g->n) * (double)g->k;
     return weft_type_size(g->type) == 2 && g->k / times >= g->m && g->k / times >= g->n &&
            g->m * g->n >= least &&
@@ -129,7 +129,7 @@ struct wi_gemm_pace {
         bringing = wi_gemm_is_unlined(g) ? bringing_to_one(m, g) : 0;
         /* small tiles of deep products ask memory for more than it has */
         if (wi_gemm_is_deep(m, g))
-            multiplying *= elements < 256 * 128 ? 1.3 : Shape::is_pair ? 0.94 : 1;
+            multiplying *= elements < 256 * 128 ? 1.45 : Shape::is_pair ? 0.88 : 1;
 
         slice = bytes * m->units / (of_all * m->bytes_per_s);
         end =

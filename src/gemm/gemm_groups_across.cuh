@@ -102,7 +102,7 @@ struct wi_gemm_group_across {
 template <int tile_n, int slots, int percent>
 struct wi_gemm_across_shape : wi_gemm_boxed_shape<float, float, float, 128, tile_n, slots, 16> {
     static constexpr double rate = percent / 100.0;
-    static constexpr bool writes_rows = true, evens_thin = true;
+    static constexpr bool writes_rows = true;
     template <class A, class B>
     using Adder = wi_gemm_group_across<wi_gemm_across_shape, A, B>;
 };
