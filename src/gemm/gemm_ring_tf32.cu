@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tf32 by a ring of boxes: tensor cores take such elements from shared memory along k alone. So B
- * lies along k; A does too, or goes through registers, or is turned first. */
+ * lies along k; A does too, or goes through registers, or is turned first. Where both lie across,
+ * both may go through registers. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_groups.cuh"
 #include "gemm/gemm_groups_across.cuh"
