@@ -127,6 +127,8 @@ double wi_gemm_ring_f64_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_f32_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g);
 bool wi_gemm_ring_tf32_wants_across(const weft_context *ctx, const wi_gemm_args *g);
+bool wi_gemm_ring_tf32_wants_both_across(const weft_context *ctx, const wi_gemm_args *g);
+double wi_gemm_ring_tf32_seconds_both_across(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_f16_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_bf16_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_i8_seconds(const weft_context *ctx, const wi_gemm_args *g);

@@ -7,7 +7,7 @@
 #include "cuda/types.cuh"
 #include "gemm/gemm_cuda.cuh"
 
-constexpr unsigned threads = 256, most_lanes = 128, at_once = 4; /* units of a thread */
+constexpr unsigned threads = 256, most_lanes = 128;
 constexpr size_t most_blocks = 1 << 14, chunk = 16;
 
 /* Lines are cut into pieces that `lanes` threads copy by units: of 8 or 16 bytes, if all lines
@@ -21,6 +21,11 @@ struct copying {
     size_t to_pitch, from_pitch;
     unsigned unit, lanes, blocks; /* unit: in bytes, or 0 */
 };
+
+/* Units of a thread at once, small ones more. */
+__host__ __device__ constexpr unsigned at_once_of(unsigned unit) {
+    return unit == 8 ? 8 : 4;
+}
 
 /* How a unit is read: as it lies, or shifted. */
 template <class T>
@@ -46,6 +51,7 @@ struct shifted {
 template <class Way>
 __device__ static void copy_lines(const copying &c, unsigned block) {
     using unit = typename Way::unit;
+    constexpr unsigned at_once = at_once_of(sizeof(unit));
     const size_t in_piece = (size_t)c.lanes * at_once, in_line = wi_gemm_pieces(c.length, in_piece);
     const unsigned pieces = threads / c.lanes;
     const size_t all = c.count * in_line, step = (size_t)c.blocks * pieces;
@@ -109,6 +115,7 @@ static copying copying_of(const wi_gemm_copy &c) {
     const unsigned unit = unit_of(c);
     const size_t bytes = c.of.length * c.width, pitch = c.from_ld * c.width;
     const size_t length = wi_gemm_pieces(bytes, unit ? unit : chunk);
+    const unsigned at_once = at_once_of(unit);
     unsigned lanes = unit ? 8 : 1;
     while (lanes < most_lanes && lanes * at_once < length)
         lanes *= 2;

@@ -14,6 +14,7 @@
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
  *   rate                 of flops, beside that of multiply-adds of Sum
  *   any_share            may tiles be cut anywhere? gemm_deal.cuh
+ *   evens_thin           are they, where C is one tile wide or high, and tiles are few?
  *   may_turn_c           may C be stored by rows?
  *   writes_rows          is it, where it is only written, if the call asks for it?
  *   read_bytes           of C that a thread reads at once, to add to them
@@ -550,7 +551,7 @@ struct wi_gemm_boxed_shape {
     static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
     static constexpr bool is_staged = false, sends_c = false, wants_many = false;
-    static constexpr bool writes_rows = false, is_lean = false;
+    static constexpr bool writes_rows = false, is_lean = false, evens_thin = false;
     static constexpr bool is_pair = false;
     static constexpr double ending = 0.25;
     static constexpr int read_bytes = 64;

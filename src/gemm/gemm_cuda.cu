@@ -124,6 +124,14 @@ static weft_status place(weft_context *ctx, const placing (&operands)[2], size_t
 /* The key under which memory for operands is borrowed. */
 static const char placed_key = 0;
 
+/* Is B read again and again beside a long A, by lines of which memory has pieces? Copied to whole
+ * ones it takes less of what comes from the second-level cache. */
+static bool wants_lines_of_b(const wi_gemm_args *g, size_t width) {
+    constexpr size_t times = 16, piece = 64;
+    return g->type == WEFT_F32 && !g->transposed_a && !g->transposed_b && g->m / times >= g->n &&
+           g->ldb * width % piece != 0;
+}
+
 /* Runs the call with operands that are aligned, and lie as they must. */
 static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, layout wanted,
                                 wi_gemm_work *run) {
@@ -133,9 +141,10 @@ static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, lay
     const bool turn_a = wanted == (g.transposed_a ? ACROSS_K : ALONG_K);
     const bool b_along = wanted == ALONG_K || wanted == B_ALONG_K;
     const bool turn_b = g.transposed_b ? b_along : wanted == ACROSS_K;
+    const bool line_b = wanted == B_ALONG_K && wants_lines_of_b(&g, width);
     const placing operands[2] = {
         placing_of(lines_of_a(&g), width, to, apart, turn_a, &g.a, &g.lda),
-        placing_of(lines_of_b(&g), width, to, apart, turn_b, &g.b, &g.ldb)};
+        placing_of(lines_of_b(&g), width, line_b ? line : to, apart, turn_b, &g.b, &g.ldb)};
     const size_t bytes = g.k > 0 ? operands[0].bytes + operands[1].bytes : 0;
     void *memory = NULL;
     weft_status status = WEFT_OK;
@@ -273,6 +282,8 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
         return wi_gemm_ring_f32_wants_across(ctx, g)
                    ? run_prepared(ctx, g, ACROSS_K, wi_gemm_ring_f32_across)
                    : run_prepared(ctx, g, AS_THEY_DO, wi_gemm_ring_f32);
+    if (g->type == WEFT_F32 && wi_gemm_ring_tf32_wants_both_across(ctx, g))
+        return run_prepared(ctx, g, AS_THEY_DO, wi_gemm_ring_tf32_both_across);
     if (g->type == WEFT_F32 && wi_gemm_ring_tf32_wants_across(ctx, g))
         return run_prepared(ctx, g, B_ALONG_K, wi_gemm_ring_tf32);
     if (g->type == WEFT_F32 && g->transposed_a && g->transposed_b && g->beta == 0 &&

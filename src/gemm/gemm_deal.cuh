@@ -101,7 +101,7 @@ inline bool wi_gemm_is_unlined(const wi_gemm_args *g) {
 /* Those of few tiles whose k is cut into many slices, and whose factors that cache does not hold.
  */
 inline bool wi_gemm_is_deep(const wi_machine *m, const wi_gemm_args *g) {
-    constexpr size_t times = 64, least = (size_t)1 << 17; /* of C */
+    constexpr size_t times = 64, least = (size_t)1 << 16; /* of C */
     const double factors = ((double)g->m + (double)g->n) * (double)g->k;
     return weft_type_size(g->type) == 2 && g->k / times >= g->m && g->k / times >= g->n &&
            g->m * g->n >= least &&
@@ -129,7 +129,7 @@ struct wi_gemm_pace {
         bringing = wi_gemm_is_unlined(g) ? bringing_to_one(m, g) : 0;
         /* small tiles of deep products ask memory for more than it has */
         if (wi_gemm_is_deep(m, g))
-            multiplying *= elements < 256 * 128 ? 1.3 : Shape::is_pair ? 0.94 : 1;
+            multiplying *= elements < 256 * 128 ? 1.45 : Shape::is_pair ? 0.88 : 1;
 
         slice = bytes * m->units / (of_all * m->bytes_per_s);
         end =
@@ -191,12 +191,21 @@ void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, con
     const double all = line * ((double)g->m + (double)g->n) * (double)steps;
     const double bytes = line * sides * (double)(rest * steps);
     const double held = all > (double)m->cache_bytes ? (double)m->cache_bytes / all : 1;
-    const double moving =
-        is_aligned ? 0 : bytes * (held / m->cache_bytes_per_s + (1 - held) / m->bytes_per_s);
+    const double moving = is_aligned || !Shape::any_share
+                              ? 0
+                              : bytes * (held / m->cache_bytes_per_s + (1 - held) / m->bytes_per_s);
     const double working = (double)share * pace.step(count);
     const double seconds = (working > moving ? working : moving) + (after ? by_kernel : by_warps);
     if (share < steps && seconds < best->seconds)
         *best = {share, is_aligned, after, seconds};
+}
+
+/* Tiles in a row, one for most multiprocessors, would leave the others idle. Each reads elements of
+ * the long factor that no other does, so it may be cut anywhere. */
+template <class Shape>
+bool wi_gemm_is_uneven_row(const wi_gemm_args *g, size_t tiles, size_t units) {
+    return (g->m <= Shape::tile_m || g->n <= Shape::tile_n) && 2 * tiles > units &&
+           4 * tiles < 3 * units;
 }
 
 /* Tiles stay whole where cutting them would not repay the sums' way through memory. Of aligned
@@ -211,7 +220,8 @@ wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, siz
     const size_t even = wi_gemm_pieces(rest * steps, units), room = units / rest;
     const double whole = (double)steps * pace.step(rest);
     wi_gemm_cut best = {steps, true, false, whole};
-    if (Shape::any_share)
+    if (Shape::any_share ||
+        (Shape::evens_thin && is_all && wi_gemm_is_uneven_row<Shape>(g, rest, units)))
         wi_gemm_try_share(m, pace, g, rest, steps, even, false, &best);
     const double of_kernel = (double)rest * pace.after_each_share;
     const size_t counts[] = {room, (size_t)sqrt(whole / pace.slice),

@@ -135,4 +135,15 @@ struct wi_gemm_doubles_shape
     using Adder = wi_gemm_doubles<wi_gemm_doubles_shape, A, B>;
 };
 
+/* Four warps alone, for a small C: each has more of a tile, and reads less of shared memory. */
+template <int tile_m, int tile_n, int slots, int percent>
+struct wi_gemm_few_doubles_shape
+    : wi_gemm_boxed_shape<double, double, double, tile_m, tile_n, slots, 8> {
+    static constexpr int warps_m = 2, warps_n = 2, adders = 4, warps = 8;
+    static constexpr int adder_registers = 168, read_bytes = 128;
+    static constexpr double rate = percent / 100.0;
+    template <class A, class B>
+    using Adder = wi_gemm_doubles<wi_gemm_few_doubles_shape, A, B>;
+};
+
 #endif

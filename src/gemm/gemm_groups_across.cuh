@@ -107,4 +107,15 @@ struct wi_gemm_across_shape : wi_gemm_boxed_shape<float, float, float, 128, tile
     using Adder = wi_gemm_group_across<wi_gemm_across_shape, A, B>;
 };
 
+/* Four groups, so that more of A's lines lies together. */
+template <int tile_n, int slots, int percent>
+struct wi_gemm_tall_across_shape
+    : wi_gemm_boxed_shape<float, float, float, 256, tile_n, slots, 16> {
+    static constexpr double rate = percent / 100.0;
+    static constexpr bool writes_rows = true;
+    static constexpr int adders = 16, warps = 20, adder_registers = 104;
+    template <class A, class B>
+    using Adder = wi_gemm_group_across<wi_gemm_tall_across_shape, A, B>;
+};
+
 #endif

@@ -489,6 +489,9 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const bool tf32 = g->type == WEFT_F32 && g->accuracy == WI_TF32;
     const bool along = tf32 || g->type == WEFT_I8;
+    if (tf32 && wi_gemm_ring_tf32_wants_both_across(ctx, g))
+        return aligning_seconds(ctx, g, false, false) +
+               fmax(wi_gemm_ring_tf32_seconds_both_across(ctx, g), reading_seconds(ctx, g));
     const bool turns_a =
         along && !g->transposed_a && !(tf32 && wi_gemm_ring_tf32_wants_across(ctx, g));
     return aligning_seconds(ctx, g, turns_a, along && g->transposed_b) +

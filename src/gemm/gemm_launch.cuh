@@ -255,6 +255,7 @@ bool wi_gemm_ring_f32_wants_across(const weft_context *ctx, const wi_gemm_args *
 weft_status wi_gemm_ring_f32_across(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_f64(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_tf32(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_ring_tf32_both_across(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_f16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_bf16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_i8(weft_context *ctx, const wi_gemm_args *g);

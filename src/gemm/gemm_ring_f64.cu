@@ -7,8 +7,17 @@
 using large = wi_gemm_doubles_shape<96, 128, 2, 4, 4, 180, false, true>;
 using small = wi_gemm_doubles_shape<64, 128, 2, 4, 8, 175, true>;
 using square = wi_gemm_doubles_shape<64, 64, 2, 4, 12, 160, false>;
+using slim = wi_gemm_few_doubles_shape<64, 32, 16, 160>;
 using thin32 = wi_gemm_doubles_shape<128, 32, 4, 2, 10, 155, true>;
 using thin16 = wi_gemm_doubles_shape<128, 16, 8, 1, 11, 80, true>;
+
+/* Has a small C a slim tile for most multiprocessors, and none two? Then k is best left whole. */
+static bool suits_slim(const weft_context *ctx, const wi_gemm_args *g) {
+    constexpr size_t most_k = 1024;
+    const size_t tiles = wi_gemm_pieces(g->m, slim::tile_m) * wi_gemm_pieces(g->n, slim::tile_n);
+    const size_t units = wi_gemm_units(ctx, g);
+    return tiles <= units && 2 * tiles > units && g->k <= most_k;
+}
 
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
@@ -17,6 +26,8 @@ static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     if (g->wanted != WI_ALL)
         return best;
     wi_gemm_consider<square>(ctx, g, wi_gemm_boxed_by_layout<square>, &best);
+    if (suits_slim(ctx, g) || wi_gemm_only_tile_m > 0)
+        wi_gemm_consider<slim>(ctx, g, wi_gemm_boxed_by_layout<slim>, &best);
     wi_gemm_consider<thin32>(ctx, g, wi_gemm_boxed_by_layout<thin32>, &best);
     wi_gemm_consider<thin16>(ctx, g, wi_gemm_boxed_by_layout<thin16>, &best);
     return best;

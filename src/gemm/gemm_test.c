@@ -326,7 +326,8 @@ static const struct {
     {WEFT_F32, 64, 64, false},   {WEFT_F16, 256, 128, false}, {WEFT_F16, 128, 128, false},
     {WEFT_F16, 128, 64, false},  {WEFT_F16, 64, 64, false},   {WEFT_F16, 192, 192, false},
     {WEFT_F32, 128, 256, true},  {WEFT_F32, 128, 128, true},  {WEFT_F32, 256, 128, true},
-    {WEFT_F32, 128, 64, true},   {WEFT_F32, 64, 64, true}};
+    {WEFT_F32, 128, 64, true},   {WEFT_F32, 64, 64, true},    {WEFT_F32, 256, 64, true},
+    {WEFT_F64, 64, 32, false}};
 
 static void run_ring_tile(rig *r, size_t tile, bool is_low, unsigned stored) {
     const weft_type type = ring_tiles[tile].type;
@@ -347,10 +348,13 @@ static void run_ring_tile(rig *r, size_t tile, bool is_low, unsigned stored) {
     run_case(r, &p);
 }
 
-/* tf32 has tiles of 128 x 256 only where A lies across k; by rows, B takes its part. */
+/* tf32 has tiles of 128 x 256 and 256 x 64 only where A lies across k; by rows, B takes its part.
+ */
 static bool has_ring_tile(size_t tile, unsigned stored) {
     const unsigned along = stored & 4 ? stored & 2 : stored & 1;
-    return !ring_tiles[tile].tf32 || ring_tiles[tile].tile_n < 256 || !along;
+    const bool is_across = ring_tiles[tile].tile_n == 256 ||
+                           (ring_tiles[tile].tile_m == 256 && ring_tiles[tile].tile_n == 64);
+    return !ring_tiles[tile].tf32 || !is_across || !along;
 }
 
 /* The k-th way of storing the matrices, where turn `begun` begins: of two that follow each other,
