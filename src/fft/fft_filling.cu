@@ -276,10 +276,17 @@ struct fill_thread {
 
 } // namespace
 
-/* `streams`: lines are in one piece. */
+/* Copies from global to shared memory that are not a thread's need compute capability 9.0. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#    define FILL_STREAMS(streams) (streams)
+#else
+#    define FILL_STREAMS(streams) false
+#endif
+
+/* `is_piece`: each line is in one piece. */
 template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads, 1)
-    filling_lines(const __grid_constant__ wi_fft_pass<float> p, unsigned lines, bool streams) {
+    filling_lines(const __grid_constant__ wi_fft_pass<float> p, unsigned lines, bool is_piece) {
     using number = wi_fft_number<float>;
     using Thread = fill_thread<Shape>;
     WEFT_DYNAMIC_SHARED(shared);
@@ -288,6 +295,7 @@ static __global__ void __launch_bounds__(Shape::threads, 1)
     const fill_block<Shape> block = {p,           numbers,     turns + Shape::turns,
                                      &arrived[0], &arrived[1], &arrived[2]};
     const bool is_first = threadIdx.x == 0, has_set = threadIdx.x < Shape::apart;
+    const bool streams = FILL_STREAMS(is_piece);
     const unsigned j = has_set ? threadIdx.x : Shape::apart - 1;
     const Thread thread = {
         block,
@@ -316,7 +324,8 @@ static __global__ void __launch_bounds__(Shape::threads, 1)
             last[c].load(p.twiddles + (Shape::R2 - 1) * Shape::R1 +
                              block.template set_of<Thread::before>(j, c),
                          Thread::before);
-        wi_async_wait<0>();
+        if (streams)
+            wi_async_wait<0>();
         __syncthreads();
         thread.last_stage(k, parity, brings, next, last);
         if (p.turning >= 0)
