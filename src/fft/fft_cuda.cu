@@ -10,8 +10,8 @@
 /* ---- kernels for one length ---- */
 
 /* Which kernels look ahead: those that win by it, 2 to 7 % (an H200, 2026-11-28). Of their lines a
- * multiprocessor has two blocks or more at a time. Where one line fills it, 2^14, 3^9, 7^5 and of
- * f64 2^13, it costs 3 to 34 %, likely as what comes pushes out what is being read, or twiddles. */
+ * multiprocessor has two blocks or more at a time. Where one line fills it (2^13 of f64) it costs
+ * 3 % or more, likely as what comes pushes out what is being read, or twiddles. */
 template <class Shape>
 constexpr bool looks_ahead = sizeof(typename Shape::Type) == 4
                                  ? Shape::n == 512 || Shape::n == 1000 || Shape::n == 8192
