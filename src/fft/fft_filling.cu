@@ -48,7 +48,6 @@ struct fill_block {
     const wi_fft_pass<float> &p;
     number *line, *ahead;     /* shared */
     wi_barrier *early, *late; /* the two parts of a line are there */
-    wi_barrier *read;         /* the last stage has read the line */
 
     /* The line at x is at an odd place? Bulk copies bring pieces of two numbers. */
     static __device__ __forceinline__ unsigned shift_of(const number *x) {
@@ -83,7 +82,6 @@ struct fill_block {
     __device__ __forceinline__ void begin(const number *x) const {
         wi_barrier_init(early, 1);
         wi_barrier_init(late, 1);
-        wi_barrier_init(read, Shape::threads / 32);
         wi_barrier_publish();
         bring_early(x);
         bring_late(x);
@@ -236,20 +234,15 @@ struct fill_thread {
     }
 
     template <class Next>
-    __device__ __forceinline__ void last_stage(unsigned k, unsigned parity, bool brings,
-                                               const Next &next,
+    __device__ __forceinline__ void last_stage(unsigned k, bool brings, const Next &next,
                                                const wi_fft_few<R3, float> *w) const {
         float re[columns][R3], im[columns][R3];
         block.template fetch<R3, columns, Shape::pad>(j, re, im);
         if (streams) {
             wi_bulk_fence();
-            __syncwarp();
-            if (threadIdx.x % 32 == 0)
-                wi_barrier_arrive(block.read);
-            if (brings) {
-                wi_barrier_wait(block.read, parity);
+            __syncthreads();
+            if (brings)
                 block.bring_late(next());
-            }
         }
         const wi_fft_place at = wi_fft_place_of(block.p.grid, wi_anew(k), block.p.turning);
 #pragma unroll
@@ -290,10 +283,9 @@ static __global__ void __launch_bounds__(Shape::threads, 1)
     using number = wi_fft_number<float>;
     using Thread = fill_thread<Shape>;
     WEFT_DYNAMIC_SHARED(shared);
-    WEFT_SHARED(wi_barrier, arrived, [3]);
+    WEFT_SHARED(wi_barrier, arrived, [2]);
     number *const numbers = (number *)shared, *const turns = numbers + Shape::line;
-    const fill_block<Shape> block = {p,           numbers,     turns + Shape::turns,
-                                     &arrived[0], &arrived[1], &arrived[2]};
+    const fill_block<Shape> block = {p, numbers, turns + Shape::turns, &arrived[0], &arrived[1]};
     const bool is_first = threadIdx.x == 0, has_set = threadIdx.x < Shape::apart;
     const bool streams = FILL_STREAMS(is_piece);
     const unsigned j = has_set ? threadIdx.x : Shape::apart - 1;
@@ -327,7 +319,7 @@ static __global__ void __launch_bounds__(Shape::threads, 1)
         if (streams)
             wi_async_wait<0>();
         __syncthreads();
-        thread.last_stage(k, parity, brings, next, last);
+        thread.last_stage(k, brings, next, last);
         if (p.turning >= 0)
             __syncthreads(); /* before others are there */
     }
