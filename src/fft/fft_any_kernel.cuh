@@ -66,6 +66,12 @@ template <int R, class T, class Block>
 static __device__ __forceinline__ void store_dense(const Block &block, unsigned line, unsigned j,
                                                    unsigned before, const T *re, const T *im) {
     wi_fft_number<T> *const to = block.p.y + (block.at.out + line * block.p.near_out + j);
+    if (block.p.scale_re == 1 && block.p.scale_im == 1) {
+#pragma unroll
+        for (int k = 0; k < R; k++)
+            to[(unsigned)k * before] = {re[k], im[k]};
+        return;
+    }
 #pragma unroll
     for (int k = 0; k < R; k++)
         to[(unsigned)k * before] = {re[k] * block.p.scale_re, im[k] * block.p.scale_im};
@@ -127,15 +133,16 @@ static __device__ __forceinline__ void run_sets(const any_block<T, halves> &bloc
                 load_dense<R>(block, line, j, m, re, im);
             else
                 block.template load<R>(line, j, m, re, im);
+            if (block.p.sign_in < 0) {
 #pragma unroll
-            for (int k = 0; k < R; k++)
-                im[k] *= block.p.sign_in;
-            any_butterfly<R, kind>(re, im);
+                for (int k = 0; k < R; k++)
+                    im[k] *= block.p.sign_in;
+            }
         } else {
             fetch_set<R>(block.numbers + any_place(stages, s, line, j), wi_anew(s.step_in),
                          block.p.twiddles + (s.twiddles + rest), before, re, im);
-            any_butterfly<R, kind>(re, im);
         }
+        any_butterfly<R, kind>(re, im);
         if (!(how & TO_GLOBAL)) {
             keep_set<R>(to + any_place_out(stages, s, line, j, turn), wi_anew(s.step_out), re, im);
         } else if constexpr (is_dense) {

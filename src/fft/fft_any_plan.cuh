@@ -14,7 +14,8 @@ enum {
     ANY_SHORT,
     ANY_PRIMES,
     ANY_DENSE,
-    ANY_LARGE
+    ANY_LARGE,
+    ANY_WHOLE /* fft_whole.cu, of f32 */
 };
 /* Numbers of a block, about, and of a thread. */
 template <class T>
@@ -101,7 +102,9 @@ static const unsigned any_costs[] = {0,  0,  42, 38, 36, 35, 35, 34, 34, 34, 34,
 static inline unsigned any_cost(int kind, unsigned radix) {
     const unsigned most_short = 16;
     const bool is_prime = radix == 17 || radix == 19 || radix == 23 || radix == 29 || radix == 31;
-    const bool takes = kind == ANY_DENSE ? radix <= WI_FFT_MOST_RADIX
+    const uint64_t whole = 0x15b35fffc; /* 2 to 16, 18, 20, 21, 24, 25, 27, 28, 30, 32 */
+    const bool takes = kind == ANY_WHOLE   ? whole >> radix & 1
+                       : kind == ANY_DENSE ? radix <= WI_FFT_MOST_RADIX
                        : kind == ANY_LARGE
                            ? radix <= WI_FFT_MOST_BESIDE || radix > WI_FFT_MOST_RADIX
                            : radix <= most_short || (kind == ANY_PRIMES && is_prime);
@@ -115,12 +118,15 @@ struct any_radices {
 
 /* The radices with the least cost, if it is below `limit`, falling, none above `last`; or none. */
 static inline any_radices choose_radices(int kind, unsigned n, unsigned last, unsigned limit) {
-    const unsigned most = sizeof any_costs / sizeof *any_costs - 1;
+    const unsigned most = sizeof any_costs / sizeof *any_costs - 1, cheapest = 32;
     any_radices best = {};
     for (unsigned r = last < most ? last : most; r > 1; r--) {
-        const unsigned own = any_cost(kind, r);
+        const unsigned own = n % r == 0 ? any_cost(kind, r) : 0;
+        unsigned at_least = own;
         any_radices rest = {};
-        if (own == 0 || n % r != 0 || own >= limit)
+        for (unsigned left = n / r; left > 1; left = (left + r - 1) / r)
+            at_least += cheapest;
+        if (own == 0 || at_least >= limit)
             continue;
         if (n != r)
             rest = choose_radices(kind, n / r, r, limit - own);

@@ -10,8 +10,8 @@
 /* ---- kernels for one length ---- */
 
 /* Which kernels look ahead: those that win by it, 2 to 7 % (an H200, 2026-11-28). Of their lines a
- * multiprocessor has two blocks or more at a time. Where one line fills it, 2^14, 3^9, 7^5 and of
- * f64 2^13, it costs 3 to 34 %, likely as what comes pushes out what is being read, or twiddles. */
+ * multiprocessor has two blocks or more at a time. Where one line fills it (2^13 of f64) it costs
+ * 3 % or more, likely as what comes pushes out what is being read, or twiddles. */
 template <class Shape>
 constexpr bool looks_ahead = sizeof(typename Shape::Type) == 4
                                  ? Shape::n == 512 || Shape::n == 1000 || Shape::n == 8192
@@ -68,9 +68,10 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(float, 4096, 256, 16, 16, 8);
         SHAPE(float, 4096, 256, 16, 16, 16);
         SHAPE(float, 8192, 256, 32, 16, 16);
-        SHAPE(float, 16384, 512, 32, 32, 16);
-        SHAPE(float, 16807, 352, 49, 49, 7);
-        SHAPE(float, 19683, 736, 27, 27, 27);
+    case 16384:
+    case 16807:
+    case 19683:
+        return wi_fft_filling_line(ctx, l, queues);
     default:
         if (l->n > WI_FFT_SHORT_LINE)
             return wi_fft_whole_line(ctx, l, queues);
@@ -133,7 +134,7 @@ bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
         return has_room(ctx, l, false);
     if (l->n > short_line && !wi_fft_is_smooth(l->n, WI_FFT_MOST_WHOLE_PRIME))
         return false;
-    return l->n <= (size_t)16384 >> is_wide && has_room(ctx, l, true);
+    return (!is_wide || l->n <= 8192) && has_room(ctx, l, true);
 }
 
 /* ---- the rungs ---- */

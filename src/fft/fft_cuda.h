@@ -29,6 +29,8 @@ weft_status wi_fft_any_line(weft_context *ctx, const wi_fft_lines *l, bool queue
 /* About how many microseconds lines take by sums of large primes, 2^24 numbers of f32 in all (an
  * H200, 2026-11-29); 0 if they cannot be. */
 double wi_fft_sums_cost(const wi_fft_lines *l);
+/* Lines of f32 that fill a multiprocessor, one after the other (fft_filling.cu). */
+weft_status wi_fft_filling_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
 weft_status wi_fft_whole_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
 
 /* Lets an engine do both passes of cut lines in one kernel (fft_fused.cu). */

@@ -88,10 +88,11 @@ static __device__ void locate(const fused_params<T> &p, unsigned number, tile *t
     if (t->is_end)
         return;
     const size_t slot = t->group % p.slots * p.slot;
-    t->at = t->is_first ? wi_fft_place_of(p.a.grid, index, p.a.turning)
-                        : wi_fft_place_of(p.b.grid, index, p.b.turning);
-    t->at.in += t->is_first ? t->group * p.step_in : slot;
-    t->at.out += t->is_first ? slot : t->group * p.step_out;
+    wi_fft_place at = t->is_first ? wi_fft_place_of(p.a.grid, index, p.a.turning)
+                                  : wi_fft_place_of(p.b.grid, index, p.b.turning);
+    at.in += t->is_first ? t->group * p.step_in : slot;
+    at.out += t->is_first ? slot : t->group * p.step_out;
+    t->at = at;
 }
 
 /* Until all tiles of a group's pass have ended. */

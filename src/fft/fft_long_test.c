@@ -76,9 +76,9 @@ static void run_dense(rig *r, const wi_row *row) {
 
 /* Lines that a block holds as a whole, with each radix. */
 static void run_whole(rig *r, const wi_row *row) {
-    static const size_t of_f32[] = {6561, 13310, 13104, 15625, 14406},
+    static const size_t of_f32[] = {6561, 13310, 13104, 15625, 14406, 24000},
                         of_f64[] = {6930, 8190, 8019};
-    const size_t n = of_f32[test_below(&r->random, 5)];
+    const size_t n = of_f32[test_below(&r->random, 6)];
     run_long(r, row, test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16, n, 1, false);
     run_long(r, row, WEFT_F64, of_f64[test_below(&r->random, 3)], 2, false);
 }
@@ -97,10 +97,13 @@ static void run_cut(rig *r, const wi_row *row) {
 /* More blocks than multiprocessors, so that all but the last ones look ahead, at whole and at
  * smaller blocks of short lines. Lines with gaps begin and end anywhere in pieces of 16 bytes. */
 static void run_ahead(rig *r, const wi_row *row) {
+    static const size_t filling[] = {1 << 14, 16807, 19683};
     struct wi_gpu *const gpu = r->ctx->gpu;
     const int all = gpu->multiprocessors;
     const weft_type type = test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16;
     gpu->multiprocessors = 2;
+    run_apart(r, row, WEFT_F32, filling[test_below(&r->random, 3)], 5, false,
+              test_below(&r->random, 3));
     run_apart(r, row, type, 1 << 13, 4, false, 1 + test_below(&r->random, 3));
     run_long(r, row, WEFT_F64, 1 << 12, 3, false);
     run_long(r, row, type, 512, 29, false);
