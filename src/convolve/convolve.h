@@ -90,6 +90,7 @@ weft_status wi_convolve_two_pass(weft_context *ctx, const void *args);
 weft_status wi_convolve_fused(weft_context *ctx, const void *args);
 weft_status wi_convolve_low_rank_fused(weft_context *ctx, const void *args);
 weft_status wi_convolve_tensor(weft_context *ctx, const void *args);
+weft_status wi_convolve_quads(weft_context *ctx, const void *args);
 weft_status wi_convolve_ranks(weft_context *ctx, const void *request);
 
 #ifdef __cplusplus

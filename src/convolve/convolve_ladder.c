@@ -172,6 +172,27 @@ static const char *fits_tensor(const weft_context *ctx, const void *args) {
         return "needs weights of at most 2^22";
     return NULL;
 }
+
+/* Sums that are cut are left to others: where pixels are alike, all may be in doubt. */
+static const char *fits_quads(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    wi_convolve_units units;
+    if (fits_dense(ctx, args))
+        return fits_dense(ctx, args);
+    if (ctx->gpu->capability < 80)
+        return "needs a GPU of compute capability 8.0 or more";
+    if (a->out != WEFT_U8 || a->doubles || a->truncates)
+        return "needs bytes, rounded to nearest, and sums in f32";
+    if (a->filters > 1 || a->summed || a->channels != 3)
+        return "needs three channels, and one filter for all";
+    if (wi_convolve_quads_frame(a) == 0)
+        return "needs filters of at most 9 rows, and 4 columns on either side of the output";
+    if (!comes_in_boxes(a))
+        return "needs rows and images that begin at multiples of 16 bytes";
+    if (!wi_convolve_find_units(a, &units))
+        return "needs weights of at most 2^22";
+    return NULL;
+}
 #endif
 
 /* ---- what they cost ---- */
@@ -290,6 +311,15 @@ static double low_rank_passes_seconds(const weft_context *ctx, const wi_convolve
                          (terms - 1) * inputs_of(a) * (double)weft_type_size(a->type);
     return terms * wi_machine_of(ctx)->launch_s +
            gpu_seconds(ctx, a, low_rank_flops(a), 0.3, 1.6 * bytes);
+}
+
+/* An output takes as long as so many operations of f32, and the first rows of all blocks a while.
+ */
+static double quads_seconds(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    const double first = 2e-5, small = 61, wide = 140;
+    const bool is_wide = wi_convolve_quads_frame(a) > WI_CONVOLVE_QUADS_FRAME;
+    return first + gpu_seconds(ctx, a, (is_wide ? wide : small) * outputs_of(a), 1, bytes_of(a));
 }
 
 /* What takes as long as so many operations of f32: rounding an output; a step of its products; a
@@ -417,6 +447,13 @@ static const wi_row rows[] = {
      .misfit = fits_tensor,
      .seconds = tensor_seconds,
      .run = wi_convolve_tensor},
+    {.name = "quads",
+     .what = "the same of three channels, with four bytes of a column side by side",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_U8),
+     .misfit = fits_quads,
+     .seconds = quads_seconds,
+     .run = wi_convolve_quads},
     {.name = "low_rank_fused",
      .what = "all terms of low_rank in one pass, in registers",
      .kinds = WI_ON_CUDA,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rung tensor of convolve. What it takes a sum to be, at least and at most, holds for all images
- * of bytes, and is the sum where it is said to be exact. Images of several tiles are the same as by
- * another rung, rounded: at each border, with sums that are ties, and where all outputs are in
- * doubt. convolve_test.c has it with all kinds of calls. */
+/* Rungs tensor and quads of convolve. What they take a sum to be, at least and at most, holds for
+ * all images of bytes, and is the sum where it is said to be exact. Images of several tiles are the
+ * same as by another rung, rounded: at each border, with sums that are ties, and where all outputs
+ * are in doubt. convolve_test.c has it with all kinds of calls. */
 #include <math.h>
 #include <string.h>
 
@@ -119,8 +119,11 @@ static void large_weights(void **state) {
 enum {
     WIDTH = 208, /* bytes: more than a tile has, and a multiple of 16 */
     HEIGHT = 77,
-    PIXELS = WIDTH * HEIGHT
+    WIDE = 3120, /* the same for strips, and no multiple of their four rows */
+    LOW = 11,
+    PIXELS = WIDE * LOW
 };
+_Static_assert(WIDTH *HEIGHT <= PIXELS, "one size of arrays for both");
 
 static bool has_tensor(weft_context *ctx) {
     const bool has = weft_use(ctx, "convolve", "tensor") == WEFT_OK;
@@ -128,11 +131,11 @@ static bool has_tensor(weft_context *ctx) {
     return has;
 }
 
-/* By tensor, and by any other rung as floats. False if this device has no such rung. */
-static bool run_both(weft_context *ctx, weft_convolution c, const uint8_t *x, uint8_t *y,
-                     float *exact) {
-    c.ldx = c.ldy = WIDTH;
-    assert_int_equal(weft_use(ctx, "convolve", "tensor"), WEFT_OK);
+/* By tensor or quads, and by any other rung as floats. False if this device has no such rung. */
+static bool run_both(weft_context *ctx, weft_convolution c, const char *rung, const uint8_t *x,
+                     uint8_t *y, float *exact) {
+    c.ldx = c.ldy = c.width * c.channels;
+    assert_int_equal(weft_use(ctx, "convolve", rung), WEFT_OK);
     const weft_status status = weft_convolve(ctx, &c, x, y);
     test_use(ctx, "convolve", NULL);
     if (status == WEFT_EUNSUPPORTED && strstr(weft_message(ctx), "capability"))
@@ -150,7 +153,7 @@ static void compare(weft_context *ctx, const weft_convolution *c, const uint8_t 
     static float exact[PIXELS];
     assert_int_equal(weft_copy(ctx, y, dy, sizeof y), WEFT_OK);
     assert_int_equal(weft_copy(ctx, exact, d_exact, sizeof exact), WEFT_OK);
-    for (size_t k = 0; k < PIXELS; k++) {
+    for (size_t k = 0; k < c->width * c->height * c->channels; k++) {
         const double low = exact[k] > 0 ? (double)exact[k] : 0, cut = low < 255 ? low : 255;
         const double right = c->how & WEFT_TRUNCATE ? floor(cut) : nearbyint(cut);
         if (y[k] != (uint8_t)right)
@@ -160,12 +163,20 @@ static void compare(weft_context *ctx, const weft_convolution *c, const uint8_t 
     }
 }
 
+enum {
+    NARROW = 20, /* images */
+    IMAGES = 48
+};
+
 static void run_image(weft_context *ctx, test_random *random, int t, void *memory[3]) {
-    static const size_t sides[][2] = {{3, 3}, {2, 5}, {3, 11}, {1, 4}};
+    static const size_t sides[][2] = {{3, 11}, {1, 4}, {3, 3}, {2, 5}, {5, 5},
+                                      {4, 2},  {6, 3}, {9, 9}, {8, 7}};
     static uint8_t x[PIXELS], poison[PIXELS];
     const int kind = t % FILTERS;
-    const size_t w = sides[t / 2 % 4][0], h = sides[t / 2 % 4][1];
-    const unsigned channels = t % 3 == 0 ? 4 : 1;
+    const bool is_wide = t >= NARROW;
+    const size_t side = is_wide ? 1 + (size_t)t / 2 % 8 : (size_t)t / 2 % 4;
+    const size_t w = sides[side][0], h = sides[side][1];
+    const unsigned channels = is_wide ? 3 : t % 3 == 0 ? 4 : 1;
     draw(random, kind, w * h);
     memset(poison, 0x5a, sizeof poison);
     for (size_t k = 0; k < PIXELS; k++) /* an odd number everywhere: all sums are halves */
@@ -174,16 +185,17 @@ static void run_image(weft_context *ctx, test_random *random, int t, void *memor
     assert_int_equal(weft_copy(ctx, memory[1], poison, sizeof poison), WEFT_OK);
     const weft_convolution c = {.type = WEFT_U8,
                                 .out = WEFT_U8,
-                                .width = WIDTH / channels,
-                                .height = HEIGHT,
+                                .width = (is_wide ? WIDE : WIDTH) / channels,
+                                .height = is_wide ? LOW : HEIGHT,
                                 .channels = channels,
                                 .images = 1,
                                 .border = (weft_border)(t % 4),
-                                .how = (t % 2 ? WEFT_TRUNCATE : 0) | (t % 7 ? WEFT_DENSE : 0),
+                                .how = (!is_wide && t % 2 ? WEFT_TRUNCATE : 0) |
+                                       (is_wide || t % 7 ? WEFT_DENSE : 0),
                                 .filter_width = w,
                                 .filter_height = h,
                                 .filter = filter};
-    if (run_both(ctx, c, memory[0], memory[1], memory[2]))
+    if (run_both(ctx, c, is_wide ? "quads" : "tensor", memory[0], memory[1], memory[2]))
         compare(ctx, &c, memory[1], memory[2]);
 }
 
@@ -195,7 +207,7 @@ static void images(weft_context *ctx) {
     for (int k = 0; k < 3; k++)
         assert_int_equal(weft_alloc(ctx, &memory[k], PIXELS * (k == 2 ? sizeof(float) : 1)),
                          WEFT_OK);
-    for (int t = 0; t < 20; t++)
+    for (int t = 0; t < IMAGES; t++)
         run_image(ctx, &random, t, memory);
     for (int k = 0; k < 3; k++)
         assert_int_equal(weft_free(ctx, memory[k]), WEFT_OK);

@@ -114,7 +114,7 @@ static bool is_strips_rung(const wi_row *row) {
 }
 
 static bool is_tensor_rung(const wi_row *row) {
-    return is_named(row, "tensor");
+    return is_named(row, "tensor") || is_named(row, "quads");
 }
 
 static bool is_separable_rung(const wi_row *row) {
@@ -182,7 +182,8 @@ static void draw_filter(rig *r, picture *p, size_t kind) {
     }
     if (is_tensor_rung(p->row)) {
         c->filter_width = 1 + test_below(&r->random, 9);
-        c->filter_height = 1 + test_below(&r->random, kind == 0 ? 27 : 9);
+        c->filter_height =
+            1 + test_below(&r->random, kind == 0 && is_named(p->row, "tensor") ? 27 : 9);
         c->filters = 1;
     }
     draw_weights(r, p, p->rank);
@@ -221,6 +222,8 @@ static void draw_images(rig *r, picture *p, size_t width, size_t pair) {
         c->channels = c->type == WEFT_U8 && test_below(&r->random, 2)
                           ? 3 + (unsigned)test_below(&r->random, 2)
                           : 1;
+    if (is_named(p->row, "quads"))
+        c->channels = 3;
     c->images = test_below(&r->random, 4) ? 1 : test_below(&r->random, 4);
     while (c->width * c->height * c->channels * (c->images ? c->images : 1) > most_pixels)
         c->height > 1 ? c->height-- : c->width--;
@@ -237,8 +240,12 @@ static bool may_refuse(const picture *p) {
     if (is_named(p->row, "low_rank_fused"))
         return c->type != WEFT_F32 || c->channels > 1 || oracle_sums_f64(&p->o) ||
                c->filter_width != 9;
+    const bool is_apart = c->ldx % 16 != 0 || p->offset[X] % 16 != 0 || !(p->device >> X & 1);
+    if (is_named(p->row, "quads"))
+        return is_apart || p->o.by_factors || c->how & WEFT_TRUNCATE ||
+               c->border == WEFT_BORDER_VALID;
     if (is_tensor_rung(p->row)) /* the copy of an image in host memory has no gaps */
-        return c->ldx % 16 != 0 || p->offset[X] % 16 != 0 || !(p->device >> X & 1)
+        return is_apart
 #ifdef WEFT_EMU
                || c->filter_width > 3 /* few kernels */
 #endif

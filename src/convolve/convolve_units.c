@@ -114,22 +114,42 @@ static void find_doubt(const wi_convolve_args *a, wi_convolve_units *u) {
     u->in_doubt = (int32_t)(most - least) + 1;
 }
 
-bool wi_convolve_find_units(const wi_convolve_args *args, wi_convolve_units *units) {
+bool wi_convolve_find_rough_units(const wi_convolve_args *args, wi_convolve_units *units) {
     const magnitudes m = magnitudes_of(args);
     *units = (wi_convolve_units){.shift = WI_CONVOLVE_MOST_SHIFT};
-    const int exact = exact_shift(args, m);
-    if (exact >= 0) {
-        units->shift = exact;
-        units->is_exact = true;
-        units->is_short = ldexp(m.largest, exact) <= INT8_MAX;
-        return true;
-    }
     while (units->shift >= 0 && !has_room(m, units->shift))
         units->shift--;
     if (units->shift < 0)
         return false;
     find_doubt(args, units);
     return true;
+}
+
+bool wi_convolve_find_units(const wi_convolve_args *args, wi_convolve_units *units) {
+    const magnitudes m = magnitudes_of(args);
+    const int exact = exact_shift(args, m);
+    if (exact < 0)
+        return wi_convolve_find_rough_units(args, units);
+    *units = (wi_convolve_units){.shift = exact, .is_exact = true};
+    units->is_short = ldexp(m.largest, exact) <= INT8_MAX;
+    return true;
+}
+
+int32_t wi_convolve_unit(const wi_convolve_args *args, size_t j, size_t i, int shift) {
+    return (int32_t)rint(ldexp(weight_of(args, j, i), shift));
+}
+
+static bool lies_in(const wi_convolve_args *a, size_t frame) {
+    return a->filter_height <= frame && a->left <= frame / 2 &&
+           a->filter_width <= a->left + frame / 2 + 1;
+}
+
+int wi_convolve_quads_frame(const wi_convolve_args *args) {
+    static const int frames[] = {WI_CONVOLVE_QUADS_FRAME, WI_CONVOLVE_QUADS_WIDE_FRAME};
+    for (int k = 0; k < 2; k++)
+        if (lies_in(args, (size_t)frames[k]))
+            return frames[k];
+    return 0;
 }
 
 bool wi_convolve_find_reach(const wi_convolve_args *args, wi_convolve_reach *reach) {

@@ -41,6 +41,21 @@ bool wi_convolve_find_reach(const wi_convolve_args *args, wi_convolve_reach *rea
 /* The units for a call's filter, which is one for all; false if its weights are too large. */
 bool wi_convolve_find_units(const wi_convolve_args *args, wi_convolve_units *units);
 
+/* The same, as fine as there is room for, if sums are not to be told to be exact. */
+bool wi_convolve_find_rough_units(const wi_convolve_args *args, wi_convolve_units *units);
+
+/* Weight (j, i) in units of 2^-shift. */
+int32_t wi_convolve_unit(const wi_convolve_args *args, size_t j, size_t i, int shift);
+
+enum {
+    WI_CONVOLVE_QUADS_FRAME = 5,
+    WI_CONVOLVE_QUADS_WIDE_FRAME = 9
+};
+
+/* The side of the frame that rung quads (convolve_quads.cuh) puts the filter in, with the output in
+ * the middle of its columns; 0: it has none. */
+int wi_convolve_quads_frame(const wi_convolve_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,6 +19,20 @@ __device__ inline uint32_t wi_add_products(uint32_t a, uint32_t b, uint32_t sum)
 #endif
 }
 
+/* Four of the eight bytes of a (0 to 3) and b (4 to 7): those that the digits of `which` name, the
+ * last digit for the lowest. */
+__device__ inline uint32_t wi_pick_bytes(uint32_t a, uint32_t b, uint32_t which) {
+#ifdef WEFT_EMU
+    const uint64_t all = (uint64_t)b << 32 | a;
+    uint32_t picked = 0;
+    for (unsigned k = 0; k < 4; k++)
+        picked |= (uint32_t)(all >> 8 * (which >> 4 * k & 7) & 0xff) << 8 * k;
+    return picked;
+#else
+    return __byte_perm(a, b, which);
+#endif
+}
+
 /* Byte k of a word as a number of 2^-24: with a byte of zeros above, it is the f16 of that value,
  * which one instruction makes an f32. One more sets two bytes apart. Of conversions from integers
  * few can be made at a time. */

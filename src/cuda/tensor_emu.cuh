@@ -66,6 +66,16 @@ inline void wi_multiply_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32
 inline void wi_multiply_int8(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     wi_multiply_twin(d, a, b, wi_add_bytes);
 }
+inline void wi_multiply_bytes(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                              const int32_t (&c)[4]) {
+    int32_t sum[4] = {c[0], c[1], c[2], c[3]};
+    wi_multiply_twin(sum, a, b, [](int32_t more, uint32_t x, uint32_t y) {
+        for (int k = 0; k < 32; k += 8)
+            more += (int32_t)(uint8_t)(x >> k) * (int8_t)(y >> k);
+        return more;
+    });
+    memcpy(d, sum, sizeof sum);
+}
 inline void wi_multiply_f64(double (&d)[2], double a, double b) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;
     const double mine[] = {a}, theirs[] = {b};
