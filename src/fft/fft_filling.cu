@@ -9,6 +9,7 @@
 #include "cuda/anew.cuh"
 #include "cuda/async.cuh"
 #include "cuda/bulk.cuh"
+#include "cuda/prefetch.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_few.cuh"
 #include "fft/fft_shape.cuh"
