@@ -41,6 +41,14 @@ struct fill_shape {
     static_assert(rows < R1, "else a line has no numbers that come late");
 };
 
+/* Copies from global to shared memory that are not a thread's need compute capability 9.0: below it
+ * what belongs to them is not compiled. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+constexpr bool can_stream = true;
+#else
+constexpr bool can_stream = false;
+#endif
+
 template <class Shape>
 struct fill_block {
     using number = wi_fft_number<float>;
@@ -77,6 +85,11 @@ struct fill_block {
         const uint32_t bytes = (n - (shift + n) % 2 - from) * (uint32_t)sizeof(number);
         wi_barrier_arrive_expect(late, bytes);
         wi_bulk_load(line, x + from, bytes, late);
+    }
+
+    __device__ __forceinline__ void await(unsigned parity) const {
+        wi_barrier_wait(early, parity);
+        wi_barrier_wait(late, parity);
     }
 
     /* By one thread, before any waits. */
@@ -192,10 +205,9 @@ struct fill_thread {
                                                 const Next &next) const {
         const wi_fft_pass<float> &p = block.p;
         float re[columns][R1], im[columns][R1];
-        if (streams) {
-            wi_barrier_wait(block.early, parity);
-            wi_barrier_wait(block.late, parity);
-        }
+        if constexpr (can_stream)
+            if (streams)
+                block.await(parity);
         const wi_fft_place at = wi_fft_place_of(p.grid, k, p.turning);
         const Lines all = lines_of(at);
 #pragma unroll
@@ -212,11 +224,13 @@ struct fill_thread {
             }
             wi_fft_butterfly<R1>(re[c], im[c]);
         }
-        if (streams)
-            wi_bulk_fence();
+        if constexpr (can_stream)
+            if (streams)
+                wi_bulk_fence();
         __syncthreads();
-        if (brings)
-            block.bring_early(next());
+        if constexpr (can_stream)
+            if (brings)
+                block.bring_early(next());
         if (has_set)
             block.template keep<R1, columns, 1, 0>(j, re, im);
         all.fill_turns(R3);
@@ -239,11 +253,13 @@ struct fill_thread {
                                                const wi_fft_few<R3, float> *w) const {
         float re[columns][R3], im[columns][R3];
         block.template fetch<R3, columns, Shape::pad>(j, re, im);
-        if (streams) {
-            wi_bulk_fence();
-            __syncthreads();
-            if (brings)
-                block.bring_late(next());
+        if constexpr (can_stream) {
+            if (streams) {
+                wi_bulk_fence();
+                __syncthreads();
+                if (brings)
+                    block.bring_late(next());
+            }
         }
         const wi_fft_place at = wi_fft_place_of(block.p.grid, wi_anew(k), block.p.turning);
 #pragma unroll
@@ -270,13 +286,6 @@ struct fill_thread {
 
 } // namespace
 
-/* Copies from global to shared memory that are not a thread's need compute capability 9.0. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-#    define FILL_STREAMS(streams) (streams)
-#else
-#    define FILL_STREAMS(streams) false
-#endif
-
 /* `is_piece`: each line is in one piece. */
 template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads, 1)
@@ -288,7 +297,7 @@ static __global__ void __launch_bounds__(Shape::threads, 1)
     number *const numbers = (number *)shared, *const turns = numbers + Shape::line;
     const fill_block<Shape> block = {p, numbers, turns + Shape::turns, &arrived[0], &arrived[1]};
     const bool is_first = threadIdx.x == 0, has_set = threadIdx.x < Shape::apart;
-    const bool streams = FILL_STREAMS(is_piece);
+    const bool streams = can_stream && is_piece;
     const unsigned j = has_set ? threadIdx.x : Shape::apart - 1;
     const Thread thread = {
         block,
@@ -298,8 +307,9 @@ static __global__ void __launch_bounds__(Shape::threads, 1)
         has_set,
         p.turning < 0 && p.stride_out == 1 && !p.half_out && p.scale_re == 1 && p.scale_im == 1};
     wi_wait_for_earlier();
-    if (streams && is_first)
-        block.begin(line_at(p, blockIdx.x));
+    if constexpr (can_stream)
+        if (streams && is_first)
+            block.begin(line_at(p, blockIdx.x));
     __syncthreads();
     unsigned parity = 0;
 #pragma unroll 1
