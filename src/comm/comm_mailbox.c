@@ -62,7 +62,7 @@ struct wi_mailboxes {
     char about[WHY_BYTES + 64];
     words *words; /* of each rank */
     void *box[WI_MOST_GPUS];
-    void *again[WI_MOST_GPUS];
+    wi_launch_graph graph[WI_MOST_GPUS];
     told told[WI_MOST_GPUS];
 };
 
@@ -83,8 +83,8 @@ wi_mailboxes *wi_mailboxes_open(int ranks) {
 static void give_all(wi_mailboxes *all) {
     for (int r = 0; r < all->ranks; r++) {
         wi_gpu_drop(all->box[r]);
-        wi_mail_close_launches(all->again[r]);
-        all->box[r] = all->again[r] = NULL;
+        wi_gpu_drop_graph(&all->graph[r]);
+        all->box[r] = NULL;
     }
     if (all->words && cudaFreeHost(all->words) != cudaSuccess)
         cudaGetLastError();
@@ -122,8 +122,6 @@ static cudaError_t take_box(wi_mailboxes *all, int r) {
     cudaError_t error = cudaMalloc(&all->box[r], bytes);
     if (error != cudaSuccess)
         all->box[r] = NULL;
-    else
-        all->again[r] = wi_mail_open_launches();
     if (error == cudaSuccess)
         error = cudaMemsetAsync(all->box[r], 0, bytes, NULL);
     return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
@@ -323,7 +321,7 @@ static weft_status launch_and_wait(weft_context *ctx, const wi_comm_step *s, wi_
     weft_status status = wi_gpu_enter(ctx->child, &before);
     const bool entered = status == WEFT_OK;
     if (entered)
-        status = wi_mail_launch(ctx->child, all->again[m->own], s->type, blocks, m);
+        status = wi_mail_launch(ctx->child, &all->graph[m->own], s->type, blocks, m);
     if (status == WEFT_OK) {
         status = wait(ctx, m, blocks, done);
     } else { /* what is below tells of the failure, if it lasts */

@@ -58,14 +58,10 @@ static inline size_t wi_mail_bytes(int ranks) {
     return WI_MAIL_TOLD + 2 * (size_t)WI_MAIL_GENERATIONS * (size_t)ranks * WI_MAIL_SLOT;
 }
 
-/* What the launches of one rank share (cuda/again.cuh); NULL, which is allowed: no memory. */
-void *wi_mail_open_launches(void);
-void wi_mail_close_launches(void *again);
-
-/* Queues the kernel; the same number of blocks on all ranks. The type is one of 1, 2, 4 or 8 bytes
- * and, unless the op is WI_MAIL_KEEP, such that wi_comm_reduces(type, op). */
-weft_status wi_mail_launch(weft_context *ctx, void *again, weft_type type, unsigned blocks,
-                           const wi_mail *m);
+/* Queues the kernel, by the rank's graph; the same number of blocks on all ranks. The type is one
+ * of 1, 2, 4 or 8 bytes and, unless the op is WI_MAIL_KEEP, such that wi_comm_reduces(type, op). */
+weft_status wi_mail_launch(weft_context *ctx, wi_launch_graph *graph, weft_type type,
+                           unsigned blocks, const wi_mail *m);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@
  * slots, had ended. */
 #include "comm/mailbox.h"
 
-#include "cuda/again.cuh"
+#include "cuda/launch.cuh"
 #include "cuda/marked.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/size.cuh"
@@ -253,37 +253,22 @@ __global__ void __launch_bounds__(WI_MAIL_THREADS)
 }
 
 template <class T>
-weft_status launch(weft_context *ctx, void *again, unsigned blocks, const wi_mail *m, T flip) {
-    if (!again)
-        return WEFT_LAUNCH(exchange<T>, ctx, blocks, WI_MAIL_THREADS, 0, *m, flip);
-    return WEFT_LAUNCH_AGAIN(exchange<T>, ctx, (wi_again *)again, blocks, WI_MAIL_THREADS, *m,
-                             flip);
+weft_status launch(weft_context *ctx, wi_launch_graph *graph, unsigned blocks, const wi_mail *m,
+                   T flip) {
+    return WEFT_LAUNCH_BY_GRAPH(exchange<T>, ctx, graph, blocks, WI_MAIL_THREADS, *m, flip);
 }
 
 } // namespace
 
-extern "C" void *wi_mail_open_launches(void) {
-    wi_again *const again = (wi_again *)wi_host_alloc(sizeof *again);
-    if (again)
-        *again = {};
-    return again;
-}
-
-extern "C" void wi_mail_close_launches(void *again) {
-    if (again)
-        wi_again_close((wi_again *)again);
-    wi_host_free(again);
-}
-
-extern "C" weft_status wi_mail_launch(weft_context *ctx, void *again, weft_type type,
+extern "C" weft_status wi_mail_launch(weft_context *ctx, wi_launch_graph *graph, weft_type type,
                                       unsigned blocks, const wi_mail *m) {
     if (m->op != WI_MAIL_KEEP && type == WEFT_F32)
-        return launch<float>(ctx, again, blocks, m, 0);
+        return launch<float>(ctx, graph, blocks, m, 0);
     if (m->op != WI_MAIL_KEEP && type == WEFT_F64)
-        return launch<double>(ctx, again, blocks, m, 0);
+        return launch<double>(ctx, graph, blocks, m, 0);
     return wi_with_size(weft_type_size(type), [=](auto tag) {
         using T = typename decltype(tag)::type;
         const T highest = (T)((T)1 << (8 * sizeof(T) - 1));
-        return launch<T>(ctx, again, blocks, m, wi_type_is_signed(type) ? highest : 0);
+        return launch<T>(ctx, graph, blocks, m, wi_type_is_signed(type) ? highest : 0);
     });
 }

@@ -5,6 +5,7 @@
 #define WI_LAUNCH_CUH
 
 #include "core/gpu.h"
+#include "cuda/bits.cuh"
 
 /* Queues kernel<<<blocks, threads, shared_bytes>>>(arguments...) on the context's stream. Returns
  * WEFT_OK, or the failure with a message that names the kernel, the limit that it exceeded and the
@@ -17,6 +18,10 @@
  * graph that is captured, and before compute capability 9.0, it begins as any other. */
 #define WEFT_LAUNCH_AHEAD(kernel, ctx, blocks, threads, shared_bytes, ...)                         \
     wi_launch_ahead(ctx, #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
+
+/* The same by a graph (wi_launch_graph, core/gpu.h); without dynamic shared memory. */
+#define WEFT_LAUNCH_BY_GRAPH(kernel, ctx, graph, blocks, threads, ...)                             \
+    wi_launch_by_graph(ctx, graph, #kernel, kernel, blocks, threads, __VA_ARGS__)
 
 /* The same for a kernel whose blocks form clusters of `cluster` blocks, chosen at launch; the
  * number of blocks is a multiple of it. Needs compute capability 9.0. */
@@ -132,10 +137,17 @@ weft_status wi_launch_cluster(weft_context *ctx, const char *name, void (*kernel
         wi_shape_of(name, (const void *)kernel, blocks, threads, cluster, shared_bytes);
     return wi_launched(ctx, &shape, cudaGetLastError());
 }
+
+template <class... Parameters, class... Arguments>
+weft_status wi_launch_by_graph(weft_context *ctx, wi_launch_graph *, const char *name,
+                               void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
+                               Arguments... arguments) {
+    return wi_launch(ctx, name, kernel, blocks, threads, 0, arguments...);
+}
 #else
-/* There is one of these for each kernel, so they only take the addresses of arguments that have the
- * types of its parameters: core/gpu_start.c does the rest. */
-/* An argument as a kernel's parameter: itself, if it has that type, and else its value. */
+/* There is a launch for each kernel, so these only take the addresses of arguments that have the
+ * types of its parameters, and core/gpu_start.c does the rest. An argument as a parameter is
+ * itself, if it has that type, and else its value. */
 template <class Parameter, class Argument>
 struct wi_as {
     static Parameter of(const Argument &argument) {
@@ -186,6 +198,16 @@ weft_status wi_launch_cluster(weft_context *ctx, const char *name, void (*kernel
         ctx, wi_gpu_launch_cluster,
         wi_shape_of(name, (const void *)kernel, blocks, threads, cluster, shared_bytes),
         wi_as<Parameters, Arguments>::of(arguments)...);
+}
+
+/* The arguments have the types of the parameters. */
+template <class... Parameters>
+weft_status wi_launch_by_graph(weft_context *ctx, wi_launch_graph *graph, const char *name,
+                               void (*kernel)(Parameters...), dim3 blocks, dim3 threads,
+                               const typename wi_tag<Parameters>::type &...arguments) {
+    void *addresses[] = {(void *)&arguments...};
+    const wi_launch_shape shape = wi_shape_of(name, (const void *)kernel, blocks, threads, 1, 0);
+    return wi_gpu_launch_by_graph(ctx, graph, &shape, addresses);
 }
 #endif
 

@@ -28,6 +28,17 @@ struct wi_end_cuts {
     }
 };
 
+/* The vector at x[i], as far as there are elements: x has n. */
+template <class T, class Place>
+__device__ inline wi_vector<T> wi_load_some(const T *x, Place i, Place n) {
+    wi_vector<T> v = {};
+#pragma unroll
+    for (unsigned e = 0; e < wi_vector<T>::count; e++)
+        if (i + e < n)
+            v.at[e] = x[i + e];
+    return v;
+}
+
 /* ---- where runs end ---- */
 
 /* A warp at work on a stretch's keys, a chunk of some rows at a time, with two more on their way. A
@@ -53,15 +64,7 @@ struct wi_end_finder {
             if (whole)
                 v[k] = *(const Vector *)(keys + from + k * row);
             else if (at + k * row <= end) /* the key behind the last is looked at, too */
-                v[k] = load_some(from + k * row);
-    }
-    __device__ Vector load_some(uint64_t i) const {
-        Vector v = {};
-#pragma unroll
-        for (unsigned e = 0; e < wide; e++)
-            if (i + e < n)
-                v.at[e] = keys[i + e];
-        return v;
+                v[k] = wi_load_some(keys, from + k * row, n);
     }
 
     /* A lane's bits of a chunk, those of row r from bit r * wide on; `behind` is the key behind. */
@@ -282,16 +285,8 @@ struct wi_end_walk : wi_part_walk<Reducer, T> {
         } else {
 #pragma unroll
             for (unsigned k = 0; k < Base::vectors; k++)
-                ahead[k] = load_some(from + k * 32 * wide);
+                ahead[k] = wi_load_some(x, from + k * 32 * wide, length);
         }
-    }
-    __device__ Vector load_some(unsigned i) const {
-        Vector v = {};
-#pragma unroll
-        for (unsigned e = 0; e < wide; e++)
-            if (i + e < length)
-                v.at[e] = x[i + e];
-        return v;
     }
 
     /* The lane's bits of those that have been loaded, word w by lane w. */

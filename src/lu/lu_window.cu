@@ -118,11 +118,12 @@ struct window_steps {
     /* ---- a step ---- */
 
     /* How many of these columns are multiplied while the next block is factored, and leave a
-     * cluster's multiprocessors to it: some more than last as long. */
+     * cluster's multiprocessors to it: some more than last as long. In seconds for a column of the
+     * block, and in flops a second, as an H200 has them. */
     size_t beside(wi_lu_columns block, wi_lu_columns next, wi_lu_columns rest) const {
-        const double of_column = 1.3e-6, rate = 1e14;
+        const double column_seconds = 1.3e-6, rate = 1e14;
         const double flops = 2.0 * (double)(order() - block.end) * (double)wi_lu_count(block);
-        const size_t many = (size_t)(of_column * (double)wi_lu_count(next) * rate / flops);
+        const size_t many = (size_t)(column_seconds * (double)wi_lu_count(next) * rate / flops);
         const size_t columns = (many / usual_width + 1) * usual_width;
         return 2 * columns < wi_lu_count(rest) ? columns : wi_lu_count(rest);
     }

@@ -3,6 +3,8 @@
 #ifndef WI_CHOL_PANELS_CUH
 #define WI_CHOL_PANELS_CUH
 
+#include <limits.h>
+
 #include "sparse/chol_cuda.cuh"
 
 /* A launch over the large fronts of a level: front + k is the first's record number + k. It is for
@@ -63,6 +65,11 @@ WI_COUNTED wi_stripe_tile wi_tile_of_stripes(int height, int begin, wi_front_str
         }
     }
     return {-1 - number, -1};
+}
+
+/* How many tiles these stripes have. */
+inline int wi_tiles_of_stripes(int height, int begin, wi_front_stripes stripes, wi_tile_size size) {
+    return INT_MAX + wi_tile_of_stripes(height, begin, stripes, size, INT_MAX).row + 1;
 }
 
 /* A panel of so many blocks of rows, of all fronts of a batch: L Lt, or L D Lt with known signs. */

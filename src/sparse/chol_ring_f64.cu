@@ -5,8 +5,6 @@
  * tile needs; the other warps, the adders, multiply (src/gemm/gemm_boxes.cuh). An element is one
  * sum along k wherever its tile begins, taken from what was there: it has the bits of the kernel in
  * chol_tiles.cu. */
-#include <limits.h>
-
 #include "gemm/gemm_doubles.cuh"
 #include "sparse/chol_panels.cuh"
 
@@ -275,10 +273,7 @@ weft_status wi_chol_stripes_by_ring(weft_context *ctx, const wi_device_chol &d,
                                     wi_front_stripes stripes) {
     const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, b.panel, d.flow_from);
     const int tiles =
-        INT_MAX +
-        wi_tile_of_stripes(r.height, scope.begin, stripes, {WI_RING_ROWS, WI_RING_COLUMNS}, INT_MAX)
-            .row +
-        1;
+        wi_tiles_of_stripes(r.height, scope.begin, stripes, {WI_RING_ROWS, WI_RING_COLUMNS});
     return tiles == 0 ? WEFT_OK
                       : WEFT_LAUNCH(wi_stripes_by_ring, ctx, blocks_for(ctx, (unsigned)tiles),
                                     ring_threads, ring_bytes, d, b, tiles, stripes);

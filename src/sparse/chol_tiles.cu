@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a panel or a window of columns changes in the large fronts of a level, cut into tiles: of
  * doubles tensor cores multiply them, of floats threads do. */
-#include <limits.h>
 
 #include <type_traits>
 
@@ -346,8 +345,7 @@ weft_status wi_chol_update_stripes(weft_context *ctx, const weft_chol *plan,
                                    const wi_device_chol &d, const wi_front_record &r, int number,
                                    int panel, wi_front_stripes stripes) {
     const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, panel, d.flow_from);
-    const int tiles =
-        INT_MAX + wi_tile_of_stripes(r.height, scope.begin, stripes, {tile, tile}, INT_MAX).row + 1;
+    const int tiles = wi_tiles_of_stripes(r.height, scope.begin, stripes, {tile, tile});
     return tiles == 0 ? WEFT_OK : by_type(plan, [&](auto real, auto kind) {
         if constexpr (kind.value == WI_TILES_PAIRED)
             return wi_fail(ctx, WEFT_EUNSUPPORTED, "stripes are for pivots that stay in place");
