@@ -134,6 +134,8 @@ bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *b
  */
 size_t wi_dealt_apart(const weft_context *ctx, const void *p, size_t bytes);
 
+typedef struct wi_launch_graph wi_launch_graph; /* below */
+
 #ifdef WEFT_CUDA
 #    include <cuda_runtime_api.h>
 
@@ -240,7 +242,7 @@ weft_status wi_gpu_launch_cluster(weft_context *ctx, const wi_launch_shape *shap
  * H200's host the call takes 1.6 us in place of 3.3, and the kernel begins as much sooner. All
  * zeros before the first launch; of one stream, which is not being captured. The kernel may change
  * from launch to launch. On emu it is empty, and kernels are launched as any others. */
-typedef struct wi_launch_graph {
+struct wi_launch_graph {
 #    ifdef WEFT_EMU
     char unused;
 #    else
