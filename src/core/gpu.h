@@ -250,7 +250,7 @@ struct wi_launch_graph {
     cudaGraphNode_t node;
     cudaGraphExec_t ready;
 #    endif
-} wi_launch_graph;
+};
 
 weft_status wi_gpu_launch_by_graph(weft_context *ctx, wi_launch_graph *graph,
                                    const wi_launch_shape *shape, void **arguments);
