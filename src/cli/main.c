@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/launched.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "cli/timeline.h"
 
 static wi_exit run_recorded(const wi_command *command, const wi_arguments *args) {
     wi_trace *trace;
+    if (strcmp(command->name, "help") != 0)
+        wi_note_processes(args);
     const wi_exit result = wi_timeline_begin(args, &trace);
     return result == WI_EXIT_OK ? wi_timeline_end(trace, command->run(args)) : result;
 }
