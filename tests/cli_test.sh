@@ -63,6 +63,10 @@ test_usage() {
     expect 2 'did you mean "climb"' "$weft" clmib scan
     expect 2 'did you mean "scan"' "$weft" climb scna
     expect 2 'did you mean --place' "$weft" climb scan --plcae cpu
+    expect 2 'no option -op; did you mean --op' "$weft" reduce -op max
+    expect 2 'no option --hlep; did you mean --help' "$weft" --hlep
+    expect 2 'no option --vers; did you mean --version' "$weft" --vers
+    expect 2 '^weft: --place is not understood before the command' "$weft" --place cpu
     expect 2 'did you mean "f32"' "$weft" reduce "$file" --type f33
     expect 2 'did you mean "argmax"' "$weft" reduce "$file" --op agrmax
     expect 2 'there are: sum, product, min, max, and, or, xor' "$weft" scan "$file" --op mean -o x
@@ -492,6 +496,7 @@ test_climb_sparse() {
     expect 2 '^weft: climb: option --type: gemm does not take u8, only i8, f16, bf16, f32, f64$' \
         "$weft" climb gemm -t u8
     expect 2 'cholesky does not take i8, only f32, f64' "$weft" climb cholesky -t i8
+    expect 1 'climb: a record has 4 elements; choose --n 4 or more' "$weft" climb columns -n 3
     expect 2 'option --type: sparse_order is of i64 only' "$weft" climb sparse_order -t f64
 }
 
