@@ -236,6 +236,8 @@ test_convolve() {
     npy shift.npy "'<f8'" '(1, 3)' '\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' # 1 0 0
     "$weft" convolve "$folder/tiny.pgm" -p "$place" -f box:1 -o "$folder/out.npy"
     same '1 2 3 4 5 255' "$(elements out.npy u1 128)" "$place: convolve by one pixel"
+    "$weft" convolve "$folder/tiny.pgm" -p "$place" -f gauss:1e-300 -o "$folder/out.npy"
+    same '1 2 3 4 5 255' "$(elements out.npy u1 128)" "$place: a blur of next to nothing"
     "$weft" convolve "$folder/tiny.pgm" -p "$place" -f "$folder/shift.npy" -o "$folder/out.npy"
     same '2 3 3 5 255 255' "$(elements out.npy u1 128)" "$place: a convolution turns its filter"
     "$weft" convolve - -p "$place" -f "$folder/shift.npy" --correlate --border zero -o - \
