@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* How a fibre is left and another one entered: the stack pointer in assembly, or ucontext. */
 #include "context.h"
 
 #include <stdint.h>

@@ -36,6 +36,12 @@ check_licence_lines() {
         }' | breach_lines "no SPDX line at the top"
 }
 
+# Every file of code says what it is, in a comment on its second line.
+check_first_comments() {
+    code | xargs awk 'FNR == 2 && !/^\/[*\/]/ { print FILENAME }' |
+        breach_lines "no comment after the SPDX line that says what the file is"
+}
+
 # grep over the code outside a folder; comments of one line are left out.
 outside() { # outside FOLDER-PATTERN PATTERN
     code | grep -vE "$1" | xargs grep -nE "$2" | grep -vE ':[0-9]+: *(/\*|\*|//)' || true
@@ -206,6 +212,7 @@ check_planted_faults() {
 shopt -s lastpipe
 check_listing
 check_licence_lines
+check_first_comments
 check_homes
 check_floors
 check_sources_apart

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* blend inside the library: one checked call as its rungs get it, and the rungs. */
 #ifndef WI_BLEND_H
 #define WI_BLEND_H
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cholesky inside the library: one checked call as its rungs get it, what a rung says of a failure,
+ * and the rungs. */
 #ifndef WI_CHOLESKY_H
 #define WI_CHOLESKY_H
 

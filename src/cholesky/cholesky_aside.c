@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of blocks of columns between the caller's matrix and the ranks, beside the factorization.
+ */
 #include "cholesky/cholesky_aside.h"
 
 #include "cholesky/cholesky.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the steps of cholesky cost on a GPU, in seconds. */
 #include "cholesky/cholesky_cost.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the CUDA rungs of cholesky share: temporary memory, and the words that tell of a failure. */
 #include "cholesky/cholesky_cuda.cuh"
 
 __global__ void clear_cholesky_words(int64_t *first) {

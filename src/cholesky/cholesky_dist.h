@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cholesky over ranks and over several GPUs: a call as its user makes it, and what runs it. */
 #ifndef WI_CHOLESKY_DIST_H
 #define WI_CHOLESKY_DIST_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel of cholesky's rung `flow` works on: its parameters, what its blocks tell each
- * other, and the order in which they draw tiles. Arithmetic is f64, also for matrices of f32, but
- * for the columns of their squares of 16 x 16: tensor cores have as many flops of it as there are
- * multiply-adds of f32, and what inverses of small squares give is exact where L is. */
+ * other, and the order in which they draw tiles. Arithmetic is f64, also for matrices of f32,
+ * except within squares of 16 x 16 of these: tensor cores do as many flops in f64 as there are
+ * multiply-adds of f32, and with f64 a result by inverses of small squares is exact where L is. */
 #ifndef WI_CHOLESKY_FLOW_CUH
 #define WI_CHOLESKY_FLOW_CUH
 
@@ -20,8 +20,8 @@ constexpr int flow_pitch = flow_side + (sizeof(T) == 8 ? 4 : 8); /* elements, of
 template <class T>
 constexpr int flow_chunk = flow_depth *flow_pitch<T>;
 constexpr unsigned flow_slots_most = 4;
-/* Numbers that a strip is passed on as, those of a letter (wi_flow_mail), and the warps that pass
- * strips on. */
+/* Numbers of the record by which a strip is passed on, and of a letter (wi_flow_mail); and the
+ * warps that pass strips on. */
 constexpr int flow_record = wi_strip * (flow_side + wi_strip);
 constexpr int flow_letter = 2 * wi_strip * wi_strip;
 constexpr unsigned flow_publishers = wi_strips;
@@ -69,9 +69,10 @@ struct wi_flow_sets {
     uint32_t rows[2]; /* whose counts are in use */
 };
 
-/* What the next tile on the diagonal waits for: the last strip of a factor. Each number comes with
- * the launch's and the tile's, so that those who wait need not look twice. A tile's letter has been
- * read long before the one that takes its place is written. */
+/* Letters carry what the next tile on the diagonal waits for: the last strip of a factor. Each of
+ * their numbers is stored together with those of the launch and the tile, so that a reader sees
+ * from the number itself whether it is there. A letter has been read long before another tile's
+ * replaces it. */
 constexpr unsigned flow_letters = 8;
 struct wi_flow_mail {
     wi_flow_sets sets;
@@ -85,13 +86,13 @@ struct wi_flow_params {
     size_t ld, n;
     unsigned tiles;      /* rows of tiles */
     unsigned begin, end; /* columns of tiles */
-    unsigned tasks;      /* blocks that have one; the others rehearse: they bring code to caches */
-    unsigned mixed;      /* so many of these alternate with the first tasks; the rest come last */
-    unsigned slots;      /* a power of two */
-    bool packs;          /* are whole tiles made of packs of 16 bytes, down their columns? */
-    unsigned boxed;      /* a task with so many columns before its own reads boxes; 0: none does */
-    unsigned late;       /* the most columns that a pair leaves to its last products */
-    double *records;     /* of the strips of the tiles on the diagonal */
+    unsigned tasks;  /* blocks that have one; the others only bring code to caches: they rehearse */
+    unsigned mixed;  /* blocks that rehearse and alternate with the first tasks; others come last */
+    unsigned slots;  /* a power of two */
+    bool packs;      /* are whole tiles made of packs of 16 bytes, down their columns? */
+    unsigned boxed;  /* a task with so many columns before its own reads boxes; 0: none does */
+    unsigned late;   /* the most columns that a pair leaves to its last products */
+    double *records; /* of the strips of the tiles on the diagonal */
     wi_flow_mail *mail;
     int64_t *first;
     bool clears; /* the words of `first` */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of cholesky's ladder, on every place: the factor, that nothing else is read or written,
- * and what is said of pivots that are not above 0, infinite or NaN; and solutions. */
+/* Every rung of cholesky's ladder, on every place: the factor, that nothing else is read or
+ * written, and what is said of pivots that are not above 0, infinite or NaN; and solutions. */
 #include "cholesky/cholesky_rig.h"
 
 enum {

@@ -28,8 +28,8 @@ static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_npy a = {.data = NULL}, b = {.data = NULL};
     wi_exit result = wi_need_output(args);
-    if (result == WI_EXIT_OK && strcmp(args->operand[0], "-") == 0 &&
-        strcmp(args->operand[1], "-") == 0)
+    if (result == WI_EXIT_OK && wi_is_standard(args->operand[0]) &&
+        wi_is_standard(args->operand[1]))
         result = wi_usage(args->command, "only one of the files can be standard input");
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "map", &ctx);

@@ -15,10 +15,8 @@ typedef struct wi_bodies {
     size_t second;    /* the first body of the second galaxy; n if there is one alone */
 } wi_bodies;
 
-/* Fills the arrays. */
-typedef void (*wi_bodies_maker)(wi_bodies *bodies, uint64_t seed);
-
-/* A sphere in balance whose density falls with (1 + r^2)^(-5/2) (Plummer's). */
+/* Both fill the arrays. A sphere in balance whose density falls with (1 + r^2)^(-5/2) (Plummer's).
+ */
 void wi_make_sphere(wi_bodies *bodies, uint64_t seed);
 /* Two discs with bulges that fall towards each other and pass. */
 void wi_make_galaxies(wi_bodies *bodies, uint64_t seed);

@@ -32,9 +32,8 @@ static const wi_option count_option = {
 
 /* Runs one rung, and compares its time with earlier ones. The result is in c->rungs[c->count]. */
 static weft_status measure_rung(wi_climber *c, const wi_row *row) {
-    const wi_rung *const below = wi_climb_measured(c, c->count, false), *const first =
-                                                                            wi_climb_measured(
-                                                                                c, c->count, true);
+    const wi_rung *const below = wi_climb_measured(c, c->count, false);
+    const wi_rung *const first = wi_climb_measured(c, c->count, true);
     wi_rung *const rung = &c->rungs[c->count];
     char count[WI_FIELD_BYTES];
     c->times_below = c->times_first = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints what `weft climb` measures: a table with a line for each rung, or JSON lines. */
 #include "cli/climb_show.h"
 
 #include <stdio.h>

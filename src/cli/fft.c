@@ -39,7 +39,7 @@ static wi_exit load(const wi_arguments *args, wi_npy *array) {
     const wi_exit result = wi_open_input(args, path, ".npy file", &file);
     if (result != WI_EXIT_OK)
         return result;
-    const char *const name = wi_is_standard(path) ? "standard input" : path;
+    const char *const name = wi_input_name(path);
     const char *const columns = wi_value(args, &wi_columns_option);
     const bool text = wi_holds_table(path, file);
     weft_status status = text ? wi_table_load(file, name, columns, NULL, array, &note)

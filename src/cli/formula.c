@@ -13,11 +13,11 @@
 
 enum {
     NODES = 128,
-    DEPTH = 64, /* of parentheses and of what binds closer */
+    DEPTH = 64, /* of operands within operands, as by parentheses and signs */
     NAME_BYTES = 16
 };
 
-/* A literal takes the type of what it meets. */
+/* A node of the tree. A literal takes the type of the other operand (`meet`). */
 typedef struct node {
     weft_expr_op op; /* INPUT: argument says which; CONSTANT: a literal */
     int argument;
@@ -120,7 +120,7 @@ static int parse_arguments(parser *p, node n) {
     return add_node(p, n);
 }
 
-/* The name is of no input, function or type. */
+/* Refuses a name that is neither an input nor a function nor a conversion to a type. */
 static int fail_name(parser *p, const char *name) {
     skip(p);
     if (*p->at != '(')
@@ -157,7 +157,8 @@ static int parse_name(parser *p) {
     return fail_name(p, name);
 }
 
-/* What may stand in a formula of C but not here comes with what to write instead. */
+/* Refuses what is no operand. For operators of C that formulas do not have, the message says what
+ * to write instead. */
 static int fail_operand(parser *p) {
     static const struct {
         char first;
@@ -198,8 +199,10 @@ static int parse_unary(parser *p) {
     return result;
 }
 
-/* Operators from those that bind least; two of one level are taken from the left. A token that is
- * the beginning of another comes behind it. */
+/* Operators of a higher level bind closer; those of one level are taken from the left. The table is
+ * searched from its beginning, so a token that begins another one stands after it: "<" after "<="
+ * and
+ * "<<". */
 static const struct {
     int level;
     const char *token;
@@ -258,8 +261,8 @@ static bool is_literal(const node *n) {
     return n->op == WEFT_X_CONSTANT;
 }
 
-/* The type in which two values meet: a float, of 64 bits if one is; else an integer of 64 bits if
- * one is or if their signs differ, which is signed unless both are not. */
+/* The type in which two values are combined. If either is a float: f64 if one of them is f64, else
+ * f32. Two different integer types: 64 bits, signed if either is signed. */
 static weft_type common_type(weft_type a, weft_type b) {
     if (a == b)
         return a;
@@ -326,13 +329,15 @@ static void write_literal(parser *p, const node *n, weft_type type) {
 
 static void write_node(parser *p, int at, weft_type wanted);
 
-/* The type in which a node computes, which of comparisons is not that of the result. */
+/* The type in which a node computes. A comparison computes in the type of its operands, and gives a
+ * mask. */
 static weft_type working_type(const parser *p, const node *n) {
     const bool compares = n->op >= WEFT_X_EQ && n->op <= WEFT_X_GE;
     return compares ? meet(&p->nodes[n->child[0]], &p->nodes[n->child[1]]) : n->type;
 }
 
-/* A mask of 32 bits. */
+/* Leaves the node's value on the stack as a mask of 32 bits: whether it is not 0, if it has another
+ * size or is a float. */
 static void write_mask(parser *p, int at) {
     const node *const n = &p->nodes[at];
     write_node(p, at, n->type);
@@ -364,8 +369,8 @@ static void write_node(parser *p, int at, weft_type wanted) {
         write_step(p, (weft_expr_step){.op = WEFT_X_SATURATE, .argument = (int)wanted});
 }
 
-/* The type that elements have if the user asks for none: a mask is of u8, a conversion says it, and
- * else it is that of the first input whose values have the type of the result. */
+/* The type of the output if the user asks for none: u8 for a mask, the type of a conversion, and
+ * else that of the first input whose values, once widened, have the type of the result. */
 static weft_type usual_type(const parser *p, const node *n) {
     if (n->op >= WEFT_X_EQ && n->op <= WEFT_X_GE)
         return WEFT_U8;

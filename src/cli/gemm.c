@@ -12,16 +12,17 @@ static void list_accuracies(const wi_command *command, wi_words *words);
 
 static const wi_option transpose_a_option = {.name = "transpose-a",
                                              .help = "multiply A transposed"};
-static const wi_option transpose_b_option = {.name = "transpose-b", .help = "and B"};
+static const wi_option transpose_b_option = {.name = "transpose-b",
+                                             .help = "multiply B transposed"};
 static const wi_option alpha_option = {
-    .name = "alpha", .value = "NUMBER", .help = "by which the product is multiplied; default 1"};
+    .name = "alpha", .value = "NUMBER", .help = "factor of the product; default 1"};
 static const wi_option add_option = {.name = "add",
                                      .letter = 'a',
                                      .value = "FILE.npy",
                                      .help = "a matrix to add",
                                      .file = WI_FILE_READ};
 static const wi_option beta_option = {
-    .name = "beta", .value = "NUMBER", .help = "by which that one is multiplied; default 1"};
+    .name = "beta", .value = "NUMBER", .help = "factor of the added matrix; default 1"};
 static const wi_option accuracy_option = {.name = "accuracy",
                                           .value = "HOW",
                                           .help = "of f32: full, strict or tf32; default full",
@@ -74,8 +75,8 @@ static wi_exit read_accuracy(const wi_arguments *args, unsigned *how) {
 
 static wi_exit read_options(const wi_arguments *args, product *p) {
     const char *const add = wi_value(args, &add_option);
-    const int standard = (strcmp(args->operand[0], "-") == 0) +
-                         (strcmp(args->operand[1], "-") == 0) + (add && strcmp(add, "-") == 0);
+    const int standard = wi_is_standard(args->operand[0]) + wi_is_standard(args->operand[1]) +
+                         (add && wi_is_standard(add));
     p->how = WEFT_ROW_MAJOR;
     p->alpha = 1;
     p->beta = add ? 1 : 0;
@@ -92,10 +93,6 @@ static wi_exit read_options(const wi_arguments *args, product *p) {
 
 /* ---- files ---- */
 
-static const char *shown_name(const char *path) {
-    return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
 static wi_exit load_matrix(const wi_arguments *args, const char *path, const weft_type *type,
                            wi_npy *array) {
     const wi_exit result = type ? wi_load_any(args, path, type, array) : wi_load(args, path, array);
@@ -103,7 +100,7 @@ static wi_exit load_matrix(const wi_arguments *args, const char *path, const wef
         return result;
     wi_say_error("gemm: %s has %zu dimension%s; give matrices, a vector as one of shape (n, 1) or "
                  "(1, n)",
-                 shown_name(path), array->layout.dims, wi_plural(array->layout.dims));
+                 wi_input_name(path), array->layout.dims, wi_plural(array->layout.dims));
     return WI_EXIT_FAILED;
 }
 
@@ -131,24 +128,25 @@ static wi_exit load_factors(const wi_arguments *args, product *p) {
     take_factor(args, &transpose_b_option, &p->b, WEFT_TRANSPOSE_B, &p->how, &k, &p->n);
     if (p->a.layout.type != p->b.layout.type)
         wi_say_error("gemm: %s is of %s, but %s of %s; give two matrices of one type",
-                     shown_name(a), weft_type_name(p->a.layout.type), shown_name(b),
+                     wi_input_name(a), weft_type_name(p->a.layout.type), wi_input_name(b),
                      weft_type_name(p->b.layout.type));
     else if (p->k != k)
         wi_say_error("gemm: %s is %zu x %zu and %s is %zu x %zu as they are multiplied; the "
                      "columns of the first must be as many as the rows of the second",
-                     shown_name(a), p->m, p->k, shown_name(b), k, p->n);
+                     wi_input_name(a), p->m, p->k, wi_input_name(b), k, p->n);
     else
         return WI_EXIT_OK;
     return WI_EXIT_FAILED;
 }
 
-/* The type of the result if nothing else says: that of the factors, but i32 of i8. */
+/* The type of the result without --add: that of the factors, but i32 for i8. */
 static weft_type usual_type(weft_type type) {
     return type == WEFT_I8 ? WEFT_I32 : type;
 }
 
-/* What is added takes the place of the result, and says its type: of f16 it may be f32. Files of
- * bf16 have to be asked for. */
+/* The matrix of --add. The result replaces it in memory, and has its type, which may be f32 where
+ * the factors are f16. It is read as bf16 if the factors are: a .npy file does not say that it
+ * holds bf16. */
 static wi_exit load_added(const wi_arguments *args, product *p) {
     const char *const path = wi_value(args, &add_option);
     const bool is_bf16 = p->a.layout.type == WEFT_BF16;
@@ -158,7 +156,7 @@ static wi_exit load_added(const wi_arguments *args, product *p) {
     if (result != WI_EXIT_OK)
         return result;
     if (p->c.layout.shape[0] != p->m || p->c.layout.shape[1] != p->n) {
-        wi_say_error("gemm: %s is %zu x %zu, but the product is %zu x %zu", shown_name(path),
+        wi_say_error("gemm: %s is %zu x %zu, but the product is %zu x %zu", wi_input_name(path),
                      p->c.layout.shape[0], p->c.layout.shape[1], p->m, p->n);
         return WI_EXIT_FAILED;
     }
@@ -184,14 +182,16 @@ static wi_exit make_result(product *p) {
     return WI_EXIT_FAILED;
 }
 
-static size_t distance(const wi_npy *array) {
+/* The leading dimension, as weft_gemm wants it: a file in Fortran order is passed as its transpose.
+ */
+static size_t ld_of(const wi_npy *array) {
     return array->layout.shape[!array->layout.fortran_order];
 }
 
 static wi_exit compute(weft_context *ctx, product *p) {
     const weft_status status =
         weft_gemm(ctx, p->how, p->a.layout.type, p->c.layout.type, p->m, p->n, p->k, p->alpha,
-                  p->a.data, distance(&p->a), p->b.data, distance(&p->b), p->beta, p->c.data, p->n);
+                  p->a.data, ld_of(&p->a), p->b.data, ld_of(&p->b), p->beta, p->c.data, p->n);
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
 }
 

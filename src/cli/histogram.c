@@ -86,13 +86,11 @@ static weft_status read_any(const wi_arguments *args, weft_context *ctx, FILE *f
 static wi_exit load(const wi_arguments *args, weft_context *ctx, task *t) {
     wi_note note = {""};
     const char *const path = args->operand[0];
-    const bool standard = strcmp(path, "-") == 0;
     FILE *file;
     const wi_exit result = wi_open_input(args, path, "file", &file);
     if (result != WI_EXIT_OK)
         return result;
-    const weft_status status =
-        read_any(args, ctx, file, standard ? "standard input" : path, t, &note);
+    const weft_status status = read_any(args, ctx, file, wi_input_name(path), t, &note);
     wi_close_input(file);
     t->whole = t->is_image ? t->pixels : wi_npy_whole(&t->array.layout);
     if (t->is_image && weft_rank(ctx) > 0)
@@ -117,21 +115,22 @@ static wi_exit read_number(const wi_arguments *args, const wi_option *option, do
 static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
                           double *lo, double *hi);
 
-/* The range of the finite elements, which are copied to an array of their own first. */
+/* The range of the finite elements, which are copied to an array of their own first: those from the
+ * lowest finite number of their type to the same without its sign, the largest. */
 static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
                                  double *lo, double *hi) {
-    static const char *const largest[WEFT_TYPE_COUNT] = {[WEFT_F16] = "-65504",
-                                                         [WEFT_BF16] = "-3.3895314e38",
-                                                         [WEFT_F32] = "-3.4028235e38",
-                                                         [WEFT_F64] = "-1.7976931348623157e308"};
+    static const char *const lowest[WEFT_TYPE_COUNT] = {[WEFT_F16] = "-65504",
+                                                        [WEFT_BF16] = "-3.3895314e38",
+                                                        [WEFT_F32] = "-3.4028235e38",
+                                                        [WEFT_F64] = "-1.7976931348623157e308"};
     const wi_npy_layout *const layout = &array->layout;
     wi_npy finite = {.layout = *layout,
                      .data = wi_host_alloc(layout->count * weft_type_size(layout->type))};
     weft_predicate p = {.type = layout->type, .test = WEFT_BETWEEN};
     uint64_t count = 0;
     wi_exit result = WI_EXIT_FAILED;
-    wi_read_element(layout->type, largest[layout->type], &p.a);
-    wi_read_element(layout->type, largest[layout->type] + 1, &p.b);
+    wi_read_element(layout->type, lowest[layout->type], &p.a);
+    wi_read_element(layout->type, lowest[layout->type] + 1, &p.b);
     if (!finite.data)
         wi_say_error("histogram: no memory for the finite ones of %zu elements; give the range "
                      "with --lo and --hi",
@@ -276,7 +275,7 @@ static wi_exit save(const wi_arguments *args, const task *t) {
 static wi_exit show(const wi_arguments *args, const weft_context *ctx, const task *t) {
     const bool saves = wi_given(args, &wi_output_option);
     if (weft_rank(ctx) > 0)
-        return WI_EXIT_OK; /* rank 0 knows all, too */
+        return WI_EXIT_OK; /* every rank has the counts of all; rank 0 shows them */
     const wi_exit result = saves ? save(args, t) : WI_EXIT_OK;
     if (result != WI_EXIT_OK)
         return result;

@@ -91,8 +91,7 @@ const char *wi_kind_name(weft_chol_kind kind) {
 
 const char *wi_matrix_name(const wi_arguments *args) {
     static char shown[WI_PATH_BYTES];
-    wi_shown(wi_is_standard(args->operand[0]) ? "standard input" : args->operand[0], shown,
-             sizeof shown);
+    wi_shown(wi_input_name(args->operand[0]), shown, sizeof shown);
     return shown;
 }
 

@@ -71,8 +71,8 @@ static wi_exit read_real(const wi_arguments *args, const wi_option *option, doub
                     option->name, text, least < 0 ? "" : "positive ");
 }
 
-static wi_exit read_number(const wi_arguments *args, const wi_option *option, size_t least,
-                           size_t most, size_t *value) {
+static wi_exit read_count(const wi_arguments *args, const wi_option *option, size_t least,
+                          size_t most, size_t *value) {
     const char *const text = wi_value(args, option);
     if (!text)
         return WI_EXIT_OK;
@@ -97,9 +97,9 @@ static wi_exit read_task(const wi_arguments *args, task *t) {
         return wi_usage(args->command, "option --n: choose 2 to 2147483647 bodies");
     if (shape && strcmp(shape, "galaxies") != 0 && strcmp(shape, "sphere") != 0)
         return wi_usage_word(args->command, "shape", shape, list_shapes);
-    wi_exit result = read_number(args, &steps_option, 0, SIZE_MAX / 2, &t->steps);
+    wi_exit result = read_count(args, &steps_option, 0, SIZE_MAX / 2, &t->steps);
     if (result == WI_EXIT_OK)
-        result = read_number(args, &frames_option, 1, MOST_FRAMES, &t->frames);
+        result = read_count(args, &frames_option, 1, MOST_FRAMES, &t->frames);
     if (result == WI_EXIT_OK)
         result = read_real(args, &dt_option, -HUGE_VAL, &t->dt);
     if (result == WI_EXIT_OK)

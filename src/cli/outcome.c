@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the one value that `weft reduce` or `weft map --reduce` has found. */
 #include "cli/outcome.h"
 
 #include <stdio.h>

@@ -18,6 +18,10 @@ bool wi_is_standard(const char *path) {
     return strcmp(path, "-") == 0;
 }
 
+const char *wi_input_name(const char *path) {
+    return wi_is_standard(path) ? "standard input" : path;
+}
+
 bool wi_ends_in(const char *path, const char *suffix) {
     const size_t length = strlen(path), end = strlen(suffix);
     return length > end && strcasecmp(path + length - end, suffix) == 0;

@@ -10,6 +10,9 @@
 /* Is the path "-", which stands for standard input or output? */
 bool wi_is_standard(const char *path);
 
+/* What messages call an input: its path, or "standard input". */
+const char *wi_input_name(const char *path);
+
 /* Does a file's name end so, as in ".png", in capitals or not? */
 bool wi_ends_in(const char *path, const char *suffix);
 

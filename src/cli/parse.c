@@ -170,8 +170,8 @@ static wi_exit read_operand(wi_arguments *args, const char *word) {
 
 /* Parses the values of --type, --n and --seed. */
 static wi_exit understand_values(wi_arguments *args) {
-    const char *const type = wi_value(args, &wi_type_option), *const n =
-                                                                  wi_value(args, &wi_n_option);
+    const char *const type = wi_value(args, &wi_type_option);
+    const char *const n = wi_value(args, &wi_n_option);
     const char *const seed = wi_value(args, &wi_seed_option);
     if (type && !wi_find_type(type, &args->type))
         return wi_usage_word(args->command, "type", type, wi_list_types);

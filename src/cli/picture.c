@@ -75,8 +75,7 @@ wi_exit wi_picture_load(const wi_arguments *args, const char *path, wi_picture *
     const wi_exit result = wi_open_input(args, path, "image", &file);
     if (result != WI_EXIT_OK)
         return result;
-    const weft_status status =
-        read_any(args, file, wi_is_standard(path) ? "standard input" : path, picture, &note);
+    const weft_status status = read_any(args, file, wi_input_name(path), picture, &note);
     wi_close_input(file);
     if (status == WEFT_OK)
         return WI_EXIT_OK;

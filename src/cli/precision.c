@@ -21,7 +21,8 @@ static const wi_option plot_option = {.name = "plot",
 
 enum {
     TYPES = 4,
-    MOST_ROWS = TYPES * 3 + 1 + 4,
+    /* three loops in each type, double-double, and two calls of the library on two places */
+    MOST_ROWS = TYPES * 3 + 1 + 2 * 2,
     MOST_ARRAYS = 4,
     DEMO_N = 1 << 16,
     SENTENCE_BYTES = 320
@@ -37,7 +38,8 @@ typedef struct task {
     size_t count;
 } task;
 
-/* |sum - exact| / |exact|, with the difference exact, too; NaN where it means nothing. */
+/* |sum - exact| / |exact|, of which the difference is computed exactly. infinity if only the exact
+ * sum is 0; NaN if the exact sum is not finite and `sum` is another number. */
 static weft_status find_error(weft_context *ctx, const weft_exact *whole, double exact, double sum,
                               double *error) {
     weft_exact *difference;
@@ -262,7 +264,7 @@ static wi_exit show_demo(task *t) {
 static wi_exit show_file(const wi_arguments *args, task *t) {
     wi_npy array;
     const char *const path = args->operand[0];
-    const char *const name = wi_is_standard(path) ? "standard input" : path;
+    const char *const name = wi_input_name(path);
     wi_exit result = wi_load(args, path, &array);
     if (result != WI_EXIT_OK)
         return result;

@@ -76,7 +76,7 @@ static wi_exit check_operands(const wi_arguments *args, const wi_op_name *op) {
     if (!op->pairs && args->operands > 1)
         return wi_usage(args->command, "--op %s takes one file; leave \"%s\" out, or add --op dot",
                         op->name, args->operand[1]);
-    if (op->pairs && strcmp(args->operand[0], "-") == 0 && strcmp(args->operand[1], "-") == 0)
+    if (op->pairs && wi_is_standard(args->operand[0]) && wi_is_standard(args->operand[1]))
         return wi_usage(args->command, "only one of the files can be standard input");
     return WI_EXIT_OK;
 }

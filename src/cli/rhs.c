@@ -123,7 +123,7 @@ static wi_exit check_finite(const wi_arguments *args, const char *name, const wi
 
 wi_exit wi_rhs_load(const wi_arguments *args, weft_context *ctx, size_t n, wi_rhs *rhs) {
     const char *const path = wi_value(args, &wi_rhs_option);
-    const char *const name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *const name = wi_input_name(path);
     FILE *file;
     wi_exit result = wi_open_input(args, path, ".npy, .csv or Matrix Market file", &file);
     if (result != WI_EXIT_OK)

@@ -45,8 +45,8 @@ static wi_exit fit(const wi_arguments *args, const char *op, weft_context *ctx) 
     return WI_EXIT_FAILED;
 }
 
-/* Says why no place was opened. Of messages about environment variables, which name the variable,
- * nothing is changed. */
+/* Says why no place was opened. A message of weft_open about its argument becomes one about
+ * --place; a message about an environment variable names that variable, and stays as it is. */
 static wi_exit refuse_place(const wi_arguments *args, weft_status status, const char *message) {
     static const char call[] = "weft_open: ";
     const char *option = "";
@@ -134,7 +134,7 @@ wi_exit wi_load_columns(const wi_arguments *args, const char *path, const char *
     const wi_exit result = wi_open_input(args, path, ".npy file", &file);
     if (result != WI_EXIT_OK)
         return result;
-    const char *const name = wi_is_standard(path) ? "standard input" : path;
+    const char *const name = wi_input_name(path);
     const bool text = wi_holds_table(path, file);
     weft_status status = text ? wi_table_load(file, name, columns, type, array, &note)
                               : wi_npy_read(file, name, type, array, &note);
@@ -157,19 +157,25 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
     return wi_load_any(args, path, wi_given(args, &wi_type_option) ? &args->type : NULL, array);
 }
 
+enum {
+    EXTENT_BYTES = 24, /* of ", " and a size_t */
+    SHAPE_BYTES = 128
+};
+
 /* A shape as "(3, 4)", cut off if it is very long. */
-static const char *shape_text(const wi_npy_layout *layout, char out[128]) {
+static const char *shape_text(const wi_npy_layout *layout, char out[SHAPE_BYTES]) {
     size_t used = 1;
     out[0] = '(';
     out[1] = '\0';
-    for (size_t k = 0; k < layout->dims && used < 100; k++)
-        used += (size_t)snprintf(out + used, 128 - used, "%s%zu", k ? ", " : "", layout->shape[k]);
-    snprintf(out + used, 128 - used, ")");
+    for (size_t k = 0; k < layout->dims && used + EXTENT_BYTES < SHAPE_BYTES; k++)
+        used += (size_t)snprintf(out + used, SHAPE_BYTES - used, "%s%zu", k ? ", " : "",
+                                 layout->shape[k]);
+    snprintf(out + used, SHAPE_BYTES - used, ")");
     return out;
 }
 
 wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const wi_npy_layout *b) {
-    char shape_a[128], shape_b[128];
+    char shape_a[SHAPE_BYTES], shape_b[SHAPE_BYTES];
     if (a->type == b->type && a->dims == b->dims &&
         memcmp(a->shape, b->shape, a->dims * sizeof *a->shape) == 0)
         return WI_EXIT_OK;

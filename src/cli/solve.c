@@ -75,7 +75,7 @@ static wi_exit check_options(solving *s) {
     if (repeat && (!wi_read_count(repeat, &s->repeats) || s->repeats == 0))
         return wi_usage(args->command, "option --repeat: \"%s\" is not a count from 1; write 5",
                         repeat);
-    if (rhs && strcmp(rhs, "-") == 0 && strcmp(args->operand[0], "-") == 0)
+    if (rhs && wi_is_standard(rhs) && wi_is_standard(args->operand[0]))
         return wi_usage(args->command, "option --rhs: standard input gives the matrix already; "
                                        "name a file");
     if (wi_given(args, &wi_output_option)) {

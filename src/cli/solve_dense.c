@@ -118,7 +118,7 @@ static wi_exit load_matrix(dense_solving *d) {
 
 static wi_exit load_right_sides(dense_solving *d) {
     const char *const path = wi_value(d->args, &wi_rhs_option);
-    const char *const name = wi_is_standard(path) ? "standard input" : path;
+    const char *const name = wi_input_name(path);
     const wi_npy_layout *const layout = &d->b.layout;
     const wi_exit result = wi_load_any(d->args, path, type_of_file(path), &d->b);
     if (result != WI_EXIT_OK)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Passes the first and the last item of every rank's part to all ranks. */
 #include "comm/borders.h"
 
 #include <string.h>

@@ -20,8 +20,8 @@ void wi_mailboxes_clear(wi_mailboxes *all);
 /* For the steps of this rank; all ranks open it. `all` may be NULL: then it does nothing. */
 void wi_comm_mailbox_open(weft_context *rank, wi_mailboxes *all);
 
-/* Are steps to go so, where they can? Returns whether they did before. All ranks say the same
- * between the same steps. Without: if WEFT_MAILBOX is "on". */
+/* Sets whether steps go by mailboxes where they can; returns the setting before. All ranks set the
+ * same between the same steps. At first they do only if WEFT_MAILBOX is "on". */
 bool wi_comm_mailbox_use(weft_context *rank, bool use);
 
 /* Runs a step if the mailboxes take it, which is the same on all ranks: *taken. */
@@ -30,7 +30,7 @@ weft_status wi_comm_mailbox_run(weft_context *ctx, const wi_comm_step *s, bool *
 /* The rank ends its part of a call with a failure: no kernel waits for its steps any more. */
 void wi_comm_mailbox_leave(weft_context *rank);
 
-/* One line: whether small steps go so, and why not. "" if nobody has asked. */
+/* One line: whether small steps go by mailboxes, and if not, why. "" if none has been tried. */
 const char *wi_comm_mailbox_about(const weft_context *rank);
 
 #endif

@@ -52,8 +52,9 @@ weft_status wi_mpi_failed(weft_context *ctx, int error) {
     return wi_comm_break(ctx, why);
 }
 
-/* A rank that was told of a death ends, too; so what others say of the first death goes before what
- * is seen here, and they have said it before they end. */
+/* Ranks that learn of a dead rank end as well, so a rank that this one sees dead need not be the
+ * one that died first. Each sends a note about the first before it ends: a note is believed rather
+ * than what is seen here. */
 weft_status wi_mpi_look(weft_context *ctx) {
     const wi_mpi *const m = wi_mpi_of(ctx);
     if (m->whole) {

@@ -103,7 +103,7 @@ static bool count_in(wi_peer_room *room, int as) {
     return true;
 }
 
-/* Waits until all ranks are here that have not left. */
+/* Waits until all ranks that have not left are here. */
 static void meet(wi_peer_room *room) {
     const unsigned before = atomic_load(&room->met);
     if (count_in(room, 1))
@@ -128,7 +128,7 @@ static void note_failure(weft_context *ctx, weft_status status) {
         snprintf(room->why, sizeof room->why, "%s", ctx->message);
         atomic_store(&room->failed, ctx->comm->rank + 1);
     }
-    while (atomic_load(&room->failed) == 0) /* another is telling of its own: soon all know */
+    while (atomic_load(&room->failed) == 0) /* another rank is just writing why it failed */
         wi_cpu_relax();
 }
 
@@ -321,7 +321,8 @@ static uint64_t load(weft_type type, const void *x, size_t i) {
     return wi_type_is_signed(type) ? (uint64_t)((int64_t)(bits << unused) >> unused) : bits;
 }
 
-static void add_elements(void *to, const void *x, size_t n, weft_type type, weft_op op) {
+/* to[i] = to[i] op x[i]. Floats have sums only (wi_comm_reduces). */
+static void combine_elements(void *to, const void *x, size_t n, weft_type type, weft_op op) {
     const size_t size = weft_type_size(type);
     const bool is_signed = !wi_type_is_float(type) && wi_type_is_signed(type);
     for (size_t i = 0; i < n; i++) {
@@ -374,7 +375,7 @@ static weft_status combine_ranks(weft_context *ctx, const void *from, size_t all
             if (r == 0)
                 memcpy(sum, x, n * size);
             else
-                add_elements(sum, x, n, type, op);
+                combine_elements(sum, x, n, type, op);
         }
         const bool copies = ranks > 0 && !direct && atomic_load(&room->failed) == 0;
         status = end_step(ctx, copies ? copy(ctx, to, sum, n * size) : WEFT_OK);

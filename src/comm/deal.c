@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sends each item to the rank that it belongs to, and brings the answers back in the order of the
+ * items. */
 #include "comm/deal.h"
 
 #include <string.h>

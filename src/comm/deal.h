@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items of which each goes to a rank of its own, and answers that come back. */
+/* Sends items to ranks, each item to the rank named for it, and brings an answer to each back. */
 #ifndef WI_DEAL_H
 #define WI_DEAL_H
 
@@ -15,7 +15,8 @@ typedef struct wi_deal {
     size_t n;                /* items of this rank */
     uint64_t *order;         /* of each item its rank, or WI_DEAL_NOWHERE; then its place among
                                 those sent, which lie in the order of ranks */
-    size_t *sent, *got, *at; /* for each rank: items that go there, that come from there */
+    size_t *sent, *got, *at; /* for each rank: items that go there, that come from there; `at` is
+                                used by wi_deal_sort */
     size_t n_sent, n_got;
 } wi_deal;
 

@@ -30,7 +30,9 @@ static int threads_of(const wi_comm *comm) {
     return usual < share ? usual : share;
 }
 
-/* Completes what the user has said of each rank's own place. */
+static const char prefix[] = "mpi:"; /* of places; what follows is each rank's own place */
+
+/* Writes each rank's own place: `wish`, completed by a GPU's number or a count of threads. */
 static void name_place(const weft_context *ctx, const char *wish, char *place, size_t room) {
     char why[WI_MESSAGE_BYTES];
     const char *const threads = getenv("WEFT_THREADS"); /* then it decides, as on place "cpu" */
@@ -48,7 +50,7 @@ static weft_status open_child(weft_context *ctx, const char *source, const char 
     char place[WI_PLACE_BYTES];
     const bool one_place = strncmp(wish, "cpu", 3) == 0 || strncmp(wish, GPU, strlen(GPU)) == 0;
     if ((*wish && !one_place) || strncmp(wish, GPU "s", strlen(GPU "s")) == 0 ||
-        strlen(wish) >= sizeof place - 4)
+        strlen(wish) + strlen(prefix) >= sizeof place)
         return wi_fail(
             ctx, WEFT_EARG,
             "%s: \"%.64s\" is not a place of one rank; after \"mpi:\" write cpu, cpu:N, " GPU
@@ -134,13 +136,15 @@ weft_status wi_dist_open(weft_context *ctx, const char *source, const char *plac
         return status;
     status = wi_dist_room(ctx, source);
     if (status == WEFT_OK)
-        status = open_child(ctx, source, place[3] ? place + 4 : "");
+        status =
+            open_child(ctx, source, strlen(place) < strlen(prefix) ? "" : place + strlen(prefix));
     status = wi_agree(ctx, 0, status);
     if (status == WEFT_OK)
         status = open_device_steps(ctx);
     if (status != WEFT_OK)
         return status;
-    snprintf(ctx->place, sizeof ctx->place, "mpi:%.27s", ctx->child->place);
+    snprintf(ctx->place, sizeof ctx->place, "%s%.*s", prefix,
+             (int)(sizeof ctx->place - sizeof prefix), ctx->child->place);
     describe(ctx);
     return WEFT_OK;
 }

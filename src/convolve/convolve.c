@@ -80,12 +80,18 @@ static weft_status check_choices(weft_context *ctx, const weft_convolution *c) {
     return WEFT_OK;
 }
 
-/* How many weights there are. */
-static weft_status count_weights(weft_context *ctx, const weft_convolution *c, size_t *count) {
+enum {
+    COPIES =
+        3 /* of the weights that a call may hold: turned, their factors, fetched from a device */
+};
+
+/* Refuses more weights than memory can hold with their copies. */
+static weft_status check_weights(weft_context *ctx, const weft_convolution *c) {
     const size_t filters = c->filters ? c->filters : 1;
-    if (!__builtin_mul_overflow(c->filter_width, c->filter_height, count) &&
-        !__builtin_mul_overflow(*count, filters, count) &&
-        *count <= PTRDIFF_MAX / (4 * sizeof(double)))
+    size_t count;
+    if (!__builtin_mul_overflow(c->filter_width, c->filter_height, &count) &&
+        !__builtin_mul_overflow(count, filters, &count) &&
+        count <= PTRDIFF_MAX / ((COPIES + 1) * sizeof(double)))
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
                    "%s: %zu filters of %zu x %zu weights do not fit the address space; check "
@@ -93,7 +99,8 @@ static weft_status count_weights(weft_context *ctx, const weft_convolution *c, s
                    name, filters, c->filter_width, c->filter_height);
 }
 
-static size_t size_less(size_t n, size_t filter, weft_border border) {
+/* Outputs along a side of n pixels. */
+static size_t out_size(size_t n, size_t filter, weft_border border) {
     if (border != WEFT_BORDER_VALID)
         return n;
     return n < filter ? 0 : n - filter + 1;
@@ -111,8 +118,8 @@ wi_convolve_args wi_convolve_args_of(const weft_convolution *c) {
                           .channels = c->channels,
                           .width = c->width,
                           .height = c->height,
-                          .out_width = size_less(c->width, c->filter_width, c->border),
-                          .out_height = size_less(c->height, c->filter_height, c->border),
+                          .out_width = out_size(c->width, c->filter_width, c->border),
+                          .out_height = out_size(c->height, c->filter_height, c->border),
                           .images = c->images,
                           .filter_width = c->filter_width,
                           .filter_height = c->filter_height,
@@ -124,11 +131,30 @@ wi_convolve_args wi_convolve_args_of(const weft_convolution *c) {
     return a;
 }
 
-/* A stack of images as one matrix. */
+/* Images that follow each other as one matrix: from the first row of the first to the last row of
+ * the last, with the rows between them. */
 static wi_array stack(const char *what, const void *p, size_t images, size_t height, size_t width,
                       size_t apart, const char *ld_name, size_t ld, weft_type type, unsigned use) {
     const size_t all = images && height && width ? (images - 1) * apart + height : 0;
     return wi_matrix(what, p, all, width, ld_name, ld, type, use);
+}
+
+/* Refuses images that begin `apart` rows after each other if they have more rows than that, or if
+ * their rows together exceed the address space. */
+static weft_status check_apart(weft_context *ctx, const char *what, size_t apart, size_t height,
+                               size_t images) {
+    size_t rows;
+    if (apart < height)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %s is %zu, less than the %zu rows of an image; pass the rows from one "
+                       "image to the next",
+                       name, what, apart, height);
+    if (!__builtin_mul_overflow(images, apart, &rows) &&
+        !__builtin_add_overflow(rows, apart, &rows))
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: %zu images, %zu rows apart, exceed the address space; check images and %s",
+                   name, images, apart, what);
 }
 
 weft_status wi_convolve_distances(weft_context *ctx, const weft_convolution *c,
@@ -137,22 +163,11 @@ weft_status wi_convolve_distances(weft_context *ctx, const weft_convolution *c,
                             c->apart_y ? c->apart_y : a->out_height};
     a->ldx = c->ldx ? c->ldx : a->width * a->channels;
     a->ldy = c->ldy ? c->ldy : a->out_width * a->channels;
-    if (apart[X] < a->height || apart[Y] < a->out_height)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: %s is %zu, less than the %zu rows of an image; pass the rows from one "
-                       "image to the next",
-                       name, apart[X] < a->height ? "apart_x" : "apart_y",
-                       apart[X] < a->height ? apart[X] : apart[Y],
-                       apart[X] < a->height ? a->height : a->out_height);
-    for (int k = X; k <= Y; k++) {
-        size_t rows;
-        if (__builtin_mul_overflow(a->images, apart[k], &rows) ||
-            __builtin_add_overflow(rows, apart[k], &rows))
-            return wi_fail(ctx, WEFT_EARG,
-                           "%s: %zu images, %zu rows apart, exceed the address space; check images "
-                           "and %s",
-                           name, a->images, apart[k], k == X ? "apart_x" : "apart_y");
-    }
+    weft_status status = check_apart(ctx, "apart_x", apart[X], a->height, a->images);
+    if (status == WEFT_OK)
+        status = check_apart(ctx, "apart_y", apart[Y], a->out_height, a->images);
+    if (status != WEFT_OK)
+        return status;
     a->rows_apart_x = apart[X];
     a->rows_apart_y = apart[Y];
     return WEFT_OK;
@@ -178,7 +193,8 @@ weft_status wi_convolve_describe(weft_context *ctx, const weft_convolution *c, w
     return status == WEFT_OK ? wi_call_check(ctx, call) : status;
 }
 
-/* Distances in a copy on a GPU are those of images without gaps between rows. */
+/* Runs the ladder on arrays of the place. Where these are copies of arrays in host memory, their
+ * rows have no gaps, so the distances are others than the caller's. */
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_convolve_args args = *(const wi_convolve_args *)user;
     args.apart_x = args.apart_x / args.ldx * part->ld[X];
@@ -190,7 +206,8 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return wi_run(ctx, &wi_convolve_ladder, call->name, args.type, &args);
 }
 
-/* The weights in the order in which a correlation uses them; refuses those that are not finite. */
+/* Copies the weights in the order in which a correlation uses them; refuses those that are not
+ * finite. */
 static weft_status turn(weft_context *ctx, const weft_convolution *c, const wi_convolve_args *a,
                         const double *from, double *to) {
     const size_t one = a->filter_width * a->filter_height;
@@ -207,7 +224,7 @@ static weft_status turn(weft_context *ctx, const weft_convolution *c, const wi_c
     return WEFT_OK;
 }
 
-/* Runs a call whose sums may have any order: perhaps as a sum of a few products. */
+/* Runs a call whose sums may have any order, which may be computed by a few separable filters. */
 static weft_status run_with_terms(weft_context *ctx, wi_convolve_args *a, wi_call *call) {
     double *const room = wi_host_alloc(wi_convolve_terms_room(a) * sizeof *room);
     if (!room)
@@ -219,7 +236,8 @@ static weft_status run_with_terms(weft_context *ctx, wi_convolve_args *a, wi_cal
     return status;
 }
 
-/* Runs the call with weights that this thread can read. `room` is for twice as many. */
+/* Runs the call with weights that this thread can read. `room` is for two copies of them: the
+ * filters as correlations use them, and their factors. */
 static weft_status run_with(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
                             wi_call *call, const double *weights, double *room) {
     const size_t columns = a->filters * a->filter_height, rows = a->filters * a->filter_width;
@@ -239,7 +257,7 @@ static weft_status run_with(weft_context *ctx, const weft_convolution *c, wi_con
     return run_with_terms(ctx, a, call);
 }
 
-/* The same with weights in device memory. */
+/* The same with weights in device memory, which are fetched to the third copy in `room`. */
 static weft_status run_fetched(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
                                wi_call *call, size_t weights, double *room) {
     double *const fetched = room + 2 * weights;
@@ -255,7 +273,7 @@ static weft_status run_fetched(weft_context *ctx, const weft_convolution *c, wi_
 weft_status wi_convolve_call_run(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
                                  wi_call *call) {
     const size_t weights = a->filters * a->filter_width * a->filter_height;
-    double *const room = wi_host_alloc(3 * weights * sizeof *room);
+    double *const room = wi_host_alloc(COPIES * weights * sizeof *room);
     if (!room)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for copies of %zu weights", name, weights);
     const weft_status status = wi_is_host(ctx, c->filter)
@@ -266,7 +284,6 @@ weft_status wi_convolve_call_run(weft_context *ctx, const weft_convolution *c, w
 }
 
 static weft_status check(weft_context *ctx, const weft_convolution *c) {
-    size_t weights;
     if (!c)
         return wi_fail(ctx, WEFT_EARG, "%s: c is NULL; pass a weft_convolution", name);
     weft_status status = check_types(ctx, c);
@@ -274,7 +291,7 @@ static weft_status check(weft_context *ctx, const weft_convolution *c) {
         status = check_sizes(ctx, c);
     if (status == WEFT_OK)
         status = check_choices(ctx, c);
-    return status == WEFT_OK ? count_weights(ctx, c, &weights) : status;
+    return status == WEFT_OK ? check_weights(ctx, c) : status;
 }
 
 weft_status weft_convolve(weft_context *ctx, const weft_convolution *c, const void *x, void *y) {

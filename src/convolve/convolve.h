@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* convolve inside the library: one checked call as its rungs get it, the steps from the public call
+ * to that, and the rungs. */
 #ifndef WI_CONVOLVE_H
 #define WI_CONVOLVE_H
 

@@ -14,8 +14,9 @@ static size_t largest_of(const double *filter, size_t n) {
     return at;
 }
 
-/* A filter that is a product has these factors, up to a number that goes from one to the other; how
- * near it is shows by comparing all weights. */
+/* If a filter is the product of a column and a row, then they are its column and its row through
+ * any weight, up to a scale. Takes those through the largest weight, and compares all weights with
+ * their product; false if one is too far off. */
 static bool find(const double *filter, size_t width, size_t height, double within, double *column,
                  double *row) {
     const size_t at = largest_of(filter, width * height);

@@ -37,6 +37,9 @@ static const layout layouts[] = {
 static const size_t filters[][2] = {{3, 3}, {5, 5}, {7, 7}, {9, 6}, {5, 13}, {12, 1}};
 
 static double weights[MOST_SIDE * MOST_SIDE];
+
+/* Is element `at` of n in a row compared? All are near the upper and the lower border, and in a row
+ * of FULL_ROWS. */
 static bool is_compared(size_t row, size_t rows, size_t at, size_t n) {
     if (row < 2 * MOST_SIDE || row + 2 * MOST_SIDE >= rows || row % FULL_ROWS == 0)
         return true;

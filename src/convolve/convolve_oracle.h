@@ -19,16 +19,17 @@ typedef struct oracle {
     double *column, *row; /* of each filter, as correlations use them */
 } oracle;
 
-static inline size_t oracle_less(const oracle *o, size_t n, size_t filter) {
+/* Outputs along a side of n pixels. */
+static inline size_t oracle_side(const oracle *o, size_t n, size_t filter) {
     if (o->c.border != WEFT_BORDER_VALID)
         return n;
     return n < filter ? 0 : n - filter + 1;
 }
 static inline size_t oracle_width(const oracle *o) {
-    return oracle_less(o, o->c.width, o->c.filter_width);
+    return oracle_side(o, o->c.width, o->c.filter_width);
 }
 static inline size_t oracle_height(const oracle *o) {
-    return oracle_less(o, o->c.height, o->c.filter_height);
+    return oracle_side(o, o->c.height, o->c.filter_height);
 }
 
 static inline bool oracle_sums_f64(const oracle *o) {

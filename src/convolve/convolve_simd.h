@@ -9,20 +9,19 @@
 enum {
     WI_CONVOLVE_ROWS = 4,   /* output rows that are computed together */
     WI_CONVOLVE_SPARE = 64, /* elements behind a line that whole vectors may touch */
-    /* By strips: sides of filters that loops are unrolled for; how often such a loop goes around;
-     * output rows that are computed together, at most and with other filters; heights of these;
-     * lines of x that they take; columns of copies of lines. */
-    WI_CONVOLVE_MOST_SIDE = 7,
-    WI_CONVOLVE_TURNS = 2,
-    WI_CONVOLVE_MOST_ROWS = (WI_CONVOLVE_TURNS + 1) * WI_CONVOLVE_MOST_SIDE - 1,
-    WI_CONVOLVE_TALL_ROWS = 6,
-    WI_CONVOLVE_MOST_HEIGHT = 33,
-    WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_HEIGHT + WI_CONVOLVE_TALL_ROWS - 1,
-    WI_CONVOLVE_SEGMENT = 384,
-    /* Widest filter of which rows are prefetched while strips go along them, and how far ahead. */
-    WI_CONVOLVE_QUICK_SIDE = 5,
-    WI_CONVOLVE_AHEAD_BYTES = 1152,
-    WI_CONVOLVE_NARROW = 128 /* columns of images that do not gain by strips */
+    /* By strips. */
+    WI_CONVOLVE_MOST_SIDE = 7, /* of filters that loops are unrolled for */
+    WI_CONVOLVE_TURNS = 2,     /* how often such a loop goes around */
+    WI_CONVOLVE_MOST_ROWS = (WI_CONVOLVE_TURNS + 1) * WI_CONVOLVE_MOST_SIDE - 1, /* with these,
+                                                  output rows that are computed together */
+    WI_CONVOLVE_TALL_ROWS = 6,    /* the same with other filters */
+    WI_CONVOLVE_MOST_HEIGHT = 33, /* of those */
+    WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_HEIGHT + WI_CONVOLVE_TALL_ROWS - 1, /* of x that they
+                                                                                     take */
+    WI_CONVOLVE_SEGMENT = 384,      /* columns of copies of lines */
+    WI_CONVOLVE_QUICK_SIDE = 5,     /* the widest filter of which a strip prefetches its own rows */
+    WI_CONVOLVE_AHEAD_BYTES = 1152, /* and how far ahead */
+    WI_CONVOLVE_NARROW = 128        /* columns of images that do not gain by strips */
 };
 
 /* How a call is divided. Lines are the elements that are computed together: all channels of a row
@@ -30,7 +29,7 @@ enum {
 typedef struct wi_convolve_plan {
     const wi_convolve_args *args;
     size_t terms;  /* of products of a column and a row that are added up; 0: all weights of the
-                      filter  are used */
+                      filter are used */
     size_t step;   /* elements from a pixel to the next in a line: the channels, or 1 */
     size_t apart;  /* the same in x and y: the channels */
     size_t parts;  /* lines of a row of x or y: 1, or the channels */
@@ -63,8 +62,8 @@ static inline bool wi_convolve_is_unrolled(size_t width, size_t height) {
     return width == height && width % 2 == 1 && width > 1 && width <= WI_CONVOLVE_MOST_SIDE;
 }
 
-/* Dense filters that strips compute, where the processor has them. They do not gain with narrow
- * images, nor, but for one channel and short loops, where lines have to be copied. */
+/* Do strips compute this dense filter, where the processor has them? They gain nothing with narrow
+ * images; nor where lines have to be copied, except with one channel and unrolled loops. */
 static inline bool wi_convolve_by_strips(const wi_convolve_args *a) {
     const size_t width = a->filter_width, height = a->filter_height;
     const size_t length = a->out_width * a->channels;

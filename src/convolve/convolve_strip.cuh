@@ -13,10 +13,11 @@ __host__ __device__ constexpr int wi_strip_round_up(int n, int to) {
     return (n + to - 1) / to * to;
 }
 
-/* Elements of a group: 16 bytes of f32. Of u8 more are worth their registers as long as these are
- * few, for the pixels beside a group are converted, too. Large images have a kernel besides that
- * has as many as there are registers for: what a row costs beside its products counts where a byte
- * takes as many of these as a float. Small ones would be too few warps. */
+/* Elements of a group: 16 bytes of f32. Of u8 it has more as long as registers are few, since the
+ * pixels beside a group have to be converted, too. Images that are large enough for many warps have
+ * a kernel (is_wide) with as many elements as there are registers for: a row costs something beside
+ * its products, which weighs more with bytes, that are read faster and need as many products as
+ * floats. */
 template <class In>
 constexpr int wi_strip_across(int side, int channels, int most_terms, bool is_wide) {
     const int usual = sizeof(In) == 4 ? 4 : side <= 5 ? 16 : 8;
@@ -27,21 +28,23 @@ constexpr int wi_strip_across(int side, int channels, int most_terms, bool is_wi
     return side == 5 || (side == 3 && channels > 1) ? 32 : 16;
 }
 
-/* Groups: two, where their sums leave room for enough warps, halve what a row costs beside its
- * products, and the columns that are read twice. Filtered rows need that room themselves. */
+/* Groups of a lane. Two halve what a row costs beside its products, and the columns that are read
+ * twice, where their sums leave registers for enough warps. With terms those are needed for
+ * filtered rows. */
 template <class In>
 constexpr int wi_strip_groups(int side, int most_terms) {
     return sizeof(In) == 4 && side <= 9 && most_terms == 0 ? 2 : 1;
 }
 
-/* Rows on their way: half as many where rows are wide and as many blocks as can be are at work. */
+/* Rows that are being copied ahead: half as many where rows are wide, so that their ring leaves
+ * room for as many blocks as can work at a time. */
 constexpr int wi_strip_ahead(int side, int across, int groups) {
     return across > 8 || (groups > 1 && side > 7) ? 4 : 8;
 }
 
-/* Blocks that a multiprocessor works on at a time; 0: as many as it can. Where memory is the limit,
- * few: some 32 KiB of rows on their way are enough, and the fewer they are, the nearer to each
- * other lies what all multiprocessors ask memory for. */
+/* Blocks that a multiprocessor works on at a time; 0: as many as it can. Few where memory is the
+ * limit: about 32 KiB of rows on their way are enough, and with fewer blocks the addresses that all
+ * multiprocessors read at a time lie closer together. */
 template <class In>
 constexpr int wi_strip_at_once(int side, int most_terms) {
     if (sizeof(In) < 4 || most_terms > 1 || side > (most_terms ? 17 : 7))
@@ -175,7 +178,7 @@ struct wi_strip_loader {
         to = lane < count ? e - first + Shape::margin : -1;
     }
 
-    /* Nothing is left to chance in what lies beyond the image. */
+    /* Zeros in the ring, for elements beyond the image that nothing is copied to. */
     __device__ void clear(In *ring) const {
         if (!is_inside && !is_general)
             for (int k = (int)threadIdx.x % wi_strip_lanes; k < Shape::ahead * Shape::length;

@@ -15,6 +15,8 @@ enum {
     FILTER,
     ARRAYS,
     MOST_WEIGHTS = 4096,
+    TILE_LOG = 14,   /* tiles of transforms have at most 2^14 pixels here, */
+    TILE_ROOT = 128, /* of which this is the root */
     MOST_GAP = 5,
     MOST_OFFSET = 7,
     ALL_ON_DEVICE = 7
@@ -293,9 +295,10 @@ static void load(rig *r, picture *p) {
     p->o.x = r->source[X];
 }
 
-/* Sums by transforms are near: within 2^-22 (2^-51) log2(N) |f| |x| for a tile x of N pixels, here
- * of at most 2^14; and those by terms within 2^-24 (2^-53) (w + r h + 20) sqrt(r) |f| |x|, where x
- * is what the filter lies on. Then an integer may be the next one. */
+/* Is an output within the bounds of weft/convolve.h? Of sums by transforms, 2^-22 (2^-51) log2(N)
+ * |f| |x| for a tile x of N pixels: here at most 2^14, so |x| is at most 128 times the largest of
+ * them. Of sums by terms, 2^-24 (2^-53) (w + r h + 20) sqrt(r) |f| |x|, where x is what the filter
+ * lies on. An integer may then be the next one. */
 static bool is_close(const picture *p, double window, long double exact, test_value now) {
     const weft_convolution *const c = &p->o.c;
     const size_t one = c->filter_width * c->filter_height;
@@ -309,7 +312,7 @@ static bool is_close(const picture *p, double window, long double exact, test_va
     const double roundoff = oracle_sums_f64(&p->o) ? 0x1p-53 : 0x1p-24;
     const double w = (double)c->filter_width, h = (double)c->filter_height;
     const double rank = (double)p->rank;
-    double allowed = roundoff * 4 * 14 * sqrt(square) * p->largest * 128;
+    double allowed = 4 * roundoff * TILE_LOG * sqrt(square) * p->largest * TILE_ROOT;
     if (is_low_rank_rung(p->row))
         allowed = roundoff * (w + rank * h + 20) * sqrt(rank * square) * window;
     if (!test_is_float(c->out)) {

@@ -22,7 +22,8 @@ typedef struct wi_convolve_tiles {
     void *numbers;                /* complex */
 } wi_convolve_tiles;
 
-/* The sizes of tiles for a call; `level` is what a level of the transforms costs beside moving. */
+/* The sizes of tiles for a call. `level` is the cost of one level of the transforms, if to read and
+ * write a tile costs 1. */
 wi_convolve_tiles wi_convolve_cut(const wi_convolve_args *args, double level);
 
 typedef enum wi_convolve_step {
@@ -37,7 +38,7 @@ weft_status wi_convolve_step_cpu(weft_context *ctx, const wi_convolve_tiles *t,
 weft_status wi_convolve_step_cuda(weft_context *ctx, const wi_convolve_tiles *t,
                                   wi_convolve_step step);
 
-/* What a level of the transforms costs, beside what moving takes: on a GPU it is hidden by that. */
+/* That cost on each kind of place. On a GPU arithmetic goes on while memory is read and written. */
 static inline double wi_convolve_level(bool is_cpu) {
     return is_cpu ? 0.25 : 0.02;
 }

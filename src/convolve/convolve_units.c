@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the unit in which all weights of a filter are whole numbers, and what sums in it may be
+ * off. */
 #include "convolve/convolve_units.h"
 
 #include <math.h>

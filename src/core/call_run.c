@@ -14,8 +14,10 @@ enum {
     NESTED = 3 /* calls inside of one another that have scratch memory each */
 };
 
-/* Addresses are the keys of the scratch memory that holds them. A call that is made by another one,
- * on the same GPU, may not use that one's. */
+/* The addresses of these are the keys of the scratch memory for small copies: one for each depth,
+ * because a call that another call makes, on the same GPU, must not overwrite the copies of that
+ * one.
+ */
 static const char small_copies[NESTED];
 
 /* A call while it runs: where its arrays are. */
@@ -257,6 +259,7 @@ static bool find_host(const weft_context *ctx, const wi_call *call, bool host[WI
     return any;
 }
 
+/* Copies in, runs, copies out. Arrays that are streamed are copied by segments while it runs. */
 static weft_status run_mirrored(weft_context *ctx, visit *v) {
     bool streams = false;
     for (int k = 0; k < v->call->count; k++)
@@ -267,8 +270,9 @@ static weft_status run_mirrored(weft_context *ctx, visit *v) {
     return close_copies(ctx, v, status);
 }
 
-static weft_status run_on_neighbours(weft_context *ctx, wi_call *call, wi_part_run run,
-                                     void *user) {
+/* Runs a call whose arrays have no strides: on the caller's arrays if the place can access all of
+ * them, else with copies. */
+static weft_status run_unstrided(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
     bool host[WI_CALL_ARRAYS];
     if (ctx->kind == WI_CPU || !find_host(ctx, call, host))
         return run_in_place(ctx, call, run, user);
@@ -286,13 +290,14 @@ static weft_status run_on_neighbours(weft_context *ctx, wi_call *call, wi_part_r
     return run_mirrored(ctx, &v);
 }
 
+/* Strided arrays are packed first, and unpacked afterwards. */
 static weft_status run_call(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
     wi_packed packed;
     if (!wi_has_strides(call))
-        return run_on_neighbours(ctx, call, run, user);
+        return run_unstrided(ctx, call, run, user);
     weft_status status = wi_strided_take(ctx, call, &packed);
     if (status == WEFT_OK)
-        status = run_on_neighbours(ctx, call, run, user);
+        status = run_unstrided(ctx, call, run, user);
     const weft_status freed = wi_strided_give(ctx, call, &packed);
     return status == WEFT_OK ? freed : status;
 }

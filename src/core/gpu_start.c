@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels are started here: what the templates of cuda/launch.cuh do alike for each of them. */
+/* Starts kernels: the part of cuda/launch.cuh that is the same for all of them. */
 #include <string.h>
 
 #include "core/gpu.h"
 
-/* A kernel must ask for more than 48 KiB of shared memory. Its static arrays count too, so a third
- * is left for them. */
+/* A kernel that wants more than 48 KiB of shared memory must ask for it. Its static arrays count as
+ * well: a third of the 48 KiB is left for them. */
 static const size_t shared_default = 32 * 1024;
+
+enum {
+    PORTABLE_CLUSTER =
+        8 /* blocks that every device with clusters takes; for more a kernel must ask */
+};
 
 /* Where a context remembers what it asked for a kernel. */
 static struct wi_granted *granted_of(weft_context *ctx, const void *function) {
@@ -53,7 +58,7 @@ weft_status wi_gpu_grant(weft_context *ctx, const char *name, const void *functi
 weft_status wi_gpu_grant_cluster(weft_context *ctx, const char *name, const void *function,
                                  unsigned cluster, size_t shared_bytes) {
     weft_status status = wi_gpu_grant(ctx, name, function, shared_bytes);
-    if (status == WEFT_OK && cluster > 8)
+    if (status == WEFT_OK && cluster > PORTABLE_CLUSTER)
         status = wi_cuda(
             ctx, cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
             "asking for clusters of more than 8 blocks");

@@ -32,7 +32,7 @@ static size_t distance(const char *a, size_t length_a, const char *b, size_t len
 }
 
 size_t wi_far(const char *given, size_t given_length, const char *word, size_t word_length) {
-    const size_t most = 1 + given_length / 5;
+    const size_t most = 1 + given_length / 5; /* one slip, and one more for every five letters */
     if (given_length > LONGEST_WORD || word_length > LONGEST_WORD)
         return SIZE_MAX;
     if (given_length >= 2 && given_length <= word_length && memcmp(given, word, given_length) == 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The smaller of two sizes. */
 #ifndef WI_CORE_SMALLER_H
 #define WI_CORE_SMALLER_H
 

@@ -23,7 +23,6 @@ inline unsigned wi_cluster_size() {
 inline void wi_cluster_sync(EMU_SITE("wi_cluster_sync")) {
     emu_cluster_barrier(at);
 }
-inline void wi_cluster_arrive() {}
 inline void wi_cluster_arrive_read() {}
 inline void wi_cluster_wait(EMU_SITE("wi_cluster_wait")) {
     emu_cluster_barrier(at);
@@ -52,13 +51,10 @@ __device__ inline void wi_cluster_sync() {
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/* The barrier in two halves: between them a thread does what concerns nobody else. */
-__device__ inline void wi_cluster_arrive() {
-    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
-}
-/* The first half after reads of this block's shared memory, where others may write from then on;
- * what this block wrote is not waited for. The first fence is for loads, which arrivals can
- * overtake (bulk.cuh). */
+/* The barrier in two halves; between them a thread does work that no other block waits for. The
+ * first half says that this thread has read what it needs of its block's shared memory, so that
+ * other blocks may write there. It does not publish what this block wrote. The first fence is for
+ * loads, which an arrival can overtake (bulk.cuh). */
 __device__ inline void wi_cluster_arrive_read() {
     asm volatile("fence.proxy.async.shared::cta;\n\tfence.acq_rel.cta;\n\t"
                  "barrier.cluster.arrive.relaxed;" ::

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words in shared memory by which a block's warps tell each other how far they are, where a barrier
- * would make them wait for all. Who hears a word sees what came before it was told. */
+/* Words in shared memory by which a block's warps tell each other how far they are (release and
+ * acquire), where a barrier would make each wait for all. Whoever reads a word by wi_hear sees all
+ * that was written before wi_tell wrote it. */
 #ifndef WI_POST_CUH
 #define WI_POST_CUH
 
@@ -14,7 +15,8 @@ inline uint32_t wi_hear(uint32_t *word) {
     return atomicAdd(word, 0u);
 }
 #else
-/* Called by one lane; what others of its warp did is told, too, behind a __syncwarp. */
+/* Called by one lane. After a __syncwarp it also publishes what the other lanes of its warp wrote.
+ */
 __device__ inline void wi_tell(uint32_t *word, uint32_t now) {
     asm volatile(
         "st.release.cta.shared.u32 [%0], %1;" ::"r"((uint32_t)__cvta_generic_to_shared(word)),

@@ -47,11 +47,6 @@ __device__ inline T wi_shuffle_up(T x, int lanes) {
     return wi_shuffle_words(
         x, [=](wi_shuffle_word w) { return __shfl_up_sync(wi_all_lanes, w, lanes); });
 }
-template <class T>
-__device__ inline T wi_shuffle_down(T x, int lanes) {
-    return wi_shuffle_words(
-        x, [=](wi_shuffle_word w) { return __shfl_down_sync(wi_all_lanes, w, lanes); });
-}
 
 /* The values of all 32 lanes combined, in every lane; in lane order, by the same tree every time.
  */

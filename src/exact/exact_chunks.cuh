@@ -9,8 +9,8 @@
 
 #include "exact/exact_cuda.cuh"
 
-/* A lane's part of a chunk. Elements of 16 bits stay words, for the compiler would take vectors of
- * them apart, and so wait for them, where they are loaded and not where they are used. */
+/* A lane's part of a chunk. Elements of 16 bits are kept as words: vectors of them the compiler
+ * would unpack, and so wait for, where they are loaded and not where they are used. */
 template <class T, int vectors>
 struct wi_exact_chunk {
     using Vector = wi_vector<T>;
@@ -32,6 +32,7 @@ struct wi_exact_chunk {
     }
 };
 
+/* An array as chunks. */
 template <class T, int vectors>
 struct wi_exact_array {
     using Chunk = wi_exact_chunk<T, vectors>;
@@ -44,7 +45,8 @@ struct wi_exact_array {
     __device__ wi_exact_array(const void *from, size_t count)
         : x((const T *)from), n(count), aligned(wi_is_aligned(from)) {}
 
-    /* `beyond` stands for what is past the end of the array. */
+    /* Loads this lane's part of chunk k; `beyond` stands for elements past the end of the array. A
+     * chunk that lies wholly past it leaves *c as it is. */
     __device__ void load(Chunk *c, size_t k, T beyond) const {
         const size_t first = k * per_chunk;
         if (first >= n)
@@ -74,39 +76,40 @@ struct wi_exact_array {
     }
 };
 
-/* How chunks are divided: each warp has so many of them from the beginning, every so many-th of the
- * array; the others are open to all, who ask for runs of them when they have done theirs, because
- * not all multiprocessors read equally fast. */
+/* How chunks are divided. Most are assigned to warps in turn: warp w of W gets chunks w, w + W, and
+ * so on, `rounds` of them. The rest are open: a warp that has done its own takes runs of them,
+ * because not all multiprocessors read equally fast. */
 struct wi_exact_shares {
     size_t chunks;
-    unsigned rounds; /* chunks that a warp has from the beginning */
-    unsigned run;
+    unsigned rounds; /* chunks that each warp is assigned */
+    unsigned run;    /* open chunks that a warp takes at a time */
 };
 
-/* A lane reads so many bytes for a chunk. Small arrays have nothing open. */
+/* `lane_bytes`: what a lane reads of a chunk. Small arrays have no open chunks. */
 inline wi_exact_shares wi_exact_shares_of(size_t chunks, size_t warps, size_t lane_bytes) {
-    constexpr size_t open_part = 16, run_bytes = 256; /* of a lane */
+    constexpr size_t open_part = 16, run_bytes = 256; /* one chunk in 16 is open; bytes of a lane */
     const size_t rounds = chunks / warps, open = rounds / open_part;
     return {chunks, (unsigned)(open > 0 ? rounds - open : rounds + 1),
             (unsigned)(run_bytes / lane_bytes)};
 }
 
-/* The chunks of a warp. */
+/* The chunks of one warp, one after the other. */
 struct wi_exact_share {
     const wi_exact_shares &shares;
     unsigned *taken;
     size_t next, step;
-    unsigned left;  /* chunks that are this warp's for certain, `step` apart from `next` on */
-    unsigned asked; /* lane 0: number of the run after them */
-    bool asks;      /* has it yet to be asked for? */
+    unsigned left;  /* chunks of which this warp is certain, `step` apart from `next` on */
+    unsigned asked; /* lane 0: the number of the open run that it takes after them */
+    bool asks;      /* is that number still to be asked for? */
 
     __device__ wi_exact_share(const wi_exact_shares &p, wi_exact_shared_sum *sum)
         : shares(p), taken(&sum->next),
           next(blockIdx.x * (size_t)(blockDim.x / 32) + threadIdx.x / 32),
           step((size_t)gridDim.x * (blockDim.x / 32)), left(p.rounds), asked(0),
           asks(first_open() < p.chunks) {}
-    /* Asks for the run after this one, if there may be one. Additions the compiler combines over
-     * lanes, and waits for the result at once: also of atomicInc, if it can never return to 0. */
+    /* Asks for the next open run, if there may be one. Not by atomicAdd, which the compiler
+     * combines over lanes, and so waits for at once; nor by an atomicInc that can never return to
+     * 0, which it treats alike. */
     __device__ void ask() {
         if (asks && wi_lane() == 0)
             asked = atomicInc(taken, (unsigned)INT32_MAX);
@@ -133,10 +136,10 @@ struct wi_exact_share {
     }
 };
 
-/* Calls add(chunk) for each chunk of the warp while the next one, load(&chunk, its number), is on
- * its way; the first while `now` is added, which is all zeros. Were that loaded before the loop,
- * the compiler would have the loop wait for it, and with it, as loads are waited for together, for
- * the chunk that is then on its way: nothing would be added meanwhile. */
+/* Calls load(&chunk, number) for each chunk of the warp, and add(chunk) for the one before while
+ * that is on its way. `now`, all zeros, is added while the first chunk is. If the first were loaded
+ * before the loop, the compiler would make the loop wait for it; and as loads are waited for
+ * together, also for the second: nothing would be added meanwhile. */
 template <class Chunk, class Load, class Add>
 __device__ inline void wi_exact_each_chunk(const wi_exact_shares &shares, wi_exact_shared_sum *sum,
                                            Chunk now, Load load, Add add) {

@@ -125,6 +125,12 @@ static void test_full_words(void **state) {
 /* ---- a thread of a GPU ---- */
 
 #if WEFT_CUDA
+enum {
+    /* Bytes of shared memory in which a block of each rung has one warp. */
+    FOLDS_SHARED = 21 << 10,
+    WINDOWS_SHARED = 13 << 10
+};
+
 /* As few threads as there can be, so that each has more than it can take at once. */
 typedef struct one_warp {
     rig r;
@@ -153,7 +159,7 @@ static exact_case case_of(const char *rung, weft_type type, size_t n) {
                         .device = DEVICE_X | DEVICE_Y};
 }
 
-/* Every so many-th element is `other`, all else `value`. */
+/* Every eighth element is `other`, all else `value`. */
 static void fill(rig *r, const exact_case *c, double value, double other) {
     for (size_t i = 0; i < c->n; i++) {
         r->x[i] = i % 8 == 0 ? other : value;
@@ -167,7 +173,7 @@ static void full_folds_of_a_thread(weft_context *ctx) {
     const size_t n = 32 * 64 * 4;
     if (ctx->kind != WI_CUDA)
         return;
-    one_warp w = one_warp_open(ctx, 21 << 10, n);
+    one_warp w = one_warp_open(ctx, FOLDS_SHARED, n);
     exact_case c = case_of("folds", WEFT_F64, n);
     for (int bit = 42; bit < 48; bit++) {
         const double value = ldexp(1 - ldexp(1, -bit - 1) - 0x1p-53, 4);
@@ -185,7 +191,7 @@ static void full_bins_of_a_thread(weft_context *ctx) {
     const size_t n = 32 * 2500;
     if (ctx->kind != WI_CUDA)
         return;
-    one_warp w = one_warp_open(ctx, 21 << 10, n);
+    one_warp w = one_warp_open(ctx, FOLDS_SHARED, n);
     const exact_case c = case_of("folds", WEFT_F64, n);
     for (int sign = -1; sign <= 1; sign += 2) {
         fill(&w.r, &c, sign * 0x1.fffffffffffffp51, 0x1p-600);
@@ -200,7 +206,7 @@ static void products_one_by_one(weft_context *ctx) {
     const size_t n = 4096;
     if (ctx->kind != WI_CUDA)
         return;
-    one_warp w = one_warp_open(ctx, 21 << 10, n);
+    one_warp w = one_warp_open(ctx, FOLDS_SHARED, n);
     exact_case c = case_of("folds", WEFT_F64, n);
     c.terms = WI_EXACT_DOT;
     const double a = any_of(&w.r.random, 0, 0), b = any_of(&w.r.random, 0, 0);
@@ -220,7 +226,7 @@ static void full_windows_of_a_thread(weft_context *ctx) {
     const size_t n = 2 * 32 * 2500;
     if (ctx->kind != WI_CUDA)
         return;
-    one_warp w = one_warp_open(ctx, 13 << 10, n);
+    one_warp w = one_warp_open(ctx, WINDOWS_SHARED, n);
     exact_case c = case_of("windows", WEFT_F32, n);
     fill(&w.r, &c, 0x1.fffffep0, 0x1p-60);
     exact_run_drawn(&w.r, &c);
@@ -242,13 +248,13 @@ static void fill_span(rig *r, const exact_case *c, int exponent, double small) {
 }
 
 /* As full as it can be, of elements just below the first that it holds; then at both ends of what
- * it holds; and with what is no number beside the largest. */
+ * it holds; and with an infinity beside the largest. */
 static void full_register_fold(weft_context *ctx) {
     static const int exponents[] = {-126, -110, -109, -108, 0, 1, 126, 127};
     const size_t n = 2 * 32 * 1100, few = 4096;
     if (ctx->kind != WI_CUDA)
         return;
-    one_warp w = one_warp_open(ctx, 13 << 10, n);
+    one_warp w = one_warp_open(ctx, WINDOWS_SHARED, n);
     exact_case c = case_of("windows", WEFT_F32, n);
     for (int sign = -1; sign <= 1; sign += 2) {
         fill(&w.r, &c, sign * 0x1.fffffep0, sign * 0x1.fffffep0);
@@ -272,11 +278,11 @@ static void shares_of_warps(weft_context *ctx) {
     const size_t chunk = 512, most = chunk * 6 * 40;
     if (ctx->kind != WI_CUDA)
         return;
-    one_warp w = one_warp_open(ctx, 21 << 10, most);
+    one_warp w = one_warp_open(ctx, FOLDS_SHARED, most);
     ctx->gpu->multiprocessors = 3;
     for (int type = 0; type < 2; type++) {
         exact_case c = case_of(type == 0 ? "folds" : "windows", type == 0 ? WEFT_F64 : WEFT_F32, 0);
-        ctx->gpu->shared_optin = (type == 0 ? 21 : 13) << 10;
+        ctx->gpu->shared_optin = type == 0 ? FOLDS_SHARED : WINDOWS_SHARED;
         c.pattern = NEAR_ONE;
         for (size_t rounds = 14; rounds <= 40; rounds += rounds < 18 ? 1 : 11) {
             const size_t warps = type == 0 ? 3 : 6, chunks = rounds * warps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of exact_scan's ladder, on every place, against the oracle of exact_oracle.h: sizes,
+/* Every rung of exact_scan's ladder, on every place, against the oracle of exact_oracle.h: sizes,
  * types, both kinds, initial values, alignments, in place, host and device memory, and data made to
  * break what is not exact. */
 #include "exact/exact_scan.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rungs of exact_segments on a cpu. `threads`: every thread gets an equal stretch of the path
- * of all elements and ends of segments (group_cpu.c). The sums of a segment that several threads
- * share are wide integers, which are added afterwards; so it does not matter where it was cut. */
+/* The rungs of exact_segments on a cpu. `threads`: elements and ends of segments are cut into
+ * equal stretches, one for each thread (the merge path of group_cpu.c). The sums of a segment that
+ * several threads share are wide integers, which are added afterwards; so it does not matter where
+ * it was cut. */
 #include <string.h>
 
 #include "cpu/team.h"
@@ -39,7 +40,7 @@ weft_status wi_exact_segments_serial(weft_context *ctx, const void *args) {
 
 /* ---- threads ---- */
 
-/* What a thread has of a segment that it shares with others. */
+/* A thread's part of a segment that it shares with others. */
 typedef struct shared_part {
     size_t segment;
     bool any; /* elements, or the end */
@@ -60,7 +61,7 @@ typedef struct work {
     stretch *stretches; /* of each thread; NULL if there is one only */
 } work;
 
-/* The result of any segment by the wide integer. */
+/* Computes a segment by the wide integer, which can sum any elements. */
 static void add_wide(const work *w, size_t s) {
     const wi_group_args *const a = w->args;
     wi_exact_args one = range_of(a, wi_group_start(a, s), wi_group_end(a, w->segments, s));
@@ -70,6 +71,9 @@ static void add_wide(const work *w, size_t s) {
     wi_exact_finish(&one, word);
 }
 
+/* Segments s ... end - 1. Those whose cascade of f64 does not settle the sum go by the wide
+ * integer.
+ */
 static void do_whole(const work *w, size_t s, size_t end) {
     while ((s = w->simd->cascades(w->args, w->segments, s, end)) < end)
         add_wide(w, s++);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of exact's ladder, on every place, against the oracle of exact_oracle.h: sizes, types,
+/* Every rung of exact's ladder, on every place, against the oracle of exact_oracle.h: sizes, types,
  * terms, alignments, host and device memory, and data made to break what is not exact. And the sums
  * that users keep, value by value. */
 #include "exact/exact_rig.h"

@@ -148,10 +148,11 @@ weft_status wi_expr_run(weft_context *ctx, const char *name, const wi_expr_progr
         wi_gpus_wanted(ctx, &wi_expr_ladder, z, n, weft_type_size((weft_type)program->type)))
         return wi_gpus_run(ctx, &wi_expr_ladder, name, run_share,
                            &(spread){name, names, z_name, program, n, inputs, z});
+    if (wi_is_dist(ctx) && status != WEFT_OK) /* there may be no program */
+        return wi_dist_run(ctx, &wi_expr_ladder, name, WI_NO_TYPE, 0, status, NULL);
     if (wi_is_dist(ctx))
         return wi_dist_run(ctx, &wi_expr_ladder, name, (weft_type)program->type,
-                           status == WEFT_OK ? wi_expr_alike(program) : 0, status,
-                           &(wi_dist_args){&call, &args});
+                           wi_expr_alike(program), status, &(wi_dist_args){&call, &args});
     return status == WEFT_OK ? wi_expr_call_run(ctx, &call, &args) : status;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Formulas inside the library: the program that postfix steps are compiled to, one call as the
+ * rungs get it, and the rungs. */
 #ifndef WI_EXPR_H
 #define WI_EXPR_H
 

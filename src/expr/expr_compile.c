@@ -87,7 +87,7 @@ static bool has(translation *t, unsigned count, const char *why) {
     return t->status == WEFT_OK;
 }
 
-/* The step's code for values of a type. */
+/* The step's code for values of a type; refuses the step if there is none. */
 static wi_expr_do find(translation *t, weft_type type) {
     const wi_expr_do what = wi_expr_code_of(t->step->op, type);
     if (what == WI_X_DOS)
@@ -110,8 +110,9 @@ static void unary(translation *t) {
     push(t, v.type, WI_X_ACC);
 }
 
-/* Makes the left operand the accumulator. If the right one is there already, and the operation has
- * no code for its operands in turn, that is put aside. */
+/* Chooses the code of a binary operation, and sees to it that its first operand is in the
+ * accumulator. A right operand that is there already stays if the operation has a code for its
+ * operands in the other order; else it is put aside, and the left one is loaded. */
 static wi_expr_do arrange(translation *t, value *left, value *right) {
     const wi_expr_do what = find(t, left->type);
     if (t->status != WEFT_OK || left->at == WI_X_ACC)
@@ -176,12 +177,13 @@ static void choose(translation *t) {
     push(t, v.type, WI_X_ACC);
 }
 
-/* A second use of the top value: an accumulator has its copy put aside. */
+/* Pushes the top value once more. If it is in the accumulator, a copy of it is put aside for the
+ * value below. */
 static void duplicate(translation *t) {
     if (!has(t, 1, "needs a value on the stack"))
         return;
     value *const top = &t->stack[t->depth - 1];
-    unsigned copy = top->at;
+    const unsigned copy = top->at;
     if (is_slot(copy))
         t->uses[copy - WI_X_AT_SLOT]++;
     else if (copy == WI_X_ACC)

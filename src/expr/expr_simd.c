@@ -23,10 +23,11 @@ typedef struct block {
     unsigned char *work[WI_EXPR_WORK_BUFFERS], *slots, *constants;
 } block;
 
+/* Work buffers beside the two that results take in turn. */
 enum {
-    LOADED = 2, /* work buffers: an operand and a mask, widened, and what is written */
-    MASK,
-    WRITTEN
+    LOADED = 2, /* an operand, widened */
+    MASK,       /* a mask, widened */
+    WRITTEN     /* results, narrowed */
 };
 
 static void square_roots_f32(size_t n, const void *from, void *to) {
@@ -59,7 +60,7 @@ static void square_roots_f64(size_t n, const void *from, void *to) {
         z[i] = sqrt(x[i]);
 }
 
-/* z = what(a, b), n values each. z is none of the two. */
+/* z = what(a, b), n values each. z is neither a nor b. */
 static void apply(wi_expr_do what, size_t n, const void *from_a, const void *from_b, void *to) {
 #define BINARY(name, Z, A, B, value)                                                               \
     case WI_X_##name: {                                                                            \

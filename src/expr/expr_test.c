@@ -270,12 +270,16 @@ static long double reference(weft_expr_op op, double x, double y) {
     return op == WEFT_X_EXP ? expl(x) : op == WEFT_X_LOG ? logl(x) : powl(x, y);
 }
 
+enum {
+    SPECIALS = 21
+};
+
+/* The first arguments are special numbers. */
 static double draw_argument(test_random *r, weft_expr_op op, weft_type type, size_t i) {
-    static const double specials[] = {0.0, -0.0, 1,        -1,        2,    -2,     0.5,
-                                      3,   -3,   INFINITY, -INFINITY, NAN,  1e-310, 0x1p-149,
-                                      1e5, -1e5, 1.5,      -1.5,      1e17, 0x1p53, -0x1p60};
-    const size_t count = sizeof specials / sizeof *specials;
-    if (i < count)
+    static const double specials[SPECIALS] = {
+        0.0, -0.0,   1,        -1,  2,    -2,  0.5,  3,    -3,     INFINITY, -INFINITY,
+        NAN, 1e-310, 0x1p-149, 1e5, -1e5, 1.5, -1.5, 1e17, 0x1p53, -0x1p60};
+    if (i < SPECIALS)
         return test_round(type, specials[i]);
     const double v = test_unit(r);
     if (op == WEFT_X_LOG)
@@ -317,7 +321,8 @@ static void compare_with(rig *r, weft_expr_op op, weft_type type, size_t n, cons
 
 static void transcendental(weft_context *ctx) {
     enum {
-        N = 2500
+        N = 2500,
+        PAIRS = SPECIALS * SPECIALS
     };
     static const weft_expr_op ops[] = {WEFT_X_EXP, WEFT_X_LOG, WEFT_X_POW};
     rig r = rig_open(ctx, N);
@@ -330,9 +335,9 @@ static void transcendental(weft_context *ctx) {
             for (size_t i = 0; i < N; i++) {
                 /* of powers every special base with every special exponent */
                 x[i] = draw_argument(&r.random, is_pow ? WEFT_X_LOG : ops[k], (weft_type)t,
-                                     is_pow && i < 441 ? i % 21 : i);
+                                     is_pow && i < PAIRS ? i % SPECIALS : i);
                 y[i] = draw_argument(&r.random, ops[k], (weft_type)t,
-                                     is_pow && i < 441 ? i / 21 : i + 441);
+                                     is_pow && i < PAIRS ? i / SPECIALS : i + PAIRS);
             }
             compare_with(&r, ops[k], (weft_type)t, N, x, y);
         }

@@ -65,7 +65,7 @@ weft_status wi_fft_call_run(weft_context *ctx, const char *name, const wi_row *r
  * args->d. */
 weft_status wi_fft_over_ranks(weft_context *ctx, const char *call,
                               const weft_fft_description *given, wi_fft_args *args);
-/* Would it go to all GPUs? And there it goes. */
+/* Is a call to run on all GPUs of its place? And runs it so. */
 bool wi_fft_wants_gpus(weft_context *ctx, const wi_fft_args *args);
 weft_status wi_fft_over_gpus(weft_context *ctx, const char *call, const wi_fft_args *args);
 
@@ -216,7 +216,7 @@ weft_status wi_fft_by_copies(wi_fft_job *job, const wi_fft_lines *l);
 weft_status wi_fft_do_move(wi_fft_job *job, const wi_fft_move *m);
 weft_status wi_fft_do_fold(wi_fft_job *job, const wi_fft_fold *f);
 
-/* Adds a loop; one of a single turn is left out. */
+/* Adds a loop; one that goes around once is left out. */
 void wi_fft_loop_add(wi_fft_loops *loops, size_t count, size_t in, size_t out);
 size_t wi_fft_loops_lines(const wi_fft_loops *loops);
 /* Steps of loops from `k` on over a dense array whose elements have n numbers. */
@@ -239,11 +239,12 @@ static inline size_t wi_fft_stored_bytes(weft_type type, bool half) {
 /* Are all prime factors at most so large? */
 bool wi_fft_is_smooth(size_t n, size_t most);
 
-/* Lengths for which a GPU has kernels of their own: 7^5 and 3^9. */
+/* Lengths for which a GPU has special kernels: 7^5 and 3^9. */
 static inline bool wi_fft_is_odd_power(size_t n) {
     return n == 16807 || n == 19683;
 }
-/* Of which clusters take lines that lie next to each other, of those that are cut without them. */
+/* Lengths that are cut into shorter lines unless clusters of blocks transform them: does a call
+ * have so many lines next to each other that clusters do? */
 static inline bool wi_fft_is_column(weft_type type, size_t n, size_t lines) {
     const size_t least = type == WEFT_F64 ? 4096 : 2048, enough = type == WEFT_F64 ? 4 : 8;
     return type != WEFT_F16 && n >= least && n <= 8192 && (n & (n - 1)) == 0 && lines >= enough;

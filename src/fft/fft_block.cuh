@@ -63,11 +63,6 @@ __host__ __device__ constexpr bool wi_fft_writes_apart(unsigned gap, unsigned be
     return gap == 0 || before % gap == 0 ||
            (gap % before == 0 && (before * R % gap == 0 || gap % (before * R) == 0));
 }
-/* The distance of lines. */
-template <class T>
-__host__ __device__ constexpr unsigned wi_fft_pitch(unsigned n) {
-    return wi_fft_spread<wi_fft_gap<T>>(n) | 1;
-}
 
 /* The lines, and per line w^(l before k) for k < R of the last stage. */
 template <class T>

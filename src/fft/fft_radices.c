@@ -15,7 +15,10 @@ enum {
     MOST_RADICES = 16 /* of a product of up to 2^14 */
 };
 
-static size_t radices_below(size_t n, unsigned most, unsigned last, unsigned *radix) {
+/* Writes the fewest radices whose product is n to `radix`, none greater than the one before or, of
+ * the first, than `last`; only 11 and 13 may exceed `most`. Returns how many; 0: n is no such
+ * product. */
+static size_t fewest_radices(size_t n, unsigned most, unsigned last, unsigned *radix) {
     static const unsigned all[] = {16, 13, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2};
     unsigned rest[MOST_RADICES];
     size_t best = 0;
@@ -23,7 +26,7 @@ static size_t radices_below(size_t n, unsigned most, unsigned last, unsigned *ra
         const unsigned r = all[i];
         if (r > last || n % r != 0 || (r > most && r != 11 && r != 13))
             continue;
-        const size_t others = n == r ? 0 : radices_below(n / r, most, r, rest);
+        const size_t others = n == r ? 0 : fewest_radices(n / r, most, r, rest);
         if ((n != r && others == 0) || (best && others + 1 >= best))
             continue;
         best = others + 1;
@@ -34,5 +37,5 @@ static size_t radices_below(size_t n, unsigned most, unsigned last, unsigned *ra
 }
 
 size_t wi_fft_radices(size_t n, unsigned most, unsigned *radix) {
-    return n == 1 ? 0 : radices_below(n, most, 16, radix);
+    return n == 1 ? 0 : fewest_radices(n, most, 16, radix);
 }

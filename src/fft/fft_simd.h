@@ -8,7 +8,6 @@
 #include "fft/fft.h"
 
 enum {
-    WI_FFT_MOST_LANES = 16,
     WI_FFT_MOST_CPU_STAGES = 8
 };
 

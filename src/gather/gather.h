@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* gather and scatter inside the library: one call as the rungs get it, and the rungs. */
 #ifndef WI_GATHER_H
 #define WI_GATHER_H
 

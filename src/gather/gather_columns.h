@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Columns taken out of records, or put into them: one call as the rungs get it, and the rungs. */
 #ifndef WI_GATHER_COLUMNS_H
 #define WI_GATHER_COLUMNS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices whose lines begin at multiples of 16 bytes, are not whole chunks of 16 bytes, and end
- * where their memory ends: who copies by chunks must not read beyond. Every row of the ladders of
+ * where their memory ends: who copies by chunks must not read beyond. Every rung of the ladders of
  * gemm, syrk and gemm_batch, in all layouts; place emu and compute-sanitizer see such a read. And
  * products with whole tiles of C, which the copy engine takes where they belong. */
 #include <stdlib.h>

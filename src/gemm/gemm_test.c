@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of gemm's ladder, on every place: sizes, types, ways to store a matrix, gaps between
+/* Every rung of gemm's ladder, on every place: sizes, types, ways to store a matrix, gaps between
  * columns, alignments, alpha and beta, special numbers, host and device memory. */
 #include <math.h>
 #include <stdio.h>

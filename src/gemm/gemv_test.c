@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of gemv's ladder, on every place: sizes, types, ways to store the matrix, gaps,
+/* Every rung of gemv's ladder, on every place: sizes, types, ways to store the matrix, gaps,
  * strides, alignments, alpha and beta, special numbers, host and device memory. The oracle is that
  * of gemm, for a product with one column. */
 #include <stdio.h>

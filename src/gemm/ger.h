@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ger inside the library: one checked call as its rungs get it, and the rungs. */
 #ifndef WI_GER_H
 #define WI_GER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of ger's ladder, on every place: sizes, types, ways to store the matrix, gaps, strides,
- * alignments, special numbers, host and device memory. */
+/* Every rung of ger's ladder, on every place: sizes, types, ways to store the matrix, gaps,
+ * strides, alignments, special numbers, host and device memory. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,8 @@ static void fill(rig *r, const update *u) {
                (u->lda - length_of(u)) * width);
 }
 
-/* Is `got` a + x (alpha y), with the rounding of alpha y, one more, and one to the type? */
+/* Is `got` a + x (alpha y), if alpha y is rounded, then the sum, and then the result to the type?
+ */
 static bool is_right(const update *u, double a, double x, double y, double got) {
     const weft_type sums = u->type == WEFT_F64 ? WEFT_F64 : WEFT_F32;
     const double alpha = test_round(sums, u->alpha);
@@ -108,7 +109,7 @@ static bool is_right(const update *u, double a, double x, double y, double got) 
         return isnan(value) && isnan(got);
     if (isinf(value) || isinf(got))
         return value == got;
-    /* that of `part` in long double counts where f64 cancels */
+    /* 0x1p-63: `part` is itself rounded to long double, which shows where a sum of f64 cancels */
     const double within =
         2 * test_roundoff(sums) * fabs((double)right) + 0x1p-63 * fabs((double)part) +
         fmax(test_half_tiny(sums), DBL_TRUE_MIN) +

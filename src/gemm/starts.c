@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tells all ranks who has which rows and columns, and passes vectors through host memory. */
 #include "gemm/starts.h"
 
 #include <string.h>

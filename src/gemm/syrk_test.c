@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of syrk's ladder, on every place: each element of the triangle, and that nothing else
+/* Every rung of syrk's ladder, on every place: each element of the triangle, and that nothing else
  * is read or written. What is not to be read holds NaN. */
 #include <float.h>
 #include <math.h>

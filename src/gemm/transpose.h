@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* transpose inside the library: one checked call as its rungs get it, and the rungs. */
 #ifndef WI_TRANSPOSE_H
 #define WI_TRANSPOSE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small transposes for one instruction set. Of elements of 4 and 8 bytes, squares of 4 x 4 are
- * turned in registers; of narrower ones as many columns as make groups of 8 bytes. */
+/* Small transposes for one instruction set. Tiles are transposed in registers: 4 x 4 elements of 4
+ * or 8 bytes; of narrower ones as many columns as make groups of 8 bytes. */
 #include "gemm/transpose_simd.h"
 
 #include "cpu/stream.h"
@@ -32,7 +32,7 @@ typedef uint32_t word4 __attribute__((aligned(1), may_alias));
 #define HIGH_32(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 
 /* 16 rows of 8 columns of bytes. */
-WI_INLINE void turn_square_1(const unsigned char *x, size_t ld, unsigned char *to, size_t step) {
+WI_INLINE void turn_tile_1(const unsigned char *x, size_t ld, unsigned char *to, size_t step) {
     halves8 pair[8]; /* columns 0 and 1, low and high rows; 2 and 3; ... */
     words4 four[8];
     for (int k = 0; k < 4; k++) {
@@ -59,7 +59,7 @@ WI_INLINE void turn_square_1(const unsigned char *x, size_t ld, unsigned char *t
 }
 
 /* 8 rows of 4 columns of 2 bytes. */
-WI_INLINE void turn_square_2(const word2 *x, size_t ld, word2 *to, size_t step) {
+WI_INLINE void turn_tile_2(const word2 *x, size_t ld, word2 *to, size_t step) {
     const halves8 a = *(const halves8 *)x, b = *(const halves8 *)(x + ld),
                   c = *(const halves8 *)(x + 2 * ld), d = *(const halves8 *)(x + 3 * ld);
     const words4 ab[2] = {(words4)LOW_16(a, b), (words4)HIGH_16(a, b)};
@@ -87,11 +87,11 @@ WI_INLINE void turn_square_2(const word2 *x, size_t ld, word2 *to, size_t step) 
     *(vector *)((to) + 2 * (step)) = __builtin_shufflevector(ab_even, cd_even, 2, 3, 6, 7);        \
     *(vector *)((to) + 3 * (step)) = __builtin_shufflevector(ab_odd, cd_odd, 2, 3, 6, 7)
 
-WI_INLINE void turn_square_4(const word4 *x, size_t ld, word4 *to, size_t step) {
+WI_INLINE void turn_tile_4(const word4 *x, size_t ld, word4 *to, size_t step) {
     TURN_4X4(words4, x, ld, to, step);
 }
 
-WI_INLINE void turn_square_8(const long1 *x, size_t ld, long1 *to, size_t step) {
+WI_INLINE void turn_tile_8(const long1 *x, size_t ld, long1 *to, size_t step) {
     TURN_4X4(longs4, x, ld, to, step);
 }
 
@@ -102,49 +102,49 @@ WI_INLINE void turn_square_8(const long1 *x, size_t ld, long1 *to, size_t step) 
 #define T unsigned char
 #define ROWS 16
 #define COLUMNS 8
-#define SQUARE turn_square_1
+#define TILE turn_tile_1
 #include "gemm/transpose_turn.inc"
 
 #define NAME(f) f##_2
 #define T word2
 #define ROWS 8
 #define COLUMNS 4
-#define SQUARE turn_square_2
+#define TILE turn_tile_2
 #include "gemm/transpose_turn.inc"
 
 #define NAME(f) f##_3
 #define T word3
 #define ROWS 1
 #define COLUMNS 1
-#define SQUARE TURN_ONE
+#define TILE TURN_ONE
 #include "gemm/transpose_turn.inc"
 
 #define NAME(f) f##_4
 #define T word4
 #define ROWS 4
 #define COLUMNS 4
-#define SQUARE turn_square_4
+#define TILE turn_tile_4
 #include "gemm/transpose_turn.inc"
 
 #define NAME(f) f##_8
 #define T long1
 #define ROWS 4
 #define COLUMNS 4
-#define SQUARE turn_square_8
+#define TILE turn_tile_8
 #include "gemm/transpose_turn.inc"
 
 #define NAME(f) f##_12
 #define T word12
 #define ROWS 1
 #define COLUMNS 1
-#define SQUARE TURN_ONE
+#define TILE TURN_ONE
 #include "gemm/transpose_turn.inc"
 
 #define NAME(f) f##_16
 #define T longs2
 #define ROWS 1
 #define COLUMNS 1
-#define SQUARE TURN_ONE
+#define TILE TURN_ONE
 #include "gemm/transpose_turn.inc"
 
 const wi_transpose_simd WI_FOR_ISA(wi_transpose_simd) = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of transpose's ladder, on every place: sizes, widths of elements, gaps, any alignment,
+/* Every rung of transpose's ladder, on every place: sizes, widths of elements, gaps, any alignment,
  * in place and not, host and device memory. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -17,7 +17,7 @@ typedef struct wi_triangle_args {
     weft_type type;
     bool right, upper, transposed, unit;
     size_t m, n;
-    double alpha; /* as the type holds it */
+    double alpha; /* rounded to the type */
     const void *a;
     size_t lda;
     void *b;
@@ -48,7 +48,7 @@ typedef struct wi_rows_part {
 } wi_rows_part;
 
 /* X(rows) = alpha T(rows, others) X(others) + beta X(rows), as a product by gemm. The ranges have
- * no row in common, and that of `others` is before the other. */
+ * no row in common, and `others` comes first. */
 wi_gemm_args wi_triangle_part(const wi_triangle *t, wi_rows_part rows, wi_rows_part others,
                               double alpha, double beta);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What trsm and trmm share on a cpu: a call under way, blocks of few rows, and products between
+ * them. */
 #ifndef WI_TRIANGLE_CPU_H
 #define WI_TRIANGLE_CPU_H
 

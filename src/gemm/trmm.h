@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs of trmm, the product of a triangular matrix and another one. */
 #ifndef WI_TRMM_H
 #define WI_TRMM_H
 

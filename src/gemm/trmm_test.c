@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of trmm's ladder, on every place: each element. */
+/* Every rung of trmm's ladder, on every place: each element. */
 #include "gemm/triangle_rig.h"
 #include "gemm/trmm.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs of trsm, which solves systems with a triangular matrix. */
 #ifndef WI_TRSM_H
 #define WI_TRSM_H
 

@@ -26,8 +26,8 @@ static double order_of(const wi_triangle_args *g) {
     return (double)(g->right ? g->n : g->m);
 }
 
-/* Products at half the peak; of few columns each panel and each product is a wait, and inverses
- * are another. */
+/* Products at half the peak. With few right-hand sides the time is that of the launches, which wait
+ * for each other: three for each panel, and two for the inverses. */
 static double halves_seconds(const weft_context *ctx, const void *args) {
     const wi_triangle_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of trsm's ladder, on every place: the residual of each element. */
+/* Every rung of trsm's ladder, on every place: the residual of each element. */
 #include "gemm/triangle_rig.h"
 #include "gemm/trsm.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions by segment and by key inside the library: one call as the rungs get it, and the rungs.
+ */
 #ifndef WI_GROUP_H
 #define WI_GROUP_H
 

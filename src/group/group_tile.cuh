@@ -9,10 +9,10 @@
 
 constexpr int wi_group_block = 256;
 
-/* The bytes of a tile of runs, and of a tile's elements and offsets together for `paths`, at most:
- * what five blocks of a multiprocessor can hold twice, with gaps, and so much that its threads ask
- * for as many pieces as of 20 KiB. */
-constexpr unsigned wi_group_tile_bytes = 16 * 1024, wi_path_tile_bytes = 19 * 1024;
+/* The bytes of a tile's elements and offsets together for `paths`, at most: what five blocks of a
+ * multiprocessor can hold twice, with gaps, and so much that its threads ask for as many pieces as
+ * of 20 KiB. */
+constexpr unsigned wi_path_tile_bytes = 19 * 1024;
 
 /* Elements of a segment that one thread takes, at most; and how many longer ones a tile can have,
  * with its first segment. */

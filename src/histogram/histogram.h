@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* histogram inside the library: one call as its rungs get it, and the rungs. */
 #ifndef WI_HISTOGRAM_H
 #define WI_HISTOGRAM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of histogram's ladder, on every place: sizes, types, bins of every kind, channels,
+/* Every rung of histogram's ladder, on every place: sizes, types, bins of every kind, channels,
  * alignments, both widths of counts, overwriting and adding, host and device memory, and inputs
  * concentrated in few bins. The oracle compares elements with edges in long double. */
 #include "histogram/histogram.h"

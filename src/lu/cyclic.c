@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Where each column of a block-cyclic matrix lies, and the exchanges that deal columns out and give
+ * them back. */
 #include "lu/cyclic.h"
 
 #include <string.h>

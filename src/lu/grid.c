@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The shape of a grid of ranks, its communicators, and the exchanges that deal blocks out and give
+ * them back. */
 #include "lu/grid.h"
 
 #include <stdio.h>

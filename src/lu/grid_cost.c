@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* README.md says what this predicts. */
+/* Predicted seconds of a factorization over ranks, by columns and by a grid (README.md). */
 #include "lu/grid_cost.h"
 
 #include <math.h>
 
-/* Of a rank. */
+/* What a rank does in a second, and what its steps take. */
 typedef struct figures {
-    double flops;    /* of products, a second, in f64 */
+    double flops;    /* a second, of products in f64 */
     double bytes;    /* a second, through the network */
-    double step_s;   /* a small message */
-    double column_s; /* a column of a panel that one rank factors alone, but for what follows: */
-    double panel;    /* flops of such a panel a second */
+    double step_s;   /* seconds for a small message */
+    double column_s; /* seconds for a column of a panel that one rank factors alone, beside: */
+    double panel;    /* the flops of such a panel a second */
     double block;    /* columns of a panel */
     double link; /* bytes a second between a GPU and the host, where panels of a grid are made */
     bool hides;  /* products run while a panel of cholesky is made */
@@ -32,19 +32,19 @@ static const figures of_gpu = {.flops = 4e13,
                                .block = 256,
                                .link = 1e10};
 
-/* A grid's panels are made by the threads of a rank, column by column, and the diagonal of cholesky
- * by one of them, at so many flops a second. */
+/* Flops a second of a grid's panels, which the threads of a rank make column by column, and of the
+ * diagonal of cholesky, which one thread makes. */
 static const double grid_panel = 1.6e10, grid_diagonal = 2e9;
 
-/* What a grid takes for each pivot besides, on the host; and at first, for communicators and for
- * dealing by blocks. */
+/* Seconds that a grid takes besides: for each pivot, on the host; and at the beginning, for making
+ * communicators and dealing the matrix out by blocks. */
 static const double pivot_s = 2e-6, start_s = 1e-3;
 
 enum {
     GRID_BLOCK = 128
 };
 
-/* All ranks work on GPUs, or they are taken for such of a cpu. */
+/* Those of a GPU only if all ranks work on GPUs. */
 static const figures *figures_of(const weft_context *ctx) {
     return ctx->comm->below || ctx->gpus ? &of_gpu : &of_cpu;
 }
@@ -58,8 +58,8 @@ static double steps_of(double ranks) {
     return ceil(log2(ranks));
 }
 
-/* Panels are made and sent by one rank after the other while all multiply; of a long message all
- * pass on their parts, so that it takes twice its bytes. */
+/* One rank after the other makes a panel and sends it, while all multiply. A long message is sent
+ * as parts, which all ranks pass on, so that it takes twice its bytes. */
 double wi_ranks_columns_seconds(const weft_context *ctx, const wi_ranks_work *w) {
     const figures *const f = figures_of(ctx);
     const double ranks = ctx->comm->size, r = fmin(w->m, w->n);
@@ -69,7 +69,7 @@ double wi_ranks_columns_seconds(const weft_context *ctx, const wi_ranks_work *w)
     return fmax(flops_of(w) / ranks / f->flops, panels + sent);
 }
 
-/* The grid that wi_rank_grid_rows chooses. */
+/* The rows of the grid that wi_rank_grid_rows chooses. */
 static double rows_of(const weft_context *ctx) {
     const int ranks = ctx->comm->size;
     int rows = 1;
@@ -78,8 +78,9 @@ static double rows_of(const weft_context *ctx) {
     return rows;
 }
 
-/* A message about each pivot, and the elimination in the panel; or the diagonal, made by one rank,
- * and the substitution below it. Twice the panel's bytes through the link of a GPU. */
+/* Seconds for the panels of p ranks in a column. lu: a message about each pivot, and the
+ * elimination in the panel. cholesky: the diagonal, made by one rank, and the substitution below
+ * it. Both: the panel's bytes through the link of a GPU, there and back. */
 static double grid_panels(const figures *f, const wi_ranks_work *w, double p) {
     const double r = fmin(w->m, w->n), moved = w->m * r * w->width / p / f->link;
     if (w->spd)
@@ -96,8 +97,8 @@ double wi_ranks_grid_seconds(const weft_context *ctx, const wi_ranks_work *w) {
     const double products = flops_of(w) / ranks / f->flops, blocks = r / GRID_BLOCK;
     const double panels = grid_panels(f, w, p);
     const double along = w->m * r * w->width / p / f->bytes + blocks * steps_of(q) * f->step_s;
-    /* rows that change places, twice a block of them, and U found by all ranks of a column; or half
-     * as many rows of L */
+    /* lu: the rows that are exchanged, two for each pivot, and U, which all ranks of a column
+     * compute; cholesky: as many bytes as half of one of these rows for each column of L */
     const double down = (w->spd ? 0.5 : 2) * w->n * r * w->width / q / f->bytes +
                         2 * blocks * steps_of(p) * f->step_s +
                         (w->spd ? 0 : r * w->n * GRID_BLOCK / q / f->flops);

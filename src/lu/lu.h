@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lu inside the library: one checked call as its rungs get it, what a rung says of a failure,
+ * systems with the factors, and the rungs. */
 #ifndef WI_LU_H
 #define WI_LU_H
 
@@ -104,12 +106,9 @@ typedef struct wi_lu_system {
     size_t ldb;
 } wi_lu_system;
 
-/* X in the place of B, which is unchanged if this fails. On a GPU it is queued; between
- * wi_gpu_enter and wi_gpu_leave. */
-weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s);
-
-/* The same with X, stored by columns without gaps, in place of B: also if lu is stored by rows. If
- * it fails X is not to be used. */
+/* Solves for the columns of `x`, which holds B and then X: n x nrhs, stored by columns without gaps
+ * even if lu is stored by rows. s->b is not used. If it fails X is not to be used. On a GPU it is
+ * queued; between wi_gpu_enter and wi_gpu_leave. */
 weft_status wi_lu_solve_columns(weft_context *ctx, const wi_lu_system *s, void *x);
 
 /* B to X, which is stored by columns without gaps, or `back`. */

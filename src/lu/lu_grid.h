@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* lu over a grid of ranks: a panel of columns that the ranks of one column factor together, and
+ * which rows they then exchange. */
 #ifndef WI_LU_GRID_H
 #define WI_LU_GRID_H
 

@@ -89,7 +89,8 @@ weft_status wi_lu_move_system(weft_context *ctx, const wi_lu_system *s, void *x,
     return wi_copy_rows(ctx, back ? theirs : ours, back ? ours : theirs, s->nrhs, s->n * width);
 }
 
-/* The factors are in memory of the place, or else `beyond` it. */
+/* Puts X in the place of B, which is unchanged if this fails. The factors are in memory of the
+ * place or, where that is too small for them, `beyond` it in host memory. */
 static weft_status solve_one(weft_context *ctx, const wi_lu_system *s,
                              const wi_host_matrix *beyond) {
     void *x;
@@ -105,10 +106,6 @@ static weft_status solve_one(weft_context *ctx, const wi_lu_system *s,
         status = wi_lu_move_system(ctx, s, x, true);
     const weft_status freed = weft_free(ctx, x);
     return status == WEFT_OK ? freed : status;
-}
-
-weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s) {
-    return solve_one(ctx, s, NULL);
 }
 
 typedef struct request {

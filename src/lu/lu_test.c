@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of lu's ladder, on every place: the factors and each pivot, that nothing else is read
+/* Every rung of lu's ladder, on every place: the factors and each pivot, that nothing else is read
  * or written, and what is said of zero, infinite and NaN pivots. */
 #include "core/gpu.h"
 #include "lu/lu_rig.h"
@@ -15,12 +15,14 @@ enum {
 #ifdef WEFT_EMU
 enum {
     MOST_PRODUCTS = 1 << 21,
-    MUST = 0
+    MUST = 0,
+    MUST_EXACT = 0
 };
 #else
 enum {
     MOST_PRODUCTS = 1 << 24,
-    MUST = 5 /* each rung with each type and kind */
+    MUST = 5,      /* each rung with each type and kind: axes 0 and 2 of run_drawn */
+    MUST_EXACT = 1 /* each rung with each type: axis 0 of run_exact_drawn */
 };
 #endif
 
@@ -218,7 +220,7 @@ static void exact(weft_context *ctx) {
                             .size_count = sizeof sizes / sizeof *sizes,
                             .ladder = &wi_lu_ladder,
                             .extent = {2, 2},
-                            .must = MUST & 1,
+                            .must = MUST_EXACT,
                             .one_in = 4,
                             .share = 25,
                             .run = run_exact_drawn};
@@ -236,8 +238,8 @@ typedef enum spoiler {
     SPOILERS
 } spoiler;
 
-/* 1024 on the diagonal, and one column that is spoiled from row `column` on. The row that is to be
- * its pivot. */
+/* Fills A with 1024 on the diagonal, and with one column that is spoiled from row `column` on.
+ * Returns the row that must become its pivot. */
 static size_t fill_spoiled(test_random *r, size_t n, size_t column, spoiler s, long double *a) {
     const size_t from = column + test_below(r, n - column), to = from + test_below(r, n - from);
     for (size_t i = 0; i < n; i++) {
@@ -315,7 +317,7 @@ enum {
     COLUMNS = 1550 /* for two steps of "lookahead", and its tail */
 };
 
-/* x = U x and then L x, and the same of the sizes: y. The vector is as long as the larger side. */
+/* x = L (U x) and y = |L| (|U| y), which bounds the error of x. Both have ROWS elements. */
 static void multiply_factors(const double *f, long double *x, long double *y) {
     for (size_t i = 0; i < COLUMNS; i++) {
         long double sum = 0, size = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* map inside the library: one call as its rungs get it, and the rungs. */
 #ifndef WI_MAP_H
 #define WI_MAP_H
 

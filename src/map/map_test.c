@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of map's ladder, on every place: sizes, types, operations, alignments, in place,
+/* Every rung of map's ladder, on every place: sizes, types, operations, alignments, in place,
  * matrices, host and device memory. The expected bits are computed here, element by element, and
  * all bytes of the output are compared, including gaps between rows and the guards around it. */
 #include "map/map.h"

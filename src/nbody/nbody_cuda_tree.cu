@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung tree on a GPU: built and walked on the device, without a word to the host. */
+/* The rung tree on a GPU: built and walked on the device; the host reads nothing of it. */
 #include "cuda/warp.cuh"
 #include "nbody/nbody_cuda.cuh"
 #include "nbody/nbody_tree.h"
@@ -198,7 +198,7 @@ static __global__ void __launch_bounds__(tree_threads) put_nodes(body_tree<T> t)
     }
 }
 
-/* Moments of the nodes of several nodes at one level; those below are done. */
+/* The moments of the nodes at one level that have child nodes, whose moments are known. */
 template <class T>
 static __global__ void __launch_bounds__(tree_threads) join_nodes(body_tree<T> t, int level) {
     const size_t count = t.before[t.n], stride = (size_t)gridDim.x * tree_threads;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Convolution layers inside the library: one checked call as the rungs get it, and the rungs. */
 #ifndef WI_CONV_H
 #define WI_CONV_H
 

@@ -9,7 +9,7 @@
 #include "cuda/warp.cuh"
 #include "nn/conv.h"
 
-/* Sizes fit an int, those of images and of all weights too. */
+/* The sizes of a call. All fit an int, also those of a whole image and of all weights. */
 struct wi_conv_sizes {
     bool planes;           /* NCHW */
     int channels, filters; /* of a group */
@@ -53,16 +53,17 @@ inline weft_status wi_conv_check_grid(weft_context *ctx, size_t blocks) {
                    blocks);
 }
 
-/* Of one direction, the pixels first, first + stride ... of x: which weights they meet. */
+/* In one direction, for the gradient of x: pixels `first`, first + stride ... of x are multiplied
+ * by the same weights, every `weight_step`-th from `first_weight` on. */
 struct wi_conv_class {
     int pixels, first_weight, weight_step, weights;
-    int first, unit; /* pixel i meets weight j at pixel i + first - j unit of y */
+    int first, unit; /* pixel i and weight j of these belong to pixel i + first - j unit of y */
 };
 
 inline wi_conv_class wi_conv_class_of(size_t first, size_t extent, size_t stride, size_t dilation,
                                       size_t kernel, size_t pad) {
     const long long at = (long long)(first + pad), s = (long long)stride, d = (long long)dilation;
-    long long a = s, b = d;
+    long long a = s, b = d; /* a becomes their greatest common divisor */
     while (b) {
         const long long rest = a % b;
         a = b;

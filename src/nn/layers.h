@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Layers other than convolutions inside the library: one checked call as the rungs get it, and the
+ * rungs. */
 #ifndef WI_LAYERS_H
 #define WI_LAYERS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting the keys of a share about the brackets, and keeping those inside, for one instruction
- * set. */
+/* Counts the keys of a thread's share below, at the ends of and inside each bracket, and keeps
+ * those inside, for one instruction set. */
 #include "quantile/quantile_simd.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of quantile's ladder, on every place: sizes, types, arrangements, alignments, host and
+/* Every rung of quantile's ladder, on every place: sizes, types, arrangements, alignments, host and
  * device memory. The oracle sorts; quantiles are computed in long double, and have the same bits
  * from every rung. */
 #include <float.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* random inside the library: one checked call as its rungs get it, and the rungs. */
 #ifndef WI_RANDOM_H
 #define WI_RANDOM_H
 

@@ -23,9 +23,8 @@ typedef enum wi_random_op {
 
 enum {
     WI_RANDOM_PHILOX_ROUNDS = 10,
-    WI_RANDOM_ROUNDS = 16,  /* of a Feistel network */
-    WI_RANDOM_SMALL = 1024, /* at most so many numbers are ordered by random keys */
-    WI_RANDOM_MOST = 16     /* elements of a block */
+    WI_RANDOM_ROUNDS = 16, /* of a Feistel network */
+    WI_RANDOM_SMALL = 1024 /* at most so many numbers are ordered by random keys */
 };
 
 /* One call on memory that the place can access. */

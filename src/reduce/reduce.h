@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* reduce inside the library: the operations, one call as the rungs get it, and the rungs. */
 #ifndef WI_REDUCE_H
 #define WI_REDUCE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of reduce's ladder, on every place: sizes, types, operations, alignments, host and
+/* Every rung of reduce's ladder, on every place: sizes, types, operations, alignments, host and
  * device memory. The oracle works in integers modulo 2^64 and in long double, and shares nothing
  * with the library. reduce_special_test.c tests single values and that bits are the same. */
 #include "reduce/reduce.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* scan inside the library: one call as its rungs get it, and the rungs. */
 #ifndef WI_SCAN_H
 #define WI_SCAN_H
 

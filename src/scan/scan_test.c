@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of scan's ladder, on every place: sizes, types, operations, inclusive and exclusive,
+/* Every rung of scan's ladder, on every place: sizes, types, operations, inclusive and exclusive,
  * with and without an initial value, alignments, in place, host and device memory. The oracle works
  * in integers modulo 2^bits and in long double. */
 #include "scan/scan.h"

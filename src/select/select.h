@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* select, unique and expand inside the library: one call as the rungs get it, and the rungs. */
 #ifndef WI_SELECT_H
 #define WI_SELECT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft_expand, the inverse of a select. Over ranks every rank selects some of its own places, and
- * fetches the elements that belong there, which follow one another in the whole x. */
+/* weft_expand, the inverse of a select: the next element of x goes to each position that is
+ * selected. Over ranks every rank selects among its own positions, and fetches the elements that
+ * belong there, which follow one another in the whole x. */
 #include "comm/gpus.h"
 #include "select/select.h"
 
@@ -10,11 +11,11 @@ typedef struct work {
     weft_context *ctx;
     const wi_select_request *request;
     size_t width;
-    uint64_t places; /* this rank's places that are selected */
-    size_t *sent, *got;
-    size_t came; /* elements for this rank's places */
-    void *own;   /* what this rank sends, and what it gets */
-    void *wanted;
+    uint64_t selected;  /* positions of this rank that are selected */
+    size_t *sent, *got; /* elements of x to and from each rank */
+    size_t came;        /* elements for this rank's positions */
+    void *own;          /* what this rank sends, */
+    void *wanted;       /* and what it gets */
 } work;
 
 /* The elements that ranges [a, a + an) and [b, b + bn) share. */
@@ -23,28 +24,29 @@ static size_t shared(uint64_t a, uint64_t an, uint64_t b, uint64_t bn) {
     return end > from ? (size_t)(end - from) : 0;
 }
 
-/* How many elements of x go from rank to rank: places and elements are counted alike. */
+/* How many elements of x go from rank to rank: selected position k, counted over all ranks, gets
+ * element k of the whole x. */
 static weft_status count_shared(work *w) {
     const wi_select_args *const a = w->request->args;
     const size_t ranks = (size_t)w->ctx->comm->size, me = (size_t)w->ctx->comm->rank;
-    const uint64_t own[2] = {w->places, a->packed}, *all = NULL;
-    uint64_t my_place = 0, my_element = 0, place = 0, element = 0;
+    const uint64_t own[2] = {w->selected, a->packed}, *all = NULL;
+    uint64_t my_position = 0, my_element = 0, position = 0, element = 0;
     const weft_status status = wi_all_words(w->ctx, own, 2, &all);
     for (size_t r = 0; r < me && status == WEFT_OK; r++) {
-        my_place += all[2 * r];
+        my_position += all[2 * r];
         my_element += all[2 * r + 1];
     }
     for (size_t r = 0; r < ranks && status == WEFT_OK; r++) {
-        w->sent[r] = shared(my_element, a->packed, place, all[2 * r]);
-        w->got[r] = shared(my_place, w->places, element, all[2 * r + 1]);
+        w->sent[r] = shared(my_element, a->packed, position, all[2 * r]);
+        w->got[r] = shared(my_position, w->selected, element, all[2 * r + 1]);
         w->came += w->got[r];
-        place += all[2 * r];
+        position += all[2 * r];
         element += all[2 * r + 1];
     }
     return status;
 }
 
-static weft_status count_places(work *w) {
+static weft_status count_selected(work *w) {
     const wi_select_request *const r = w->request;
     void *counts;
     const weft_status status =
@@ -53,7 +55,7 @@ static weft_status count_places(work *w) {
     w->got = counts ? w->sent + w->ctx->comm->size : NULL;
     return status == WEFT_OK
                ? wi_local(w->ctx, weft_select_count(w->ctx->child, r->expanded, r->args->n,
-                                                    r->call->array[WI_SELECT_S].p, &w->places))
+                                                    r->call->array[WI_SELECT_S].p, &w->selected))
                : status;
 }
 
@@ -71,7 +73,7 @@ static weft_status take(work *w) {
 static weft_status expand(work *w) {
     const wi_select_request *const r = w->request;
     const wi_array *const array = r->call->array;
-    weft_status status = wi_agree(w->ctx, 0, count_places(w));
+    weft_status status = wi_agree(w->ctx, 0, count_selected(w));
     if (status == WEFT_OK)
         status = count_shared(w);
     if (status == WEFT_OK)
@@ -119,8 +121,8 @@ static weft_status run_share(weft_context *rank, void *user) {
     return check_and_run(rank, &r, &call, &args, WEFT_OK);
 }
 
-/* `status` is what the checks of other arguments have said; if not WEFT_OK, nothing else is valid.
- */
+/* `status` is what the checks of the arguments that are not arrays have said; if it is not WEFT_OK,
+ * no other argument is valid. */
 static weft_status check_and_run(weft_context *ctx, wi_select_request *r, wi_call *call,
                                  wi_select_args *args, weft_status status) {
     uint64_t alike = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the plan of the rung "threads" of select. */
 #include "select/select_plan.h"
 
 #include <string.h>

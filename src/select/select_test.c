@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of select's ladder, on every place: all calls, tests and types, elements of many
+/* Every rung of select's ladder, on every place: all calls, tests and types, elements of many
  * widths, sizes, alignments, in place, host and device memory. The oracle compares numbers, one
  * element at a time, and lays out byte by byte what must lie in the outputs, that left untouched
  * included. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* weft_solve and weft_solve_spd over ranks: a call as its user makes it. */
 #ifndef WI_SOLVE_DIST_H
 #define WI_SOLVE_DIST_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cascades of many rows, for one instruction set. */
+/* The exact residuals of many rows at once, for one instruction set: each row has a cascade of f64
+ * sums, of which one takes what rounding took from the one before. */
 #include "cpu/lanes.h"
 #include "exact/exact_cascade.h"
 #include "solve/solve_exact.h"
 
-/* Adds x to sum `first` of the rows of a vector, and what each sum loses to the next. */
+/* Adds x to sum `first` of the rows of a vector, what that loses to rounding to the next sum, and
+ * so on; `lost` counts what the last one loses. */
 WI_INLINE void add_from(wi_solve_exact_sums *sums, size_t i, int first, wi_doubles x) {
     for (int k = first; k < WI_DEEP_SUMS; k++) {
         const wi_doubles before = wi_load(&sums->sum[k][i]), sum = before + x, part = sum - before;
@@ -15,6 +17,8 @@ WI_INLINE void add_from(wi_solve_exact_sums *sums, size_t i, int first, wi_doubl
     wi_store(&sums->lost[i], wi_load(&sums->lost[i]) + size);
 }
 
+/* Adds a[i] x to the cascade of each row i. A product so small that its error is no f64 makes
+ * `lost` infinite: its row is then summed in another way. */
 static void add(const double *a, double x, wi_solve_exact_sums *sums) {
     const wi_doubles factor = wi_splat(x), infinite = wi_splat((double)INFINITY);
     for (size_t i = 0; i < WI_SOLVE_EXACT_ROWS; i += WI_WIDE) {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What scaling asks of a matrix that then needs none, on a GPU: the sizes of its rows and columns,
- * and their sums, from one pass. Sums are made in parts, which are added in order. */
+/* The survey that tells whether a matrix needs scaling, on a GPU: of each row and each column the
+ * largest and the sum of absolute values, of rows the smallest that is not 0, too; from one pass.
+ * Sums are made in parts, which are added in order. */
 #include <math.h>
 
 #include "solve/solve_cuda.cuh"
 
 constexpr int surveyors = 256; /* threads */
 constexpr int survey_warps = surveyors / 32;
-constexpr int rows_each = 4; /* of a thread, 32 apart */
-constexpr size_t survey_high = 32 * rows_each * survey_warps;
-constexpr size_t survey_wide = 256;
+constexpr int rows_each = 4;                                  /* of a thread, 32 apart */
+constexpr size_t survey_high = 32 * rows_each * survey_warps; /* rows of a block's tile */
+constexpr size_t survey_wide = 256;                           /* and its columns */
 
 namespace {
 
-/* Sizes of some elements of a row or a column. */
+/* Of the absolute values of some elements of a row or a column. */
 struct extent {
     double most, sum;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* solve_batch inside the library: one checked call as its rungs get it, and the rungs. */
 #ifndef WI_SOLVE_BATCH_H
 #define WI_SOLVE_BATCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of sort's ladder, on every place: sizes, types, orders, keys alone, pairs, positions,
+/* Every rung of sort's ladder, on every place: sizes, types, orders, keys alone, pairs, positions,
  * parts of keys, alignments, in place, host and device memory, and difficult inputs. The oracle
  * compares elements as the header defines it, and merges them step by step. */
 #include "sort/sort.h"

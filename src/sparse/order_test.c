@@ -15,18 +15,18 @@ enum {
 };
 
 static const wi_row *row_named(const char *name) {
-    for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
-        if (strcmp(wi_sparse_order_ladder.rows[k].name, name) == 0)
-            return &wi_sparse_order_ladder.rows[k];
-    }
-    return NULL;
+    return test_row_named(&wi_sparse_order_ladder, name);
 }
 
 /* Does this build have the ordering? Nested dissection needs METIS, teaching rungs need the ladder.
  */
 static bool offered(const char *name, const wi_order_args *args) {
-    const wi_row *const row = row_named(name);
-    return row && wi_row_can(row, NULL, WI_NO_TYPE, args);
+    for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
+        const wi_row *const row = &wi_sparse_order_ladder.rows[k];
+        if (strcmp(row->name, name) == 0)
+            return wi_row_can(row, NULL, WI_NO_TYPE, args);
+    }
+    return false;
 }
 
 /* Runs an ordering into perm; fails unless that is a permutation and nothing beyond it is written.
@@ -327,8 +327,8 @@ static void test_halo(void **state) {
     weft_close(ctx);
 }
 
-/* Each column of `of` becomes `copies` that are neighbours of each other and of all copies of its
- * neighbours. */
+/* A mesh in which each column of `of` becomes `copies` columns, which are neighbours of each other
+ * and of all copies of its neighbours. */
 static mesh multiply(const mesh *of, int64_t copies) {
     const int64_t n = of->graph.n * copies;
     const size_t entries = (size_t)((of->start[of->graph.n] * copies + n) * copies);
@@ -361,7 +361,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The same ordering from one thread, two and seven; again without edges. */
+/* One thread, two and seven give the same ordering. */
 static void check_dissection(const wi_row *row, mesh *m) {
     static const char *const places[] = {"cpu:1", "cpu:2", "cpu:7"};
     const size_t n = (size_t)m->graph.n;
@@ -377,8 +377,8 @@ static void check_dissection(const wi_row *row, mesh *m) {
     free(perm);
 }
 
-/* Graphs large enough to be dissected: long and narrow, square, with columns that are alike, and
- * with no edge at all. */
+/* Graphs large enough to be dissected: long and narrow, square, with columns that are alike; and
+ * each again without edges. */
 static void test_dissection(void **state) {
     (void)state;
     static const char *const names[] = {"nd", "dissect"};

@@ -53,12 +53,15 @@ static void list_parts(const weft_chol *plan, int64_t rows, part parts[PARTS]) {
     memcpy(parts, all, sizeof all);
 }
 
+static const uint64_t fnv_start = UINT64_C(0xCBF29CE484222325), fnv_prime = UINT64_C(0x100000001B3);
+
 static uint64_t add_word(uint64_t sum, uint64_t word) {
-    return (sum ^ word) * UINT64_C(0x100000001B3);
+    return (sum ^ word) * fnv_prime;
 }
 
+/* The hash FNV-1a, but over words of 64 bits. */
 static uint64_t checksum(const header *head, const part parts[PARTS]) {
-    uint64_t sum = UINT64_C(0xCBF29CE484222325), bits;
+    uint64_t sum = fnv_start, bits;
     memcpy(&bits, &head->perturbation, sizeof bits);
     const uint64_t kind = head->kind | (uint64_t)head->precision << 32;
     sum = add_word(add_word(add_word(sum, kind), head->sign_words), bits);
@@ -165,6 +168,9 @@ static bool is_permutation(int64_t n, const int64_t *perm, int64_t *inverse) {
     return true;
 }
 
+/* Are these the elimination tree and the column counts of some L? The parent of a column comes
+ * after it, or it is a root (-1); a column has its diagonal, and no other entry just if it is a
+ * root. */
 static bool are_columns(const wi_symbolic *s) {
     for (int64_t k = 0; k < s->n; k++) {
         const bool root = s->parent[k] == -1;
@@ -176,7 +182,8 @@ static bool are_columns(const wi_symbolic *s) {
     return is_permutation(s->n, s->perm, s->inverse);
 }
 
-/* Do the supernodes' extents ascend from 0 to n, and those of their rows from 0 to `rows`? */
+/* Do the supernodes' extents ascend from 0 to n, and those of their rows from 0 to `rows`? Each has
+ * a column at least, and as many rows as columns at least. */
 static bool are_extents(const wi_symbolic *s, int64_t rows) {
     const int64_t last = s->supernodes;
     if (s->first[0] != 0 || s->rows_at[0] != 0 || s->first[last] != s->n ||
@@ -228,6 +235,7 @@ static bool fits_parent(const wi_symbolic *s, int64_t t) {
     return true;
 }
 
+/* Are the rows of each supernode its own columns, and then rows below them in ascending order? */
 static bool are_rows(const wi_symbolic *s) {
     for (int64_t t = 0; t < s->supernodes; t++) {
         for (int64_t k = s->rows_at[t], column = s->first[t]; k < s->rows_at[t + 1]; k++) {
@@ -311,6 +319,48 @@ static weft_status damaged(weft_context *ctx, const char *call, const char *path
                    call, path);
 }
 
+/* Allocates the arrays that the header tells of, and reads them. */
+static weft_status read_arrays(weft_context *ctx, const char *call, const char *path, FILE *file,
+                               const header *head, weft_chol *plan, part parts[PARTS]) {
+    wi_symbolic *const symbolic = &plan->symbolic;
+    weft_status status = wi_symbolic_take_columns(ctx, call, head->n, symbolic);
+    if (status == WEFT_OK)
+        status = wi_symbolic_take_supernodes(ctx, call, head->supernodes, head->rows, symbolic);
+    if (status == WEFT_OK && head->sign_words > 0)
+        status = wi_chol_take_signs(ctx, call, plan, head->n);
+    if (status != WEFT_OK)
+        return status;
+    list_parts(plan, head->rows, parts);
+    for (int p = 0; p < PARTS; p++) {
+        const size_t count = (size_t)parts[p].count;
+        if (fread(parts[p].array, sizeof(int64_t), count, file) != count)
+            return damaged(ctx, call, path, file);
+    }
+    return WEFT_OK;
+}
+
+/* Computes what a file does not hold of an analysis whose arrays have been checked. */
+static weft_status sum_up(weft_context *ctx, const char *call, wi_symbolic *symbolic) {
+    const size_t bytes = (size_t)symbolic->n * sizeof(int64_t);
+    int64_t *const scratch = wi_host_alloc(bytes);
+    if (!scratch)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, bytes);
+    wi_symbolic_sum_up(symbolic, scratch);
+    wi_host_free(scratch);
+    return WEFT_OK;
+}
+
+static void take_facts(weft_chol *plan, const header *head) {
+    plan->fingerprint = head->fingerprint;
+    plan->kind = (weft_chol_kind)head->kind;
+    plan->perturbation = head->perturbation;
+    plan->precision = (weft_precision)head->precision;
+    plan->narrow = plan->precision == WEFT_PRECISION_MIXED;
+    plan->report.nnz_a = head->nnz_a;
+    plan->report.ordering = ordering_named(head->ordering);
+    wi_chol_describe(plan);
+}
+
 static weft_status read_plan(weft_context *ctx, const char *call, const char *path, FILE *file,
                              weft_chol *plan) {
     header head;
@@ -318,39 +368,19 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
     wi_symbolic *const symbolic = &plan->symbolic;
     if (fread(&head, sizeof head, 1, file) != 1 || !is_header(&head, file))
         return damaged(ctx, call, path, file);
-    weft_status status = wi_symbolic_take_columns(ctx, call, head.n, symbolic);
-    if (status == WEFT_OK)
-        status = wi_symbolic_take_supernodes(ctx, call, head.supernodes, head.rows, symbolic);
-    if (status == WEFT_OK && head.sign_words > 0)
-        status = wi_chol_take_signs(ctx, call, plan, head.n);
+    weft_status status = read_arrays(ctx, call, path, file, &head, plan, parts);
     if (status != WEFT_OK)
         return status;
-    list_parts(plan, head.rows, parts);
-    for (int p = 0; p < PARTS; p++) {
-        const size_t count = (size_t)parts[p].count;
-        if (fread(parts[p].array, sizeof(int64_t), count, file) != count)
-            return damaged(ctx, call, path, file);
-    }
     if (checksum(&head, parts) != head.checksum || !are_columns(symbolic) ||
         !are_extents(symbolic, head.rows) || !are_rows(symbolic) || !are_parents(symbolic))
         return damaged(ctx, call, path, file);
-    const size_t bytes = (size_t)head.n * sizeof(int64_t);
-    int64_t *const scratch = wi_host_alloc(bytes);
-    if (!scratch)
-        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, bytes);
-    wi_symbolic_sum_up(symbolic, scratch);
-    wi_host_free(scratch);
+    status = sum_up(ctx, call, symbolic);
+    if (status != WEFT_OK)
+        return status;
     /* A has no more entries than L; memory is allocated by their number. */
     if (!is_postordered(symbolic) || head.nnz_a > (uint64_t)symbolic->nnz_l)
         return damaged(ctx, call, path, file);
-    plan->fingerprint = head.fingerprint;
-    plan->kind = (weft_chol_kind)head.kind;
-    plan->perturbation = head.perturbation;
-    plan->precision = (weft_precision)head.precision;
-    plan->narrow = plan->precision == WEFT_PRECISION_MIXED;
-    plan->report.nnz_a = head.nnz_a;
-    plan->report.ordering = ordering_named(head.ordering);
-    wi_chol_describe(plan);
+    take_facts(plan, &head);
     return WEFT_OK;
 }
 

@@ -38,10 +38,6 @@ weft_status wi_spread_make(weft_context *ctx, const char *call, const wi_symboli
                            int gpus, bool together, double least, wi_spread *spread);
 void wi_spread_free(wi_spread *spread);
 
-static inline size_t wi_spread_bytes(const wi_spread *spread, int64_t supernodes) {
-    return (size_t)spread->runs * sizeof *spread->run + (size_t)supernodes * sizeof *spread->owner;
-}
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of summary's ladder, on every place: sizes, types, arrangements, alignments, host and
+/* Every rung of summary's ladder, on every place: sizes, types, arrangements, alignments, host and
  * device memory, against an oracle in long double with two passes; and means far from 0. */
 #include <float.h>
 #include <math.h>
