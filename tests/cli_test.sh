@@ -64,6 +64,9 @@ test_usage() {
     expect 2 'did you mean "scan"' "$weft" climb scna
     expect 2 'did you mean --place' "$weft" climb scan --plcae cpu
     expect 2 'no option -op; did you mean --op' "$weft" reduce -op max
+    same 'weft: there is no command "clmib"; did you mean "climb"?' \
+        "$(for _ in {1..30}; do "$weft" clmib 2>&1 | dd bs=4096 count=1 2>/dev/null | head -n 1; done | sort -u)" \
+        'an error in one write'
     expect 2 'no option --hlep; did you mean --help' "$weft" --hlep
     expect 2 'no option --vers; did you mean --version' "$weft" --vers
     expect 2 '^weft: --place is not understood before the command' "$weft" --place cpu

@@ -204,12 +204,27 @@ beside expect 1 'ranks cannot share standard input' over 2 solve "$folder/bad.mt
 # without the place: one note of four processes that each do all of it
 alone() {
     OMPI_MCA_orte_tmpdir_base=$folder/alone $MPIRUN --oversubscribe -np 4 "$weft" reduce "$folder/tiny.npy" "$@" 2>&1 |
-        sort | uniq -c | tr -s ' \n' ' '
+        grep -v ^mpi | sort | uniq -c | tr -s ' \n' ' '
 }
 mkdir -p "$folder/alone"
 beside same ' 4 7 1 weft: note: each of the 4 processes does all of this by itself; add --place mpi, and they share it ' \
     "$(alone)" 'four processes without a place over ranks'
 beside same ' 1 7 ' "$(WEFT_PLACE=mpi:cpu:1 alone)" 'four processes whose place is in the environment'
+
+# apart COMMAND...: two ranks, of which the second stands in a folder without the file: it says so, and
+# the first knows that the other gave up, if mpirun leaves it the time to say so.
+apart() {
+    local both=("$weft" "$@" --place mpi:cpu:1) output
+    output=$(OMPI_MCA_orte_tmpdir_base=$folder/alone $MPIRUN --oversubscribe -np 1 -wdir "$folder" "${both[@]}" \
+        : -np 1 -wdir "$folder/alone" "${both[@]}" 2>&1)
+    checks=$((checks + 1))
+    grep -q 'x.npy: opening failed' <<<"$output" || fail "nobody says what is missing: $* ($output)"
+    ! grep -q 'out of step' <<<"$output" || fail "a rank ends without a word to the others: $* ($output)"
+}
+for command in reduce histogram; do
+    beside apart $command x.npy
+done
+beside apart sort x.npy -o "$folder/never.npy"
 
 # what cannot be shared, and what is not there: every rank ends, and one line says why
 beside expect 1 'ranks cannot share standard input' over 2 reduce -

@@ -89,7 +89,7 @@ static wi_exit load(const wi_arguments *args, weft_context *ctx, task *t) {
     FILE *file;
     const wi_exit result = wi_open_input(args, path, "file", &file);
     if (result != WI_EXIT_OK)
-        return result;
+        return wi_agree_result(args, ctx, result);
     const weft_status status = read_any(args, ctx, file, wi_input_name(path), t, &note);
     wi_close_input(file);
     t->whole = t->is_image ? t->pixels : wi_npy_whole(&t->array.layout);

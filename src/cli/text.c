@@ -121,8 +121,13 @@ void wi_say_error(const char *format, ...) {
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
     wi_shown(line, shown, sizeof shown);
+    const size_t columns = wi_screen_columns(stderr);
+    if (columns == 0) { /* in one write: ranks may share a pipe */
+        fprintf(stderr, "%s%s\n", begin, shown);
+        return;
+    }
     fprintf(stderr, "%sweft:%s ", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN));
-    print_whole(stderr, shown, strlen(begin), strlen(begin));
+    wrap(stderr, shown, strlen(begin), strlen(begin), columns);
 }
 
 static bool progress_shown;
