@@ -22,8 +22,8 @@ static double serial_seconds(const weft_context *ctx, const void *args) {
 static double threads_seconds(const weft_context *ctx, const void *args) {
     const wi_gather_args *const a = args;
     const int team = wi_team_size(ctx, a->n, a->n * (a->width + weft_type_size(a->index_type)));
-    const double reads = a->scatters ? team : 1; /* of all indices by every thread */
-    return wi_team_seconds(ctx, team, 100 + 3 * (double)a->n * reads, bytes_of(a));
+    const double looks = a->scatters ? team : 0; /* at all indices, by every thread */
+    return wi_team_seconds(ctx, team, 100 + (double)a->n * (3 + looks), bytes_of(a));
 }
 
 static const wi_row gather_rows[] = {

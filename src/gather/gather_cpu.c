@@ -3,48 +3,80 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/smaller.h"
 #include "cpu/team.h"
 #include "gather/gather.h"
 
+enum {
+    LISTED = 512 /* elements that are looked at before some of them move */
+};
+
 /* ---- the loops ---- */
 
-/* Elements [from, end) whose targets are in [low, high); `width` is a constant in each use. */
+/* Element i, whose index is k; `width` is a constant in each use. */
+static inline __attribute__((always_inline)) void move_one(const wi_gather_args *a, size_t i,
+                                                           uint64_t k, size_t width) {
+    if (a->scatters)
+        memcpy((char *)a->y + k * width, (const char *)a->x + i * width, width);
+    else
+        memcpy((char *)a->y + i * width, (const char *)a->x + k * width, width);
+}
+
+/* Elements [from, end) whose indices name an element. */
 static inline __attribute__((always_inline)) void move_range(const wi_gather_args *a, size_t from,
-                                                             size_t end, uint64_t low,
-                                                             uint64_t high, size_t width) {
-    const char *const x = a->x;
-    char *const y = a->y;
+                                                             size_t end, size_t width) {
     for (size_t i = from; i < end; i++) {
         const uint64_t k = wi_gather_index(a, i);
-        if (k < low || k >= high)
-            continue;
-        if (a->scatters)
-            memcpy(y + k * width, x + i * width, width);
-        else
-            memcpy(y + i * width, x + k * width, width);
+        if (k < a->m)
+            move_one(a, i, k, width);
     }
 }
 
-static void move_elements(const wi_gather_args *a, size_t from, size_t end, uint64_t low,
-                          uint64_t high) {
+/* All elements whose targets are in [low, high). They are listed first, without a branch: for
+ * targets in no order no branch would be foreseen. */
+static inline __attribute__((always_inline)) void move_kept(const wi_gather_args *a, uint64_t low,
+                                                            uint64_t high, size_t width) {
+    uint32_t kept[LISTED];
+    for (size_t at = 0; at < a->n; at += LISTED) {
+        const size_t n = wi_smaller(a->n - at, LISTED);
+        size_t count = 0;
+        for (size_t i = 0; i < n; i++) {
+            kept[count] = (uint32_t)i;
+            count += wi_gather_index(a, at + i) - low < high - low;
+        }
+        for (size_t i = 0; i < count; i++)
+            move_one(a, at + kept[i], wi_gather_index(a, at + kept[i]), width);
+    }
+}
+
+/* Elements [from, end), or of all elements those whose targets are in [from, end). */
+static inline __attribute__((always_inline)) void
+move_some(const wi_gather_args *a, size_t from, size_t end, bool targets, size_t width) {
+    if (targets)
+        move_kept(a, from, end, width);
+    else
+        move_range(a, from, end, width);
+}
+
+static void move_elements(const wi_gather_args *a, size_t from, size_t end, bool targets) {
     switch (a->width) {
     case 1:
-        move_range(a, from, end, low, high, 1);
+        move_some(a, from, end, targets, 1);
         break;
     case 2:
-        move_range(a, from, end, low, high, 2);
+        move_some(a, from, end, targets, 2);
         break;
     case 4:
-        move_range(a, from, end, low, high, 4);
+        move_some(a, from, end, targets, 4);
         break;
     case 8:
-        move_range(a, from, end, low, high, 8);
+        move_some(a, from, end, targets, 8);
         break;
     case 16:
-        move_range(a, from, end, low, high, 16);
+        move_some(a, from, end, targets, 16);
         break;
     default:
-        move_range(a, from, end, low, high, a->width);
+        move_some(a, from, end, targets, a->width);
         break;
     }
 }
@@ -89,13 +121,13 @@ weft_status wi_gather_check(weft_context *ctx, const wi_gather_args *a) {
 weft_status wi_gather_serial(weft_context *ctx, const void *args) {
     const wi_gather_args *const a = args;
     (void)ctx;
-    move_elements(a, 0, a->n, 0, a->m);
+    move_elements(a, 0, a->n, false);
     return WEFT_OK;
 }
 
 static void gather_share(void *user, int rank, int size) {
     const wi_gather_args *const a = user;
-    move_elements(a, wi_team_share(a->n, rank, size), wi_team_share(a->n, rank + 1, size), 0, a->m);
+    move_elements(a, wi_team_share(a->n, rank, size), wi_team_share(a->n, rank + 1, size), false);
 }
 
 weft_status wi_gather_threads(weft_context *ctx, const void *args) {
@@ -112,7 +144,11 @@ weft_status wi_scatter_serial(weft_context *ctx, const void *args) {
  * same place, and of several elements for one place the last one stays. */
 static void scatter_share(void *user, int rank, int size) {
     const wi_gather_args *const a = user;
-    move_elements(a, 0, a->n, wi_team_share(a->m, rank, size), wi_team_share(a->m, rank + 1, size));
+    if (size == 1)
+        move_elements(a, 0, a->n, false);
+    else
+        move_elements(a, wi_team_share(a->m, rank, size), wi_team_share(a->m, rank + 1, size),
+                      true);
 }
 
 weft_status wi_scatter_threads(weft_context *ctx, const void *args) {

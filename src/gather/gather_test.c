@@ -217,11 +217,51 @@ static void arrays(weft_context *ctx) {
     assert_true(bad == WEFT_NOWHERE);
 }
 
+/* So many elements that the threads of a cpu divide the targets, of which some are none and others
+ * are named several times. */
+static void divided_scatters(weft_context *ctx) {
+    enum {
+        N = (1 << 19) + 77,
+        M = 99991
+    };
+    if (ctx->kind != WI_CPU || !test_size_wanted(N))
+        return;
+    test_random random = test_random_at(26);
+    uint32_t *const index = malloc(N * sizeof *index);
+    unsigned char *const x = malloc(3 * N), *const y = malloc(3 * M), *const right = malloc(3 * M);
+    assert_true(index && x && y && right);
+    test_fill(&random, TEST_ANY, WEFT_U8, 3 * N, x);
+    for (size_t i = 0; i < N; i++)
+        index[i] = (uint32_t)test_below(&random, M + 3);
+    assert_int_equal(weft_use(ctx, "scatter", "threads"), WEFT_OK);
+    for (size_t width = 1; width <= 3; width++) {
+        uint64_t bad = 0, first = N;
+        memset(y, TEST_POISON, 3 * M);
+        memset(right, TEST_POISON, 3 * M);
+        for (size_t i = 0; i < N; i++) {
+            first = index[i] >= M && first == N ? i : first;
+            if (index[i] < M)
+                memcpy(right + index[i] * width, x + i * width, width);
+        }
+        assert_int_equal(
+            weft_scatter(ctx, N, width, x, WEFT_U32, index, WEFT_REPEATS_LAST, M, y, &bad),
+            WEFT_OK);
+        assert_memory_equal(y, right, 3 * M);
+        assert_true(bad == first);
+    }
+    assert_int_equal(weft_use(ctx, "scatter", NULL), WEFT_OK);
+    free(index);
+    free(x);
+    free(y);
+    free(right);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(gathers),
         TEST_ON_EACH_PLACE(scatters),
         TEST_ON_EACH_PLACE(arrays),
+        TEST_ON_EACH_PLACE(divided_scatters),
     };
     return cmocka_run_group_tests_name("gather", tests, NULL, NULL);
 }

@@ -15,7 +15,9 @@ enum {
     STRIP_BYTES = 384 << 10,  /* of packed columns of B: most of a second-level cache */
     PIECE_BYTES = 1 << 18,    /* that a thread packs at a time */
     MOST_ROWS = 3072,         /* of a rectangle */
-    TASKS_A_THREAD = 4,       /* so that none waits long for the last */
+    TASKS_A_THREAD = 4,       /* so that none waits long for the last; */
+    MOST_TASKS_A_THREAD = 16, /* and so many where rectangles of so many rows can be halved: each */
+    HIGH_ROWS = 1024,         /* reads its strip of B again */
     ALIGNMENT = 64
 };
 
@@ -125,19 +127,25 @@ size_t wi_gemm_large_bytes(const wi_gemm_args *g) {
     return a_bytes(&w) + round_up(g->n, w.kernel->columns) * line_of(&w);
 }
 
+static void halve_rows(plan *w, size_t tasks, size_t above) {
+    const size_t strips = pieces_of(w->g->n, w->columns);
+    while (pieces_of(w->g->m, w->rows) * strips < tasks && w->rows > above)
+        w->rows = round_up(w->rows / 2, w->kernel->rows);
+}
+
 /* Rectangles as large as the caches like them, or less if threads would go without. */
 static void cut(int threads, plan *w) {
     const size_t rows = w->kernel->rows, columns = w->kernel->columns, line = line_of(w);
-    const size_t wanted = threads == 1 ? 1 : (size_t)threads * TASKS_A_THREAD;
     w->a_piece = round_up(PIECE_BYTES / line, rows);
     w->b_piece = round_up(PIECE_BYTES / line, columns);
     w->a_pieces = pieces_of(w->g->m, w->a_piece);
     w->pieces = w->a_pieces + pieces_of(w->g->n, w->b_piece);
     w->columns = wi_smaller(round_up(w->g->n, columns), STRIP_BYTES / line / columns * columns);
     w->rows = wi_smaller(round_up(w->g->m, rows), MOST_ROWS / rows * rows);
-    while (pieces_of(w->g->m, w->rows) * pieces_of(w->g->n, w->columns) < wanted &&
-           w->rows > 4 * rows)
-        w->rows = round_up(w->rows / 2, rows);
+    if (threads > 1) {
+        halve_rows(w, (size_t)threads * TASKS_A_THREAD, 4 * rows);
+        halve_rows(w, (size_t)threads * MOST_TASKS_A_THREAD, HIGH_ROWS - 1);
+    }
     w->down = pieces_of(w->g->m, w->rows);
     w->tasks = w->down * pieces_of(w->g->n, w->columns);
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "cpu/stream.h"
 #include "cpu/team.h"
 #include "histogram/histogram_simd.h"
 
@@ -18,6 +19,7 @@ enum {
     SHORT_VALUES = 1 << 16,
     TABLE_WORTHWHILE = 1 << 18, /* with so many elements, a table of all 16-bit values pays */
     COPIES = 4,                 /* of each counter, if they are few */
+    TURN = 16,                  /* slots that are counted between prefetches */
     FEW_SLOTS = 1 << 12,
     PAIR_WORTHWHILE = 1 << 19, /* with so many bytes in a share, counting pairs pays */
     WORD = sizeof(uint64_t),
@@ -158,15 +160,29 @@ static void find_slots(const plan *p, size_t first, size_t n, uint32_t *slots) {
     }
 }
 
-/* Counts the slots of elements from `first` on; copy c of a counter is at c * p->counters. */
-static void count_slots(const plan *p, size_t first, size_t n, const uint32_t *slots,
-                        uint32_t *counters) {
-    const uint32_t channels = p->args->channels, mask = p->copies - 1;
-    if (channels == 1) {
-        for (size_t i = 0; i < n; i++)
-            counters[(i & mask) * p->counters + slots[i]]++;
-        return;
+/* Counts slots, neighbours in different copies; copy c of a counter is at c * p->counters. Asks
+ * meanwhile for the elements behind those that the slots are of, at `ahead`. */
+static void count_one_channel(const plan *p, size_t n, const uint32_t *slots, const char *ahead,
+                              uint32_t *counters) {
+    const size_t turn_bytes = TURN * weft_type_size(p->args->type);
+    uint32_t *copy[COPIES];
+    size_t i = 0;
+    for (uint32_t c = 0; c < COPIES; c++)
+        copy[c] = counters + (c & (p->copies - 1)) * p->counters;
+    for (; i + TURN <= n; i += TURN, ahead += turn_bytes) {
+        wi_fetch(ahead, turn_bytes);
+#pragma GCC unroll 16
+        for (size_t k = 0; k < TURN; k++)
+            copy[k % COPIES][slots[i + k]]++;
     }
+    for (; i < n; i++)
+        copy[i % COPIES][slots[i]]++;
+}
+
+/* The same for elements from `first` on of several channels. */
+static void count_channels(const plan *p, size_t first, size_t n, const uint32_t *slots,
+                           uint32_t *counters) {
+    const uint32_t channels = p->args->channels, mask = p->copies - 1;
     uint32_t channel = (uint32_t)((p->args->channel + first) % channels);
     for (size_t i = 0; i < n; i++) {
         counters[(i & mask) * p->counters + channel * p->of_channel + slots[i]]++;
@@ -175,11 +191,16 @@ static void count_slots(const plan *p, size_t first, size_t n, const uint32_t *s
 }
 
 static void count_others(const plan *p, size_t first, size_t n, uint32_t *counters) {
+    const size_t size = weft_type_size(p->args->type);
+    const char *const x = p->args->x;
     uint32_t slots[BLOCK];
     for (size_t at = 0; at < n; at += BLOCK) {
         const size_t count = n - at < BLOCK ? n - at : BLOCK;
         find_slots(p, first + at, count, slots);
-        count_slots(p, first + at, count, slots, counters);
+        if (p->args->channels > 1)
+            count_channels(p, first + at, count, slots, counters);
+        else
+            count_one_channel(p, count, slots, x + (first + at + count) * size, counters);
     }
 }
 

@@ -3,6 +3,7 @@
  * result is made by one thread in one order, so that the bits do not depend on their number. */
 #include <math.h>
 
+#include "cpu/stream.h"
 #include "cpu/team.h"
 #include "nn/widen.h"
 
@@ -39,6 +40,11 @@
 #define TANH tanh
 #include "nn/layers_loops.inc"
 
+enum {
+    STREAM_BYTES = 1 << 24, /* a larger array would not stay in a cache until it is next used */
+    STREAMED_BYTES = 2048   /* of an array, made in a cache and stored past it */
+};
+
 /* A call, and the factors of each channel that its second step uses. */
 typedef struct job {
     const wi_layer_args *args;
@@ -73,14 +79,41 @@ static void do_lines(const job *j, size_t first, size_t end) {
     (is_f32(j) ? sample_lines_f32 : sample_lines_f64)(j->args, first, end);
 }
 
+/* Elements of an activation or its gradient: arrays 0 ... inputs - 1 are read, the next one is
+ * written. */
+static void map_elements(const job *j, int inputs,
+                         void (*work)(const wi_layer_args *a, size_t first, size_t end),
+                         size_t first, size_t end) {
+    const wi_layer_args *const a = j->args;
+    const size_t size = weft_type_size(a->type), most = STREAMED_BYTES / size;
+    bool streams = a->n >= STREAM_BYTES / size;
+    for (int k = 0; k < inputs; k++)
+        streams = streams && a->array[k] != a->array[inputs];
+    if (!streams) {
+        work(a, first, end);
+        return;
+    }
+    _Alignas(WI_LINE_BYTES) char made[STREAMED_BYTES];
+    wi_layer_args part = *a;
+    part.array[inputs] = made;
+    for (size_t i = first; i < end; i += most) {
+        const size_t n = end - i < most ? end - i : most;
+        for (int k = 0; k < inputs; k++)
+            part.array[k] = (char *)a->array[k] + i * size;
+        work(&part, 0, n);
+        wi_stream((char *)a->array[inputs] + i * size, made, n * size);
+    }
+    wi_stream_done();
+}
+
 static void do_elements(const job *j, size_t first, size_t end) {
     const wi_layer_args *const a = j->args;
     switch (a->layer) {
     case WI_LAYER_ACTIVATION:
-        (is_f32(j) ? activate_f32 : activate_f64)(a, first, end);
+        map_elements(j, 1, is_f32(j) ? activate_f32 : activate_f64, first, end);
         break;
     case WI_LAYER_ACTIVATION_BACK:
-        (is_f32(j) ? activate_back_f32 : activate_back_f64)(a, first, end);
+        map_elements(j, 2, is_f32(j) ? activate_back_f32 : activate_back_f64, first, end);
         break;
     case WI_LAYER_SGD:
         (is_f32(j) ? step_sgd_f32 : step_sgd_f64)(a, first, end);
