@@ -20,7 +20,7 @@ static weft_status refuse(weft_context *ctx) {
 
 weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
     (void)ordinal;
-    return refuse(ctx);
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "weft_open: %s", none);
 }
 
 void wi_gpu_name(int device, char *name, size_t bytes) {
