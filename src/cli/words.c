@@ -88,6 +88,5 @@ const char *wi_nearest(const char *given, const wi_words *words) {
             nearest = words->at[k];
         }
     }
-    /* one slip, and one more for every five letters */
     return best <= 1 + length / 5 && best < length ? nearest : NULL;
 }
