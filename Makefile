@@ -113,6 +113,11 @@ fresh-test: ## on fresh Debian systems in folders: README's first command, and p
 .PHONY: install
 install: all ## install under PREFIX, /usr/local unless told otherwise
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
+	@cp $(BUILD)/install_manifest.txt $(BUILD)/installed.txt
+
+.PHONY: uninstall
+uninstall: ## remove what the last `make install` installed
+	@scripts/uninstall.sh $(BUILD)/installed.txt
 
 .PHONY: tarball
 tarball: all ## what `make install` installs, as one archive in $(BUILD), to be unpacked anywhere

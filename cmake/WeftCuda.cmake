@@ -90,6 +90,16 @@ if(WEFT_CUDA_ON)
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
 endif()
 
+# Kernels of these targets are launched by their addresses alone, never by <<<>>>: what that would call
+# is left out (crt/host_runtime.h says how). Of a later toolkit nobody has read the header.
+function(weft_without_stubs)
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 14)
+        foreach(target IN LISTS ARGN)
+            target_include_directories(${target} BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/stubs)
+        endforeach()
+    endif()
+endfunction()
+
 # What is linked as device code cannot stay PTX: with an architecture NN-virtual it is made for NN.
 function(weft_needs_machine_code)
     string(REPLACE "-virtual" "-real" real "${CMAKE_CUDA_ARCHITECTURES}")

@@ -30,6 +30,7 @@ endfunction()
 if(WEFT_RING_KERNELS) # ahead of the others, as gemm_ring_half.cu takes longest
     weft_objects(weft_ring_kernels ${WEFT_RING_KERNELS})
     target_compile_options(weft_ring_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
+    weft_without_stubs(weft_ring_kernels)
     # Where kernels are only seen to compile this one is read: assembling it takes as long as all others
     # together, and conv_ring_half.cu has the same products.
     foreach(source IN LISTS WEFT_RING_KERNELS)
@@ -45,6 +46,7 @@ endif()
 if(WEFT_KERNELS)
     weft_objects(weft_kernels ${WEFT_KERNELS})
     target_compile_options(weft_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
+    weft_without_stubs(weft_kernels)
     weft_share_ptx(weft_kernels ${WEFT_KERNELS})
 endif()
 include(WeftNested)

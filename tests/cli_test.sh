@@ -63,6 +63,10 @@ test_usage() {
     expect 2 'did you mean "climb"' "$weft" clmib scan
     expect 2 'did you mean "scan"' "$weft" climb scna
     expect 2 'did you mean --place' "$weft" climb scan --plcae cpu
+    expect 2 'no option -op; did you mean --op' "$weft" reduce -op max
+    expect 2 'no option --hlep; did you mean --help' "$weft" --hlep
+    expect 2 'no option --vers; did you mean --version' "$weft" --vers
+    expect 2 '^weft: --place is not understood before the command' "$weft" --place cpu
     expect 2 'did you mean "f32"' "$weft" reduce "$file" --type f33
     expect 2 'did you mean "argmax"' "$weft" reduce "$file" --op agrmax
     expect 2 'there are: sum, product, min, max, and, or, xor' "$weft" scan "$file" --op mean -o x
@@ -232,6 +236,8 @@ test_convolve() {
     npy shift.npy "'<f8'" '(1, 3)' '\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' # 1 0 0
     "$weft" convolve "$folder/tiny.pgm" -p "$place" -f box:1 -o "$folder/out.npy"
     same '1 2 3 4 5 255' "$(elements out.npy u1 128)" "$place: convolve by one pixel"
+    "$weft" convolve "$folder/tiny.pgm" -p "$place" -f gauss:1e-300 -o "$folder/out.npy"
+    same '1 2 3 4 5 255' "$(elements out.npy u1 128)" "$place: a blur of next to nothing"
     "$weft" convolve "$folder/tiny.pgm" -p "$place" -f "$folder/shift.npy" -o "$folder/out.npy"
     same '2 3 3 5 255 255' "$(elements out.npy u1 128)" "$place: a convolution turns its filter"
     "$weft" convolve - -p "$place" -f "$folder/shift.npy" --correlate --border zero -o - \
@@ -401,6 +407,21 @@ test_bad_files() {
     fi
 }
 
+# A launcher's processes, that share nothing: the first says so, unless a script is what was started.
+test_launched() {
+    local note='^weft: note: each of the 4 processes does all of this by itself'
+    npy launched.npy "'|u1'" '(2,)' '\x03\x04'
+    local reduce=("$weft" reduce "$folder/launched.npy" -p cpu:1)
+    for names in OMPI_COMM_WORLD_SIZE=4,OMPI_COMM_WORLD_RANK PMI_SIZE=4,PMI_RANK SLURM_STEP_NUM_TASKS=4,SLURM_PROCID; do
+        expect 0 "$note; add --place mpi, and they share it$" env "${names%,*}" "${names#*,}=0" "${reduce[@]}"
+        same 7 "$(env "${names%,*}" "${names#*,}=1" "${reduce[@]}" 2>&1)" "the second of ${names%,*}"
+        same 7 "$(env "${names%,*}" "${names#*,}=0" sh -c '"$@"; true' sh "${reduce[@]}" 2>&1)" "a script of ${names%,*}"
+    done
+    same 7 "$(env OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0 "${reduce[@]}" 2>&1)" 'one process alone'
+    same 7 "$("${reduce[@]}" 2>&1)" 'no launcher'
+    expect 0 "$note; start it without mpirun$" env PMI_SIZE=4 PMI_RANK=0 "$weft" generate laplace2d 3 -o "$folder/launched.mtx"
+}
+
 test_climb() {
     local place=$1 op output
     for op in histogram map reduce scan sort; do
@@ -474,6 +495,10 @@ test_climb_sparse() {
     expect 0 '^amd .* [0-9.]+ [kM] +[0-9.]+ [kM] ' "$weft" climb sparse_order --n 3000 --variant amd
     expect 0 '"place": "cpu:1"' env WEFT_PLACE=cpu:1 "$weft" climb sparse --n 100 --json
     expect 2 'option --type: sparse is of f64 only' "$weft" climb sparse --type f32
+    expect 2 '^weft: climb: option --type: gemm does not take u8, only i8, f16, bf16, f32, f64$' \
+        "$weft" climb gemm -t u8
+    expect 2 'cholesky does not take i8, only f32, f64' "$weft" climb cholesky -t i8
+    expect 1 'climb: a record has 4 elements; choose --n 4 or more' "$weft" climb columns -n 3
     expect 2 'option --type: sparse_order is of i64 only' "$weft" climb sparse_order -t f64
 }
 
@@ -860,7 +885,7 @@ test_tables() {
     "$weft" scan "$folder/log.csv" -p "$place" -c 3 --type i8 -o "$folder/sums.txt"
     same '"y, z" 4 7 9 10' "$(paste -sd' ' "$folder/sums.txt")" "$place: sums as text"
     expect 1 'line 2, column 1 .when.: "1 May" is no number' "$weft" reduce "$folder/log.csv"
-    expect 1 'no column "z"; its 3 columns are when, x, y, z' "$weft" summary "$folder/log.csv" -c z
+    expect 1 'no column "z"; it has 3 columns: when, x, y, z' "$weft" summary "$folder/log.csv" -c z
     expect 2 'option --q: "2" is no number from 0 to 1' "$weft" quantile "$folder/log.csv" --q 2
     expect 2 'no rule "upper"' "$weft" quantile "$folder/log.csv" --rule upper
 }
@@ -883,6 +908,7 @@ done
 test_bad_files
 test_climb_roof
 test_climb_sparse
+test_launched
 test_generate
 test_analyze
 test_halves

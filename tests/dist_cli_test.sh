@@ -92,6 +92,9 @@ beside files fft fft "$m"
 beside files "the half of a transform of real numbers" fft "$m" --half
 beside files "fft of rows" fft "$m" --dims 1
 beside expect 1 'WEFT_FFT_OWN' over 3 fft "$x" -o "$folder/never.npy"
+beside files "random numbers" random normal -n 101 --offset 3
+beside files "a small permutation" random permutation -n 50
+beside texts random permutation -n 3000 -t i64
 beside files "scan of one element" scan "$folder/tiny.npy"
 lengths_of_runs() {
     expect 0 '' over 3 unique "$m" -o "$folder/runs.npy" --lengths "$folder/all_lengths.npy"
@@ -197,6 +200,16 @@ printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '2 2 3' '1 1 1' 
 beside expect 1 'bad.mtx is not positive definite: elimination leaves -3' over 2 solve "$folder/bad.mtx"
 beside expect 0 '1 above 0, 1 below' over 2 solve "$folder/bad.mtx" --kind indefinite
 beside expect 1 'ranks cannot share standard input' over 2 solve "$folder/bad.mtx" -b -
+
+# without the place: one note of four processes that each do all of it
+alone() {
+    OMPI_MCA_orte_tmpdir_base=$folder/alone $MPIRUN --oversubscribe -np 4 "$weft" reduce "$folder/tiny.npy" "$@" 2>&1 |
+        sort | uniq -c | tr -s ' \n' ' '
+}
+mkdir -p "$folder/alone"
+beside same ' 4 7 1 weft: note: each of the 4 processes does all of this by itself; add --place mpi, and they share it ' \
+    "$(alone)" 'four processes without a place over ranks'
+beside same ' 1 7 ' "$(WEFT_PLACE=mpi:cpu:1 alone)" 'four processes whose place is in the environment'
 
 # what cannot be shared, and what is not there: every rank ends, and one line says why
 beside expect 1 'ranks cannot share standard input' over 2 reduce -

@@ -105,6 +105,8 @@ test_refusals() {
     expect 1 'no column "sensors"' "$weft" group "$log" --by sensors
     expect 1 'chosen twice' "$weft" group "$log" --by sensor -c sensor
     expect 1 'holds 5 rows, but .*keys.npy holds 4 keys' "$weft" group "$log" "$folder/keys.npy"
+    npy rows.npy "'<f4'" '(4611686018427387904, 0)' ''
+    expect 1 'rows.npy has no columns' timeout 20 "$weft" group "$folder/rows.npy" "$folder/rows.npy"
     expect 2 'only one of the files' "$weft" group - -
     expect 1 'which cannot hold 18446744073709551615 exactly' "$weft" group "$folder/large.npy" \
         "$folder/large.npy" --op sum

@@ -103,8 +103,24 @@ check_fortran() {
     quietly "$work/cmake-fortran/first"
 }
 
+# What `make uninstall` does leaves nothing, and no file of others goes.
+check_uninstall() {
+    local left
+    quietly env DESTDIR="$work/dest" "$CMAKE" --install "$WEFT_BUILD" --prefix /usr
+    cp "$WEFT_BUILD/install_manifest.txt" "$work/installed.txt"
+    touch "$work/dest/usr/include/other.h" "$work/dest/usr/include/weft/mine.h"
+    quietly env DESTDIR="$work/dest" "$WEFT_SOURCE/scripts/uninstall.sh" "$work/installed.txt"
+    left=$(cd "$work/dest/usr" && find . ! -type d -o -path '*weft*' | sort | xargs)
+    [ "$left" = './include/other.h ./include/weft ./include/weft/mine.h' ] ||
+        fail "after uninstalling there are: $left"
+    if "$WEFT_SOURCE/scripts/uninstall.sh" "$work/none" >"$log" 2>&1; then
+        fail "what was never installed is uninstalled"
+    fi
+}
+
 consumers=$WEFT_SOURCE/tests/install
 check_files
+check_uninstall
 check_pkg_config c "$CC" "-std=c17 -Wall -Wextra -Wpedantic -Werror" "$consumers/c/consumer.c"
 check_pkg_config cxx "$CXX" "-std=c++11 -Wall -Wextra -Wpedantic -Werror" \
     "$consumers/cxx/consumer.cpp"

@@ -167,7 +167,9 @@ WEFT_API weft_status weft_exact_load(weft_context *ctx, weft_exact *sum, const v
 #else
 
 /* Typed calls: the types come from x and from result.
- *     double sum; weft_sum(ctx, n, x, &sum); */
+ *     double sum; weft_sum(ctx, n, x, &sum);
+ * weft_dot, weft_mean and weft_variance are functions, which are told the types:
+ *     weft_mean(ctx, weft_type_of(x), n, x, weft_type_of(&mean), &mean); */
 #    define weft_sum(ctx, n, x, result)                                                            \
         weft_exact_reduce((ctx), WEFT_SUM, weft_type_of(x), (n), (x), weft_type_of(result),        \
                           (result))

@@ -56,8 +56,8 @@ WEFT_API weft_status weft_random_normal(weft_context *ctx, weft_type type, size_
 
 /* x = the numbers 0 ... n - 1 in an order that the seed chooses; of u32, u64, i32 or i64, large
  * enough for n - 1. Up to 1024 numbers all orders are equally likely; of more, one of 2^64 is taken
- * that a Feistel network makes of each position alone, so that no memory is needed. Over ranks n is
- * the number of all elements. */
+ * that a Feistel network makes of each position alone, so that no memory is needed. Over ranks n
+ * counts this rank's elements, as elsewhere, and the numbers are those below the sum of all n. */
 WEFT_API weft_status weft_random_permutation(weft_context *ctx, weft_type type, size_t n,
                                              uint64_t seed, void *x);
 

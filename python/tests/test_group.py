@@ -43,7 +43,18 @@ def test_group(rng):
     assert [int(column[1]) for column in many[1:]] == [6 + 3 * k for k in range(11)]
 
 
+def test_names_of_pandas():
+    keys, x = np.array([2, 1, 2]), np.array([1.0, 5.0, 3.0])
+    pairs = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
+    for theirs, ours in pairs.items():
+        same(weft.group(keys, (theirs, x))[1], weft.group(keys, (ours, x))[1])
+        same(weft.reduce_segments(x, [0, 2, 3], theirs), weft.reduce_segments(x, [0, 2, 3], ours))
+        same(*(weft.reduce_segments([(op, x)], [0, 2, 3])[0] for op in (theirs, ours)))
+
+
 def test_groups_that_are_refused():
+    with pytest.raises(ValueError, match="none of add, multiply, minimum, maximum, mean, count"):
+        weft.group([1, 2], ("first", [1, 2]))
     with pytest.raises(ValueError, match="median"):
         weft.group([1, 2], ("median", [1, 2]))
     with pytest.raises(ValueError, match="3 values for 2 keys"):

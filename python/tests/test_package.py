@@ -151,6 +151,7 @@ def test_variants():
         np.zeros(3, "M8[s]"),
         np.zeros(3, np.longdouble),
         np.array([None]),
+        np.ma.array([1, 2], mask=[0, 1]),
     ],
 )
 def test_types_that_are_refused(bad):

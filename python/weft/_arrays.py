@@ -196,6 +196,8 @@ def _take_other(context, a):
         if not context.on_device and not a.context.on_device:
             return np.asarray(_Host(a)) if a.size else np.empty(a.shape, a.dtype)
         view = a
+    elif isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
+        raise TypeError("masked elements are not supported: pass a.compressed() or a.filled(value)")
     else:
         interface = getattr(a, "__cuda_array_interface__", None)
         if interface is not None:

@@ -9,6 +9,7 @@ from ._context import current
 from ._numbers import _SCANNED, _wide
 
 _REDUCED = {name: _SCANNED[name] for name in ("add", "multiply", "minimum", "maximum")}
+_ALSO = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}  # pandas's names
 _AT_ONCE = 8  # columns of one call
 
 
@@ -33,6 +34,7 @@ def _columns(c, columns, k):
     """The columns of group as the library takes them: (op, array), a mean as a sum."""
     taken = []
     for op, values in columns:
+        _op(op, {**_REDUCED, "mean": 0, "count": 0}, "group")
         if op == "count":
             x = new(c, k, k.shape, np.uint8)
             _core.fill(c, np.ones(1, np.uint8), x)
@@ -68,11 +70,13 @@ def group(keys, *columns, in_order=False):
 
         keys, sums, counts = weft.group(k, ("add", x), ("count", None))
 
-    op: add, multiply, minimum, maximum, mean, or count, which has no values. Sums and products have
-    the types of weft.sum; means are float64. Keys are equal if their bits are. in_order=True: equal
-    keys are neighbours already; a key that comes back later is a group of its own."""
+    op: add, multiply, minimum, maximum (or sum, prod, min, max), mean, or count, which has no
+    values. Sums and products have the types of weft.sum; means are float64. Keys are equal if
+    their bits are. in_order=True: equal keys are neighbours already; a key that comes back later is
+    a group of its own."""
     c = current()
     k = _keys(c, keys, "group")
+    columns = [(_ALSO.get(op, op), values) for op, values in columns]
     taken = _columns(c, columns, k)
     if not in_order:
         order = new(c, k, k.shape, np.int64)
@@ -137,6 +141,7 @@ def _limits(c, limits, wide, caller):
 
 
 def _segments_of_columns(c, columns, limits):
+    columns = [(_ALSO.get(op, op), values) for op, values in columns]
     xs = [flat(take(c, values)) for _, values in columns]
     if len({x.size for x in xs}) > 1:
         raise ValueError("reduce_segments: the columns have different lengths")
@@ -153,13 +158,14 @@ def _segments_of_columns(c, columns, limits):
 
 
 def reduce_segments(a, offsets, op="add"):
-    """What op makes of each segment a[offsets[k]:offsets[k + 1]]: add, multiply, minimum, maximum.
-    offsets begins with 0 and ends with the length of `a`. Several columns in one call are a list of
-    pairs (op, values), and give a list."""
+    """What op makes of each segment a[offsets[k]:offsets[k + 1]]: add, multiply, minimum, maximum
+    (or sum, prod, min, max). offsets begins with 0 and ends with the length of `a`. Several columns
+    in one call are a list of pairs (op, values), and give a list."""
     c = current()
     limits = _limits(c, offsets, False, "reduce_segments")
     if isinstance(a, list) and a and isinstance(a[0], tuple):
         return _segments_of_columns(c, a, limits)
+    op = _ALSO.get(op, op)
     x = flat(take(c, a))
     number = _op(op, _REDUCED, "reduce_segments")
     y = new(c, x, (limits.size - 1,), _result_type(x.dtype, op))

@@ -48,6 +48,7 @@ const wi_climb wi_blend_climb = {
     .ladder = &wi_blend_ladder,
     .example = "2 x - y of images",
     .type = WEFT_U8,
+    .types = WI_TYPE(WEFT_U8) | WI_TYPE(WEFT_U16) | WI_TYPE(WEFT_F32),
     .make = make,
     .call = call,
     .check = check,

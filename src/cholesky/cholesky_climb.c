@@ -156,6 +156,7 @@ const wi_climb wi_cholesky_climb = {
     .ladder = &wi_cholesky_ladder,
     .example = "A = L L'",
     .type = WEFT_F64,
+    .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
     .first_n = FIRST_N,
     .usual_n = USUAL_N,
     .make = make,

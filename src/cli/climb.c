@@ -151,6 +151,18 @@ static wi_exit climb_all(const wi_arguments *args, const wi_climb *climb, weft_c
     return result;
 }
 
+static wi_exit refuse_type(const wi_arguments *args, const wi_climb *climb) {
+    char known[WI_REASON_BYTES] = "";
+    if (climb->types == WI_TYPE(climb->type))
+        return wi_usage(args->command, "option --type: %s is of %s only; leave the option out",
+                        climb->ladder->op, weft_type_name(climb->type));
+    for (int type = 0; type < WEFT_TYPE_COUNT; type++)
+        if (wi_climb_takes(climb, (weft_type)type))
+            wi_append(known, sizeof known, ", ", weft_type_name((weft_type)type));
+    return wi_usage(args->command, "option --type: %s does not take %s, only %s", climb->ladder->op,
+                    weft_type_name(args->type), known);
+}
+
 /* Refuses options that make no sense for the ladder; climb is NULL for the roofs. */
 static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
     static const wi_option *const of_ladders[] = {
@@ -178,9 +190,8 @@ static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
             return wi_usage(args->command, "option --%s: %s has no such extent; leave it out",
                             of_products[k]->name, climb->ladder->op);
     }
-    if (climb && climb->only_type && wi_given(args, &wi_type_option) && args->type != climb->type)
-        return wi_usage(args->command, "option --type: %s is of %s only; leave the option out",
-                        climb->ladder->op, weft_type_name(climb->type));
+    if (climb && wi_given(args, &wi_type_option) && !wi_climb_takes(climb, args->type))
+        return refuse_type(args, climb);
     return WI_EXIT_OK;
 }
 

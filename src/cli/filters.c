@@ -47,6 +47,11 @@ static bool read_number(const char *text, double usual, double *number) {
     return end > text && *end == '\0' && isfinite(*number);
 }
 
+/* At the middle 1, of a sigma whose square is 0 too. */
+static double bell(double x, double sigma) {
+    return x == 0 ? 1 : exp(-x * x / (2 * sigma * sigma));
+}
+
 /* exp(-r^2 / (2 sigma^2)) up to three sigma, divided by the sum. */
 static wi_exit make_gauss(const request *r, wi_filter *filter) {
     double sigma;
@@ -55,15 +60,12 @@ static wi_exit make_gauss(const request *r, wi_filter *filter) {
     const size_t radius = (size_t)ceil(3 * sigma), side = 2 * radius + 1;
     const wi_exit result = take_memory(side, side, 1, filter);
     double sum = 0;
-    for (size_t k = 0; k < side; k++) {
-        const double at = (double)k - (double)radius;
-        sum += exp(-at * at / (2 * sigma * sigma));
-    }
+    for (size_t k = 0; k < side; k++)
+        sum += bell((double)k - (double)radius, sigma);
     for (size_t k = 0; result == WI_EXIT_OK && k < side * side; k++) {
         const double y = (double)(k / side) - (double)radius,
                      x = (double)(k % side) - (double)radius;
-        filter->weights[k] =
-            exp(-x * x / (2 * sigma * sigma)) / sum * (exp(-y * y / (2 * sigma * sigma)) / sum);
+        filter->weights[k] = bell(x, sigma) / sum * (bell(y, sigma) / sum);
     }
     return result;
 }

@@ -174,6 +174,17 @@ static wi_exit load_keys_and_values(const wi_arguments *args, wi_npy *values, wi
     return WI_EXIT_OK;
 }
 
+/* A header alone can claim any number of rows that have no columns. */
+static wi_exit check_columns(const wi_arguments *args, const wi_grouping *g) {
+    if (g->key_columns > MOST_COLUMNS || g->value_columns > MOST_COLUMNS)
+        return wi_usage(args->command, "more than %d columns; choose some with --columns",
+                        MOST_COLUMNS);
+    if (g->key_columns > 0)
+        return WI_EXIT_OK;
+    wi_say_error("group: %s has no columns; give one or more for the key", args->operand[1]);
+    return WI_EXIT_FAILED;
+}
+
 /* Reads the rows to group; `by` are the key's columns, unless a second file holds it. */
 static wi_exit load(const wi_arguments *args, wi_grouping *g, const labels *by) {
     wi_npy values = {.data = NULL}, keys = {.data = NULL};
@@ -186,14 +197,14 @@ static wi_exit load(const wi_arguments *args, wi_grouping *g, const labels *by) 
         g->value_type = values.layout.type;
         const size_t skipped = args->operands == 2 ? 0 : by->count;
         g->value_columns = columns_of(&values.layout) - skipped;
-        g->keys = copy_columns(source, 0, g->key_columns, false);
-        g->values = copy_columns(&values, skipped, g->value_columns, true);
-        if (!g->keys || !g->values) {
-            wi_say_error("group: no host memory for %zu rows", g->rows);
-            result = WI_EXIT_FAILED;
-        } else if (g->key_columns > MOST_COLUMNS || g->value_columns > MOST_COLUMNS) {
-            result = wi_usage(args->command, "more than %d columns; choose some with --columns",
-                              MOST_COLUMNS);
+        result = check_columns(args, g);
+        if (result == WI_EXIT_OK) {
+            g->keys = copy_columns(source, 0, g->key_columns, false);
+            g->values = copy_columns(&values, skipped, g->value_columns, true);
+            if (!g->keys || !g->values) {
+                wi_say_error("group: no host memory for %zu rows", g->rows);
+                result = WI_EXIT_FAILED;
+            }
         }
     }
     wi_npy_free(&values);

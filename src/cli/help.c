@@ -48,7 +48,8 @@ void wi_print_greeting(void) {
     print_meaning("weft precision --demo", 2, "what rounding does to a sum", 26);
     printf("  weft generate laplace3d 30 -o A.mtx && weft solve A.mtx\n");
     print_meaning("", 2, "a sparse system of 27,000 unknowns, solved", 26);
-    printf("\n`weft help` lists all commands; `weft help COMMAND` explains one.\n");
+    putchar('\n');
+    wi_print_line(stdout, 0, "`weft help` lists all commands; `weft help COMMAND` explains one.");
 }
 
 void wi_print_overview(void) {

@@ -61,8 +61,10 @@ static weft_status run_rung(weft_context *ctx, ran *r) {
     r->type = r->climb->type;
     status = run_type(ctx, r);
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
-        if (status != WEFT_EUNSUPPORTED || r->climb->only_type)
+        if (status != WEFT_EUNSUPPORTED)
             break;
+        if (!wi_climb_takes(r->climb, others[k]))
+            continue;
         r->type = others[k];
         status = run_type(ctx, r);
     }

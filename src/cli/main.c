@@ -4,23 +4,35 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/launched.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "cli/timeline.h"
 
 static wi_exit run_recorded(const wi_command *command, const wi_arguments *args) {
     wi_trace *trace;
+    if (strcmp(command->name, "help") != 0)
+        wi_note_processes(args);
     const wi_exit result = wi_timeline_begin(args, &trace);
     return result == WI_EXIT_OK ? wi_timeline_end(trace, command->run(args)) : result;
+}
+
+/* An option in place of a command. */
+static wi_exit refuse_option(const char *name) {
+    const char *of_weft[] = {"--version", "--help"};
+    const char *const nearest = wi_nearest(name, &(wi_words){.at = of_weft, .count = 2});
+    if (nearest)
+        return wi_usage(NULL, "there is no option %s; did you mean %s?", name, nearest);
+    return wi_usage(NULL,
+                    "%s is not understood before the command; options come after it, as weft demo "
+                    "--place cpu",
+                    name);
 }
 
 static wi_exit run_command(const char *name, int count, char **words) {
     const wi_command *const command = wi_find_command(name);
     if (!command && name[0] == '-')
-        return wi_usage(NULL,
-                        "%s is not understood before the command; options come after it, as "
-                        "weft demo --place cpu",
-                        name);
+        return refuse_option(name);
     if (!command)
         return wi_usage_word(NULL, "command", name, wi_list_commands);
     wi_arguments args;

@@ -92,18 +92,16 @@ static const wi_option *find_letter(const wi_command *command, char letter) {
 }
 
 static wi_exit unknown_option(const wi_command *command, const char *word) {
-    const char *nearest = NULL;
-    char name[LONGEST_NAME] = "", all[256];
+    char name[LONGEST_NAME], all[256];
     wi_words names = {.at = NULL};
     for (const wi_option *at = wi_next_option(command, NULL); at;
          at = wi_next_option(command, at)) {
         if (!at->hidden)
             wi_words_add(&names, at->name);
     }
-    if (word[1] == '-') {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
-        nearest = wi_nearest(name, &names);
-    }
+    const char *const begin = word + (word[1] == '-' ? 2 : 1); /* one dash may be one too few */
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "="), begin);
+    const char *const nearest = wi_nearest(name, &names);
     join(&names, " --", all, sizeof all);
     wi_words_free(&names);
     if (nearest)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -92,14 +93,23 @@ static wi_exit read_order(const wi_arguments *args, const struct kind *kind, ord
     return result == WI_EXIT_OK ? read_end(args, &high_option, o->type, "99", &o->high) : result;
 }
 
-static wi_exit compute(weft_context *ctx, const struct kind *kind, order *o, wi_npy *array) {
-    array->layout = (wi_npy_layout){.type = o->type, .dims = 1, .shape = {o->n}, .count = o->n};
-    array->data = wi_host_alloc(o->n * weft_type_size(o->type));
+/* Makes the numbers, over ranks this rank's part of them. */
+static wi_exit compute(const wi_arguments *args, weft_context *ctx, const struct kind *kind,
+                       order *o, wi_npy *array) {
+    size_t first;
+    const size_t own = wi_npy_part_of(o->n, weft_rank(ctx), weft_ranks(ctx), &first);
+    wi_exit result = WI_EXIT_OK;
+    array->layout = (wi_npy_layout){.type = o->type, .dims = 1, .shape = {o->n}, .count = own};
+    array->data = wi_host_alloc(own * weft_type_size(o->type));
+    o->n = own;
     o->x = array->data;
-    if (!o->x && o->n > 0) {
-        wi_say_error("no memory for %zu elements; ask for fewer", o->n);
-        return WI_EXIT_FAILED;
+    if (!o->x && own > 0) {
+        wi_say_error("no memory for %zu elements; ask for fewer", own);
+        result = WI_EXIT_FAILED;
     }
+    result = wi_agree_result(args, ctx, result);
+    if (result != WI_EXIT_OK)
+        return result;
     return kind->make(ctx, o) == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
 }
 
@@ -118,9 +128,9 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "random", &ctx);
     if (result == WI_EXIT_OK)
-        result = compute(ctx, kind, &o, &array);
+        result = compute(args, ctx, kind, &o, &array);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &wi_output_option, &array);
+        result = wi_save_part(args, ctx, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, kind->name, "random", ctx, &array.layout);
     wi_npy_free(&array);
@@ -150,6 +160,7 @@ const wi_command wi_random_command = {
     .list_operands = list_kinds,
     .operand_heading = "KIND",
     .ladder = "random",
+    .over_ranks = true,
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

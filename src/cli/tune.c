@@ -99,8 +99,7 @@ static wi_setup problem_of(const tuner *t, const wi_climb *climb, weft_type type
 static bool wants(const tuner *t, const wi_climb *climb, weft_type type) {
     if (wi_given(t->args, &wi_type_option) && t->args->type != type)
         return false;
-    return wi_tune_rivals(climb->ladder, t->ctx, type) > 1 &&
-           (!climb->only_type || type == climb->type);
+    return wi_tune_rivals(climb->ladder, t->ctx, type) > 1 && wi_climb_takes(climb, type);
 }
 
 static bool wants_any(const tuner *t, const wi_climb *climb) {

@@ -8,9 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/text.h"
+#include "core/near.h"
 
 enum {
-    LONGEST_WORD = 64, /* no suggestion for longer words */
     FIRST_ROOM = 8
 };
 
@@ -49,44 +49,15 @@ void wi_words_free(wi_words *words) {
     *words = (wi_words){.at = NULL};
 }
 
-static unsigned least(unsigned a, unsigned b) {
-    return a < b ? a : b;
-}
-
-/* Edit distance: insertions, deletions and replacements of letters, and swaps of neighbouring
- * letters. */
-static size_t distance(const char *a, const char *b) {
-    static unsigned char d[LONGEST_WORD + 1][LONGEST_WORD + 1];
-    const size_t length_a = strlen(a), length_b = strlen(b);
-    if (length_a > LONGEST_WORD || length_b > LONGEST_WORD)
-        return SIZE_MAX;
-    for (size_t i = 0; i <= length_a; i++) {
-        for (size_t j = 0; j <= length_b; j++) {
-            unsigned best = (unsigned)(i + j); /* the distance if either word is empty */
-            if (i > 0 && j > 0) {
-                best = least(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
-                             1 + least(d[i - 1][j], d[i][j - 1]));
-                if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                    best = least(best, d[i - 2][j - 2] + 1u);
-            }
-            d[i][j] = (unsigned char)best;
-        }
-    }
-    return d[length_a][length_b];
-}
-
 const char *wi_nearest(const char *given, const wi_words *words) {
     const char *nearest = NULL;
     size_t best = SIZE_MAX;
-    const size_t length = strlen(given);
     for (size_t k = 0; k < words->count; k++) {
-        size_t far = distance(given, words->at[k]);
-        if (length >= 2 && strncmp(given, words->at[k], length) == 0)
-            far = 1; /* `given` is an abbreviation of the word */
+        const size_t far = wi_far(given, strlen(given), words->at[k], strlen(words->at[k]));
         if (far < best) {
             best = far;
             nearest = words->at[k];
         }
     }
-    return best <= 1 + length / 5 && best < length ? nearest : NULL;
+    return nearest;
 }

@@ -420,8 +420,7 @@ static void test_clock(void **state) {
         if (climb->usual_n && climb->usual_n / 16 < most) /* its time grows faster than n */
             most = climb->usual_n / 16;
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-            if (rivals(ctx, climb->ladder, types[t]) < 2 ||
-                (climb->only_type && types[t] != climb->type))
+            if (rivals(ctx, climb->ladder, types[t]) < 2 || !wi_climb_takes(climb, types[t]))
                 continue;
             for (size_t n = least; n <= most; n *= 16) {
                 assert_true(count < MOST_CASES);

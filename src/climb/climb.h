@@ -64,7 +64,7 @@ typedef struct wi_climb {
     const wi_ladder *ladder;
     const char *example;     /* the call that is measured, as "inclusive sum" */
     weft_type type;          /* if the user names none */
-    bool only_type;          /* the ladder has no other type */
+    uint32_t types;          /* that the call takes, as of a row; 0: all */
     const wi_merits *merits; /* shown if rates and roof would mean nothing; or NULL */
     size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
     size_t first_n;          /* where rungs begin; 0: 1024 */
@@ -96,6 +96,11 @@ extern const size_t wi_climb_count;
 
 /* The climb of an operation; NULL if it has none, or no rungs in this build. */
 const wi_climb *wi_find_climb(const char *op);
+
+/* Does the call take this type? */
+static inline bool wi_climb_takes(const wi_climb *climb, weft_type type) {
+    return climb->types == 0 || climb->types >> type & 1;
+}
 
 /* The size of n elements. */
 static inline wi_size wi_size_of(size_t n) {

@@ -294,6 +294,28 @@ static void test_climbs(weft_context *ctx) {
     assert_null(wi_find_climb("no such operation"));
 }
 
+/* Each type that a climb says it takes is one that its call takes, with a right result. */
+static void test_types(void **state) {
+    (void)state;
+    weft_context *const ctx = test_open("cpu:2");
+    for (size_t k = 0; k < wi_climb_count * WEFT_TYPE_COUNT; k++) {
+        const wi_climb *const climb = wi_climbs[k / WEFT_TYPE_COUNT];
+        const weft_type type = (weft_type)(k % WEFT_TYPE_COUNT);
+        const wi_setup setup = {.ctx = ctx, .type = type, .n = first_extent(climb), .seed = 1};
+        void *problem;
+        char why[WI_MESSAGE_BYTES];
+        if (!wi_has_rungs(climb->ladder, ctx->kind) || !wi_climb_takes(climb, type))
+            continue;
+        test_ok(ctx, climb->make(&setup, &problem));
+        test_ok(ctx, climb->call(problem));
+        if (!climb->check(problem, why, sizeof why))
+            fail_msg("%s, %s: %s", climb->ladder->op, weft_type_name(type), why);
+        climb->drop(problem);
+    }
+    assert_false(wi_climb_takes(wi_find_climb("gemm"), WEFT_U8));
+    weft_close(ctx);
+}
+
 /* ---- roofs ---- */
 
 static bool has_peer(const weft_context *ctx) {
@@ -424,9 +446,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_ratio_at_one_size),
         cmocka_unit_test(test_wrong_results), cmocka_unit_test(test_pool),
-        TEST_ON_EACH_PLACE(test_climbs),      TEST_ON_EACH_PLACE(test_roofs),
-        TEST_ON_EACH_PLACE(test_kept_roofs),  cmocka_unit_test(test_factors),
-        TEST_ON_EACH_PLACE(test_tune),
+        TEST_ON_EACH_PLACE(test_climbs),      cmocka_unit_test(test_types),
+        TEST_ON_EACH_PLACE(test_roofs),       TEST_ON_EACH_PLACE(test_kept_roofs),
+        cmocka_unit_test(test_factors),       TEST_ON_EACH_PLACE(test_tune),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,8 @@ const wi_climb wi_convolve_climb = {
     .ladder = &wi_convolve_ladder,
     .example = "separable filter of an image",
     .type = WEFT_F32,
+    .types = WI_TYPE(WEFT_U8) | WI_TYPE(WEFT_U16) | WI_TYPE(WEFT_F16) | WI_TYPE(WEFT_F32) |
+             WI_TYPE(WEFT_F64),
     .has_extents = true,
     .usual_k = USUAL_SIDE,
     .first_n = FIRST_N,

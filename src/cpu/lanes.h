@@ -18,8 +18,16 @@ WI_INLINE wi_doubles wi_splat(double x) {
 #endif
 }
 
+/* A multiplication and addition, rounded once, is an instruction, and goes where it is used; an older
+ * processor's is a call of the C library for each number, and stands once in a file. */
+#if defined(__x86_64__) && !defined(__FMA__)
+#    define WI_FUSED static __attribute__((noinline, unused))
+#else
+#    define WI_FUSED WI_INLINE
+#endif
+
 /* c + a b, rounded once. */
-WI_INLINE wi_doubles wi_plus_product(wi_doubles a, wi_doubles b, wi_doubles c) {
+WI_FUSED wi_doubles wi_plus_product(wi_doubles a, wi_doubles b, wi_doubles c) {
 #if defined(__AVX512F__)
     return (wi_doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined(__FMA__)
@@ -30,7 +38,7 @@ WI_INLINE wi_doubles wi_plus_product(wi_doubles a, wi_doubles b, wi_doubles c) {
 }
 
 /* c - a b, rounded once. */
-WI_INLINE wi_doubles wi_minus_product(wi_doubles a, wi_doubles b, wi_doubles c) {
+WI_FUSED wi_doubles wi_minus_product(wi_doubles a, wi_doubles b, wi_doubles c) {
 #if defined(__AVX512F__)
     return (wi_doubles)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined(__FMA__)
@@ -47,7 +55,7 @@ WI_INLINE wi_floats wi_splat_f32(float x) {
 }
 
 /* c + a b, rounded once. */
-WI_INLINE wi_floats wi_plus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
+WI_FUSED wi_floats wi_plus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
 #if defined(__AVX512F__)
     return (wi_floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
@@ -60,7 +68,7 @@ WI_INLINE wi_floats wi_plus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
 }
 
 /* c - a b, rounded once. */
-WI_INLINE wi_floats wi_minus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
+WI_FUSED wi_floats wi_minus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
 #if defined(__AVX512F__)
     return (wi_floats)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)

@@ -55,6 +55,7 @@ const wi_climb wi_exact_climb = {
     .ladder = &wi_exact_ladder,
     .example = "sum",
     .type = WEFT_F64,
+    .types = WI_FLOATS,
     .make = make,
     .call = call,
     .serial = serial,

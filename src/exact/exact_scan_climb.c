@@ -41,6 +41,7 @@ const wi_climb wi_exact_scan_climb = {
     .ladder = &wi_exact_scan_ladder,
     .example = "inclusive sum",
     .type = WEFT_F64,
+    .types = WI_FLOATS,
     .make = make,
     .call = call,
     .serial = serial,

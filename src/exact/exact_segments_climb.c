@@ -47,6 +47,7 @@ const wi_climb wi_exact_segments_climb = {
     .ladder = &wi_exact_segments_ladder,
     .example = "sums of segments",
     .type = WEFT_F64,
+    .types = WI_FLOATS,
     .make = wi_group_climb_make,
     .call = call,
     .serial = serial,

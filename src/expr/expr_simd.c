@@ -241,6 +241,21 @@ static block prepare(const wi_expr_program *p, unsigned char *room) {
     return b;
 }
 
+/* What the next block reads, element i and on, comes to the second-level cache while a block is
+ * computed, a share with each code: the hardware's own prefetching stops at page ends, and a block
+ * of an input may be a page. */
+WI_INLINE void fetch_share(const wi_expr_args *args, size_t i, size_t to, uint32_t code) {
+    const wi_expr_program *const p = args->program;
+    const size_t most = wi_expr_block_n(p);
+    if (to - i <= most)
+        return;
+    for (uint32_t k = 0; k < p->inputs; k++) {
+        const size_t size = weft_type_size((weft_type)p->from[k]), bytes = most * size;
+        const size_t from = bytes * code / p->codes, end = bytes * (code + 1) / p->codes;
+        wi_fetch((const char *)args->x[k] + i * size + from, end - from);
+    }
+}
+
 /* Computes up to a block of elements, from element i on; returns their values. */
 static const void *compute(block *b, const wi_expr_args *args, size_t i, size_t to) {
     const wi_expr_program *const p = args->program;
@@ -248,8 +263,10 @@ static const void *compute(block *b, const wi_expr_args *args, size_t i, size_t 
     b->n = to - i < most ? to - i : most;
     for (uint32_t k = 0; k < p->inputs; k++)
         b->x[k] = (const char *)args->x[k] + i * weft_type_size((weft_type)p->from[k]);
-    for (uint32_t k = 0; k < p->codes; k++)
+    for (uint32_t k = 0; k < p->codes; k++) {
+        fetch_share(args, i + b->n, to, k);
         step(b, p->code[k]);
+    }
     return b->acc;
 }
 

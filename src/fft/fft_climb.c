@@ -11,11 +11,14 @@
 enum {
     USUAL_N = 1 << 24,
     FIRST_N = 1 << 10,
+    MOST_HALVES = 1 << 22, /* results of more would exceed what f16 holds */
     PROBES = 6
 };
 
 static weft_status make(const wi_setup *setup, void **problem) {
     wi_setup own = *setup;
+    if (own.type == WEFT_F16 && own.n > MOST_HALVES)
+        return wi_fail(setup->ctx, WEFT_EUNSUPPORTED, "climb: results of n > 2^22 overflow f16");
     if (__builtin_mul_overflow(own.n, (size_t)2, &own.n) || own.n > SIZE_MAX / 16)
         return wi_fail(setup->ctx, WEFT_ENOMEM,
                        "climb: %zu complex numbers exceed the address space; choose a smaller --n",
@@ -66,10 +69,17 @@ static double part_of(const wi_data *data, size_t i) {
     return wi_element_value(type, (const char *)data->host_z + i * weft_type_size(type));
 }
 
+/* By how much a result may be wrong, compared with the norm of the input. Results of f16 are those
+ * of f32, rounded once. */
+static double room_of(weft_type type) {
+    if (type == WEFT_F16)
+        return 0x1p-9;
+    return 64 * (type == WEFT_F64 ? 0x1p-52 : 0x1p-23) + 0x1p-44;
+}
+
 static bool check(void *problem, char *why, size_t bytes) {
     const wi_data *const data = problem;
     const size_t n = data->setup.n / 2;
-    const double eps = data->setup.type == WEFT_F64 ? 0x1p-52 : 0x1p-23;
     double energy = 0;
     sums s;
     if (!wi_data_try(problem, call, why, bytes))
@@ -77,7 +87,7 @@ static bool check(void *problem, char *why, size_t bytes) {
     sum_up(data, &s);
     for (size_t i = 0; i < 2 * n; i++)
         energy += part_of(data, i) * part_of(data, i);
-    const double size = sqrt(s.energy), room = 64 * eps + 0x1p-44;
+    const double size = sqrt(s.energy), room = room_of(data->setup.type);
     if (!(fabs(energy / (double)n - s.energy) <= room * s.energy)) {
         snprintf(why, bytes, "the squares of the results add up to %.9g, should be %.9g", energy,
                  s.energy * (double)n);
@@ -109,6 +119,7 @@ const wi_climb wi_fft_climb = {
     .ladder = &wi_fft_ladder,
     .example = "transform of complex numbers",
     .type = WEFT_F32,
+    .types = WI_TYPE(WEFT_F16) | WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
     .first_n = FIRST_N,
     .usual_n = USUAL_N,
     .make = make,

@@ -19,6 +19,9 @@ static size_t records_of(const wi_setup *setup) {
 
 static weft_status make(const wi_setup *setup, void **problem) {
     const size_t bytes = TAKEN * records_of(setup) * weft_type_size(setup->type);
+    if (bytes == 0)
+        return wi_fail(setup->ctx, WEFT_EUNSUPPORTED,
+                       "climb: a record has %d elements; choose --n %d or more", MEMBERS, MEMBERS);
     return wi_data_make(setup, WI_DATA_PLACE, false, bytes, problem);
 }
 

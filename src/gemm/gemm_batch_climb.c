@@ -166,6 +166,7 @@ const wi_climb wi_gemm_batch_climb = {
     .ladder = &wi_gemm_batch_ladder,
     .example = "C = A B of each",
     .type = WEFT_F32,
+    .types = WI_FLOATS | WI_TYPE(WEFT_I8),
     .has_extents = true,
     .usual_side = USUAL_SIDE,
     .first_n = FIRST_COUNT,

@@ -233,6 +233,7 @@ const wi_climb wi_gemm_climb = {
     .ladder = &wi_gemm_ladder,
     .example = "C = A B",
     .type = WEFT_F32,
+    .types = WI_FLOATS | WI_TYPE(WEFT_I8),
     .has_extents = true,
     .may_round = true,
     .first_n = FIRST_N,

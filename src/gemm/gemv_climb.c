@@ -102,6 +102,7 @@ const wi_climb wi_gemv_climb = {
     .ladder = &wi_gemv_ladder,
     .example = "y = A x",
     .type = WEFT_F32,
+    .types = WI_FLOATS,
     .has_extents = true,
     .lacks = WI_LACKS_K,
     .first_n = FIRST_N,

@@ -107,6 +107,7 @@ const wi_climb wi_ger_climb = {
     .ladder = &wi_ger_ladder,
     .example = "A = A + x yt",
     .type = WEFT_F32,
+    .types = WI_FLOATS,
     .has_extents = true,
     .lacks = WI_LACKS_K,
     .first_n = FIRST_N,

@@ -144,6 +144,7 @@ const wi_climb wi_syrk_climb = {
     .ladder = &wi_syrk_ladder,
     .example = "C = A A'",
     .type = WEFT_F64,
+    .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
     .has_extents = true,
     .lacks = WI_LACKS_M,
     .first_n = FIRST_N,

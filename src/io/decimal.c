@@ -114,16 +114,6 @@ static inline bool is_digit(char c) {
     return (unsigned char)(c - '0') <= 9;
 }
 
-/* Eight characters, the first the lowest byte. */
-static inline uint64_t load_eight(const char *at) {
-    uint64_t bytes;
-    memcpy(&bytes, at, sizeof bytes);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    bytes = __builtin_bswap64(bytes);
-#endif
-    return bytes;
-}
-
 /* Are all eight digits? Adding 6 to a digit leaves its upper half 3, as it was. */
 static inline bool are_digits(uint64_t bytes) {
     const uint64_t upper = 0xF0F0F0F0F0F0F0F0;
@@ -148,8 +138,8 @@ static inline const char *scan_digits(decimal *d, const char *at, const char *en
             at++;
     }
     const char *const full = end - at > d->room ? at + d->room : end, *const first = at;
-    for (; full - at >= 8 && are_digits(load_eight(at)); at += 8)
-        w = 100000000 * w + join_digits(load_eight(at));
+    for (; full - at >= 8 && are_digits(wi_decimal_eight(at)); at += 8)
+        w = 100000000 * w + join_digits(wi_decimal_eight(at));
     for (; at < full && is_digit(*at); at++)
         w = 10 * w + (uint64_t)(*at - '0');
     d->room -= at - first;

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +16,16 @@ extern "C" {
 enum {
     WI_DECIMAL_BYTES = 32 /* room for any double as text */
 };
+
+/* Eight characters, the first the lowest byte. */
+static inline uint64_t wi_decimal_eight(const char *at) {
+    uint64_t bytes;
+    memcpy(&bytes, at, sizeof bytes);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return bytes;
+}
 
 /* Reads the longest number that starts at `at`, before `end`: an optional sign, digits with at most
  * one point among or around them, and an optional exponent e+12 (e, E, or Fortran's d and D).

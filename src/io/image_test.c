@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -167,6 +168,53 @@ static void png(void **state) {
     fclose(folder);
 }
 
+/* The numbers 1 to 15 in three rows, interlaced: they arrive in seven passes, and none is left out,
+ * as memory is not set before. */
+static const uint8_t interlaced_png[] = {
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
+    0x52, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x03, 0x08, 0x00, 0x00, 0x00, 0x01, 0x09,
+    0x5a, 0xaa, 0xb2, 0x00, 0x00, 0x00, 0x1e, 0x49, 0x44, 0x41, 0x54, 0x78, 0xda, 0x63, 0x60,
+    0x64, 0x60, 0x65, 0x60, 0x66, 0xe0, 0xe6, 0xe5, 0x67, 0x60, 0x62, 0x61, 0xe0, 0xe1, 0x63,
+    0x60, 0x63, 0xe7, 0xe0, 0xe4, 0x02, 0x00, 0x04, 0x49, 0x00, 0x79, 0x2f, 0xed, 0xc4, 0x38,
+    0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+
+static void interlaced(void **state) {
+    (void)state;
+    wi_image image;
+    wi_note note = {""};
+    FILE *const file = fmemopen((void *)(uintptr_t)interlaced_png, sizeof interlaced_png, "rb");
+    const weft_status status = wi_png_read(file, "memory", &image, &note);
+    fclose(file);
+    if (status == WEFT_EUNSUPPORTED)
+        return;
+    assert_int_equal(status, WEFT_OK);
+    for (unsigned k = 0; k < 15; k++)
+        assert_int_equal(((const uint8_t *)image.data)[k], k + 1);
+    wi_image_free(&image);
+}
+
+/* A header that claims a gigabyte before 100,000 bytes is refused before memory is taken. */
+static void lying_png(void **state) {
+    static const uint8_t head[] = {0x89, 'P',  'N',  'G',  0x0d, 0x0a, 0x1a, 0x0a, 0,    0,    0,
+                                   13,   'I',  'H',  'D',  'R',  0,    0,    0x4e, 0x20, 0,    0,
+                                   0x4e, 0x20, 8,    2,    0,    0,    0,    0x6c, 0x12, 0xd1, 0x6e,
+                                   0,    1,    0x86, 0xa0, 'I',  'D',  'A',  'T'};
+    static const uint8_t rest[100000];
+    (void)state;
+    wi_image image;
+    wi_note note = {""};
+    FILE *const file = fdopen(memfd_create("lying", 0), "w+b");
+    assert_int_equal(fwrite(head, 1, sizeof head, file), sizeof head);
+    assert_int_equal(fwrite(rest, 1, sizeof rest, file), sizeof rest);
+    rewind(file);
+    const weft_status status = wi_png_read(file, "memory", &image, &note);
+    fclose(file);
+    if (status == WEFT_EUNSUPPORTED)
+        return;
+    assert_int_equal(status, WEFT_EFORMAT);
+    assert_non_null(strstr(note.text, "claims 20000 rows of 60000 bytes"));
+}
+
 /* ---- writing ---- */
 
 typedef weft_status writer(FILE *file, const char *name, const wi_image *image, wi_note *note);
@@ -267,9 +315,9 @@ static void not_written(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds),       cmocka_unit_test(malformed), cmocka_unit_test(large_plain),
-        cmocka_unit_test(png),         cmocka_unit_test(written),   cmocka_unit_test(written_dim),
-        cmocka_unit_test(not_written),
+        cmocka_unit_test(kinds),      cmocka_unit_test(malformed), cmocka_unit_test(large_plain),
+        cmocka_unit_test(png),        cmocka_unit_test(written),   cmocka_unit_test(written_dim),
+        cmocka_unit_test(interlaced), cmocka_unit_test(lying_png), cmocka_unit_test(not_written),
     };
     return cmocka_run_group_tests_name("images", tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static weft_status read_prefix(const wi_source *s, size_t *length) {
                                 s->name);
         return wi_note_fail(s->note, WEFT_EFORMAT,
                             "%s: this is not a .npy file: it does not begin with \\x93NUMPY; save "
-                            "arrays with numpy.save",
+                            "arrays with numpy.save, or name a table of text .csv or .txt",
                             s->name);
     }
     const unsigned major = prefix[6], minor = prefix[7];
@@ -113,8 +113,7 @@ static weft_status read_head(const wi_source *s, const weft_type *type, bool tak
     return status;
 }
 
-/* One of equal parts of `whole` elements: how many it has, and where it begins. */
-static size_t part_of(size_t whole, int rank, int ranks, size_t *first) {
+size_t wi_npy_part_of(size_t whole, int rank, int ranks, size_t *first) {
     const size_t parts = (size_t)ranks, r = (size_t)rank;
     *first = whole / parts * r + (whole % parts < r ? whole % parts : r);
     return whole / parts + (r < whole % parts);
@@ -125,7 +124,7 @@ static weft_status skip_to_part(const wi_source *s, int rank, int ranks, wi_npy_
                                 size_t *bytes) {
     const size_t size = weft_type_size(layout->type);
     size_t left, first;
-    const size_t own = part_of(layout->count, rank, ranks, &first);
+    const size_t own = wi_npy_part_of(layout->count, rank, ranks, &first);
     if (layout->fortran_order && layout->dims > 1)
         return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
                             "%s: the array is in Fortran order, and ranks take parts in C order; "
@@ -241,7 +240,7 @@ weft_status wi_npy_take_part(int rank, int ranks, wi_npy *array, wi_note *note) 
     const weft_status status = wi_npy_to_c_order(array, note);
     const size_t size = weft_type_size(array->layout.type);
     size_t first;
-    const size_t own = part_of(array->layout.count, rank, ranks, &first);
+    const size_t own = wi_npy_part_of(array->layout.count, rank, ranks, &first);
     if (status != WEFT_OK)
         return status;
     memmove(array->data, (const char *)array->data + first * size, own * size);

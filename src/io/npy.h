@@ -53,6 +53,9 @@ weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_
 weft_status wi_npy_read_part(FILE *file, const char *name, const weft_type *type, int rank,
                              int ranks, wi_npy *array, wi_note *note);
 
+/* How many elements part `rank` has of `ranks` equal parts of `whole`, and which is its first. */
+size_t wi_npy_part_of(size_t whole, int rank, int ranks, size_t *first);
+
 /* Keeps that part of an array that was read whole. */
 weft_status wi_npy_take_part(int rank, int ranks, wi_npy *array, wi_note *note);
 

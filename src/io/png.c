@@ -10,10 +10,8 @@
 #    include <string.h>
 
 enum {
-    /* By the format's design a compressed byte gives at most 1032 bytes, and one bit of a palette's
-     * index at most four. */
-    MOST_EXPANSION = 1032 * 32,
-    SMALL_BYTES = 1 << 26 /* an image from a pipe, of unknown size, may take so much memory */
+    MOST_EXPANSION = 1032, /* bytes of rows that a compressed byte gives, by the format's design */
+    SMALL_BYTES = 1 << 26  /* an image from a pipe, of unknown size, may take so much memory */
 };
 
 /* The data of libpng's callbacks. */
@@ -52,13 +50,17 @@ static void set_form(reading *r) {
     png_read_update_info(r->png, r->info);
 }
 
-/* A header may give a false size: no more memory is allocated than the remaining bytes can fill. */
-static weft_status make_room(reading *r, size_t row_bytes) {
+/* A header may give a false size: no more memory is allocated than for the rows that the remaining
+ * bytes can hold, each of so many bytes in the file, and of `row_bytes` in memory. */
+static weft_status make_room(reading *r, size_t file_row_bytes, size_t row_bytes) {
     const size_t height = png_get_image_height(r->png, r->info);
-    size_t left, bytes, most = SMALL_BYTES;
+    size_t left, bytes;
+    bool fits = !__builtin_mul_overflow(row_bytes, height, &bytes);
     if (wi_source_left(r->source->file, &left))
-        most = left < SIZE_MAX / MOST_EXPANSION - 1 ? (left + 1) * MOST_EXPANSION : SIZE_MAX;
-    if (__builtin_mul_overflow(row_bytes, height, &bytes) || bytes > most)
+        fits = fits && file_row_bytes * height / MOST_EXPANSION <= left;
+    else
+        fits = fits && bytes <= SMALL_BYTES;
+    if (!fits)
         return wi_note_fail(r->source->note, WEFT_EFORMAT,
                             "%s: malformed PNG file, or an image too large for a pipe: its header "
                             "claims %zu rows of %zu bytes",
@@ -67,7 +69,6 @@ static weft_status make_room(reading *r, size_t row_bytes) {
     r->rows = wi_host_alloc(height * sizeof *r->rows);
     if (!r->image.data || !r->rows)
         return wi_source_no_memory(r->source, bytes);
-    memset(r->image.data, 0, bytes);
     for (size_t k = 0; k < height; k++)
         r->rows[k] = (png_bytep)r->image.data + k * row_bytes;
     return WEFT_OK;
@@ -78,13 +79,14 @@ static weft_status read_image(reading *r) {
         return ferror(r->source->file) ? WEFT_EIO : WEFT_EFORMAT;
     png_init_io(r->png, r->source->file);
     png_read_info(r->png, r->info);
+    const size_t file_row_bytes = png_get_rowbytes(r->png, r->info);
     set_form(r);
     r->image.width = png_get_image_width(r->png, r->info);
     r->image.height = png_get_image_height(r->png, r->info);
     r->image.channels = png_get_channels(r->png, r->info);
     r->image.type = png_get_bit_depth(r->png, r->info) == 16 ? WEFT_U16 : WEFT_U8;
     r->image.most = r->image.type == WEFT_U16 ? UINT16_MAX : UINT8_MAX;
-    const weft_status status = make_room(r, png_get_rowbytes(r->png, r->info));
+    const weft_status status = make_room(r, file_row_bytes, png_get_rowbytes(r->png, r->info));
     if (status != WEFT_OK)
         return status;
     png_read_image(r->png, r->rows);

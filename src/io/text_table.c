@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/near.h"
 #include "cpu/team.h"
 #include "io/source.h"
 
@@ -96,23 +97,44 @@ static weft_status read_names(table *t, wi_table_text line) {
     return WEFT_OK;
 }
 
+/* The name that a mistyped one may have been; NULL if there is none. */
+static const wi_table_text *nearest_name(const wi_table_head *h, wi_table_text wanted) {
+    const wi_table_text *nearest = NULL;
+    size_t best = SIZE_MAX;
+    for (size_t k = 0; k < h->columns; k++) {
+        const wi_table_text *const n = &h->names[k];
+        const size_t far = wi_far(wanted.begin, (size_t)(wanted.end - wanted.begin), n->begin,
+                                  (size_t)(n->end - n->begin));
+        if (far < best) {
+            best = far;
+            nearest = n;
+        }
+    }
+    return nearest;
+}
+
 static weft_status unknown_column(const table *t, wi_table_text wanted) {
-    char quoted[WI_QUOTE_BYTES], listed[MOST_LISTED_BYTES] = "";
+    char quoted[WI_QUOTE_BYTES], name[WI_QUOTE_BYTES], listed[MOST_LISTED_BYTES] = "";
     wi_note_quote(wanted.begin, (size_t)(wanted.end - wanted.begin), quoted);
     if (!t->head.named)
         return wi_note_fail(t->source.note, WEFT_EARG,
                             "%s: there is no column \"%s\"; its columns have no names, and numbers "
                             "from 1 to %zu",
                             t->source.name, quoted, t->head.columns);
+    const wi_table_text *const nearest = nearest_name(&t->head, wanted);
+    if (nearest)
+        return wi_note_fail(
+            t->source.note, WEFT_EARG, "%s: there is no column \"%s\"; did you mean \"%s\"?",
+            t->source.name, quoted,
+            wi_note_quote(nearest->begin, (size_t)(nearest->end - nearest->begin), name));
     for (size_t k = 0; k < t->head.columns; k++) {
-        char name[WI_QUOTE_BYTES];
         const wi_table_text n = t->head.names[k];
         wi_append(listed, sizeof listed, ", ",
                   wi_note_quote(n.begin, (size_t)(n.end - n.begin), name));
     }
     return wi_note_fail(t->source.note, WEFT_EARG,
-                        "%s: there is no column \"%s\"; its %zu columns are %s", t->source.name,
-                        quoted, t->head.columns, listed);
+                        "%s: there is no column \"%s\"; it has %zu column%s: %s", t->source.name,
+                        quoted, t->head.columns, t->head.columns == 1 ? "" : "s", listed);
 }
 
 /* The column of a name or, if there is none, of a number; `columns` if there is neither. */

@@ -7,6 +7,11 @@
 #include "io/decimal.h"
 #include "io/text_table.h"
 
+enum {
+    SHORT_WORDS = 6, /* of eight characters */
+    SURE_DIGITS = 19 /* that fit 64 bits, whatever they are */
+};
+
 static bool is_space(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
@@ -18,8 +23,21 @@ static const char *skip_space(const char *at, const char *end, char separator) {
     return at;
 }
 
+/* The next line end, or NULL. Most lines are short: eight characters at a time are quicker there
+ * than a call of memchr. */
+static const char *find_line_end(const char *at, const char *end) {
+    const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+    for (int word = 0; word < SHORT_WORDS && end - at >= 8; word++, at += 8) {
+        const uint64_t bytes = wi_decimal_eight(at) ^ ones * '\n';
+        const uint64_t zeros = (bytes - ones) & ~bytes & tops; /* the lowest one is right */
+        if (zeros)
+            return at + __builtin_ctzll(zeros) / 8;
+    }
+    return memchr(at, '\n', (size_t)(end - at));
+}
+
 wi_table_text wi_table_next_line(wi_table_text *text) {
-    const char *const end = memchr(text->begin, '\n', (size_t)(text->end - text->begin));
+    const char *const end = find_line_end(text->begin, text->end);
     const wi_table_text line = {text->begin, end ? end : text->end};
     text->begin = end ? end + 1 : text->end;
     return line;
@@ -120,13 +138,35 @@ static wi_table_fault put_float(weft_type type, double value, void *to) {
     return WI_TABLE_SOUND;
 }
 
+static void store_whole(size_t size, uint64_t value, void *to) {
+    const uint8_t value_8 = (uint8_t)value;
+    const uint16_t value_16 = (uint16_t)value;
+    const uint32_t value_32 = (uint32_t)value;
+    switch (size) {
+    case 1:
+        memcpy(to, &value_8, sizeof value_8);
+        break;
+    case 2:
+        memcpy(to, &value_16, sizeof value_16);
+        break;
+    case 4:
+        memcpy(to, &value_32, sizeof value_32);
+        break;
+    default:
+        memcpy(to, &value, sizeof value);
+    }
+}
+
+/* The largest magnitude of an integer type, of numbers with this sign. */
+static uint64_t largest(weft_type type, bool negative) {
+    const uint64_t ones = UINT64_MAX >> (64 - 8 * weft_type_size(type));
+    return wi_type_is_signed(type) ? (ones >> 1) + negative : negative ? 0 : ones;
+}
+
 /* A whole number, exactly. */
 static wi_table_fault put_integer(weft_type type, wi_table_text field, void *to) {
     const bool sign = field.begin < field.end && (*field.begin == '-' || *field.begin == '+');
     const bool negative = sign && *field.begin == '-';
-    const size_t size = weft_type_size(type);
-    const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
-    const uint64_t most = wi_type_is_signed(type) ? (ones >> 1) + negative : negative ? 0 : ones;
     uint64_t value = 0;
     const char *at = field.begin + sign;
     if (at == field.end)
@@ -139,14 +179,9 @@ static wi_table_fault put_integer(weft_type type, wi_table_text field, void *to)
             return WI_TABLE_TOO_LARGE;
         value = 10 * value + digit;
     }
-    if (value > most)
+    if (value > largest(type, negative))
         return WI_TABLE_TOO_LARGE;
-    value = negative ? 0 - value : value;
-    const uint8_t value_8 = (uint8_t)value;
-    const uint16_t value_16 = (uint16_t)value;
-    const uint32_t value_32 = (uint32_t)value;
-    const void *const from[] = {[1] = &value_8, [2] = &value_16, [4] = &value_32, [8] = &value};
-    memcpy(to, from[size], size);
+    store_whole(weft_type_size(type), negative ? 0 - value : value, to);
     return WI_TABLE_SOUND;
 }
 
@@ -161,17 +196,37 @@ static wi_table_fault put_field(weft_type type, wi_table_text field, void *to) {
     return isinf(value) ? WI_TABLE_TOO_LARGE : put_float(type, value, to);
 }
 
-/* The usual field: a float, with no quotes and no space around it. Returns where it ends; NULL: it
- * is another kind of field. */
-static const char *put_plain(weft_type type, char separator, const char *at, const char *end,
-                             void *to) {
+/* Reads a whole number of few digits that the type can hold; NULL if there is none. */
+static const char *read_whole(weft_type type, const char *at, const char *end, void *to) {
+    const bool sign = at < end && (*at == '-' || *at == '+'), negative = sign && *at == '-';
+    const char *const first = at + sign;
+    uint64_t value = 0;
+    for (at = first; at < end && (unsigned char)(*at - '0') <= 9; at++)
+        value = 10 * value + (uint64_t)(*at - '0');
+    if (at == first || at - first > SURE_DIGITS || value > largest(type, negative))
+        return NULL;
+    store_whole(weft_type_size(type), negative ? 0 - value : value, to);
+    return at;
+}
+
+static const char *read_float(weft_type type, const char *at, const char *end, void *to) {
     double value;
     const char *const after = wi_decimal_read(at, end, &value);
-    const bool ends = after && (after == end || *after == separator || is_space(*after));
-    if (!ends || isinf(value) || (separator != ' ' && after < end && *after != separator))
+    if (!after || isinf(value))
         return NULL;
     put_float(type, value, to);
     return after;
+}
+
+/* The usual field, with no quotes and no space around it. Returns where it ends; NULL: it is
+ * another kind of field, or none, and `to` is to be written anew. */
+static const char *put_plain(weft_type type, char separator, const char *at, const char *end,
+                             void *to) {
+    const char *const after =
+        wi_type_is_float(type) ? read_float(type, at, end, to) : read_whole(type, at, end, to);
+    const bool ends =
+        after && (after == end || *after == separator || (separator == ' ' && is_space(*after)));
+    return ends ? after : NULL;
 }
 
 /* ---- rows ---- */
@@ -179,7 +234,6 @@ static const char *put_plain(weft_type type, char separator, const char *at, con
 static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, weft_type type,
                                 wi_table_text line, char *row) {
     const size_t size = weft_type_size(type);
-    const bool floats = wi_type_is_float(type);
     bool more = true;
     if (line.end > line.begin && line.end[-1] == '\r')
         line.end--;
@@ -189,9 +243,9 @@ static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, 
             return WI_TABLE_TOO_MANY;
         const size_t place = head->place[column];
         const char *after = NULL;
-        if (place != WI_TABLE_LEFT_OUT && floats)
+        if (place != WI_TABLE_LEFT_OUT)
             after = put_plain(type, head->separator, line.begin, line.end, row + place * size);
-        if (after && head->separator != ' ') {
+        if (after && (after == line.end || head->separator != ' ')) {
             more = after < line.end;
             line.begin = after + more;
             continue;

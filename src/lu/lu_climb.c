@@ -151,6 +151,7 @@ const wi_climb wi_lu_climb = {
     .ladder = &wi_lu_ladder,
     .example = "P A = L U",
     .type = WEFT_F64,
+    .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
     .has_extents = true,
     .lacks = WI_LACKS_K,
     .first_n = FIRST_N,

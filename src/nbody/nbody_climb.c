@@ -161,6 +161,7 @@ const wi_climb wi_nbody_climb = {
     .ladder = &wi_nbody_ladder,
     .example = "accelerations of bodies, to 0.1 %",
     .type = WEFT_F32,
+    .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
     .first_n = FIRST_N,
     .usual_n = USUAL_N,
     .make = make,

@@ -186,6 +186,7 @@ const wi_climb wi_conv_climb = {
     .ladder = &wi_conv_ladder,
     .example = "3 x 3 filters of 8 images",
     .type = WEFT_F32,
+    .types = WI_FLOATS,
     .has_extents = true,
     .usual_k = USUAL_SIDE,
     .first_n = FIRST_N,

@@ -36,6 +36,7 @@ const wi_climb wi_layers_climb = {
     .ladder = &wi_layers_ladder,
     .example = "ReLU",
     .type = WEFT_F32,
+    .types = WI_FLOATS,
     .make = make,
     .call = call,
     .check = check,

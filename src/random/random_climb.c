@@ -72,6 +72,7 @@ const wi_climb wi_random_climb = {
     .ladder = &wi_random_ladder,
     .example = "random bits",
     .type = WEFT_U32,
+    .types = WI_INTEGERS | WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
     .make = make,
     .call = call,
     .serial = serial,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random for one instruction set. The four words of a batch of blocks are made side by side, each
- * word of all blocks in an array of its own; what is made of them goes to a tile in cache, and the
- * part of it that is wanted to memory. */
+/* random for one instruction set. The four words of a batch of blocks are made side by side, and
+ * kept two to a number of 64 bits; what is made of them goes to a tile in cache, and the part of it
+ * that is wanted to memory. */
 #include "random/random_simd.h"
 
 #include "cpu/lanes.h"
@@ -18,7 +18,7 @@ typedef struct batch {
     const wi_random_args *args;
     unsigned size;
     uint64_t first;          /* block */
-    uint64_t word[4][BATCH]; /* in the low halves; what is in the upper ones has no meaning */
+    uint64_t pair[2][BATCH]; /* words 0 and 1 of each block, and words 2 and 3; the first is low */
 } batch;
 
 /* The products of the low halves. */
@@ -36,10 +36,17 @@ WI_INLINE wi_longs products(wi_longs a, uint64_t m) {
 #endif
 }
 
+typedef uint64_t words __attribute__((vector_size(WI_VECTOR_BYTES)));
+
 /* The upper halves, as low ones. */
 WI_INLINE wi_longs upper(wi_longs a) {
-    typedef uint64_t words __attribute__((vector_size(WI_VECTOR_BYTES)));
     return (wi_longs)((words)a >> 32);
+}
+
+/* Two low halves together. */
+WI_INLINE wi_longs paired(wi_longs low, wi_longs high) {
+    const words mask = (words){0} + 0xFFFFFFFFu;
+    return (wi_longs)(((words)low & mask) | (words)high << 32);
 }
 
 WI_INLINE wi_longs all(uint64_t v) {
@@ -49,52 +56,69 @@ WI_INLINE wi_longs all(uint64_t v) {
 /* Philox4x32-10 of counters first, first + 1, ... in TOGETHER vectors, so that the multiplier never
  * waits. */
 static void make_words(batch *b) {
-    wi_longs v[4][TOGETHER];
+    const wi_random_keys keys = wi_random_keys_of(b->args->seed);
+    uint64_t key[WI_RANDOM_PHILOX_ROUNDS][2]; /* as wide as they are used */
+    wi_longs v[4][TOGETHER], steps;
+    for (int round = 0; round < WI_RANDOM_PHILOX_ROUNDS; round++)
+        for (int k = 0; k < 2; k++)
+            key[round][k] = keys.at[round][k];
+    for (int e = 0; e < WI_WIDE; e++)
+        steps[e] = e;
     for (int i = 0; i < BATCH; i += TOGETHER * WI_WIDE) {
-        uint32_t k = (uint32_t)b->args->seed, l = (uint32_t)(b->args->seed >> 32);
         for (int t = 0; t < TOGETHER; t++) {
-            for (int e = 0; e < WI_WIDE; e++)
-                v[0][t][e] = (int64_t)(b->first + (uint64_t)(i + t * WI_WIDE + e));
+            v[0][t] = all(b->first + (uint64_t)(i + t * WI_WIDE)) + steps;
             v[1][t] = upper(v[0][t]);
             v[2][t] = v[3][t] = all(0);
         }
-        for (int round = 0; round < 10; round++) {
+        for (int round = 0; round < WI_RANDOM_PHILOX_ROUNDS; round++)
             for (int t = 0; t < TOGETHER; t++) {
                 const wi_longs p = products(v[0][t], 0xD2511F53u);
                 const wi_longs q = products(v[2][t], 0xCD9E8D57u);
-                v[0][t] = upper(q) ^ v[1][t] ^ all(k);
+                v[0][t] = upper(q) ^ v[1][t] ^ all(key[round][0]);
                 v[1][t] = q;
-                v[2][t] = upper(p) ^ v[3][t] ^ all(l);
+                v[2][t] = upper(p) ^ v[3][t] ^ all(key[round][1]);
                 v[3][t] = p;
             }
-            k += 0x9E3779B9u;
-            l += 0xBB67AE85u;
-        }
-        for (int e = 0; e < 4; e++)
-            memcpy(&b->word[e][i], v[e], sizeof v[e]);
+        for (int t = 0; t < TOGETHER; t++)
+            for (int half = 0; half < 2; half++) {
+                const wi_longs both = paired(v[2 * half][t], v[2 * half + 1][t]);
+                memcpy(&b->pair[half][i + t * WI_WIDE], &both, sizeof both);
+            }
     }
 }
 
-WI_INLINE uint64_t wide(const batch *b, int half, int i) {
-    return (uint32_t)b->word[2 * half][i] | b->word[2 * half + 1][i] << 32;
+WI_INLINE uint32_t word_of(const batch *b, int e, int i) {
+    return (uint32_t)(b->pair[e / 2][i] >> 32 * (e % 2));
 }
 
-static void bits(const batch *b, uint32_t *to) {
+static void bits(const batch *b, void *tile) {
+    typedef uint64_t pair __attribute__((may_alias));
+    pair *const to = tile;
     for (int i = 0; i < BATCH; i++)
-        for (int e = 0; e < 4; e++)
-            to[4 * i + e] = (uint32_t)b->word[e][i];
+        for (int half = 0; half < 2; half++) {
+            const uint64_t both = b->pair[half][i];
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+            to[2 * i + half] = both << 32 | both >> 32;
+#else
+            to[2 * i + half] = both;
+#endif
+        }
 }
 
-static void uniform_32(const batch *b, float *to) {
-    for (int i = 0; i < BATCH; i++)
-        for (int e = 0; e < 4; e++)
-            to[4 * i + e] = wi_random_uniform_32((uint32_t)b->word[e][i]);
+static void uniform_32(const batch *b, void *tile) {
+    float *const to = tile;
+    bits(b, tile);
+    for (int i = 0; i < 4 * BATCH; i++) {
+        uint32_t word;
+        memcpy(&word, to + i, sizeof word);
+        to[i] = wi_random_uniform_32(word);
+    }
 }
 
 static void uniform_64(const batch *b, double *to) {
     for (int i = 0; i < BATCH; i++)
-        for (int e = 0; e < 2; e++)
-            to[2 * i + e] = wi_random_uniform_64(wide(b, e, i));
+        for (int half = 0; half < 2; half++)
+            to[2 * i + half] = wi_random_uniform_64(b->pair[half][i]);
 }
 
 /* Pairs of normal numbers, made of u and v: cosines and sines, both times the radius. */
@@ -122,8 +146,8 @@ static void normal_32(const batch *b, float *to) {
     float square[BATCH], x[BATCH], y[BATCH];
     for (int pair = 0; pair < 4; pair += 2) {
         for (int i = 0; i < BATCH; i++) {
-            u[i] = (uint32_t)b->word[pair][i];
-            v[i] = (uint32_t)b->word[pair + 1][i];
+            u[i] = word_of(b, pair, i);
+            v[i] = word_of(b, pair + 1, i);
         }
 #pragma omp simd
         for (int i = 0; i < BATCH; i++)
@@ -145,8 +169,8 @@ static void normal_32(const batch *b, float *to) {
 static void normal_64(const batch *b, double *to) {
     double u[BATCH], v[BATCH], x[BATCH], y[BATCH];
     for (int i = 0; i < BATCH; i++) {
-        u[i] = wi_random_above_0_64(wide(b, 0, i));
-        v[i] = wi_random_uniform_64(wide(b, 1, i));
+        u[i] = wi_random_above_0_64(b->pair[0][i]);
+        v[i] = wi_random_uniform_64(b->pair[1][i]);
     }
     circles(u, v, x, y);
     for (int i = 0; i < BATCH; i++) {
@@ -166,11 +190,11 @@ static void integers(const batch *b, unsigned char *tile) {
         if (args->op == WI_RANDOM_INTEGERS_32)
             for (unsigned e = 0; e < 4; e++)
                 put(tile, 4 * (size_t)i + e, b->size,
-                    wi_random_integer_32(args, k, e, (uint32_t)b->word[e][i]));
+                    wi_random_integer_32(args, k, e, word_of(b, (int)e, i)));
         else
             for (unsigned e = 0; e < 2; e++)
                 put(tile, 2 * (size_t)i + e, b->size,
-                    wi_random_integer_64(args, k, e, wide(b, (int)e, i)));
+                    wi_random_integer_64(args, k, e, b->pair[e][i]));
     }
 }
 

@@ -110,6 +110,7 @@ const wi_climb wi_solve_climb = {
     .ladder = &wi_solve_ladder,
     .example = "A x = b, refined",
     .type = WEFT_F64,
+    .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
     .first_n = FIRST_N,
     .usual_n = USUAL_N,
     .make = make,

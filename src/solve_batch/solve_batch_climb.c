@@ -104,6 +104,7 @@ const wi_climb wi_solve_batch_climb = {
     .ladder = &wi_solve_batch_ladder,
     .example = "A x = b of order 32 each",
     .type = WEFT_F64,
+    .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
     .first_n = FIRST_COUNT,
     .usual_n = USUAL_COUNT,
     .make = make,

@@ -8,7 +8,7 @@
 
 #include "cpu/team.h"
 #include "sort/sort_parts.h"
-#include "sort/sort_simd.h"
+#include "sort/sort_scalar.h"
 
 enum {
     SAMPLES = 1024,
@@ -16,6 +16,9 @@ enum {
     CELLS = 1 << 13,
     OUTLIERS = 4,          /* so many samples at each end do not widen the buckets */
     SHORT_BYTES = 1 << 17, /* fewer bytes are sorted in one piece */
+    /* fewer by vectors: with as many spare ones they fit a second-level cache, and one thread sorts
+     * them in any case */
+    PIECE_BYTES = 2 * WI_WORTHWHILE_BYTES,
     STREAM_BYTES = 1 << 22
 };
 
@@ -48,13 +51,17 @@ typedef struct plan {
     atomic_size_t taken; /* how many buckets threads have taken */
 } plan;
 
-static uint64_t bits_of(const plan *p, size_t i) {
-    const wi_sort_args *a = p->args;
-    const unsigned bytes = p->parts->range.key_bytes;
-    uint64_t key = 0;
-    p->simd->to_keys(&p->parts->key, bytes, 1, (const char *)a->x + (p->first + i) * bytes, &key);
+/* One thread's part of the samples. */
+static void take_samples(void *user, int rank, int size) {
+    const plan *const p = user;
+    const wi_sort_args *const a = p->args;
     const uint64_t mask = UINT64_MAX >> (64 - (a->end_bit - a->first_bit));
-    return key >> a->first_bit & mask;
+    const size_t step = p->n / SAMPLES, end = wi_team_share(SAMPLES, rank + 1, size);
+    for (size_t k = wi_team_share(SAMPLES, rank, size); k < end; k++) {
+        const size_t i = p->first + k * step + k * 7919 % step;
+        const uint64_t key = wi_sort_key_at(&p->parts->key, p->parts->range.key_bytes, a->x, i);
+        p->shared->samples[k] = key >> a->first_bit & mask;
+    }
 }
 
 static void sort_samples(shared_scratch *d) {
@@ -138,10 +145,8 @@ static bool split_by_value(plan *p, const uint64_t *samples) {
 /* Chooses buckets of equal width if samples say that they would be about equally full. For keys
  * that are concentrated they are not: then many narrow cells, and buckets made of several cells. */
 static void choose_split(plan *p) {
-    uint64_t *const samples = p->shared->samples;
-    const size_t step = p->n / SAMPLES;
-    for (size_t k = 0; k < SAMPLES; k++)
-        samples[k] = bits_of(p, k * step + k * 7919 % step);
+    const uint64_t *const samples = p->shared->samples;
+    wi_team_run(p->ctx, p->team, take_samples, p); /* by all: so they are awake when it matters */
     sort_samples(p->shared);
     p->split = split_of(p, samples, WI_SORT_BUCKETS);
     if (fullest(&p->split, samples) <= 6 * EACH || split_by_value(p, samples))
@@ -286,8 +291,8 @@ bool wi_sort_is_short(const wi_sort_args *args, size_t n) {
     return n * (weft_type_size(args->type) + args->value_bytes) <= SHORT_BYTES;
 }
 
-void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi_sort_parts *parts,
-                     int team, size_t first, size_t end) {
+static plan plan_of(const weft_context *ctx, const wi_sort_args *args, const wi_sort_parts *parts,
+                    int team, size_t first, size_t end) {
     plan p = {.ctx = ctx,
               .args = args,
               .simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
@@ -297,25 +302,46 @@ void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi
               .team = team,
               .shared = parts->extra};
     p.own = (own_scratch *)(void *)(p.shared + 1);
-    if (wi_sort_is_short(args, p.n)) {
-        const wi_sort_range all = wi_sort_load(args, parts, first, end);
-        finish(&p, first, end, &all, WI_SORT_BUCKETS);
-    } else {
+    return p;
+}
+
+static void sort_in_one(const plan *p) {
+    const wi_sort_range all = wi_sort_load(p->args, p->parts, p->first, p->first + p->n);
+    finish(p, p->first, p->first + p->n, &all, WI_SORT_BUCKETS);
+}
+
+void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi_sort_parts *parts,
+                     int team, size_t first, size_t end) {
+    plan p = plan_of(ctx, args, parts, team, first, end);
+    if (wi_sort_is_short(args, p.n))
+        sort_in_one(&p);
+    else
         sort_in_buckets(&p);
-    }
+}
+
+/* Are the elements sorted in one piece? */
+static bool is_one_piece(const wi_sort_args *call) {
+    const size_t size = weft_type_size(call->type);
+    const bool by_vectors =
+        wi_cpu_isa() == WI_ISA_AVX512 && size >= 4 && call->value_bytes == 0 && wi_sort_whole(call);
+    return wi_sort_is_short(call, call->n) || (by_vectors && call->n * size < PIECE_BYTES);
 }
 
 weft_status wi_sort_buckets(weft_context *ctx, const void *args) {
     const wi_sort_args *call = args;
-    const bool whole = wi_sort_is_short(call, call->n);
+    const bool one = is_one_piece(call);
     const size_t bytes = call->n * (weft_type_size(call->type) + call->value_bytes);
     const int team = wi_team_size(ctx, WI_SORT_BUCKETS, bytes);
     wi_sort_parts parts;
     weft_status status =
-        wi_sort_take_parts(ctx, call, !whole, whole ? 0 : wi_sort_team_bytes(team), &parts);
+        wi_sort_take_parts(ctx, call, !one, one ? 0 : wi_sort_team_bytes(team), &parts);
     if (status != WEFT_OK || call->bytes)
         return status;
-    wi_sort_stretch(ctx, call, &parts, team, 0, call->n);
+    plan p = plan_of(ctx, call, &parts, team, 0, call->n);
+    if (one)
+        sort_in_one(&p);
+    else
+        sort_in_buckets(&p);
     wi_host_free(parts.memory);
     return WEFT_OK;
 }

@@ -77,18 +77,22 @@ static void swap_spare(wi_sort_range *range) {
  * that parcels are whole cache lines. */
 typedef struct mail {
     char *out;
+    unsigned char (*parcels)[WI_SORT_PARCEL_BYTES];
     size_t ahead;
     bool stream; /* with streaming stores */
 } mail;
 
-WI_INLINE mail mail_to(void *out, unsigned bytes, bool stream) {
-    return (mail){out, bytes > 0 ? (uintptr_t)out % WI_SORT_PARCEL_BYTES / bytes : 0, stream};
+WI_INLINE mail mail_to(void *out, unsigned bytes, unsigned char (*parcels)[WI_SORT_PARCEL_BYTES],
+                       bool stream) {
+    return (mail){out, parcels, bytes > 0 ? (uintptr_t)out % WI_SORT_PARCEL_BYTES / bytes : 0,
+                  stream};
 }
 
 /* Writes the parcel that ends before place `end`, without what is before `start`, which belongs to
  * another thread. */
-WI_INLINE void send_parcel(const mail *m, unsigned bytes, const unsigned char *parcel, size_t start,
-                           size_t end, bool stream) {
+WI_INLINE void send_parcel(const mail *m, unsigned bytes, size_t bucket, size_t start, size_t end,
+                           bool stream) {
+    const unsigned char *const parcel = m->parcels[bucket];
     const size_t in_all = WI_SORT_PARCEL_BYTES / bytes, first = (end - 1) / in_all * in_all;
     const size_t from = start > first ? start : first;
     char *const to = m->out + (from - m->ahead) * bytes;
@@ -98,22 +102,20 @@ WI_INLINE void send_parcel(const mail *m, unsigned bytes, const unsigned char *p
         memcpy(to, parcel + (from - first) * bytes, (end - from) * bytes);
 }
 
-/* Puts an element at place `to` of a bucket, of which this thread fills the part from `start` on.
- */
-WI_INLINE void send(const mail *m, unsigned bytes, unsigned char *parcel, size_t start, size_t to,
-                    uint64_t element) {
-    const size_t place = to + m->ahead, in_all = WI_SORT_PARCEL_BYTES / bytes;
-    store(parcel, place % in_all, bytes, element);
-    if (place % in_all == in_all - 1)
-        send_parcel(m, bytes, parcel, start + m->ahead, place + 1, m->stream);
+/* Puts an element at place `to` of a bucket, of which this thread fills the part from start[bucket]
+ * + apart on. */
+WI_INLINE void send(const mail *m, unsigned bytes, size_t bucket, const size_t *start, size_t apart,
+                    size_t to, uint64_t element) {
+    const size_t in_all = WI_SORT_PARCEL_BYTES / bytes;
+    store(m->parcels[bucket], to % in_all, bytes, element);
+    if (__builtin_expect(to % in_all == in_all - 1, 0))
+        send_parcel(m, bytes, bucket, start[bucket] + apart, to + 1, m->stream);
 }
 
 /* Writes what is left in the parcel when the bucket is filled up to `end`. */
-WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *parcel, size_t start,
-                         size_t end) {
-    const size_t place = end + m->ahead;
-    if (end > start && place % (WI_SORT_PARCEL_BYTES / bytes) != 0)
-        send_parcel(m, bytes, parcel, start + m->ahead, place, false);
+WI_INLINE void send_rest(const mail *m, unsigned bytes, size_t bucket, size_t start, size_t end) {
+    if (end > start && end % (WI_SORT_PARCEL_BYTES / bytes) != 0)
+        send_parcel(m, bytes, bucket, start, end, false);
 }
 
 /* Buckets by value, of keys of 4 and 8 bytes. Rounding changes no order: subtraction of a number

@@ -10,9 +10,8 @@
 
 enum {
     WI_SORT_BUCKETS = 256,
-    /* written to a bucket at a time; with 64, one cache line, there are more branch mispredictions
-     */
-    WI_SORT_PARCEL_BYTES = 128
+    /* written to a bucket at a time; with fewer there are more branch mispredictions */
+    WI_SORT_PARCEL_BYTES = 256
 };
 
 /* Keys, with values if value_bytes > 0, to be sorted in place. The spare arrays have the same

@@ -4,7 +4,7 @@
 #define WI_SORT_VECTOR_SIMD_H
 
 enum {
-    MOST_ROWS = 8, /* vectors that are sorted in registers, at most */
+    MOST_ROWS = 12, /* vectors that are sorted in registers, at most */
     LINES_AT_ONCE =
         8 /* that are asked for at a leaf: about as many as it has on average, or more */
 };

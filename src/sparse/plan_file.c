@@ -190,12 +190,30 @@ static bool are_extents(const wi_symbolic *s, int64_t rows) {
         s->rows_at[last] != rows)
         return false;
     for (int64_t t = 0; t < last; t++) {
-        const int64_t columns = s->first[t + 1] - s->first[t];
-        const int64_t height = s->rows_at[t + 1] - s->rows_at[t];
-        if (columns < 1 || height < columns || s->first[t + 1] > s->n || s->rows_at[t + 1] > rows)
+        if (s->first[t + 1] <= s->first[t] || s->first[t + 1] > s->n ||
+            s->rows_at[t + 1] <= s->rows_at[t] || s->rows_at[t + 1] > rows)
+            return false; /* before these are subtracted, which could overflow */
+        if (wi_super_height(s, t) < wi_super_columns(s, t))
             return false;
     }
     return true;
+}
+
+/* Where the first of ascending rows `from` to `end` is that is not less than `row`. It is sought in
+ * steps that double, as a forged plan can make every search long. */
+static int64_t find_row(const int64_t *rows, int64_t from, int64_t end, int64_t row) {
+    int64_t step = 1;
+    for (; step <= end - from && rows[from + step - 1] < row; step *= 2)
+        from += step;
+    end = step < end - from ? from + step : end;
+    while (from < end) {
+        const int64_t middle = from + (end - from) / 2;
+        if (rows[middle] < row)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
 }
 
 /* Is each row of supernode t below its columns also a row of its parent, the supernode that has the
@@ -210,8 +228,7 @@ static bool fits_parent(const wi_symbolic *s, int64_t t) {
         s->rows[k] >= s->first[up + 1])
         return false;
     for (int64_t m = s->rows_at[up]; k < end; k++, m++) {
-        while (m < s->rows_at[up + 1] && s->rows[m] < s->rows[k])
-            m++;
+        m = find_row(s->rows, m, s->rows_at[up + 1], s->rows[k]);
         if (m == s->rows_at[up + 1] || s->rows[m] != s->rows[k])
             return false;
     }
@@ -238,12 +255,13 @@ static bool are_rows(const wi_symbolic *s) {
  * every row of a column is also a row of its ancestors, up to its own column. */
 static bool are_parents(const wi_symbolic *s) {
     for (int64_t t = 0; t < s->supernodes; t++) {
-        const int64_t *const end = s->rows + s->rows_at[t + 1];
+        const int64_t end = s->rows_at[t + 1];
         for (int64_t j = s->first[t]; j < s->first[t + 1]; j++) {
-            const int64_t *row = s->rows + s->rows_at[t] + (j - s->first[t]);
-            while (s->parent[j] >= 0 && row < end && *row < s->parent[j])
-                row++;
-            if (s->parent[j] >= 0 && (row == end || *row != s->parent[j]))
+            if (s->parent[j] < 0)
+                continue;
+            const int64_t own = s->rows_at[t] + (j - s->first[t]);
+            const int64_t at = find_row(s->rows, own, end, s->parent[j]);
+            if (at == end || s->rows[at] != s->parent[j])
                 return false;
         }
     }
