@@ -30,6 +30,10 @@ typedef enum weft_status {
     WEFT_ECANCELLED    /* the caller's own function asked to stop */
 } weft_status;
 
+/* Arrays, in every call: one that has elements is not NULL, and one that has none may be; it has
+ * the alignment that its header asks for; and an output overlaps no other array of the call unless
+ * the header allows it. Anything else is WEFT_EARG. Counts may be 0. */
+
 /* A place to compute, with its streams, memory pools and settings. Only one thread may use a
  * context at a time; different threads may use different contexts at the same time. On a GPU place,
  * managed memory counts as device memory. */
@@ -53,15 +57,14 @@ typedef struct weft_context weft_context;
  * weft_message(NULL) says why.
  *
  * Several GPUs. On place gpus the calls are the same, on whole arrays, and so are their results;
- * what a header says of ranks does not apply. Map, expr, random, reduce, exact, summary, scan,
- * select, partition (with z), unique, run lengths, histogram, sort, merge, is_sorted, search,
- * top_k, blend, n-body and products and factors of large dense matrices run on all GPUs if the
- * array is large and lies on all of them (weft_alloc) or in host memory: each GPU works on what it
- * holds, or on an equal part. All other calls run on the first GPU. weft_used tells which: if it is
- * "ranks", all GPUs took part; weft_use with "ranks" forces that. A sum or product of floats that
- * is not exact is computed for each GPU's part, and these are combined in f64 in the order of the
- * GPUs: the same bits in every run on the same GPUs. A call that runs on all GPUs returns when it
- * is done. weft_comm says whether the GPUs can access each other's memory.
+ * what a header says of ranks does not apply. Most calls (docs/gpus.md lists them) run on all GPUs
+ * if their largest array is large and lies on all GPUs (weft_alloc) or in host memory: each GPU
+ * works on what it holds, or on an equal part. All others run on the first GPU, and so do calls in
+ * a stream capture. weft_used tells which: if it is "ranks", all GPUs took part; weft_use with
+ * "ranks" forces that. A sum or product of floats that is not exact is computed for each GPU's
+ * part, and these are combined in f64 in the order of the GPUs: the same bits in every run on the
+ * same GPUs. A call that runs on all GPUs returns when it is done. weft_comm says whether the GPUs
+ * can access each other's memory.
  *
  * Threads. If neither the place nor WEFT_THREADS gives their number, it is the smallest of three:
  * the cores that the calling thread's affinity allows, the CPU quota of the process's control

@@ -10,10 +10,10 @@
  * them are checked. `bad` says what becomes of others:
  *   - NULL: the call waits until all indices are checked. If one is out of range the call returns
  *     WEFT_EARG, the message names the first of them and its value, and nothing has been written.
- *   - else *bad, in host or device memory, gets the position in `index` of the first one that is
- * out of range, or WEFT_NOWHERE if there is none. Elements whose index is out of range are not
- *     moved; all others are. If all arrays and *bad are device memory, the call is queued on the
- *     context's stream and does not wait.
+ *   - else *bad, in host or device memory, gets the position in `index` of the first index out of
+ *     range, or WEFT_NOWHERE if there is none. Elements whose index is out of range are not moved;
+ *     all others are. If all arrays and *bad are device memory, the call is queued on the context's
+ *     stream and does not wait.
  *
  * Over ranks (place mpi) every rank passes its part of each array: n indices, with the n elements
  * that belong to them, and m elements of the other array. Indices are positions in the whole, which

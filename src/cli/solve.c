@@ -69,8 +69,8 @@ static int show_progress(void *user, double done) {
 
 static wi_exit check_options(solving *s) {
     const wi_arguments *const args = s->args;
-    const char *const repeat = wi_value(args, &repeat_option), *const rhs =
-                                                                   wi_value(args, &wi_rhs_option);
+    const char *const repeat = wi_value(args, &repeat_option);
+    const char *const rhs = wi_value(args, &wi_rhs_option);
     s->repeats = 1;
     if (repeat && (!wi_read_count(repeat, &s->repeats) || s->repeats == 0))
         return wi_usage(args->command, "option --repeat: \"%s\" is not a count from 1; write 5",

@@ -227,8 +227,8 @@ static void compare_sort(arrays *a, wi_isa isa, weft_type type, size_t n) {
     const wi_sort_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_sort_simd);
     const wi_sort_simd *other = WI_OF_ISA(isa, wi_sort_simd);
     const unsigned size = (unsigned)weft_type_size(type);
-    sort_memory *const from_base = malloc(sizeof *from_base), *const from_other =
-                                                                  malloc(sizeof *from_base);
+    sort_memory *const from_base = malloc(sizeof *from_base);
+    sort_memory *const from_other = malloc(sizeof *from_base);
     assert_true(from_base && from_other);
     for (unsigned form = 0; form < 12; form++) {
         const wi_sort_deal deal = {

@@ -203,8 +203,8 @@ static weft_status run_duo(weft_context *ctx, const wi_fft_pair *pair, bool queu
     fused_params<typename Duo::Type> p = {};
     size_t resident = 0;
     void *count = NULL;
-    unsigned *const tiles_a = queues ? &p.tiles_a : NULL, *const tiles_b =
-                                                              queues ? &p.tiles_b : NULL;
+    unsigned *const tiles_a = queues ? &p.tiles_a : NULL;
+    unsigned *const tiles_b = queues ? &p.tiles_b : NULL;
     weft_status status = wi_fft_pass_of(ctx, &pair->first, Duo::A::radix, Duo::A::stages,
                                         Duo::A::lines, &p.a, tiles_a);
     if (status == WEFT_OK)

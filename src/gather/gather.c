@@ -71,7 +71,7 @@ static const wi_row scatter_rows[] = {
      .seconds = serial_seconds,
      .run = wi_scatter_serial},
     {.name = "threads",
-     .what = "a stretch of the places for each thread",
+     .what = "a stretch of the positions for each thread",
      .kinds = WI_ON_CPU,
      .types = WI_ALL_TYPES,
      .seconds = threads_seconds,
@@ -85,7 +85,7 @@ static const wi_row scatter_rows[] = {
      .run = wi_gather_batches},
 #endif
     {.name = "ranks",
-     .what = "elements go to the ranks that have their places",
+     .what = "elements go to the ranks that have their positions",
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .scope = WI_DISTRIBUTED,
      .types = WI_ALL_TYPES,
@@ -276,9 +276,9 @@ static weft_status run_share(weft_context *rank, void *user) {
         wi_array *const x = &array[WI_GATHER_ARRAYS + 2 * f], *const y = x + 1;
         cut_array(m.args.scatters ? x : y, share);
         if (m.args.scatters) {
-            const wi_share places = wi_gpus_share(rank, y->p, y->cols, y->width);
-            cut_array(y, places);
-            m.args.m = places.n;
+            const wi_share positions = wi_gpus_share(rank, y->p, y->cols, y->width);
+            cut_array(y, positions);
+            m.args.m = positions.n;
         }
     }
     m.args.index = array[WI_GATHER_INDEX].p;

@@ -210,8 +210,8 @@ static void same_for_threads(const subject *s) {
         assert_true(a && b);
         fill_a(&random, &p, a);
         fill_b(&random, &p, b);
-        unsigned char *const x = result_of(one, s, &p, a, b), *const y =
-                                                                  result_of(three, s, &p, a, b);
+        unsigned char *const x = result_of(one, s, &p, a, b);
+        unsigned char *const y = result_of(three, s, &p, a, b);
         assert_memory_equal(x, y, bytes_of(&p, B));
         free(a);
         free(b);

@@ -45,8 +45,8 @@ __device__ inline void wi_bring(unsigned char *to, const U *array, uint64_t tota
                                 unsigned count) {
     constexpr unsigned step_to = spreads ? wi_spread(wi_bring_step) : wi_bring_step;
     constexpr uint64_t piece = 16 / sizeof(U);
-    const char *const from = (const char *)(array + first), *const end =
-                                                                (const char *)(array + total);
+    const char *const from = (const char *)(array + first);
+    const char *const end = (const char *)(array + total);
     const unsigned past = (unsigned)((uintptr_t)from % 16);
     const unsigned bytes = count > 0 ? past + count * (unsigned)sizeof(U) : 0;
     unsigned b = (unsigned)wi_lane() * 16;

@@ -16,12 +16,12 @@ enum {
     MOST_NAMES = 1000 /* names that are tried if others exist already */
 };
 
-/* Facts about a place to write to. */
-typedef struct place {
+/* What is known of a path to write to. */
+typedef struct path_facts {
     bool exists;
     bool direct; /* it is not a file that can be replaced */
     struct stat facts;
-} place;
+} path_facts;
 
 /* The length of the folder's part of a path, its slash included; 0 if it has none. */
 static size_t folder_length(const char *path) {
@@ -34,8 +34,8 @@ static void folder_of(const char *path, char folder[WI_PATH_BYTES]) {
     snprintf(folder, WI_PATH_BYTES, "%.*s", length ? (int)length : 1, length ? path : ".");
 }
 
-/* Links there, where /dev/stdout leads, are open files; the names they show may be of other files.
- */
+/* Is the path in /proc, where /dev/stdout leads? Links there are open files, and what readlink
+ * gives of them may be the name of another file. */
 static bool is_in_proc(const char *path) {
     char folder[WI_PATH_BYTES];
     struct statfs facts;
@@ -71,10 +71,11 @@ static bool may_replace(const struct stat *file, const struct stat *folder) {
            user == folder->st_uid;
 }
 
-static int look(const char *path, char final[WI_PATH_BYTES], place *p) {
+/* Finds what `path` leads to, and whether it can be written; 0, or the error as errno has it. */
+static int look(const char *path, char final[WI_PATH_BYTES], path_facts *p) {
     char folder[WI_PATH_BYTES];
     struct stat around;
-    *p = (place){.exists = false};
+    *p = (path_facts){.exists = false};
     const int error = wi_target_find(path, final);
     if (error != 0)
         return error;
@@ -96,7 +97,7 @@ static int look(const char *path, char final[WI_PATH_BYTES], place *p) {
 
 int wi_target_foresee(const char *path) {
     char final[WI_PATH_BYTES];
-    place p;
+    path_facts p;
     return look(path, final, &p);
 }
 
@@ -141,7 +142,7 @@ static weft_status open_failed(const char *path, int error, wi_note *note) {
 }
 
 weft_status wi_target_open(const char *path, wi_target *target, wi_note *note) {
-    place p;
+    path_facts p;
     target->file = NULL;
     target->path = path;
     target->temporary[0] = '\0';

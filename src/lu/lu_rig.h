@@ -79,8 +79,8 @@ static inline void check_gaps(const matrix *x, const unsigned char *bytes, const
 static inline void permute(size_t columns, size_t steps, const int64_t *pivot, long double *x) {
     for (size_t k = 0; k < steps; k++)
         for (size_t j = 0; j < columns; j++) {
-            long double *const a = &x[k * columns + j], *const b =
-                                                            &x[(size_t)pivot[k] * columns + j];
+            long double *const a = &x[k * columns + j];
+            long double *const b = &x[(size_t)pivot[k] * columns + j];
             const long double old = *a;
             *a = *b;
             *b = old;

@@ -172,8 +172,8 @@ static void try_elsewhere(weft_context *ctx, const layer_case *k) {
     before = found;
     make_found(ctx, &elsewhere);
     for (int to_x = 0; to_x < 2; to_x++) {
-        const double *const was = to_x ? before.dx : before.y, *const is =
-                                                                   to_x ? found.dx : found.y;
+        const double *const was = to_x ? before.dx : before.y;
+        const double *const is = to_x ? found.dx : found.y;
         const size_t n = elements_of(to_x ? &k->x : &k->y);
         for (size_t i = 0; i < n; i++)
             if (!(was[i] == is[i] || (isnan(was[i]) && isnan(is[i]))))

@@ -22,7 +22,7 @@ typedef struct wi_select_range {
 typedef enum wi_select_job {
     WI_SELECT_KEEP, /* kept, rest and positions, as far as they are given */
     WI_SELECT_JUST_COUNT,
-    WI_SELECT_EXPAND, /* elements of x go to the wanted places in kept */
+    WI_SELECT_EXPAND, /* elements of x go to the selected positions of kept */
     WI_SELECT_JOBS
 } wi_select_job;
 

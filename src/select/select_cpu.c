@@ -81,8 +81,8 @@ static size_t mark(const wi_select_plan *p, size_t first, size_t n, uint64_t *ma
         return p->simd->mark_range[p->tested_log](x, n, &args->range, marks);
     if (first > 0)
         return p->simd->mark_changes[p->tested_log](x, n, marks);
-    /* The first element of all has none before it: the marks of the next 63 are shifted to their
-     * places. */
+    /* The first element of all has none before it: the marks of the next 63 are shifted to where
+     * they belong. */
     uint64_t carried = 1;
     const size_t count =
         1 + p->simd->mark_changes[p->tested_log](x + args->tested_bytes, n - 1, marks);
@@ -283,8 +283,8 @@ WI_INLINE void fetch_tile(const wi_select_plan *p, size_t block, size_t tile) {
  * block `next` if there is one. Returns how many elements are kept. */
 static size_t keep_tile(worker *w, size_t k, size_t next, size_t t) {
     const wi_select_plan *const p = w->p;
-    parcel *const packed = &w->packed[WI_SELECT_TO_KEPT], *const pending =
-                                                              &w->pending[WI_SELECT_TO_KEPT];
+    parcel *const packed = &w->packed[WI_SELECT_TO_KEPT];
+    parcel *const pending = &w->pending[WI_SELECT_TO_KEPT];
     const size_t tile_bytes = p->tile * p->width, block_bytes = p->block * p->width;
     const char *const x = p->args->x;
     const bool goes = address(w, p->tiles - t);
@@ -338,7 +338,7 @@ static void do_block(worker *w, size_t k, size_t next) {
     atomic_store_explicit(&w->r->counts[k], (uint32_t)count, memory_order_release);
 }
 
-/* Moves elements to the wanted places of block k. */
+/* Moves elements to the selected positions of block k. */
 static void expand_block(worker *w, size_t k) {
     const wi_select_plan *const p = w->p;
     const wi_select_args *args = p->args;

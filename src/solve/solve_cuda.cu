@@ -77,8 +77,8 @@ static __global__ void range_along(wi_typed_grid<T> a, unsigned long long *most,
 }
 
 static weft_status rows_range(weft_context *ctx, const wi_grid *g, double *most, double *least) {
-    unsigned long long *const top = (unsigned long long *)most, *const bottom =
-                                                                    (unsigned long long *)least;
+    unsigned long long *const top = (unsigned long long *)most;
+    unsigned long long *const bottom = (unsigned long long *)least;
     const weft_status status = WEFT_LAUNCH(begin_range, ctx, (unsigned)wi_pieces(g->rows, threads),
                                            threads, 0, g->rows, top, bottom);
     if (status != WEFT_OK)

@@ -94,10 +94,8 @@ static weft_status unpack(wi_ranks *s) {
 static weft_status copy_own(wi_ranks *s) {
     const wi_grid diagonal = diagonal_of(s), beside = beside_of(s),
                   mirrored = wi_grid_mirrored(&diagonal);
-    char *const to = s->whole + s->first * weft_type_size(s->type), *const away =
-                                                                        s->whole +
-                                                                        beside_first(s) *
-                                                                            weft_type_size(s->type);
+    char *const to = s->whole + s->first * weft_type_size(s->type);
+    char *const away = s->whole + beside_first(s) * weft_type_size(s->type);
     weft_status status = wi_local(s->ctx, s->place->copy(s->child, &diagonal, s->type, to, s->n));
     if (status == WEFT_OK)
         status = wi_local(s->ctx, s->place->copy(s->child, &mirrored, s->type, to, s->n));

@@ -247,8 +247,8 @@ static weft_status count_equal(weft_context *ctx, wi_sort_cut *cut, const wi_sor
     memset(own, 0, 3 * size * sizeof *own);
     memset(before, 0, 3 * size * sizeof *before);
     for (int k = 0; k < cut->runs; k++) {
-        uint64_t *const below = line(ctx, cut, BELOW + k), *const equal =
-                                                               own + (size_t)(1 + k) * size;
+        uint64_t *const below = line(ctx, cut, BELOW + k);
+        uint64_t *const equal = own + (size_t)(1 + k) * size;
         memcpy(guess, line(ctx, cut, LOW), size * sizeof *guess);
         count_all(ctx, cut, key, k, size, guess, false, below);
         memcpy(guess, line(ctx, cut, LOW), size * sizeof *guess);

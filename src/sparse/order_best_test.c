@@ -30,8 +30,8 @@ static wi_pattern pieces(void) {
     };
     test_random r = test_random_at(31);
     weft_context *const ctx = test_open("cpu:1");
-    int32_t *const row = malloc(2 * (size_t)ALL * LINKS * sizeof *row), *const col =
-                                                                            row + ALL * LINKS;
+    int32_t *const row = malloc(2 * (size_t)ALL * LINKS * sizeof *row);
+    int32_t *const col = row + ALL * LINKS;
     double *const value = calloc((size_t)ALL * LINKS, sizeof *value);
     weft_sparse *matrix;
     wi_pattern graph;

@@ -333,8 +333,8 @@ static void test_long_path(void **state) {
         LENGTH = 1000000
     };
     int64_t *const start = malloc((LENGTH + 1) * sizeof *start);
-    int64_t *const row = malloc(2 * LENGTH * sizeof *row), *const perm =
-                                                               malloc(LENGTH * sizeof *row);
+    int64_t *const row = malloc(2 * LENGTH * sizeof *row);
+    int64_t *const perm = malloc(LENGTH * sizeof *row);
     int64_t to = 0;
     for (int64_t v = 0; v < LENGTH; v++) {
         start[v] = to;

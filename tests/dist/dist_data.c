@@ -21,8 +21,8 @@ static void for_each(uint64_t stream, dist_case *body) {
 
 static void map_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
     const size_t size = test_size_of(type);
-    char *const x = dist_whole(r, TEST_SMALL, type, n), *const y =
-                                                            dist_whole(r, TEST_SMALL, type, n);
+    char *const x = dist_whole(r, TEST_SMALL, type, n);
+    char *const y = dist_whole(r, TEST_SMALL, type, n);
     char *const z = malloc(n * size + 1);
     void *const one = dist_whole(r, TEST_EQUAL, type, 1);
     const dist_part part = dist_deal(r, shape, n);
@@ -101,8 +101,8 @@ static void reduce_case(test_random *r, dist_shape shape, size_t n, weft_type ty
 
 static void dot_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
     const size_t size = test_size_of(type);
-    char *const x = dist_whole(r, TEST_SMALL, type, n), *const y =
-                                                            dist_whole(r, TEST_SMALL, type, n);
+    char *const x = dist_whole(r, TEST_SMALL, type, n);
+    char *const y = dist_whole(r, TEST_SMALL, type, n);
     const dist_part part = dist_deal(r, shape, n);
     dist_array dx = dist_take(r, x + part.first * size, part.n * size);
     dist_array dy = dist_take(r, y + part.first * size, part.n * size);

@@ -145,10 +145,10 @@ static void sort_case(test_random *r, dist_shape shape, size_t n, weft_type type
     const weft_order order = (weft_order)dist_draw(r, 2);
     uint64_t *offsets;
     const size_t segments = draw_offsets(r, n, &offsets);
-    char *const x = dist_whole(r, patterns[dist_draw(r, 3)], type, n), *const y =
-                                                                           malloc(n * size + 1);
-    char *const values = dist_whole(r, TEST_ANY, WEFT_U8, width * n), *const moved =
-                                                                          malloc(width * n + 1);
+    char *const x = dist_whole(r, patterns[dist_draw(r, 3)], type, n);
+    char *const y = malloc(n * size + 1);
+    char *const values = dist_whole(r, TEST_ANY, WEFT_U8, width * n);
+    char *const moved = malloc(width * n + 1);
     assert_true(y && moved);
     const dist_part part = dist_deal(r, shape, n);
     const dist_part own = dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), segments);

@@ -28,8 +28,8 @@ static void sort_case(test_random *r, dist_shape shape, size_t n, weft_type type
     const weft_order order = (weft_order)dist_draw(r, 2);
     const unsigned end = (unsigned)dist_draw(r, 8 * size + 1),
                    first = (unsigned)dist_draw(r, end + 1);
-    char *const x = dist_whole(r, patterns[dist_draw(r, 4)], type, n), *const y =
-                                                                           malloc(n * size + 1);
+    char *const x = dist_whole(r, patterns[dist_draw(r, 4)], type, n);
+    char *const y = malloc(n * size + 1);
     unsigned char *const values = number_values(n), *const moved = malloc(3 * n + 1);
     uint32_t *const indices = malloc(4 * n + 1);
     const dist_part part = dist_deal(r, shape, n);

@@ -301,8 +301,8 @@ static void solve_checked(fuzz_chol_case *c) {
                                              .part = part,
                                              .refine =
                                                  part == WEFT_CHOL_A ? (int)fuzz_below(f, 3) : 0};
-    double *const b = fuzz_take(f, n * rhs * sizeof *b), *const x =
-                                                             fuzz_take(f, n * rhs * sizeof *x);
+    double *const b = fuzz_take(f, n * rhs * sizeof *b);
+    double *const x = fuzz_take(f, n * rhs * sizeof *x);
     misfit worst = {0};
     test_random *const r = fuzz_random(f);
     for (size_t k = 0; k < n * rhs; k++) {

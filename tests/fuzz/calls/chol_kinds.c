@@ -25,8 +25,8 @@ static long double error_of(const fuzz_chol_case *c, const double *x, const doub
 static void check_solve(const fuzz_chol_case *c, weft_chol *plan, bool may_fail) {
     fuzz *const f = c->f;
     const size_t n = c->n, sides = 1 + fuzz_below(f, 18);
-    double *const b = fuzz_take(f, n * sides * sizeof *b), *const x =
-                                                               fuzz_take(f, n * sides * sizeof *x);
+    double *const b = fuzz_take(f, n * sides * sizeof *b);
+    double *const x = fuzz_take(f, n * sides * sizeof *x);
     weft_chol_report report = {.size = sizeof report};
     test_random *const r = fuzz_random(f);
     for (size_t k = 0; k < n * sides; k++) {

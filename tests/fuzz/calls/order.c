@@ -111,8 +111,8 @@ void fuzz_merge(fuzz *f) {
     size_t bytes = 0;
     fuzz_say(f, "%s(order %d, %s, %zu and %zu, value_bytes %zu%s)", name, (int)c.order,
              weft_type_name(f->type), c.na, c.nb, c.value_bytes, c.ordered ? "" : ", unordered");
-    void *const av = c.a_values ? c.a_values->p : NULL, *const bv =
-                                                            c.b_values ? c.b_values->p : NULL;
+    void *const av = c.a_values ? c.a_values->p : NULL;
+    void *const bv = c.b_values ? c.b_values->p : NULL;
     void *const ov = c.out_values ? c.out_values->p : NULL;
     if (!f->wrong && weft_merge_bytes(f->ctx, c.order, f->type, c.na, c.a->p, c.nb, c.b->p,
                                       c.out->p, c.value_bytes, av, bv, ov, &bytes) != WEFT_OK) {
