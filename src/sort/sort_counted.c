@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first k on a cpu, if k is not small: the k-th key is guessed from samples and, if the guess
- * is wrong, found by counting, 8 bits at a time; then the elements up to it are collected in their
- * order, and sorted. */
+/* The first k on a cpu, if k is not small: the k-th key is guessed from samples, and the elements
+ * up to there are collected in their order, and sorted. If the guess is wrong, the key is found by
+ * counting, 8 bits at a time. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -10,11 +10,14 @@
 #include "sort/sort_few.h"
 #include "sort/sort_parts.h"
 #include "sort/sort_run.h"
+#include "sort/sort_scalar.h"
 
 enum {
-    SPARE = 4096,   /* elements collected beyond 5/4 k, to save one more round of counting */
-    SAMPLES = 4096, /* from which the place of the k-th key is guessed */
-    LEAST_GUESSED = 16 * SAMPLES,
+    SPARE = 1 << 15,         /* elements collected beyond 5/4 k, to save a round of counting */
+    LEAST_SAMPLES = 1 << 12, /* from which the place of the k-th key is guessed */
+    MOST_SAMPLES = 1 << 16,
+    SPARSE = 16, /* a sample of at least so many elements */
+    LEAST_GUESSED = SPARSE * LEAST_SAMPLES,
     LOOK = 1 << 12 /* elements looked at together */
 };
 
@@ -46,8 +49,10 @@ typedef struct plan {
     size_t capacity;
     size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
     size_t index_bytes;                /* of a position; 0: positions are not wanted */
-    uint64_t *samples;                 /* and as much spare memory */
+    size_t n_samples;
+    uint64_t *samples; /* and as much spare memory */
     char *keys, *positions;
+    size_t collected;
 } plan;
 
 /* What the threads do next. */
@@ -97,7 +102,28 @@ static bracket narrow(const plan *p, bracket b, unsigned shift) {
                      .inside = before + here - below - above};
 }
 
-static void tally_part(void *user, int rank, int team);
+/* A thread's share of collecting. */
+static wi_sort_pick share_of(const plan *p, const bracket *b, int rank) {
+    const wi_top_k_args *const a = p->args;
+    const size_t first = wi_team_share(a->n, rank, p->team);
+    return (wi_sort_pick){.key_bytes = p->size,
+                          .value_bytes = (unsigned)p->index_bytes,
+                          .key = p->key,
+                          .low = b->low,
+                          .last = b->low + b->width - 1,
+                          .n = wi_team_share(a->n, rank + 1, p->team) - first,
+                          .first = first,
+                          .x = (const char *)a->x + first * p->size};
+}
+
+static void tally_part(void *user, int rank, int team) {
+    const step *const s = user;
+    wi_sort_pick share = share_of(s->p, s->b, rank);
+    (void)team;
+    s->p->simd->tally(&share);
+    s->p->counts[rank][0] = share.below;
+    s->p->counts[rank][1] = share.inside;
+}
 
 /* Counts what is below the bracket and inside it, by thread and in all. */
 static void tally_all(const plan *p, bracket *b) {
@@ -116,36 +142,57 @@ static bool is_closed(const plan *p, const bracket *b) {
     return b->below < k && k <= up_to && (up_to <= p->capacity || b->width == 1);
 }
 
+/* Which of so many samples in order is likely to come behind the k-th key, counted from 0; less
+ * than nothing with `sign` -1: before it. */
+static double place_of(size_t n, size_t k, size_t samples, double sign) {
+    const double middle = (double)k / (double)n * (double)samples;
+    return middle + sign * (1 + 3 * sqrt(middle));
+}
+
+/* So many samples that what comes before their guess is likely to fit, or what is sensible. */
+static size_t samples_of(size_t n, size_t k) {
+    size_t samples = LEAST_SAMPLES;
+    for (; samples < MOST_SAMPLES && 4 * SPARSE * samples <= n; samples *= 4) {
+        const double high = 1 + place_of(n, k, samples, 1);
+        if ((high + 3 * sqrt(high)) * (double)n / (double)samples <= (double)capacity_of(n, k))
+            break;
+    }
+    return samples;
+}
+
+static void take_samples(void *user, int rank, int team) {
+    const plan *const p = ((const step *)user)->p;
+    const size_t apart = p->args->n / p->n_samples;
+    const size_t end = wi_team_share(p->n_samples, rank + 1, team);
+    for (size_t j = wi_team_share(p->n_samples, rank, team); j < end; j++)
+        p->samples[j] = wi_sort_key_at(&p->key, p->size, p->args->x, j * apart + j * 7919 % apart);
+}
+
 /* A bracket between two of some samples in order, which are likely to be on either side of the
  * k-th key. */
 static bracket guess(const plan *p) {
     const wi_top_k_args *const a = p->args;
-    uint64_t *const samples = p->samples;
-    const size_t apart = a->n / SAMPLES;
-    for (size_t j = 0; j < SAMPLES; j++) {
-        const size_t at = j * apart + j * 7919 % apart;
-        uint64_t key = 0;
-        p->simd->to_keys(&p->key, p->size, 1, (const char *)a->x + at * p->size, &key);
-        samples[j] = key;
-    }
+    const uint64_t *const samples = p->samples;
+    wi_team_run(p->ctx, p->team, take_samples, &(step){.p = p});
     const wi_sort_range all = {.key_bytes = sizeof *samples,
                                .end_bit = 64,
-                               .n = SAMPLES,
-                               .keys = samples,
-                               .spare_keys = samples + SAMPLES};
-    p->simd->radix(&all);
-    const double middle = (double)a->k / (double)a->n * SAMPLES;
-    const double margin = 1 + 3 * sqrt(middle);
-    const double low = middle - margin, high = middle + margin;
+                               .n = p->n_samples,
+                               .keys = p->samples,
+                               .spare_keys = p->samples + p->n_samples};
+    p->simd->sort(&all);
+    const size_t last = p->n_samples - 1;
+    const double low = place_of(a->n, a->k, p->n_samples, -1);
+    const double high = place_of(a->n, a->k, p->n_samples, 1);
     const uint64_t least = low > 0 ? samples[(size_t)low] : 0;
-    const uint64_t most = samples[high < SAMPLES - 1 ? (size_t)high : SAMPLES - 1];
+    const uint64_t most = samples[high < (double)last ? (size_t)high : last];
     return (bracket){.low = least, .width = most - least + 1};
 }
 
-static bracket close_in(const plan *p) {
+/* Begins with a bracket that may be closed, if there is one. */
+static bracket close_in(const plan *p, const bracket *guessed) {
     bracket b = {.inside = p->args->n};
-    if (wi_top_k_is_guessed(p->args)) {
-        b = guess(p);
+    if (guessed) {
+        b = *guessed;
         tally_all(p, &b);
         if (!is_closed(p, &b)) { /* maybe very many are equal to the last key */
             b = (bracket){.low = b.low + b.width - 1, .width = 1};
@@ -163,24 +210,9 @@ static bracket close_in(const plan *p) {
     return b;
 }
 
-/* A thread's share of collecting. */
-static wi_sort_pick share_of(const plan *p, const bracket *b, int rank) {
-    const wi_top_k_args *const a = p->args;
-    const size_t first = wi_team_share(a->n, rank, p->team);
-    return (wi_sort_pick){.key_bytes = p->size,
-                          .value_bytes = (unsigned)p->index_bytes,
-                          .key = p->key,
-                          .low = b->low,
-                          .last = b->low + b->width - 1,
-                          .n = wi_team_share(a->n, rank + 1, p->team) - first,
-                          .first = first,
-                          .x = (const char *)a->x + first * p->size};
-}
-
 /* Computes where each thread stores what it collects, and how many keys from inside the bracket it
- * takes: the first ones, as many as fit. The rest of the capacity is filled with keys that come
- * last. */
-static void deal_out(const plan *p, const bracket *b) {
+ * takes: the first ones, as many as fit. */
+static void deal_out(plan *p, const bracket *b) {
     size_t at = 0, left = p->capacity - b->below;
     for (int rank = 0; rank < p->team; rank++) {
         size_t *const own = p->counts[rank];
@@ -190,18 +222,7 @@ static void deal_out(const plan *p, const bracket *b) {
         at += below + inside;
         left -= inside;
     }
-    memset(p->keys + at * p->size, 0xFF, (p->capacity - at) * p->size);
-    if (p->index_bytes > 0)
-        memset(p->positions + at * p->index_bytes, 0xFF, (p->capacity - at) * p->index_bytes);
-}
-
-static void tally_part(void *user, int rank, int team) {
-    const step *const s = user;
-    wi_sort_pick share = share_of(s->p, s->b, rank);
-    (void)team;
-    s->p->simd->tally(&share);
-    s->p->counts[rank][0] = share.below;
-    s->p->counts[rank][1] = share.inside;
+    p->collected = at;
 }
 
 static void pick_part(void *user, int rank, int team) {
@@ -217,9 +238,57 @@ static void pick_part(void *user, int rank, int team) {
 
 /* Collects everything up to the bracket's end; of equal keys only the first ones, if there are more
  * than fit. */
-static void collect(const plan *p, const bracket *b) {
+static void collect(plan *p, const bracket *b) {
     deal_out(p, b);
     wi_team_run(p->ctx, p->team, pick_part, &(step){.p = p, .b = b});
+}
+
+/* How many elements a thread collects before they are counted: at most four times its share. */
+static size_t room_of(const plan *p) {
+    const size_t team = (size_t)p->team, has = p->args->n / team, few = p->capacity / team * 4;
+    const size_t most = few < p->capacity ? few : p->capacity;
+    return (most <= has ? most : has + 1) + WI_SORT_PICKED;
+}
+
+static void try_part(void *user, int rank, int team) {
+    const step *const s = user;
+    const plan *const p = s->p;
+    const size_t at = (size_t)rank * room_of(p);
+    wi_sort_pick share = share_of(p, s->b, rank);
+    (void)team;
+    share.quota = SIZE_MAX;
+    share.room = room_of(p);
+    share.keys_out = p->keys + at * p->size;
+    share.values_out = p->positions + at * p->index_bytes;
+    p->simd->pick(&share);
+    p->counts[rank][0] = share.below;
+    p->counts[rank][1] = share.inside;
+    p->counts[rank][2] = share.full;
+}
+
+/* Collects everything up to the end of a bracket that was not counted, each thread in its part of
+ * the memory. False if that is not enough, or the k-th key is not in the bracket. */
+static bool try_collect(plan *p, bracket *b) {
+    bool full = false;
+    b->below = b->inside = 0;
+    wi_team_run(p->ctx, p->team, try_part, &(step){.p = p, .b = b});
+    for (int rank = 0; rank < p->team; rank++) {
+        b->below += p->counts[rank][0];
+        b->inside += p->counts[rank][1];
+        full = full || p->counts[rank][2] > 0;
+    }
+    if (full || !is_closed(p, b))
+        return false;
+    p->collected = 0;
+    for (int rank = 0; rank < p->team; rank++) {
+        const size_t from = (size_t)rank * room_of(p),
+                     own = p->counts[rank][0] + p->counts[rank][1];
+        memmove(p->keys + p->collected * p->size, p->keys + from * p->size, own * p->size);
+        memmove(p->positions + p->collected * p->index_bytes, p->positions + from * p->index_bytes,
+                own * p->index_bytes);
+        p->collected += own;
+    }
+    return true;
 }
 
 /* The arguments for sorting what was collected: unsigned keys, in place. */
@@ -256,6 +325,7 @@ static plan plan_of(const weft_context *ctx, const wi_top_k_args *a) {
                   .size = (unsigned)size,
                   .team = wi_team_size(ctx, a->n, a->n * size),
                   .capacity = capacity_of(a->n, a->k),
+                  .n_samples = samples_of(a->n, a->k),
                   .index_bytes = !a->positions            ? 0
                                  : a->n - 1 <= UINT32_MAX ? 4
                                                           : 8};
@@ -263,9 +333,11 @@ static plan plan_of(const weft_context *ctx, const wi_top_k_args *a) {
 
 /* Divides the memory, the widest elements first; returns how many bytes. NULL: only that. */
 static size_t lay_out(plan *p, char *memory) {
-    const size_t samples = (size_t)2 * SAMPLES * sizeof *p->samples;
+    const size_t samples = 2 * p->n_samples * sizeof *p->samples;
     const size_t counts = (size_t)p->team * sizeof *p->counts + samples;
-    const size_t keys = p->capacity * p->size, positions = p->capacity * p->index_bytes;
+    const size_t parts = room_of(p) * (size_t)p->team;
+    const size_t all = parts > p->capacity ? parts : p->capacity;
+    const size_t keys = all * p->size, positions = all * p->index_bytes;
     if (!memory)
         return counts + keys + positions;
     const bool keys_first = p->size >= p->index_bytes;
@@ -320,21 +392,35 @@ static bool begins_with_all(const plan *p) {
 
 /* ---- the call ---- */
 
-static weft_status run(weft_context *ctx, plan *p) {
-    wi_top_k_args first = *p->args;
-    bracket b = {.inside = first.k};
-    if (wi_top_k_is_guessed(p->args) && begins_with_all(p)) {
+/* Collects what contains the first k. */
+static void gather(plan *p) {
+    const bool guessed = wi_top_k_is_guessed(p->args);
+    bracket b;
+    if (guessed && begins_with_all(p)) {
+        wi_top_k_args first = *p->args;
         first.n = first.k;
-        p->args = &first;
-        p->team = 1;
-        p->counts[0][0] = 0;
-        p->counts[0][1] = first.k;
-    } else {
-        b = close_in(p);
+        plan of_first = *p;
+        of_first.args = &first;
+        of_first.team = 1;
+        of_first.counts[0][0] = 0;
+        of_first.counts[0][1] = first.k;
+        collect(&of_first, &(bracket){.inside = first.k});
+        p->collected = of_first.collected;
+        return;
     }
+    if (guessed) {
+        b = guess(p);
+        if (try_collect(p, &b))
+            return;
+    }
+    b = close_in(p, guessed ? &b : NULL);
     collect(p, &b);
+}
+
+static weft_status run(weft_context *ctx, plan *p) {
+    gather(p);
     const wi_sort_args sort = sort_of(p, NULL);
-    const weft_status status = wi_sort_buckets(ctx, &sort);
+    const weft_status status = wi_sort_some(ctx, &sort, p->collected);
     if (status == WEFT_OK)
         put_out(p);
     return status;

@@ -327,8 +327,7 @@ static bool is_one_piece(const wi_sort_args *call) {
     return wi_sort_is_short(call, call->n) || (by_vectors && call->n * size < PIECE_BYTES);
 }
 
-weft_status wi_sort_buckets(weft_context *ctx, const void *args) {
-    const wi_sort_args *call = args;
+weft_status wi_sort_some(weft_context *ctx, const wi_sort_args *call, size_t n) {
     const bool one = is_one_piece(call);
     const size_t bytes = call->n * (weft_type_size(call->type) + call->value_bytes);
     const int team = wi_team_size(ctx, WI_SORT_BUCKETS, bytes);
@@ -337,13 +336,18 @@ weft_status wi_sort_buckets(weft_context *ctx, const void *args) {
         wi_sort_take_parts(ctx, call, !one, one ? 0 : wi_sort_team_bytes(team), &parts);
     if (status != WEFT_OK || call->bytes)
         return status;
-    plan p = plan_of(ctx, call, &parts, team, 0, call->n);
+    const plan p = plan_of(ctx, call, &parts, team, 0, n);
     if (one)
         sort_in_one(&p);
     else
-        sort_in_buckets(&p);
+        wi_sort_stretch(ctx, call, &parts, team, 0, n);
     wi_host_free(parts.memory);
     return WEFT_OK;
+}
+
+weft_status wi_sort_buckets(weft_context *ctx, const void *args) {
+    const wi_sort_args *const call = args;
+    return wi_sort_some(ctx, call, call->n);
 }
 
 /* ---- gather ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft_top_k of many elements of data whose first k are the first k of all, or all but one: by one
- * thread and by several, which look for an element behind them that comes before one of them. */
+ * thread and by several, which look for an element behind them that comes before one of them. And
+ * of data whose samples mislead. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 
 enum {
     N = (1 << 20) + 333, /* worth several threads */
-    K = 10000
+    K = 10000,
+    SAMPLES = 4096 /* which sort_counted.c looks at */
 };
 
 /* Where the one is that belongs among the first. */
@@ -128,7 +130,33 @@ static void first_elements_are_first(void **state) {
     free(positions);
 }
 
+/* All samples come before all others, so few elements are found where the k-th is expected. */
+static void samples_may_mislead(void **state) {
+    (void)state;
+    if (!test_size_wanted(N))
+        return;
+    test_random random = test_random_at(42);
+    uint64_t *const x = malloc(N * sizeof *x), *const values = malloc(K * sizeof *values);
+    ranked *const right = malloc(N * sizeof *right);
+    uint64_t *const positions = malloc(K * sizeof *positions);
+    assert_true(x && values && right && positions);
+    for (size_t i = 0; i < N; i++)
+        x[i] = SAMPLES + test_below(&random, 1 << 30);
+    for (size_t j = 0, apart = N / SAMPLES; j < SAMPLES; j++)
+        x[j * apart + j * 7919 % apart] = test_below(&random, SAMPLES);
+    for (size_t i = 0; i < N; i++)
+        right[i] = (ranked){(double)x[i], i};
+    qsort(right, N, sizeof *right, by_value);
+    check("cpu:1", WEFT_U64, NOWHERE, false, x, right, values, positions);
+    check("cpu:3", WEFT_U64, NOWHERE, false, x, right, values, positions);
+    free(x);
+    free(values);
+    free(right);
+    free(positions);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(first_elements_are_first)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(first_elements_are_first),
+                                       cmocka_unit_test(samples_may_mislead)};
     return cmocka_run_group_tests_name("sort first", tests, NULL, NULL);
 }

@@ -43,4 +43,9 @@ void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi
                      int team, size_t first, size_t end);
 size_t wi_sort_team_bytes(int team);
 
+/* Sorts the first n elements of a call, with the memory that all would take; or only adds its
+ * bytes.
+ */
+weft_status wi_sort_some(weft_context *ctx, const wi_sort_args *call, size_t n);
+
 #endif

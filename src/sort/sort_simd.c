@@ -9,11 +9,12 @@
 enum {
     DIGIT_BITS = 8,
     RADIX = 1 << DIGIT_BITS,
-    FEW = 24,          /* so few are sorted by insertion */
-    BLOCK = 256,       /* elements distributed to buckets at a time */
-    COUNTED = 1 << 30, /* elements counted with 32 bits before adding to 64 */
-    FEW_KEYS = 32,     /* looked at together before they are picked */
-    APART = 4          /* counters in turn: neighbours often share a bucket */
+    FEW = 24,               /* so few are sorted by insertion */
+    BLOCK = WI_SORT_PICKED, /* elements distributed to buckets at a time, too */
+    AHEAD = 1 << 12,        /* what is read once is asked for so many bytes ahead */
+    COUNTED = 1 << 30,      /* elements counted with 32 bits before adding to 64 */
+    FEW_KEYS = 32,          /* looked at together before they are picked */
+    APART = 4               /* counters in turn: neighbours often share a bucket */
 };
 
 /* Element i of an array whose elements have `bytes` bytes; 0 bytes: there is no array. */
@@ -270,7 +271,7 @@ static void tally(wi_sort_pick *share) {
     }
 }
 
-static void pick(const wi_sort_pick *share) {
+static void pick(wi_sort_pick *share) {
     switch (share->key_bytes) {
     case 1:
         pick_u8(share);

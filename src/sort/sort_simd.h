@@ -11,7 +11,8 @@
 enum {
     WI_SORT_BUCKETS = 256,
     /* written to a bucket at a time; with fewer there are more branch mispredictions */
-    WI_SORT_PARCEL_BYTES = 256
+    WI_SORT_PARCEL_BYTES = 256,
+    WI_SORT_PICKED = 256 /* elements that `pick` looks at together */
 };
 
 /* Keys, with values if value_bytes > 0, to be sorted in place. The spare arrays have the same
@@ -67,8 +68,12 @@ typedef struct wi_sort_pick {
     size_t n;
     size_t first; /* the position of x[0] in the whole call */
     const void *x;
-    size_t below, inside; /* how many there are; `tally` counts them */
+    size_t below, inside; /* how many there are; `tally` counts them, and `pick` what it stores */
     size_t quota;
+    /* How many the outputs hold; 0: enough. `pick` ends early, and sets `full`, if WI_SORT_PICKED
+     * more do not fit. */
+    size_t room;
+    bool full;
     void *keys_out, *values_out; /* the values are positions */
 } wi_sort_pick;
 
@@ -86,7 +91,7 @@ typedef struct wi_sort_simd {
     void (*deal)(const wi_sort_deal *deal);
     void (*tally)(wi_sort_pick *pick);
     /* Stores the selected elements, keeping their order. */
-    void (*pick)(const wi_sort_pick *pick);
+    void (*pick)(wi_sort_pick *pick);
     /* The first position whose key is less than the one before it, or n; 1 <= n. */
     size_t (*first_fall)(const wi_sort_range *range);
     void (*radix)(const wi_sort_range *range);

@@ -14,7 +14,7 @@ static double counted_seconds(const weft_context *ctx, const void *args) {
     const size_t size = weft_type_size(a->type);
     const double n = (double)a->n, k = (double)a->k, of_size = (double)size;
     const double counting = 5000 * of_size + n * (8 + of_size) + k * 60;
-    const double guessing = 1e5 + n * (0.8 + 0.15 * of_size) + k * 300;
+    const double guessing = 1e5 + n * (0.2 + 0.15 * of_size) + k * 250;
     const double cycles = wi_top_k_is_guessed(a) ? guessing : counting;
     return wi_team_seconds(ctx, wi_team_size(ctx, a->n, a->n * size), cycles, 0);
 }
