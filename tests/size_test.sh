@@ -26,6 +26,17 @@ if [[ $(cached CMAKE_CUDA_COMPILER) =~ ^(.*NOTFOUND)?$ ]]; then
     echo "size_test: passed; there is no nvcc, and no kernels"
     exit
 fi
+# What <<<>>> would call for a kernel begins by asking for the call's configuration: no object has that
+# (src/cuda/stubs, for toolkits before 14).
+toolkit=$(sed -n 's/^set(CMAKE_CUDA_COMPILER_VERSION "\([0-9]*\)\..*/\1/p' "$build"/CMakeFiles/*/CMakeCUDACompiler.cmake)
+if [ "$toolkit" -lt 14 ]; then
+    objects=$(find "$build"/CMakeFiles/weft_{,ring_}kernels.dir -name '*.cu.o')
+    [ -n "$objects" ]
+    if xargs nm -A -u <<<"$objects" | grep cudaPopCallConfiguration >&2; then
+        echo "size_test: these kernels have functions for <<<>>>, which nobody calls" >&2
+        exit 1
+    fi
+fi
 if [ "$(cached CMAKE_CUDA_ARCHITECTURES)" = "80-real;90" ] &&
     [ "$(cached WEFT_QUICK_KERNELS)$(cached CMAKE_BUILD_TYPE)" = OFFRelease ]; then
     "$source/scripts/size.sh" "$build" "$most_mb" >/dev/null

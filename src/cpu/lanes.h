@@ -18,8 +18,8 @@ WI_INLINE wi_doubles wi_splat(double x) {
 #endif
 }
 
-/* A multiplication and addition, rounded once, is an instruction, and goes where it is used; an
- * older processor's is a call of the C library for each number, and stands once in a file. */
+/* A multiplication and addition, rounded once, is an instruction, and goes where it is used. On an
+ * older processor it is a call of the C library for each number, and stands once in a file. */
 #if defined(__x86_64__) && !defined(__FMA__)
 #    define WI_FUSED static __attribute__((noinline, unused))
 #else
