@@ -36,9 +36,8 @@ weft_status wi_sparse_check_meaning(weft_context *ctx, const char *call, weft_st
 static weft_status check_type(const given *g, const char *name, weft_type type) {
     if (type == WEFT_I32 || type == WEFT_I64 || type == WEFT_U32 || type == WEFT_U64)
         return WEFT_OK;
-    return wi_fail(g->ctx, WEFT_EARG,
-                   "%s: %s %d is not WEFT_I32, WEFT_I64, WEFT_U32 or WEFT_U64; pass one", g->call,
-                   name, (int)type);
+    return wi_fail(g->ctx, WEFT_EARG, "%s: %s is %s; pass WEFT_I32, WEFT_I64, WEFT_U32 or WEFT_U64",
+                   g->call, name, weft_type_name(type));
 }
 
 static weft_status check_form(const given *g) {

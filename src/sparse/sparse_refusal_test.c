@@ -67,7 +67,7 @@ static void wrong_arguments(weft_context *ctx) {
     in.storage = (weft_storage)-1;
     refuse(ctx, &in, WEFT_EARG, "storage", "-1");
     in.type = WEFT_F64;
-    refuse(ctx, &in, WEFT_EARG, "index_type", "WEFT_I32, WEFT_I64, WEFT_U32 or WEFT_U64");
+    refuse(ctx, &in, WEFT_EARG, "index_type is f64", "WEFT_I32, WEFT_I64, WEFT_U32 or WEFT_U64");
     in.storage = WEFT_SYMMETRIC_LOWER;
     in.rows = 4;
     in.cols = 2;
