@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a context on the cpu: after a fork, with other work on all cores, with little
- * stack and few threads, and how many there are. Whatever might hang or crash runs in a child
- * process with an alarm. */
+ * stack and few threads, how many there are, and where they may run. Whatever might hang or crash
+ * runs in a child process with an alarm. */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -347,12 +348,47 @@ static void test_little(void **state) {
     assert_int_equal(run_child(use_many_threads, (void *)(uintptr_t) "cpu:1000"), 0);
 }
 
+/* ---- where they may run ---- */
+
+/* May this thread of the process run where the calling one may? True of one that has ended. */
+static bool runs_anywhere(const char *thread) {
+    cpu_set_t own, of_thread;
+    const pid_t number = (pid_t)strtol(thread, NULL, 10);
+    assert_int_equal(sched_getaffinity(0, sizeof own, &own), 0);
+    return sched_getaffinity(number, sizeof of_thread, &of_thread) != 0 ||
+           CPU_EQUAL(&own, &of_thread);
+}
+
+static bool all_run_anywhere(void) {
+    DIR *const threads = opendir("/proc/self/task");
+    bool all = true;
+    for (struct dirent *one; threads && all && (one = readdir(threads));)
+        all = one->d_name[0] == '.' || runs_anywhere(one->d_name);
+    if (threads)
+        closedir(threads);
+    return all;
+}
+
+/* Threads that are woken on the caller's processor step aside, and are then as free as before. */
+static void test_pauses(void **state) {
+    (void)state;
+    weft_context *const ctx = test_open("cpu:2");
+    const struct timespec pause = {.tv_nsec = 5000000}; /* they sleep after one millisecond */
+    for (int round = 0; round < 20; round++) {
+        nanosleep(&pause, NULL);
+        assert_true(sums_up(ctx));
+    }
+    for (int look = 0; look < 1000 && !all_run_anywhere(); look++)
+        nanosleep(&pause, NULL);
+    assert_true(all_run_anywhere());
+    weft_close(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_busy_machine),
-        cmocka_unit_test(test_number),
-        cmocka_unit_test(test_little),
+        cmocka_unit_test(test_fork),   cmocka_unit_test(test_busy_machine),
+        cmocka_unit_test(test_number), cmocka_unit_test(test_little),
+        cmocka_unit_test(test_pauses),
     };
     return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

@@ -38,6 +38,7 @@ struct wi_team {
     _Alignas(LINE_BYTES) _Atomic uint64_t job;
     _Alignas(LINE_BYTES) atomic_int left; /* ranks of the job that are not finished */
     atomic_int asleep;                    /* threads */
+    atomic_int caller_cpu; /* the processor that the calling thread was last seen on */
     atomic_bool caller_sleeps, closing;
     /* Written by the calling thread. */
     _Alignas(LINE_BYTES) wi_team_work *work;
@@ -112,6 +113,27 @@ static bool may_look_again(int k) {
     return k < YIELDING;
 }
 
+/* The calling thread says which processor it is on. */
+static void show_cpu(wi_team *team) {
+    atomic_store_explicit(&team->caller_cpu, sched_getcpu(), memory_order_relaxed);
+}
+
+/* Moves a thread that is on the calling thread's processor to another one. Systems often wake a
+ * thread on the processor of whoever wakes it, where it waits for milliseconds, or makes the other
+ * wait, before they look for an idle one. */
+static void step_aside(wi_team *team) {
+    const int cpu = sched_getcpu();
+    cpu_set_t allowed, others;
+    if (cpu < 0 || cpu != atomic_load_explicit(&team->caller_cpu, memory_order_relaxed) ||
+        pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0)
+        return;
+    others = allowed;
+    CPU_CLR(cpu, &others);
+    if (CPU_COUNT(&others) > 0 &&
+        pthread_setaffinity_np(pthread_self(), sizeof others, &others) == 0)
+        pthread_setaffinity_np(pthread_self(), sizeof allowed, &allowed);
+}
+
 static bool has_news(wi_team *team, uint64_t job) {
     return atomic_load(&team->job) != job || atomic_load(&team->closing);
 }
@@ -119,6 +141,8 @@ static bool has_news(wi_team *team, uint64_t job) {
 /* Waits until there is a newer job than this one. */
 static void await_news(wi_team *team, uint64_t job) {
     for (int k = 0; !has_news(team, job); k++) {
+        if (k == BUSY)
+            step_aside(team);
         if (may_look_again(k))
             continue;
         pthread_mutex_lock(&team->lock);
@@ -127,6 +151,7 @@ static void await_news(wi_team *team, uint64_t job) {
             pthread_cond_wait(&team->wake, &team->lock);
         atomic_fetch_sub(&team->asleep, 1);
         pthread_mutex_unlock(&team->lock);
+        step_aside(team);
     }
 }
 
@@ -151,6 +176,7 @@ static void await_end(wi_team *team) {
             pthread_cond_wait(&team->done, &team->lock);
         atomic_store(&team->caller_sleeps, false);
         pthread_mutex_unlock(&team->lock);
+        show_cpu(team);
     }
 }
 
@@ -164,6 +190,7 @@ static void wake(wi_team *team, int wanted) {
     for (; wanted < asleep && wanted > 0; wanted--)
         pthread_cond_signal(&team->wake);
     pthread_mutex_unlock(&team->lock);
+    sched_yield(); /* one that was woken on this processor can step aside */
 }
 
 /* Makes threads until there are `wanted`, or as many as the system allows. They block all signals.
@@ -207,6 +234,7 @@ static void run(wi_team *team, int size, wi_team_work *work, void *user, bool to
     team->user = user;
     atomic_store(&team->left, size);
     atomic_store(&team->members[0].claimed, number_of(job));
+    show_cpu(team);
     atomic_store(&team->job, job);
     wake(team, size - 1);
     do_rank(team, 0, job);
