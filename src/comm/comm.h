@@ -85,7 +85,7 @@ struct wi_comm {
     void *state;               /* the backend's own */
     struct wi_nccl *nccl;      /* comm_nccl.c; or NULL */
     struct wi_staged *staged;  /* comm_staged.c; or NULL */
-    struct wi_mailboxes *mail; /* comm_mailbox.c; or NULL */
+    struct wi_mailboxes *mail; /* comm_mailbox_open.h; or NULL */
     bool by_mail;              /* small steps go by them */
     bool takes_device; /* in messages and all_to_all_v, of any backend: memory of GPUs, too */
     weft_context *grid_row, *grid_column; /* split.c; or NULL */

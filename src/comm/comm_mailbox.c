@@ -6,15 +6,12 @@
  * below. A rank whose GPU fails declines this step and all later ones. */
 #include "comm/comm_mailbox.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "comm/gpus.h"
-#include "comm/mailbox.h"
+#include "comm/comm_mailbox_open.h"
+#include "comm/dist.h"
 #include "cpu/team.h"
 
 #ifdef WEFT_CUDA
@@ -29,160 +26,8 @@ enum {
     ASK_LOOKS = 64,  /* and so many of these for a question to CUDA, which takes microseconds */
     WORDS_TELL = 1,
 #    endif
-    SPINS = 4096, /* without leaving the core */
-    WHY_BYTES = 160,
-    LINE = 8 /* words in a line of the cache */
+    SPINS = 4096 /* without leaving the core */
 };
-
-typedef enum mail_state {
-    UNTRIED,
-    OPEN,
-    NONE
-} mail_state;
-
-/* What a rank tells: each has a line. */
-typedef struct told {
-    _Alignas(8 * LINE) _Atomic uint64_t declined; /* the latest step; UINT64_MAX: all to come */
-    uint64_t step;                                /* the rank's own: how many it has counted */
-} told;
-
-/* A rank's words in pinned memory, by which its host and its kernel talk. */
-typedef struct words {
-    uint64_t abandoned;
-    uint64_t unused[LINE - 1];
-    uint64_t done[WI_MAIL_BLOCKS];
-} words;
-
-struct wi_mailboxes {
-    int ranks;
-    bool wished; /* WEFT_MAILBOX=on */
-    pthread_mutex_t lock;
-    atomic_int state; /* changed once, under the lock */
-    char why[WHY_BYTES];
-    char about[WHY_BYTES + 64];
-    words *words; /* of each rank */
-    void *box[WI_MOST_GPUS];
-    wi_launch_graph graph[WI_MOST_GPUS];
-    told told[WI_MOST_GPUS];
-};
-
-/* ---- opening ---- */
-
-wi_mailboxes *wi_mailboxes_open(int ranks) {
-    const char *const wish = getenv("WEFT_MAILBOX");
-    wi_mailboxes *const all = wish && strcmp(wish, "off") == 0 ? NULL : wi_host_alloc(sizeof *all);
-    if (!all)
-        return NULL;
-    memset(all, 0, sizeof *all);
-    all->ranks = ranks;
-    all->wished = wish && strcmp(wish, "on") == 0;
-    pthread_mutex_init(&all->lock, NULL);
-    return all;
-}
-
-static void give_all(wi_mailboxes *all) {
-    for (int r = 0; r < all->ranks; r++) {
-        wi_gpu_drop(all->box[r]);
-        wi_gpu_drop_graph(&all->graph[r]);
-        all->box[r] = NULL;
-    }
-    if (all->words && cudaFreeHost(all->words) != cudaSuccess)
-        cudaGetLastError();
-    all->words = NULL;
-}
-
-void wi_mailboxes_close(wi_mailboxes *all) {
-    if (!all)
-        return;
-    give_all(all);
-    pthread_mutex_destroy(&all->lock);
-    wi_host_free(all);
-}
-
-/* After a failure ranks may have counted differently, and marks that others forgot may still lie
- * with a rank that had left. So all count on from where all forget them. All kernels have ended. */
-void wi_mailboxes_clear(wi_mailboxes *all) {
-    uint64_t latest = 0, first = UINT64_MAX;
-    for (int r = 0; all && r < all->ranks; r++) {
-        const uint64_t step = all->told[r].step;
-        latest = step > latest ? step : latest;
-        first = step < first ? step : first;
-    }
-    if (first < latest)
-        latest += WI_MAIL_MARKS - 1 - latest % WI_MAIL_MARKS;
-    for (int r = 0; all && r < all->ranks; r++) {
-        all->told[r].step = latest;
-        atomic_store(&all->told[r].declined, 0);
-    }
-}
-
-/* A mailbox of the current GPU, all zeros. */
-static cudaError_t take_box(wi_mailboxes *all, int r) {
-    const size_t bytes = wi_mail_bytes(all->ranks);
-    cudaError_t error = cudaMalloc(&all->box[r], bytes);
-    if (error != cudaSuccess)
-        all->box[r] = NULL;
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(all->box[r], 0, bytes, NULL);
-    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : error;
-}
-
-static cudaError_t take_all(wi_mailboxes *all, weft_context *const rank[]) {
-    const size_t bytes = (size_t)all->ranks * sizeof *all->words;
-    cudaError_t error = cudaHostAlloc((void **)&all->words, bytes, cudaHostAllocPortable);
-    if (error == cudaSuccess)
-        memset(all->words, 0, bytes);
-    else
-        all->words = NULL;
-    for (int r = 0; r < all->ranks && error == cudaSuccess; r++) {
-        error = cudaSetDevice(rank[r]->device);
-        if (error == cudaSuccess)
-            error = take_box(all, r);
-    }
-    return error;
-}
-
-/* Takes the memory of all ranks. The lock is held. */
-static mail_state try_all(weft_context *ctx, wi_mailboxes *all) {
-    const char *const blocking = getenv("CUDA_LAUNCH_BLOCKING"), *why;
-    weft_context *rank[WI_MOST_GPUS];
-    int before;
-    for (int r = 0; r < all->ranks; r++)
-        rank[r] = wi_gpus_rank(ctx, r);
-    if (blocking && strcmp(blocking, "1") == 0) {
-        snprintf(all->why, sizeof all->why, "CUDA_LAUNCH_BLOCKING is 1");
-        return NONE;
-    }
-    if (!wi_dealt_reaches(wi_gpus_dealt(ctx), &why)) {
-        snprintf(all->why, sizeof all->why, "%s", why);
-        return NONE;
-    }
-    if (wi_gpu_enter(ctx->child, &before) != WEFT_OK) {
-        snprintf(all->why, sizeof all->why, "a GPU is lost");
-        return NONE;
-    }
-    const cudaError_t error = take_all(all, rank);
-    if (error != cudaSuccess) {
-        cudaGetLastError();
-        snprintf(all->why, sizeof all->why, "taking memory for it failed: %s",
-                 cudaGetErrorName(error));
-        give_all(all);
-    }
-    cudaSetDevice(ctx->device);
-    wi_gpu_leave(ctx->child, before);
-    return error == cudaSuccess ? OPEN : NONE;
-}
-
-/* The first rank that needs the mailboxes takes them for all. */
-static bool is_open(weft_context *ctx, wi_mailboxes *all) {
-    if (atomic_load(&all->state) == UNTRIED) {
-        pthread_mutex_lock(&all->lock);
-        if (atomic_load(&all->state) == UNTRIED)
-            atomic_store(&all->state, try_all(ctx, all));
-        pthread_mutex_unlock(&all->lock);
-    }
-    return atomic_load(&all->state) == OPEN;
-}
 
 /* ---- which steps ---- */
 
@@ -247,7 +92,7 @@ static bool can(weft_context *ctx, const wi_comm_step *s, const wi_mail *m, size
     if (m->op != WI_MAIL_KEEP && !wi_comm_reduces(s->type, s->op))
         return false;
     return wi_comm_on_gpu(ctx, &s->from) && wi_comm_on_gpu(ctx, &s->to) &&
-           is_open(ctx, ctx->comm->mail);
+           wi_mailboxes_are_open(ctx, ctx->comm->mail);
 }
 
 /* As many on all ranks: where each knows its own counts only, always the most. */
@@ -312,7 +157,7 @@ static weft_status wait(weft_context *ctx, const wi_mail *m, unsigned blocks, bo
 static weft_status launch_and_wait(weft_context *ctx, const wi_comm_step *s, wi_mail *m,
                                    unsigned blocks, bool *done) {
     wi_mailboxes *const all = ctx->comm->mail;
-    words *const own = &all->words[m->own];
+    wi_mail_words *const own = &all->words[m->own];
     int before;
     memcpy(m->box, all->box, sizeof m->box);
     m->abandoned = &own->abandoned;
@@ -337,7 +182,7 @@ static weft_status launch_and_wait(weft_context *ctx, const wi_comm_step *s, wi_
 static weft_status forget_marks(weft_context *ctx) {
     wi_mailboxes *const all = ctx->comm->mail;
     int before;
-    if (atomic_load(&all->state) != OPEN)
+    if (atomic_load(&all->state) != WI_MAIL_OPEN)
         return WEFT_OK;
     weft_status status = wi_gpu_enter(ctx->child, &before);
     if (status != WEFT_OK)
@@ -403,14 +248,6 @@ void wi_comm_mailbox_leave(weft_context *rank) {
         decline(rank, UINT64_MAX);
 }
 
-void wi_comm_mailbox_open(weft_context *rank, wi_mailboxes *all) {
-    if (!all)
-        return;
-    rank->comm->mail = all;
-    rank->comm->by_mail = all->wished;
-    wi_comm_layers_open(rank, false);
-}
-
 bool wi_comm_mailbox_use(weft_context *rank, bool use) {
     wi_comm *const comm = rank->comm;
     const bool before = comm->by_mail;
@@ -418,38 +255,7 @@ bool wi_comm_mailbox_use(weft_context *rank, bool use) {
     return before;
 }
 
-const char *wi_comm_mailbox_about(const weft_context *rank) {
-    wi_mailboxes *const all = rank->comm ? rank->comm->mail : NULL;
-    const mail_state state = all ? (mail_state)atomic_load(&all->state) : UNTRIED;
-    if (state == UNTRIED)
-        return "";
-    if (state == OPEN)
-        snprintf(all->about, sizeof all->about, "small steps by mailboxes, %s",
-                 all->wished ? "as WEFT_MAILBOX says" : "only where WEFT_MAILBOX is on");
-    else
-        snprintf(all->about, sizeof all->about, "not by mailboxes: %s", all->why);
-    return all->about;
-}
-
 #else
-
-wi_mailboxes *wi_mailboxes_open(int ranks) {
-    (void)ranks;
-    return NULL;
-}
-
-void wi_mailboxes_close(wi_mailboxes *all) {
-    (void)all;
-}
-
-void wi_mailboxes_clear(wi_mailboxes *all) {
-    (void)all;
-}
-
-void wi_comm_mailbox_open(weft_context *rank, wi_mailboxes *all) {
-    (void)rank;
-    (void)all;
-}
 
 void wi_comm_mailbox_leave(weft_context *rank) {
     (void)rank;
@@ -466,10 +272,5 @@ weft_status wi_comm_mailbox_run(weft_context *ctx, const wi_comm_step *s, bool *
     (void)s;
     *taken = false;
     return WEFT_OK;
-}
-
-const char *wi_comm_mailbox_about(const weft_context *rank) {
-    (void)rank;
-    return "";
 }
 #endif

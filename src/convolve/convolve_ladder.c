@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rungs of convolve: what they can do, and what they cost. */
+/* The rungs of convolve, and what they can do; convolve_cost.c says what they cost. */
 #include <math.h>
 
-#include "convolve/convolve.h"
-#include "convolve/convolve_simd.h"
+#include "convolve/convolve_cost.h"
 #include "convolve/convolve_sizes.h"
-#include "convolve/convolve_tiles.h"
 #include "convolve/convolve_units.h"
 #include "core/gpu.h"
-#include "cpu/team.h"
 
 #define TAUGHT (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_U8))
 #define PIXELS (TAUGHT | WI_TYPE(WEFT_U16) | WI_TYPE(WEFT_F16) | WI_TYPE(WEFT_F64))
-
-/* ---- what rungs can do ---- */
 
 /* Which order sums are made in follows from the call, not from what is fast here. */
 static const char *fits_dense(const weft_context *ctx, const void *args) {
@@ -195,167 +190,6 @@ static const char *fits_quads(const weft_context *ctx, const void *args) {
 }
 #endif
 
-/* ---- what they cost ---- */
-
-static double outputs_of(const wi_convolve_args *a) {
-    return (double)a->images * (double)a->out_height * (double)a->out_width * (double)a->channels;
-}
-
-static double inputs_of(const wi_convolve_args *a) {
-    return (double)a->images * (double)a->height * (double)a->width * (double)a->channels;
-}
-
-static double bytes_of(const wi_convolve_args *a) {
-    return inputs_of(a) * (double)weft_type_size(a->type) +
-           outputs_of(a) * (double)weft_type_size(a->out);
-}
-
-/* Additions and multiplications. */
-static double dense_flops(const wi_convolve_args *a) {
-    return 2 * outputs_of(a) * (double)a->filter_width * (double)a->filter_height;
-}
-
-static double factor_flops(const wi_convolve_args *a) {
-    return 2 * outputs_of(a) * (double)(a->filter_width + a->filter_height);
-}
-
-/* Cycles of a thread with AVX2 are `per_flop` for each f32 operation, and of f64 twice as many. */
-static double cpu_cycles_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops,
-                                 double per_flop, double per_pixel) {
-    const wi_machine *const m = wi_machine_of(ctx);
-    const double cycles = (flops * per_flop + inputs_of(a) * per_pixel) * wi_narrower(m);
-    const int team = wi_team_size(ctx, (size_t)-1, (size_t)(bytes_of(a) + flops / 8));
-    return wi_team_seconds(ctx, team, a->doubles ? 2 * cycles : cycles, bytes_of(a));
-}
-
-static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops) {
-    return cpu_cycles_seconds(ctx, a, flops, 1.0 / 16, 1.5);
-}
-
-static double threads_seconds(const weft_context *ctx, const void *args) {
-    const wi_convolve_args *const a = args;
-    if (!wi_convolve_by_strips(a))
-        return cpu_seconds(ctx, a, dense_flops(a));
-    if (wi_convolve_is_unrolled(a->filter_width, a->filter_height))
-        return cpu_cycles_seconds(ctx, a, dense_flops(a), 1.0 / 20, 0.4);
-    return cpu_cycles_seconds(ctx, a, dense_flops(a), 1.0 / 18, 1);
-}
-
-static double low_rank_flops(const wi_convolve_args *a) {
-    return (double)a->terms * factor_flops(a);
-}
-
-static double separable_seconds(const weft_context *ctx, const void *args) {
-    return cpu_seconds(ctx, args, factor_flops(args));
-}
-
-/* Seven steps read and write complex numbers, one for two pixels; two of them are transforms. */
-static double transforms_seconds(const weft_context *ctx, const void *args) {
-    const int steps = 7;
-    const wi_convolve_args *const a = args;
-    const bool is_cpu = ctx->kind == WI_CPU;
-    const wi_convolve_tiles t = wi_convolve_cut(a, wi_convolve_level(is_cpu));
-    const wi_machine *const m = wi_machine_of(ctx);
-    const double numbers =
-        (double)t.width * (double)t.height *
-        ((double)t.pairs * (double)(a->images * a->channels) + (double)a->filters);
-    const double bytes = 2 * steps * numbers * (a->doubles ? 16 : 8);
-    if (!is_cpu)
-        return 2 * steps * m->launch_s + 1.2 * wi_seconds_moving(m, bytes);
-    const double levels = log2((double)t.width) + log2((double)t.height);
-    const double cycles = numbers * (4 * levels + 40) * wi_narrower(m);
-    const int team = wi_team_size(ctx, (size_t)-1, (size_t)numbers);
-    return wi_team_seconds(ctx, team, a->doubles ? 2 * cycles : cycles, bytes_of(a));
-}
-
-#ifdef WEFT_CUDA
-/* Written and read once more by two passes. */
-static double bytes_between(const wi_convolve_args *a) {
-    return 2 * (double)wi_convolve_between(a) * (a->doubles ? 8 : 4);
-}
-
-/* Arithmetic and memory overlap where a rung is good at it. */
-static double gpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops,
-                          double share_of_peak, double bytes) {
-    const wi_machine *const m = wi_machine_of(ctx);
-    const double peak = a->doubles ? m->f64_flops : m->f32_flops;
-    const double working = flops / (share_of_peak * peak);
-    const double moving = wi_seconds_moving(m, bytes);
-    return m->launch_s + (working > moving ? working : moving);
-}
-
-static double blocks_seconds(const weft_context *ctx, const void *args) {
-    const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, dense_flops(a), 0.4, 1.6 * bytes_of(a));
-}
-
-static double rows_seconds(const weft_context *ctx, const void *args) {
-    const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, dense_flops(a), 0.7, 1.15 * bytes_of(a));
-}
-
-static double two_pass_seconds(const weft_context *ctx, const void *args) {
-    const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, factor_flops(a), 0.3, 1.6 * (bytes_of(a) + bytes_between(a)));
-}
-
-static double fused_seconds(const weft_context *ctx, const void *args) {
-    const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, factor_flops(a), 0.6, 1.2 * bytes_of(a));
-}
-
-/* x is read by a launch for each term, and y written once. */
-static double low_rank_passes_seconds(const weft_context *ctx, const wi_convolve_args *a) {
-    const double terms = (double)a->terms;
-    const double bytes = bytes_of(a) + terms * bytes_between(a) +
-                         (terms - 1) * inputs_of(a) * (double)weft_type_size(a->type);
-    return terms * wi_machine_of(ctx)->launch_s +
-           gpu_seconds(ctx, a, low_rank_flops(a), 0.3, 1.6 * bytes);
-}
-
-/* An output takes as long as so many operations of f32, and the first rows of all blocks a while.
- */
-static double quads_seconds(const weft_context *ctx, const void *args) {
-    const wi_convolve_args *const a = args;
-    const double first = 2e-5, small = 61, wide = 140;
-    const bool is_wide = wi_convolve_quads_frame(a) > WI_CONVOLVE_QUADS_FRAME;
-    return first + gpu_seconds(ctx, a, (is_wide ? wide : small) * outputs_of(a), 1, bytes_of(a));
-}
-
-/* What takes as long as so many operations of f32: rounding an output; a step of its products; a
- * product of a sum in doubt, which other warps make again at the same time. */
-static double tensor_seconds(const weft_context *ctx, const void *args) {
-    const double rounding = 50, step = 10, again = 10;
-    const wi_convolve_args *const a = args;
-    const wi_machine *const m = wi_machine_of(ctx);
-    wi_convolve_units units;
-    wi_convolve_reach reach;
-    wi_convolve_find_units(a, &units);
-    wi_convolve_find_reach(a, &reach);
-    const double groups = floor(((double)a->filter_height + 6) / 4);
-    const double steps = ceil(groups * reach.slots / 2);
-    const double doubts = units.is_exact ? 0 : ldexp((double)units.in_doubt, -units.shift);
-    const double multiplying = outputs_of(a) * (rounding + step * steps) / m->f32_flops;
-    const double settling = again * fmin(doubts, 1) * dense_flops(a) / m->f32_flops;
-    const double working = multiplying > settling ? multiplying : settling;
-    const double moving = wi_seconds_moving(m, 1.25 * bytes_of(a));
-    return m->launch_s + (working > moving ? working : moving);
-}
-
-static double low_rank_fused_seconds(const weft_context *ctx, const void *args) {
-    const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, low_rank_flops(a), 0.6, 1.2 * bytes_of(a));
-}
-#endif
-
-static double low_rank_seconds(const weft_context *ctx, const void *args) {
-#ifdef WEFT_CUDA
-    if (ctx->kind != WI_CPU)
-        return low_rank_passes_seconds(ctx, args);
-#endif
-    return cpu_seconds(ctx, args, 1.2 * low_rank_flops(args)); /* sums come and go between terms */
-}
-
 static const wi_row rows[] = {
     {.name = "serial",
      .what = "the loops you would write",
@@ -368,28 +202,28 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CPU,
      .types = PIXELS,
      .misfit = fits_dense,
-     .seconds = threads_seconds,
+     .seconds = wi_convolve_threads_seconds,
      .run = wi_convolve_threads},
     {.name = "separable",
      .what = "rows first, then columns: w + h products instead of w h",
      .kinds = WI_ON_CPU,
      .types = PIXELS,
      .misfit = fits_factors,
-     .seconds = separable_seconds,
+     .seconds = wi_convolve_separable_seconds,
      .run = wi_convolve_separable},
     {.name = "low_rank",
      .what = "a filter as the sum of a few separable ones",
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .types = PIXELS,
      .misfit = fits_terms,
-     .seconds = low_rank_seconds,
+     .seconds = wi_convolve_low_rank_seconds,
      .run = wi_convolve_low_rank},
     {.name = "transforms",
      .what = "tiles by Fourier transforms: any filter at the price of a small one",
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .types = PIXELS,
      .misfit = fits_transforms,
-     .seconds = transforms_seconds,
+     .seconds = wi_convolve_transforms_seconds,
      .run = wi_convolve_transforms},
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
@@ -417,49 +251,49 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CUDA,
      .types = PIXELS,
      .misfit = fits_dense,
-     .seconds = blocks_seconds,
+     .seconds = wi_convolve_blocks_seconds,
      .run = wi_convolve_blocks},
     {.name = "rows",
      .what = "warps go down the image; a row meets all output rows it belongs to",
      .kinds = WI_ON_CUDA,
      .types = TAUGHT,
      .misfit = fits_rows,
-     .seconds = rows_seconds,
+     .seconds = wi_convolve_rows_seconds,
      .run = wi_convolve_rows},
     {.name = "two_pass",
      .what = "separable: rows to memory, then columns",
      .kinds = WI_ON_CUDA,
      .types = PIXELS,
      .misfit = fits_factors,
-     .seconds = two_pass_seconds,
+     .seconds = wi_convolve_two_pass_seconds,
      .run = wi_convolve_two_pass},
     {.name = "fused",
      .what = "separable: both in one pass, in registers",
      .kinds = WI_ON_CUDA,
      .types = TAUGHT,
      .misfit = fits_fused,
-     .seconds = fused_seconds,
+     .seconds = wi_convolve_fused_seconds,
      .run = wi_convolve_fused},
     {.name = "tensor",
      .what = "bytes in whole numbers on tensor cores; sums in doubt are made again in order",
      .kinds = WI_ON_CUDA,
      .types = WI_TYPE(WEFT_U8),
      .misfit = fits_tensor,
-     .seconds = tensor_seconds,
+     .seconds = wi_convolve_tensor_seconds,
      .run = wi_convolve_tensor},
     {.name = "quads",
      .what = "the same of three channels, with four bytes of a column side by side",
      .kinds = WI_ON_CUDA,
      .types = WI_TYPE(WEFT_U8),
      .misfit = fits_quads,
-     .seconds = quads_seconds,
+     .seconds = wi_convolve_quads_seconds,
      .run = wi_convolve_quads},
     {.name = "low_rank_fused",
      .what = "all terms of low_rank in one pass, in registers",
      .kinds = WI_ON_CUDA,
      .types = WI_TYPE(WEFT_F32),
      .misfit = fits_low_rank_fused,
-     .seconds = low_rank_fused_seconds,
+     .seconds = wi_convolve_low_rank_fused_seconds,
      .run = wi_convolve_low_rank_fused},
 #endif
     {.name = "ranks",

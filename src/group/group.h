@@ -169,6 +169,8 @@ enum {
     WI_GROUP_KEY_BYTES = 64 /* the widest keys of rung `blocks` */
 };
 
+/* Can select compare the keys itself? */
+bool wi_group_is_word(size_t width, const void *keys);
 /* The bytes that a call reads at least. */
 double wi_group_keys_bytes(const wi_group_keys_args *k);
 
