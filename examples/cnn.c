@@ -164,15 +164,16 @@ typedef struct weights {
     float *w, *gradient, *first, *second;
 } weights;
 
-/* Drawn evenly, so that the outputs of `inputs` inputs neither grow nor vanish; 0 inputs: zeros. */
-static weights take_weights(size_t n, size_t inputs, float all) {
+/* Drawn uniformly around `middle`, and so that the outputs of `inputs` inputs neither grow nor
+ * vanish; with 0 inputs all are `middle`. */
+static weights take_weights(size_t n, size_t inputs, float middle) {
     const weights k = {n, take(n), take(n), take(n), take(n)};
     const double most = inputs ? sqrt(6.0 / (double)inputs) : 0;
     float *const drawn = malloc(n * sizeof *drawn);
     if (!drawn)
         exit(2);
     for (size_t i = 0; i < n; i++)
-        drawn[i] = all + (float)between(-most, most);
+        drawn[i] = middle + (float)between(-most, most);
     check(weft_copy(ctx, k.w, drawn, n * sizeof *drawn));
     free(drawn);
     return k;

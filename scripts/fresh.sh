@@ -42,7 +42,7 @@ fresh() {
     mount --bind /dev "$root/dev"
     inside 'apt-get -qq update'
 }
-inside() { # inside COMMANDS: by a shell of the fresh system, which tells what it did if it fails
+inside() { # inside COMMANDS: runs them in the fresh system; if they fail, prints the end of their output
     if ! chroot "$root" env -i HOME=/srv PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
         DEBIAN_FRONTEND=noninteractive sh -ec "$1" >"$work/log" 2>&1; then
         tail -n 40 "$work/log" >&2

@@ -40,7 +40,7 @@ os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && return
     return 1
 }
 
-has_headers_of_python() { # those of the system's own, which packages are built for
+has_headers_of_python() { # of the system's own Python, for which packages are built
     /usr/bin/python3 -c 'import sysconfig, os; os.stat(sysconfig.get_path("include") + "/Python.h")'
 }
 

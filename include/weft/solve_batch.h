@@ -19,13 +19,14 @@ extern "C" {
  * changed. (Where a GPU works on matrices in host memory, it is copied there and back as it is.)
  *
  * The type is f64 or f32; others are WEFT_EUNSUPPORTED, and so are larger n: call weft_lu_factor
- * and its kin for each. With n or count = 0 nothing is done.
+ * and its kin for each. With n or count = 0 nothing is done, and info is not written; with nrhs = 0
+ * info is written as usual.
  *
  * A system that cannot be solved does not stop the others, and the calls return WEFT_OK: info[s]
- * tells how system s went. 0: well. k + 1: the pivot of column k, counted from 0, is exactly 0 or,
+ * says how system s went. 0: well. k + 1: the pivot of column k, counted from 0, is exactly 0 or,
  * of Cholesky, not above 0. -(k + 1): it is NaN or infinite. k is the first such column; if both
- * happen, the NaN or infinity is told. What numbers mean that are nearly singular nothing here
- * says: weft_solve reports on single systems.
+ * happen, info tells of the NaN or infinity. Nothing here says whether a system is nearly singular:
+ * weft_solve reports that of single systems.
  *
  * Over ranks (place mpi) every rank passes systems of its own: no rank needs another's, and orders
  * and counts may differ. If one rank's arguments are refused, the others' calls fail, too.
@@ -41,7 +42,7 @@ extern "C" {
 
 /* `how`: WEFT_ROW_MAJOR.
  *
- * P A = L U of each matrix, in its place, as weft_lu_factor does it: also where pivots are 0.
+ * Replaces each matrix by its factors, P A = L U, as weft_lu_factor does: also where pivots are 0.
  * pivot[s n + k] is the row, from k on, that row k of matrix s was exchanged with. (These are
  * 32-bit numbers, unlike weft_lu_factor's.) info has `count` numbers. */
 WEFT_API weft_status weft_lu_factor_batch_strided(weft_context *ctx, unsigned how, weft_type type,
@@ -50,9 +51,9 @@ WEFT_API weft_status weft_lu_factor_batch_strided(weft_context *ctx, unsigned ho
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A.
  *
- * op(A) X = B with these factors, for `nrhs` right-hand sides of each system: X takes the place of
- * B, n x nrhs, stored like A. Whether A is singular is not asked. pivot is checked where it is host
- * memory. */
+ * Solves op(A) X = B with these factors, for `nrhs` right-hand sides of each system: X takes the
+ * place of B, n x nrhs, stored like A. A singular A is not noticed: X then has infinities or NaN.
+ * pivot is checked where it is host memory. */
 WEFT_API weft_status weft_lu_solve_batch_strided(weft_context *ctx, unsigned how, weft_type type,
                                                  size_t n, size_t nrhs, const void *lu, size_t lda,
                                                  size_t stride_a, const int32_t *pivot, void *b,
@@ -60,8 +61,8 @@ WEFT_API weft_status weft_lu_solve_batch_strided(weft_context *ctx, unsigned how
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A.
  *
- * op(A) X = B by elimination with exchanges of rows, in one pass over A, which is only read. X
- * takes the place of B, but in systems whose info is not 0: their B is unchanged. */
+ * Solves op(A) X = B by elimination with exchanges of rows, in one pass over A, which is only read.
+ * X takes the place of B, except in systems whose info is not 0: their B is unchanged. */
 WEFT_API weft_status weft_solve_batch_strided(weft_context *ctx, unsigned how, weft_type type,
                                               size_t n, size_t nrhs, const void *a, size_t lda,
                                               size_t stride_a, void *b, size_t ldb, size_t stride_b,
@@ -79,7 +80,7 @@ WEFT_API weft_status weft_cholesky_factor_batch_strided(weft_context *ctx, unsig
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_UPPER_TRIANGLE.
  *
- * A X = B with these factors. */
+ * Solves A X = B with these factors; X takes the place of B. */
 WEFT_API weft_status weft_cholesky_solve_batch_strided(weft_context *ctx, unsigned how,
                                                        weft_type type, size_t n, size_t nrhs,
                                                        const void *l, size_t lda, size_t stride_a,
@@ -88,8 +89,9 @@ WEFT_API weft_status weft_cholesky_solve_batch_strided(weft_context *ctx, unsign
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_UPPER_TRIANGLE.
  *
- * A X = B of symmetric positive definite matrices in one pass over the one triangle, which is only
- * read. X takes the place of B, but in systems whose info is not 0: their B is unchanged. */
+ * Solves A X = B with symmetric positive definite A, in one pass over the one triangle, which is
+ * only read. X takes the place of B, except in systems whose info is not 0: their B is unchanged.
+ */
 WEFT_API weft_status weft_solve_spd_batch_strided(weft_context *ctx, unsigned how, weft_type type,
                                                   size_t n, size_t nrhs, const void *a, size_t lda,
                                                   size_t stride_a, void *b, size_t ldb,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all columns of tiles but the last ones take from a block's two tiles, as gemm's ring has it:
- * the copy engine brings 128 bytes of k of three tiles at a time to a ring of slots, and each warp
- * has 32 x 32 sums. The sums change to strips behind it, through shared memory. Of compute
- * capability 9.0. */
+/* Subtracts the products of all columns of tiles but the last ones from a block's two tiles, as
+ * gemm's ring does it: the copy engine brings 128 bytes of k of three tiles at a time to a ring of
+ * slots, and each warp has 32 x 32 sums. Afterwards the sums change to strips, through shared
+ * memory. For compute capability 9.0. */
 #ifndef WI_CHOLESKY_FLOW_BULK_CUH
 #define WI_CHOLESKY_FLOW_BULK_CUH
 
@@ -37,7 +37,8 @@ struct wi_flow_copies {
     __device__ char *slot(unsigned number) const {
         return flow.first_slot() + number * flow_ring_bytes;
     }
-    /* If its columns are known; waits for them if there is nothing else to do. */
+    /* Begins the copies of the warp's next step if its columns are known; waits for them if there
+     * is nothing else to do. */
     __device__ void begin_own() const {
         const unsigned halves = own / of_half + 1;
         if (!stopped && !flow.has(halves)) {
@@ -95,7 +96,7 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
     using Columns = wi_gemm_panel<T, flow_side, !by_columns>;
     using Copies = wi_flow_copies<wi_flow_bulk>;
 
-    /* How many columns of tiles are taken so. */
+    /* How many columns of tiles are subtracted in this way. */
     __device__ unsigned bulk_columns() const {
         const unsigned all = task.column - p.begin, late = task.has_second ? p.late : flow_late;
         return wi_flow_has_boxes && p.boxed > 0 && all >= p.boxed && all > late ? all - late : 0;
@@ -123,7 +124,7 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
             load_tile(slot + bytes, task.is_diagonal ? task.row : task.row + 1, k, full);
         load_tile(slot + 2 * bytes, task.is_diagonal ? task.row : task.column, k, full);
     }
-    /* The tiles as they are, to the second-level cache. */
+    /* Prefetches the task's own tiles into the second-level cache. */
     __device__ void fetch_tiles() const {
         constexpr int line = 128 / (int)sizeof(T), lines = flow_side / line;
         for (int e = (int)threadIdx.x; e < flow_groups * flow_side * lines; e += flow_threads) {
@@ -147,7 +148,8 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
                                                     : u + q + j * wi_tile_pitch] = run.at[q];
         });
     }
-    /* Leaves in m.x what so many columns take. False if the matrix has failed. */
+    /* Leaves in m.x the products of the first `columns` columns of tiles, added up. False if the
+     * matrix has failed. */
     __device__ bool sum_bulk(unsigned columns) {
         using Sums = wi_flow_sums<T, Rows, Columns>;
         const int warp = group * wi_strips + part;
@@ -175,7 +177,7 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
             return columns == 0 || sum_bulk(columns);
         return true;
     }
-    /* From the tiles in registers. */
+    /* Subtracts m.x from the tiles in registers. */
     __device__ void take_sums() {
         if (group == 0 || this->has_second_or_diagonal())
             sums.each([&](double &x, int i, int j) {

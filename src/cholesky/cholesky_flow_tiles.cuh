@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block's two tiles in registers: from and to memory, and what the columns before take from them.
- */
+/* A block's two tiles in registers: how they come from memory and go there, and how the products of
+ * the columns before are subtracted. */
 #ifndef WI_CHOLESKY_FLOW_TILES_CUH
 #define WI_CHOLESKY_FLOW_TILES_CUH
 
@@ -21,9 +21,9 @@ struct wi_flow_tiles {
     uint32_t launch; /* its number */
     int group, part; /* a warp has strip `part` of the first or the second tile */
     wi_flow_task task;
-    bool rehearses;  /* the factor of a tile that is 1, and tells nobody */
+    bool rehearses;  /* factors a unit matrix, to bring the code to the cache; tells nobody */
     unsigned known;  /* halves of columns of tiles whose parts all of this task's rows have */
-    unsigned strips; /* of the column's factor, when that was looked at */
+    unsigned strips; /* strips of the column's factor that were there at the last look */
     Strip sums;
 
     __device__ int strip_row() const {
@@ -33,7 +33,7 @@ struct wi_flow_tiles {
     __device__ bool has_second_or_diagonal() const {
         return task.has_second || task.is_diagonal;
     }
-    /* Of tiles that become tiles of L. */
+    /* Has this warp a tile that becomes a tile of L? */
     __device__ bool has_x() const {
         return group == 0 ? task.has_x : task.has_second;
     }
@@ -55,14 +55,16 @@ struct wi_flow_tiles {
     __device__ wi_pair *letter(unsigned i) const {
         return p.mail->letter[i % flow_letters];
     }
-    /* What its numbers come with. */
+    /* What each number of letter i comes with, so that the reader knows that it is this launch's.
+     */
     __device__ uint64_t stamp(unsigned i) const {
         return ((uint64_t)launch + 1) << 32 | i;
     }
 
     /* ---- waiting ---- */
 
-    /* Between two looks: false if the matrix has failed, which every few turns ask. */
+    /* Called between two looks. False if the matrix has failed, which every flow_turns-th call
+     * asks. */
     __device__ bool goes_on(unsigned &turns) const {
         return ++turns % flow_turns != 0 || wi_read_word(failed()) == 0;
     }
@@ -77,7 +79,7 @@ struct wi_flow_tiles {
         }
         return true;
     }
-    /* Each lane looks at one of the rows, or at the column's factor: all at once. */
+    /* Each lane looks at the count of one of the rows, or of the column's factor: all at once. */
     __device__ void look() {
         constexpr int at_factor = 3;
         const int which = wi_lane() % 4;
@@ -153,8 +155,9 @@ struct wi_flow_tiles {
             sums.template subtract_eight<0, pieces, flow_pitch<T>>(own + q * flow_pitch<T>,
                                                                    other + q * flow_pitch<T>);
     }
-    /* Of columns from so many on; false if the matrix has failed. Before the last products it calls
-     * at_last(strips of the column's factor that are known), which may begin copies of them. */
+    /* Subtracts the products of the columns of tiles from number `columns` on; false if the matrix
+     * has failed. Before the last products it calls at_last(strips of the column's factor that are
+     * known), which may begin copies of them. */
     template <class F>
     __device__ bool take_products(unsigned columns, F at_last) {
         const unsigned first = columns * flow_parts;
@@ -205,7 +208,7 @@ struct wi_flow_tiles {
         each(row(), task.column,
              [=](double &x, const T *from, int u, int) { x = u < rows ? (double)*from : 0; });
     }
-    /* Below a matrix's end the factor has a unit. */
+    /* Beyond the end of the matrix the tile is that of a unit matrix. */
     __device__ void load_diagonal() {
         const int rows = p.rows(task.row);
         each(task.row, task.row, [=](double &x, const T *from, int u, int v) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What columns of L take from those after them, for the rungs that leave it to gemm and syrk. */
+/* Subtracts the products of finished columns of L from the columns after them, for the rungs that
+ * leave this to gemm and syrk. */
 #ifndef WI_CHOLESKY_PRODUCTS_CUH
 #define WI_CHOLESKY_PRODUCTS_CUH
 
@@ -11,15 +12,16 @@ constexpr size_t wi_cholesky_gaps = 1 << 12; /* bytes between the memory of prod
 struct wi_cholesky_products {
     weft_context *ctx;
     const wi_cholesky_args *args;
-    size_t *asked;        /* not NULL: nothing runs, and the most bytes of a step are found */
-    unsigned blocks_most; /* of products, as gemm's */
+    size_t *asked;        /* not NULL: nothing runs; gets the most bytes that a step needs */
+    unsigned blocks_most; /* the blocks_most of the products (gemm.h) */
 
     weft_status ask(const wi_gemm_args &g) const {
         const size_t bytes = wi_gemm_most_bytes(ctx, &g);
         *asked = bytes > *asked ? bytes : *asked;
         return WEFT_OK;
     }
-    /* What columns first ... first + k - 1 take from the triangle of `order` columns at `next`. */
+    /* The update of the triangle of `order` columns at `next` by columns first ... first + k - 1.
+     */
     wi_syrk_args of_triangle(size_t first, size_t k, size_t next, size_t order) const {
         wi_syrk_args s = {};
         s.type = args->type;

@@ -27,11 +27,12 @@ weft_status wi_read_part(weft_context *ctx, FILE *file, const char *path, bool t
 wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status status,
                         const wi_note *note);
 
-/* Has every rank done well? The ranks that have not have said why; others say which one has not. */
+/* Has the command succeeded on every rank? A rank where it failed has printed why; the others print
+ * which one failed. */
 wi_exit wi_agree_result(const wi_arguments *args, weft_context *ctx, wi_exit result);
 
-/* Rank 0 gets the elements of all, of `width` bytes, in the order of the ranks, and others none: in
- * new memory, in place of that at *data. */
+/* Brings the elements of all ranks, of `width` bytes each, to rank 0 in the order of the ranks; the
+ * others then have none. *data becomes new memory, and the old is freed. */
 wi_exit wi_collect(const wi_arguments *args, weft_context *ctx, size_t width, size_t *count,
                    void **data);
 

@@ -20,7 +20,8 @@ static inline void wi_dense_put(weft_type type, void *array, size_t at, double v
         ((float *)array)[at] = (float)value;
 }
 
-/* The fastest multiply-adds of the type, without rounding it to a narrower one. */
+/* The roof of multiply-adds in full precision: for f32 not that of tensor cores, which round to
+ * tf32. */
 static inline wi_roof wi_dense_roof(const wi_setup *setup) {
     if (setup->type == WEFT_F32)
         return WI_ROOF_FMA_F32;

@@ -8,7 +8,7 @@
 #include "weft/map.h"
 
 enum {
-    UNTIMED_ARENA_BYTES = 16 << 20, /* where nobody looks at times: filling more takes longest */
+    UNTIMED_ARENA_BYTES = 16 << 20, /* if WEFT_SECONDS is 0: filling more would take longest */
     LEAST_ARENA_BYTES = 256 << 20,
     MOST_ARENA_BYTES = 1 << 30
 };

@@ -45,8 +45,8 @@ extern const wi_roof_row wi_roof_rows[WI_ROOFS];
 
 typedef struct wi_meter wi_meter;
 
-/* Measures a roof of the meter's place, in its unit, or gives what the meter keeps; 0: this place
- * does not have it. */
+/* Measures a roof of the meter's place, in its unit, or gives the value that the meter keeps; 0:
+ * this place does not have it. */
 weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, double *value);
 
 /* The same for one kind of place. */

@@ -116,7 +116,7 @@ double wi_tune_factor(const wi_samples *samples, size_t row, weft_type type, uns
     return fmax(WI_TUNING_LEAST, fmin(WI_TUNING_MOST, wi_median(samples->ratios, *count)));
 }
 
-/* The rung of the least predicted time so far. */
+/* The rung with the least predicted time so far: that time, and what it measured. */
 typedef struct choice {
     double predicted, seconds;
 } choice;

@@ -16,7 +16,7 @@ weft_status wi_convolve_ranks(weft_context *ctx, const void *request) {
 
 /* ---- calls ---- */
 
-/* What ranks must pass alike. */
+/* What all ranks must pass alike. */
 static uint64_t alike_of(const weft_convolution *c) {
     const size_t sizes[] = {c->type, c->out,          c->width,         c->channels, c->border,
                             c->how,  c->filter_width, c->filter_height, c->filters};
@@ -86,7 +86,8 @@ weft_status wi_convolve_over_ranks(weft_context *ctx, const weft_convolution *c,
 
 /* ---- GPUs ---- */
 
-/* Each takes some images if they are many, and have the same filters whatever their number. */
+/* Does each GPU take some of the images? If there are at least as many as GPUs, and all have the
+ * same filters. */
 static bool goes_by_images(const weft_context *rank, const wi_convolve_args *a) {
     return a->images >= (size_t)rank->comm->size && a->filters <= a->channels;
 }

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* How far the sum of the terms may be from a filter: the root of the sum of squared differences,
- * beside that of the squared weights. */
+ * divided by that of the squared weights. */
 static inline double wi_convolve_terms_within(bool doubles) {
     return doubles ? 0x1p-49 : 0x1p-22;
 }
@@ -22,7 +22,7 @@ size_t wi_convolve_most_terms(const wi_convolve_args *args);
 size_t wi_convolve_terms_room(const wi_convolve_args *args);
 
 /* Sets `terms`, `term_columns` and `term_rows`, which lie in `room`, if all filters are near enough
- * to a sum of so few terms, which must be at least one. */
+ * to a sum of at most wi_convolve_most_terms terms; that number must not be 0. */
 void wi_convolve_find_terms(wi_convolve_args *args, double *room);
 
 /* The rung low_rank of each kind of place. */

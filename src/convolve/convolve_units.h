@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A filter in whole numbers, for images of bytes: weights in units of 2^-shift, of at most
- * three bytes. Sums of products are exact then, in any order; how far they may be from the sums of
- * the promised order is known, and where a sum may round to either of two numbers it is in doubt.
- */
+/* A filter in whole numbers, for images of bytes: weights in units of 2^-shift, of at most three
+ * bytes. Sums of their products are exact, in any order. How far they may be from the sums of the
+ * promised order is known; a sum that may then round to either of two numbers is in doubt. */
 #ifndef WI_CONVOLVE_UNITS_H
 #define WI_CONVOLVE_UNITS_H
 
@@ -13,7 +12,7 @@ extern "C" {
 #endif
 
 enum {
-    WI_CONVOLVE_MOST_UNITS = 127 * (65536 + 256 + 1), /* of a weight: three signed bytes */
+    WI_CONVOLVE_MOST_UNITS = 127 * (65536 + 256 + 1), /* the largest weight: three bytes of 127 */
     WI_CONVOLVE_MOST_SHIFT = 22
 };
 
@@ -21,8 +20,8 @@ typedef struct wi_convolve_units {
     int shift;
     bool is_exact;    /* these sums are those of the promised order */
     bool is_short;    /* all weights are signed bytes; only if exact */
-    int32_t begin;    /* else: what a sum begins with, to be the most that it may be; */
-    int32_t in_doubt; /* that less this is the least. Both are rounded down */
+    int32_t begin;    /* if not exact: sums begin with this, to be the most that they may be; */
+    int32_t in_doubt; /* less this they are the least. Both are rounded down */
 } wi_convolve_units;
 
 /* How tensor reads a row of x. A slot in shared memory begins at a multiple of 16 bytes of it. */
@@ -41,7 +40,8 @@ bool wi_convolve_find_reach(const wi_convolve_args *args, wi_convolve_reach *rea
 /* The units for a call's filter, which is one for all; false if its weights are too large. */
 bool wi_convolve_find_units(const wi_convolve_args *args, wi_convolve_units *units);
 
-/* The same, as fine as there is room for, if sums are not to be told to be exact. */
+/* The same with the finest units that there is room for, whether or not coarser ones make sums
+ * exact. */
 bool wi_convolve_find_rough_units(const wi_convolve_args *args, wi_convolve_units *units);
 
 /* Weight (j, i) in units of 2^-shift. */

@@ -130,6 +130,7 @@ static int quota_of_line(const char *root, char *line) {
 int wi_cores_of_quota(const char *root) {
     char path[PATH_BYTES], line[PATH_BYTES];
     int least = 0;
+    /* half of the room is left for longer paths that begin with root */
     if (snprintf(path, sizeof path, "%s/proc/self/cgroup", root) >= (int)sizeof path / 2)
         return 0;
     FILE *const file = fopen(path, "re");

@@ -31,10 +31,11 @@ int wi_gpu_visible(void);
 weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes);
 weft_status wi_gpu_free(weft_context *ctx, void *p);
 
-/* Takes memory from which wi_gpu_alloc then serves what fits, so that a call of several steps has
- * all it needs before the first, and fails between none. Until wi_gpu_release, which the same call
- * makes when the rest is freed. A step may do the same within what was taken: nothing more is taken
- * then, so the first must have asked for enough. Each lane has its own. */
+/* Takes memory from which wi_gpu_alloc then serves what fits, until wi_gpu_release: so a call of
+ * several steps has all its memory before the first step, and cannot run out of it between steps.
+ * The same call releases it, after it has freed what it allocated. A step may reserve in turn:
+ * nothing more is taken then, so the call must have reserved enough for it. Each lane has its own
+ * reserve. */
 weft_status wi_gpu_reserve(weft_context *ctx, size_t bytes);
 weft_status wi_gpu_release(weft_context *ctx);
 
@@ -44,9 +45,9 @@ weft_status wi_gpu_release(weft_context *ctx);
  * outgrown are kept until the context closes, so that a captured graph stays valid. */
 weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p);
 
-/* Memory for the work that a call queues, handed back when all of it is queued: little is scratch
- * memory, which takes the host no time; more, and all while memory is reserved, is allocated.
- * Nobody else borrows under the same key meanwhile. */
+/* Memory for the work that a call queues, handed back when all of it is queued. A small amount is
+ * scratch memory, which takes the host no time; a larger one, and any while memory is reserved, is
+ * allocated. Meanwhile nobody else may borrow under the same key. */
 weft_status wi_gpu_borrow(weft_context *ctx, const void *key, size_t bytes, void **p);
 weft_status wi_gpu_hand_back(weft_context *ctx, void *p);
 
@@ -68,14 +69,14 @@ weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t by
 /* Queues a copy from device memory to device memory without asking CUDA about the pointers: memory
  * allocated while a stream is captured exists only when the graph runs. */
 weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, size_t bytes);
-/* A few words of device memory, brought to the host behind all that is queued. wi_gpu_take_words is
+/* Copies a few words of device memory to the host, after all that is queued. wi_gpu_take_words is
  * called before anything is queued, and takes what that needs. */
 enum {
     WI_WORDS = 8 /* at most */
 };
 weft_status wi_gpu_take_words(weft_context *ctx);
 weft_status wi_gpu_bring_words(weft_context *ctx, int64_t *to, const int64_t *from, int count);
-/* On the side lane this waits for that alone. */
+/* Waits for what is queued; while the side lane is taken, for that lane alone. */
 weft_status wi_gpu_sync(weft_context *ctx);
 weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 
@@ -87,10 +88,10 @@ bool wi_gpu_is_host(const weft_context *ctx, const void *p);
  * both, and when it returns they are joined. */
 weft_status wi_gpu_fork(weft_context *ctx); /* the side lane waits for the stream */
 weft_status wi_gpu_join(weft_context *ctx); /* the stream waits for the side lane */
-/* wi_gpu_join_cluster makes the stream wait until the first cluster that is queued after
- * wi_gpu_mark_cluster has begun; not at all if none was queued. A kernel that fills most of a GPU
- * and begins beside a running cluster leaves free what that cluster has: neighbours, where the next
- * one finds room. */
+/* wi_gpu_join_cluster makes the stream wait until the first cluster that was queued after
+ * wi_gpu_mark_cluster has begun; not at all if none was queued. A kernel that fills most of a GPU,
+ * but begins beside a running cluster, leaves free the multiprocessors of that cluster: they are
+ * neighbours, so the next cluster finds room there. */
 void wi_gpu_mark_cluster(weft_context *ctx);
 weft_status wi_gpu_join_cluster(weft_context *ctx);
 /* What follows is queued on the side lane, or on the stream again. */
@@ -130,8 +131,8 @@ weft_status wi_dealt_take(weft_context *ctx, wi_dealt *dealt, void **p, size_t b
 weft_status wi_dealt_give(weft_context *ctx, wi_dealt *dealt, void *p, bool *found);
 /* Is p in a range? If so *begin is where the blocks begin, *block the bytes of each. */
 bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *block);
-/* How many of `bytes` bytes from p on are in a range, but memory of other GPUs than the context's.
- */
+/* How many of the `bytes` bytes from p on are in a range, in memory of other GPUs than the
+ * context's. */
 size_t wi_dealt_apart(const weft_context *ctx, const void *p, size_t bytes);
 
 typedef struct wi_launch_graph wi_launch_graph; /* below */
@@ -141,7 +142,7 @@ typedef struct wi_launch_graph wi_launch_graph; /* below */
 
 enum {
     WI_SCRATCH_LEAST_BYTES = 1 << 16,
-    WI_BORROWED_SCRATCH = 1 << 24, /* the most bytes of it that are borrowed */
+    WI_BORROWED_SCRATCH = 1 << 24, /* the most bytes that wi_gpu_borrow takes from scratch memory */
     WI_SCRATCH_BLOCKS = 40,        /* kept at once, one for each key */
     WI_SCRATCH_GROWTHS = 40, /* how often a block can double before any address space is full */
     WI_QUEUED_KEPT = 4,      /* names of kernels kept; a power of 2 */
@@ -169,8 +170,8 @@ struct wi_gpu {
     cudaStream_t aside;  /* while work is queued on the side lane: the stream */
     unsigned lane;       /* where work is queued now: 0, or 1 on the side lane */
     cudaEvent_t order;   /* makes one stream wait for another */
-    cudaEvent_t begun;   /* of a cluster that was to be marked */
-    bool marks;          /* the next cluster is */
+    cudaEvent_t begun;   /* recorded when a marked cluster begins */
+    bool marks;          /* the next cluster is to be marked */
     cudaMemPool_t pool;
     unsigned forks;         /* number of forks in the process's past when the context was opened */
     struct wi_stage *stage; /* pinned buffers, streams for copies; NULL until needed */
@@ -187,8 +188,8 @@ struct wi_gpu {
     struct wi_reserve { /* the memory of wi_gpu_reserve; p is NULL without */
         char *p;
         size_t bytes, used;
-        size_t taken;   /* allocations that are not freed yet: without any, all is free again */
-        unsigned depth; /* steps within that reserved, too */
+        size_t taken;   /* allocations that are not freed yet; if 0, all of it is free again */
+        unsigned depth; /* how many steps within the call have reserved, too */
     } reserve[WI_LANES];
     const char *queued[WI_QUEUED_KEPT]; /* the kernels launched last, for messages */
     unsigned queued_count;              /* how many since the host last waited for all of them */
@@ -254,7 +255,7 @@ struct wi_launch_graph {
 
 weft_status wi_gpu_launch_by_graph(weft_context *ctx, wi_launch_graph *graph,
                                    const wi_launch_shape *shape, void **arguments);
-/* When nothing that it launched is queued any more. */
+/* Called when nothing that the graph launched is queued any more. */
 void wi_gpu_drop_graph(wi_launch_graph *graph);
 
 /* Is this cluster to be marked (wi_gpu_mark_cluster)? To be asked once, by its launch: the next one

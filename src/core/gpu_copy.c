@@ -71,21 +71,22 @@ weft_status wi_gpu_wait_queued(weft_context *ctx) {
 }
 
 static weft_status copy_entered(weft_context *ctx, void *to, const void *from, size_t bytes) {
-    const wi_memory there = wi_gpu_memory(ctx, to, bytes), here = wi_gpu_memory(ctx, from, bytes);
-    if (there == WI_MEMORY_DEVICE && here == WI_MEMORY_DEVICE)
+    const wi_memory target = wi_gpu_memory(ctx, to, bytes);
+    const wi_memory source = wi_gpu_memory(ctx, from, bytes);
+    if (target == WI_MEMORY_DEVICE && source == WI_MEMORY_DEVICE)
         return copy_direct(ctx, to, from, bytes, false);
     if (wi_gpu_capturing(ctx))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "weft_copy: host memory cannot take part in a stream capture; copy before "
                        "it begins or after it ends");
-    if (there >= WI_MEMORY_PINNED && here >= WI_MEMORY_PINNED) {
+    if (target >= WI_MEMORY_PINNED && source >= WI_MEMORY_PINNED) {
         const weft_status status = wi_gpu_wait_queued(ctx); /* that work may use the arrays */
         if (status == WEFT_OK)
             wi_pitched_copy_all(ctx, ctx->threads, (wi_pitched){to, bytes},
                                 (wi_pitched){(void *)(uintptr_t)from, bytes}, 1, bytes);
         return status;
     }
-    const bool pageable = there == WI_MEMORY_PAGEABLE || here == WI_MEMORY_PAGEABLE;
+    const bool pageable = target == WI_MEMORY_PAGEABLE || source == WI_MEMORY_PAGEABLE;
     if (pageable && bytes >= STAGE_FROM_BYTES)
         return copy_staged(ctx, to, from, bytes);
     return copy_direct(ctx, to, from, bytes, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of a GPU, from its attributes. Drivers tell clocks and widths; what share of the peak
- * a copy reaches and what a launch takes were seen on an H200. */
+/* The figures of a GPU, from its attributes. The driver gives clocks and widths; the share of the
+ * peak that a copy reaches, and the time that a launch takes, were measured on an H200. */
 #include <stdio.h>
 
 #include "core/gpu.h"
@@ -8,7 +8,7 @@
 static const double memory_share = 0.85;        /* of the peak: 4.18 of 4.92 TB/s */
 static const double cache_bytes_per_cycle = 24; /* of the second-level cache, a multiprocessor */
 static const double launch_s = 3e-6;            /* behind another kernel of the same stream */
-/* Where the driver does not tell. */
+/* Used where the driver gives no value. */
 static const double usual_hz = 1.5e9, usual_bytes_per_s = 20e9; /* a multiprocessor */
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a timeline shows of a GPU: pairs of events on streams. They become spans when the device has
- * passed them, seen by a look when many wait, or when the record ends; queued work is waited for
- * only then. */
+/* What a timeline shows of a GPU: marks, pairs of events on streams. A mark becomes a span once the
+ * device has passed both events. This is looked for when all marks are in use, and when the record
+ * ends; only then is queued work waited for. */
 #include <string.h>
 
 #include "core/gpu.h"
@@ -9,21 +9,21 @@
 #include "core/trace.h"
 
 enum {
-    MOST_MARKS = 4096, /* that wait to be passed; a device queues fewer commands */
+    MOST_MARKS = 4096, /* that the device has not passed; it queues fewer commands */
     TRIES = 3          /* to find what the host's clock says at an event */
 };
 
-static const double new_base_s = 1; /* CUDA tells times as float: not far from the base */
+static const double new_base_s = 1; /* CUDA gives times as float: not far from the base */
 
 typedef struct mark {
     cudaEvent_t begin, end; /* kept from use to use */
-    wi_span span;           /* but its times */
+    wi_span span;           /* all but its times */
     bool ended;
     bool in_use;
 } mark;
 
 struct wi_gpu_marks {
-    cudaStream_t clock; /* with no work but the base */
+    cudaStream_t clock; /* has no work but the base */
     cudaEvent_t base, other;
     double base_at; /* by wi_now */
     size_t free_count;
@@ -129,7 +129,7 @@ static void resolve(wi_tracer *tracer, int k) {
 static void resolve_all(wi_tracer *tracer, bool wait) {
     struct wi_gpu_marks *const m = tracer->marks;
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaThreadExchangeStreamCaptureMode(&mode); /* as staging does: events may be asked */
+    cudaThreadExchangeStreamCaptureMode(&mode); /* as staging does: so events may be queried */
     for (int k = 0; k < MOST_MARKS; k++) {
         if (!m->at[k].in_use || !m->at[k].ended)
             continue;
@@ -227,8 +227,8 @@ long wi_gpu_mark_copy(weft_context *ctx, void *stream, const void *to, const voi
                       size_t bytes) {
     if (is_captured((cudaStream_t)stream)) /* CUDA may not know the memory yet */
         return WI_TRACE_NOTHING;
-    const bool there = wi_gpu_memory(ctx, to, 1) <= WI_MEMORY_PEER;
-    const bool here = wi_gpu_memory(ctx, from, 1) <= WI_MEMORY_PEER;
-    const char *const what = there && here ? "within" : there ? "in" : "out";
+    const bool to_gpu = wi_gpu_memory(ctx, to, 1) <= WI_MEMORY_PEER;
+    const bool from_gpu = wi_gpu_memory(ctx, from, 1) <= WI_MEMORY_PEER;
+    const char *const what = to_gpu && from_gpu ? "within" : to_gpu ? "in" : "out";
     return wi_gpu_mark(ctx, stream, "copy", what, (wi_traffic){bytes, bytes});
 }

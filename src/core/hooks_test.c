@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the caller hooks in: an allocator of its own, and a handler of errors. And the version. */
+/* What a caller may replace: the allocator and the handler of errors. And the version. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,7 +145,7 @@ static void errors(weft_context *ctx) {
     assert_int_equal(r.calls, 2);
 }
 
-/* A matrix that f32 cannot hold is solved in f64 after all: no failure to tell of. */
+/* A matrix that is singular in f32 is solved in f64 after all: the handler is not called. */
 static void fallback(weft_context *ctx) {
     record r = {0};
     const weft_solve_options mixed = {.size = sizeof mixed, .precision = WEFT_PRECISION_MIXED};

@@ -97,7 +97,7 @@ void wi_trace_close(weft_context *ctx);
 /* Ends the record of a context, whose spans go to its trace, which is returned; NULL: it had none.
  * All that was queued is waited for. The caller calls wi_trace_leave. */
 wi_trace *wi_trace_collect(weft_context *ctx);
-/* One user of the trace less. The last one writes the file. */
+/* Removes one user of the trace. The last one writes the file. */
 weft_status wi_trace_leave(wi_trace *trace, wi_note *note);
 
 /* Makes the caller a user of the trace in file `path`, to which all contexts opened from now on
@@ -111,7 +111,7 @@ wi_trace *wi_trace_hold(const char *path);
 char *wi_trace_text(const wi_trace *trace, uint64_t origin, size_t *bytes);
 /* Writes all of it. False: see errno. */
 bool wi_trace_write(const wi_trace *trace, FILE *file);
-/* The same for rank 0, which writes the file: nothing is left here. */
+/* As wi_trace_text, for rank 0, which writes the file: afterwards the trace has no spans. */
 char *wi_trace_take(wi_trace *trace, uint64_t origin, size_t *bytes);
 /* The file begins at `origin`, and has these lines of other ranks, too. Takes `text` over. */
 void wi_trace_give(wi_trace *trace, uint64_t origin, char *text, size_t bytes);

@@ -13,8 +13,7 @@ struct wi_tag {
     using type = T;
 };
 
-/* Is T one of the floats; which type does its arithmetic use; which unsigned type holds its bits.
- */
+/* Is T one of the floats, and can it be negative? */
 template <class T>
 struct wi_traits {
     static constexpr bool is_float = false;

@@ -5,8 +5,8 @@
  * is in different banks: chunk c of line l is where chunk c ^ (l % 8) would be. The box begins at a
  * multiple of 1024 bytes. What a box has beyond the matrix is 0, and does not go back. A plain box
  * has lines of any multiple of 16 bytes, whose chunks are where they are, and begins at a multiple
- * of 128 bytes. In memory every box begins at a multiple of 16 bytes of its lines: x is one, for
- * bytes. */
+ * of 128 bytes. In memory every box begins at a multiple of 16 bytes within its lines; so x is a
+ * multiple of 16 if elements are bytes. */
 #ifndef WI_BOXES_CUH
 #define WI_BOXES_CUH
 
@@ -21,7 +21,8 @@ __device__ constexpr uint32_t wi_box_place(uint32_t at) {
     return at ^ (at >> 7 & 7) << 4;
 }
 
-/* A slot of a ring of so many that boxes come to, and the parity of how often it has been used. */
+/* The next slot of a ring of `slots` that boxes come to, and the parity of how often it has been
+ * used. */
 template <int slots>
 struct wi_box_turn {
     int slot;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Carries that tiles post for each other in memory (lookback.cuh), each word with the number of the
- * launch: who reads one sees whether it is there yet. */
+ * launch, by which a reader sees whether it is there yet. */
 #ifndef WI_CARRIES_CUH
 #define WI_CARRIES_CUH
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The oracle of exact's tests: two sums of magnitudes, of what is positive and what is negative, as
- * whole numbers of 16-bit digits that are carried at once; compared and subtracted at the end, and
- * rounded bit by bit. It shares nothing with the library. */
+/* The oracle of exact's tests: two sums of magnitudes, one of the positive terms and one of the
+ * negative ones, as whole numbers of 16-bit digits that are carried at once. At the end they are
+ * compared, subtracted, and rounded bit by bit. It shares nothing with the library. */
 #ifndef WEFT_EXACT_ORACLE_H
 #define WEFT_EXACT_ORACLE_H
 
@@ -22,7 +22,8 @@ typedef struct oracle_number {
 
 typedef struct oracle {
     oracle_number plus, minus;
-    size_t count, nans, infinite[2], only_minus_zero;
+    size_t count, nans, infinite[2]; /* infinite: above 0, below 0 */
+    size_t minus_zeros;
 } oracle;
 
 static inline void oracle_clear(oracle *o) {
@@ -63,7 +64,7 @@ static inline int oracle_parts(double x, uint64_t *m) {
 static inline void oracle_add(oracle *o, double x) {
     uint64_t m;
     o->count++;
-    o->only_minus_zero += x == 0 && signbit(x);
+    o->minus_zeros += x == 0 && signbit(x);
     if (isnan(x)) {
         o->nans++;
     } else if (isinf(x)) {
@@ -162,7 +163,7 @@ static inline double oracle_round(const oracle *o, weft_type type) {
         return o->infinite[1] ? (double)-INFINITY : (double)INFINITY;
     const int order = oracle_compare(&o->plus, &o->minus);
     if (order == 0)
-        return o->count > 0 && o->only_minus_zero == o->count ? -0.0 : 0.0;
+        return o->count > 0 && o->minus_zeros == o->count ? -0.0 : 0.0;
     const oracle_number d =
         order > 0 ? oracle_minus(&o->plus, &o->minus) : oracle_minus(&o->minus, &o->plus);
     const double rounded = oracle_round_number(&d, type);

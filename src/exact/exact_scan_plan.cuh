@@ -6,10 +6,10 @@
 
 #include "exact/exact_scan_cuda.cuh"
 
-/* A sum as tiles of the rungs of one pass pass it on: two's complement digits in units of the
- * call's own. The upper byte of the last digit is not of the number, but has two marks: something
- * was added that is not -0.0; and the sum does not fit. A sum has the marks of all that it is the
- * sum of, so spans are added without asking what they are. */
+/* A sum in the form in which tiles of the one-pass rungs pass it on: two's complement digits in
+ * units of the call's own. The upper byte of the last digit does not belong to the number, but has
+ * two marks: something was added that is not -0.0; and the sum does not fit. A sum of spans has the
+ * marks of all of them, so they are added without looking at the marks. */
 struct alignas(8) wi_exact_span {
     static constexpr int count = 6;
     uint32_t digit[count];
@@ -32,7 +32,7 @@ __device__ inline bool wi_exact_is_nothing(const wi_exact_span &s) {
     return s.digit[wi_exact_span::count - 1] < wi_span_zero;
 }
 
-/* A last digit without marks: the sign in their place. */
+/* The last digit with the sign in place of the marks. */
 __device__ inline uint32_t wi_unmarked(uint32_t last) {
     return (uint32_t)((int32_t)(last << 8) >> 8);
 }
@@ -58,7 +58,7 @@ __device__ inline wi_exact_line wi_exact_line_of(const wi_exact_plan &plan) {
     return {plan.carry.digit, wi_exact_span::count, plan.unit};
 }
 
-/* Leaves all from `tile` on to `wide`. */
+/* Leaves all tiles from `tile` on to `wide`. */
 __device__ inline void wi_exact_cut(wi_exact_plan *plan, const wi_exact_span &carry,
                                     uint64_t tile) {
     plan->carry = wi_exact_digits_of(carry);

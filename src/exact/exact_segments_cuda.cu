@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exact_segments on a GPU. Every block gets an equal stretch of the path of all elements and ends
- * of segments (group/README.md). A segment that ends where it began is added up by a cascade: by
- * one thread if it is short, else by a warp. Where the cascade does not tell the result, and for
- * longer segments, the block adds up a wide integer in its shared memory. Of the segments at both
- * ends of its stretch it keeps such integers, which a second kernel adds. */
+ * of segments (group/README.md). A segment that ends in the stretch where it began is added up by a
+ * cascade: by one thread if it is short, else by a warp. Where the cascade does not determine the
+ * result, and for longer segments, the block adds up a wide integer in its shared memory. It keeps
+ * such integers of the segments that cross the ends of its stretch; a second kernel adds those up.
+ */
 #include "exact/exact_cascade.h"
 #include "exact/exact_cuda.cuh"
 #include "exact/exact_segments.h"
@@ -14,10 +15,10 @@ constexpr uint64_t of_thread = 32; /* elements of a segment that a thread adds u
 constexpr size_t blocks_per_multiprocessor = 8;
 #ifdef WEFT_EMU
 constexpr uint64_t of_warp = 600;
-constexpr size_t least_stretch = 700; /* so that its small arrays have several */
+constexpr size_t least_stretch = 700; /* so that small arrays have several stretches */
 #else
-constexpr uint64_t of_warp = 8192;
-constexpr size_t least_stretch = 8192; /* steps of the path for a block */
+constexpr uint64_t of_warp = 8192;     /* the same for a warp */
+constexpr size_t least_stretch = 8192; /* steps of the path for a block, at least */
 #endif
 constexpr int side_by_side = 4; /* elements that a thread loads at once */
 
@@ -26,8 +27,8 @@ namespace {
 /* What a block keeps of the segments at the ends of its stretch. */
 struct open_ends {
     uint64_t head;             /* the segment in which the stretch begins */
-    uint32_t has_head, ends;   /* it began before; it ends in this stretch */
-    uint32_t has_tail, unused; /* a segment begins in this stretch, and goes on behind it */
+    uint32_t has_head, ends;   /* the segment began before the stretch; it ends in it */
+    uint32_t has_tail, unused; /* a segment begins in the stretch, and goes on after it */
     int64_t head_word[WI_EXACT_WORDS], tail_word[WI_EXACT_WORDS];
 };
 
@@ -40,13 +41,14 @@ struct segment_sums {
     open_ends *open; /* of each block */
 };
 
-/* A wide integer in shared memory: first its words as they are added to, then carried. */
+/* A wide integer in shared memory: `sum` has the words that threads add to, `word` the same after
+ * carrying. */
 struct block_sum {
     wi_exact_shared_sum sum;
     int64_t word[WI_EXACT_WORDS];
 };
 
-/* Segments of a turn, by their number in it. */
+/* The segments of a turn that a warp, or the whole block, adds up: their numbers in the turn. */
 struct path_turn {
     unsigned for_warps, for_block;
     uint8_t warps[threads], block[threads];
@@ -58,7 +60,7 @@ struct path_cut {
 
 } // namespace
 
-/* Where the stretch of a block begins; that of the block after the last one: at the end. */
+/* Where the stretch of a block begins; for block = gridDim.x, the end of the path. */
 static __device__ path_cut cut_of(const wi_group_starts &starts, uint64_t count, uint64_t block) {
     const uint64_t steps = starts.n + count, each = (steps + gridDim.x - 1) / gridDim.x;
     const uint64_t step = block * each < steps ? block * each : steps;
@@ -91,7 +93,7 @@ static __device__ void take(wi_cascade *c, double x) {
 
 /* ---- by the wide integer ---- */
 
-/* Adds to a cascade, and what it loses to the wide integer. */
+/* Adds x to a cascade, and what the cascade loses to the wide integer. */
 static __device__ void add_kept(wi_cascade *c, wi_exact_shared_sum *wide, double x) {
     double rest, lost;
     c->high = wi_two_sum(c->high, x, &rest);
@@ -103,6 +105,7 @@ static __device__ void add_kept(wi_cascade *c, wi_exact_shared_sum *wide, double
 template <bool squares>
 static __device__ void take_kept(wi_cascade *c, wi_exact_shared_sum *wide, double x) {
     const double term = squares ? x * x : x;
+    /* near overflow, or a square whose rounding error may not be a double */
     if (!(fabs(term) < 0x1p1000) || (squares && wi_is_faint(x, x, term))) {
         wi_exact_to_sum(wide, x, squares ? x : 1);
         return;
@@ -112,12 +115,12 @@ static __device__ void take_kept(wi_cascade *c, wi_exact_shared_sum *wide, doubl
         add_kept(c, wide, fma(x, x, -term));
 }
 
-/* The words of elements [from, end), by all threads of the block; carried. */
+/* The carried words of the sum of elements [from, end), by all threads of the block. */
 template <class T, bool squares>
 static __device__ void add_range(const segment_sums &p, uint64_t from, uint64_t end,
                                  block_sum *wide) {
     wi_cascade c = {0, 0, 0};
-    bool other = false;
+    bool other = false; /* a term is not -0.0 */
     __syncthreads();
     for (int k = (int)threadIdx.x; k < WI_EXACT_WORDS; k += threads)
         wide->sum.word[k] = 0;
@@ -163,7 +166,7 @@ static __device__ void store_bits(const segment_sums &p, uint64_t s, uint64_t bi
 
 /* ---- by cascades ---- */
 
-/* Stores the result of segment s if the cascade tells it. */
+/* Stores the result of segment s if the cascade determines it. */
 static __device__ bool store_if_told(const segment_sums &p, uint64_t s, const wi_cascade &c) {
     uint64_t bits;
     if (!wi_cascade_round(&c, p.root, p.result_type, &bits))
@@ -274,8 +277,8 @@ static __global__ void __launch_bounds__(threads) exact_stretches(segment_sums p
         keep_range<T, squares>(p, p.starts.of(end.segment, count), end.at, &wide, open->tail_word);
 }
 
-/* A block for each stretch in which a segment ends that began before: adds up what all of them have
- * of it. */
+/* One block for each stretch. If a segment that began before the stretch ends in it, the block adds
+ * up what all stretches have kept of that segment. */
 static __global__ void __launch_bounds__(threads) exact_join(segment_sums p) {
     WEFT_SHARED(int64_t, word, [WI_EXACT_WORDS]);
     const open_ends *open = &p.open[blockIdx.x];

@@ -16,9 +16,9 @@ enum {
     WI_EXACT_BLOCK = 1024,      /* terms of a block, at most: 128 for each of 8 lanes */
     WI_EXACT_STEP = 32,         /* terms that are added side by side, at most: n is a multiple */
     WI_EXACT_FOLDS = 4,         /* of a block, at most */
-    WI_EXACT_STRETCH = 1 << 14, /* bytes, of which all four pages are fetched by turns */
-    WI_EXACT_FOLD_BITS = 44, /* 52 less the bits that 128 additions may carry, less one for half */
-    WI_EXACT_FIRST = 8,      /* p of the first fold is this above the window */
+    WI_EXACT_STRETCH = 1 << 14, /* bytes of an array; its four pages are read alternately */
+    WI_EXACT_FOLD_BITS = 44,    /* 52 less 7 for the carries of 128 additions, less one for half */
+    WI_EXACT_FIRST = 8,         /* p of the first fold is this above the window */
     WI_EXACT_TOP_MOST = 1014,
     WI_EXACT_TOP_LEAST = -898 /* the last u is 2^-1074 then: nothing is left */
 };
@@ -34,7 +34,7 @@ typedef enum wi_exact_shape {
 /* One block. */
 typedef struct wi_exact_run {
     wi_exact_shape shape;
-    bool magnitudes; /* of the terms, which are no products */
+    bool magnitudes; /* adds up |x|; not for products */
     bool more;       /* a whole stretch follows in memory */
     const void *x, *y;
     size_t n;
@@ -43,12 +43,12 @@ typedef struct wi_exact_run {
     int top;           /* the window: every term is to be below 2^top */
 } wi_exact_run;
 
-/* What has become of it. */
+/* The result for a block. */
 typedef struct wi_exact_block {
     int64_t sum[WI_EXACT_FOLDS]; /* in units of u of each fold */
-    double largest;              /* of the terms; NaN may be missing */
-    bool left;                   /* after the last fold something is left, or was NaN */
-    bool lost; /* a product is so small that rounding takes more of it than can be told */
+    double largest;              /* the largest magnitude of a term; NaN may be missed */
+    bool left;                   /* something is left after the last fold, or was NaN */
+    bool lost; /* a product is so small that its rounding error may not be a double */
 } wi_exact_block;
 
 static inline int wi_exact_least_folds(wi_exact_shape shape) {

@@ -6,7 +6,8 @@ enum {
     KINDS = 6 /* of values */
 };
 #define NOT_THERE WI_X_DOS
-/* Rows of the table behind those of weft_expr_op: SUB with its operands in turn, and none. */
+/* Two values beyond those of weft_expr_op: the row of the table for SUB with its operands
+ * exchanged; and no row at all. */
 #define FROM ((weft_expr_op)WEFT_X_COUNT)
 #define NO_TURN ((weft_expr_op)(WEFT_X_COUNT + 1))
 
@@ -53,7 +54,7 @@ static const uint8_t code_of[WEFT_X_COUNT + 1][KINDS] = {
     [WEFT_X_ROUND] = {NEITHER, NEITHER, FLOATS(ROUND)},
 };
 
-/* The row of the table that has a op b as b op a; NO_TURN if there is none. */
+/* The row of the table that computes a op b from the operands b and a; NO_TURN if there is none. */
 static weft_expr_op turned(weft_expr_op op) {
     switch (op) {
     case WEFT_X_ADD:

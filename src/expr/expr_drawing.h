@@ -107,7 +107,7 @@ static inline void drawing_step(drawing *d) {
     }
 }
 
-/* Draws one over such inputs, whose value is of the type that elements of `type` are widened to.
+/* Draws a formula over such inputs; its value has the type that elements of `type` are widened to.
  * Returns how many steps it has. */
 static inline size_t drawing_formula(test_random *random, const weft_expr_input *input,
                                      size_t inputs, weft_type type,
@@ -125,7 +125,7 @@ static inline size_t drawing_formula(test_random *random, const weft_expr_input 
     return d.steps;
 }
 
-/* Writes behind a text the types of the inputs and the steps. */
+/* Appends the types of the inputs, and the steps, to a text. */
 static inline void drawing_tell(char *text, size_t room, const weft_expr_input *input,
                                 size_t inputs, const weft_expr_step *step, size_t steps) {
     size_t at = strlen(text);

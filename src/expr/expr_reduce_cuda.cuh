@@ -21,13 +21,14 @@ struct wi_expr_reduce_job {
     wi_expr_state *of_block;
 };
 
-/* Takes a tile's values into a thread's state: the choice of what is done is made once for all. */
+/* Takes a tile's values into a thread's state: the operation is chosen once for all values, not for
+ * each. */
 template <class Lane, int groups, int run>
 struct wi_expr_taker_of {
     static constexpr int count = groups * run;
     const wi_expr_worker<Lane, groups, run> &worker;
     const wi_expr_fold &fold;
-    unsigned left; /* elements of the tile that there are */
+    unsigned left; /* how many elements the tile has */
 
     /* Calls f(e, position in the tile) for each of the thread's values. */
     template <class F>
@@ -115,7 +116,7 @@ __device__ inline wi_expr_state wi_expr_join_block(const wi_expr_fold &fold, wi_
     return s;
 }
 
-/* Ends a call, in one thread. */
+/* Writes the call's result; one thread does this. */
 __device__ inline void wi_expr_reduce_finish(const wi_expr_reduce_job &job, wi_expr_state s) {
     if (job.state_in)
         s = wi_fold_join(&job.fold, *job.state_in, s);
@@ -134,7 +135,7 @@ __global__ void __launch_bounds__(wi_expr_threads)
     WEFT_DYNAMIC_SHARED(shared);
     wi_expr_worker<Lane, groups, run> worker = {job.expr, shared, {}, 0};
     const size_t tile_n = (size_t)groups * run * blockDim.x;
-    WEFT_SHARED(wi_expr_state, of_thread, [wi_expr_threads]); /* while registers are for values */
+    WEFT_SHARED(wi_expr_state, of_thread, [wi_expr_threads]); /* while values need the registers */
     wi_expr_state s = wi_fold_none(&job.fold);
     for (size_t tile = blockIdx.x; tile < job.expr.tiles; tile += gridDim.x) {
         const size_t first = tile * tile_n, left = job.expr.n - first;

@@ -21,7 +21,7 @@ static inline size_t wi_expr_room(const wi_expr_program *p) {
     return (size_t)WI_EXPR_BUFFER_BYTES * (WI_EXPR_WORK_BUFFERS + p->slots + p->constants);
 }
 
-/* Gets the values of n elements from element i on; they are gone when it returns. */
+/* Gets the values of n elements from element i on; they must not be read after it has returned. */
 typedef void (*wi_expr_taker)(void *user, size_t i, size_t n, const void *values);
 
 typedef struct wi_expr_simd {

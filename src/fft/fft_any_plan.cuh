@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fft_any.cu does for lines of a length: stages, and how many lines and threads a block has.
- */
+/* How fft_any.cu transforms lines of a length: in which stages, and with how many lines and threads
+ * a block has. */
 #ifndef WI_FFT_ANY_PLAN_CUH
 #define WI_FFT_ANY_PLAN_CUH
 
 #include "fft/fft_block.cuh"
 #include "fft/fft_cuda.h"
 
-/* Kernels: of radices up to 16; of primes up to 31, too, for which a thread takes more registers;
- * of f32 lines that are dense, those that are composite, too, with more registers again, and primes
- * above 61 by sums; and of such lines with primes from 37 to 61, and radices up to 12. */
+/* Kernels, by the radices that they have. */
 enum {
-    ANY_SHORT,
-    ANY_PRIMES,
-    ANY_DENSE,
-    ANY_LARGE,
-    ANY_WHOLE /* fft_whole.cu, of f32 */
+    ANY_SHORT,  /* up to 16 */
+    ANY_PRIMES, /* these and primes up to 31, for which a thread takes more registers */
+    ANY_DENSE,  /* for dense f32 lines: all up to 35, with still more registers; primes by sums */
+    ANY_LARGE,  /* for dense f32 lines: up to 12, and primes from 37 to 61 */
+    ANY_WHOLE   /* fft_whole.cu, of f32 */
 };
-/* Numbers of a block, about, and of a thread. */
+/* About how many numbers a block has, and a thread. */
 template <class T>
 constexpr unsigned any_points = 16384 / sizeof(T);
 constexpr unsigned any_each = 16;
-/* The largest blocks; so many have registers on a multiprocessor at a time. */
+/* The threads of the largest blocks; and how many such blocks a multiprocessor has registers for.
+ */
 template <class T, int kind>
 constexpr unsigned any_threads = kind == ANY_LARGE   ? 256
                                  : kind == ANY_DENSE ? 320
@@ -31,9 +30,10 @@ constexpr unsigned any_blocks = kind == ANY_LARGE   ? 3
                                 : kind == ANY_DENSE ? 2
                                 : sizeof(T) == 4    ? (kind == ANY_SHORT ? 4 : 3)
                                                     : (kind == ANY_SHORT ? 3 : 2);
-/* Without sums dense lines have smaller ones. */
+/* The same for dense lines without sums. */
 constexpr unsigned any_dense_threads = 192;
-/* Below so many numbers next to each other a stage leaves global memory to a copy. */
+/* If fewer numbers than this would be next to each other in global memory, a stage leaves global
+ * memory to a copy. */
 constexpr unsigned any_run = 4, any_dense_run = 2;
 
 /* What a stage does besides: its numbers come from global memory or go there, and threads next to
@@ -43,7 +43,8 @@ enum {
     TO_GLOBAL = 2,
     BY_LINES = 4
 };
-/* Division by a number that a kernel is told, or 0 if it is 0: exact below 2^16. */
+/* Division by a number that is only known when a kernel runs; 0 if that number is 0. Exact below
+ * 2^16. */
 struct any_divisor {
     static constexpr unsigned fixed = 0;
     unsigned by, magic;
@@ -55,11 +56,11 @@ static inline any_divisor any_divisor_of(unsigned by) {
     return {by, by > 0 ? ~0u / by : 0};
 }
 
-/* In shared memory a number is left out after each R1, the first radix, if that is even: threads
- * next to each other write so far apart. As R1 divides all distances of later stages, number
- * i + k d is at the place of i and k times that of d. Set j reads at j + gap.of(j) and step_in
- * further on; the place of its results is `turn` further for each j / `before`. What is copied as
- * one piece has no gaps. */
+/* In shared memory one place stays empty after each R1 numbers, where R1 is the first radix, if
+ * that is even: so far apart do threads next to each other write. As R1 divides all distances of
+ * later stages, number i + k d is at the place of i plus k times that of d. Set j reads at j +
+ * gap.of(j) and step_in further on; the place of its results is `turn` further for each j /
+ * `before`. What is copied as one piece has no gaps. */
 struct any_stage {
     unsigned radix, how;
     any_divisor before, m, gap;
@@ -116,7 +117,8 @@ struct any_radices {
     unsigned count, cost, radix[WI_FFT_MOST_STAGES];
 };
 
-/* The radices with the least cost, if it is below `limit`, falling, none above `last`; or none. */
+/* The radices with the least cost, in falling order and none above `last`; none at all unless that
+ * cost is below `limit`. */
 static inline any_radices choose_radices(int kind, unsigned n, unsigned last, unsigned limit) {
     const unsigned most = sizeof any_costs / sizeof *any_costs - 1, cheapest = 32;
     any_radices best = {};
@@ -154,8 +156,8 @@ static inline any_radices with_small_between(any_radices r) {
     return r;
 }
 
-/* 33 and 35 only where they spare a fourth stage: 1225, 700 and 840 take 14 to 21 % more by them.
- */
+/* 33 and 35 are used only where they save a fourth stage: with them 1225, 700 and 840 would take 14
+ * to 21 % longer. */
 static inline any_radices dense_radices(unsigned n) {
     const unsigned most = 32, many = 3;
     const any_radices r = choose_radices(ANY_DENSE, n, most, ~0u);
@@ -208,7 +210,8 @@ static inline unsigned each_of(unsigned prime) {
     return best;
 }
 
-/* With one or two large primes as the first radix and the last one; and what that costs. */
+/* The radices with one or two large primes, by sums, as the first and the last; and what that
+ * costs. */
 static inline any_radices radices_with_sums(unsigned n, double *cost) {
     const double all = 55, other = 22;
     unsigned large[2] = {0, 0}, found = 0, left = n;
@@ -261,8 +264,9 @@ static double cost_of(const any_stages *s, unsigned lines, unsigned threads, uns
     return (waited + issued + fetched * turns) / (s->n * lines);
 }
 
-/* Lines and threads of a block, and what a number costs. Where threads next to each other have
- * lines next to each other, a power of 2 of lines, else as they cost least. */
+/* Chooses the lines and threads of a block; returns what a number costs. Where threads next to each
+ * other have lines next to each other, the lines are a power of 2; otherwise as many as cost least.
+ */
 template <class T, int kind>
 static double share_lines(const wi_fft_lines *l, bool by_lines, unsigned arrays, any_stages *s) {
     constexpr unsigned at_a_time = any_threads<T, kind> * any_blocks<T, kind>;
@@ -298,7 +302,7 @@ static double share_lines(const wi_fft_lines *l, bool by_lines, unsigned arrays,
     return least;
 }
 
-/* Numbers of shared memory that i numbers take, with one left out after each `gap`. */
+/* The places in shared memory that i numbers take, with one place empty after each `gap`. */
 static inline unsigned any_spread(unsigned i, unsigned gap) {
     return gap > 0 ? i + i / gap : i;
 }
@@ -360,7 +364,7 @@ static any_stages tell_stages(const wi_fft_lines *l, const any_radices &r, doubl
 
 /* ---- dense lines whose sets fill blocks badly ---- */
 
-/* Of some radices as many others that take few more instructions. */
+/* Other choices of radices for a length, as far as they take few more instructions. */
 struct any_choices {
     unsigned count;
     any_radices of[12];
@@ -381,7 +385,8 @@ static inline void list_radices(unsigned n, unsigned last, unsigned limit, any_r
     }
 }
 
-/* Whatever number of lines there is, so that results do not depend on it. */
+/* The radices r, or others that fill blocks better. The number of lines does not count, so that
+ * results do not depend on it. */
 static inline any_radices balanced_radices(any_radices r, unsigned n) {
     const double well = 8.5, share = 4; /* of what share_lines() says, beside instructions */
     const unsigned more = 5, most = 32;

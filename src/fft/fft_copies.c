@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that are copied: of one number, and of f16 arrays for an engine that has none. */
+/* Lines of one number, whose transform is a copy; and lines of f16 arrays for an engine that only
+ * reads and writes f32: they are copied to f32 memory before, or from it after. */
 #include <string.h>
 
 #include "fft/fft.h"

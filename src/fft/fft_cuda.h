@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines in blocks, for the rungs that use them. */
+/* Lines in blocks of a GPU, for the rungs that use them. */
 #ifndef WI_FFT_CUDA_H
 #define WI_FFT_CUDA_H
 
 #include "fft/fft.h"
 
-/* Lines in blocks, one launch for a pass; what is between passes is kept in so many bytes. */
+/* The engine of lines in blocks, one launch for each pass; it keeps `kept_bytes` between passes. */
 wi_fft_engine wi_fft_block_engine(size_t kept_bytes);
 
+/* May a longer line be cut into lines of n numbers? */
 bool wi_fft_block_cuts(weft_type type, size_t n);
+/* Do the lines fit blocks as they are? */
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l);
 weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *room);
 weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
@@ -19,15 +21,15 @@ weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
  * shared memory (fft_whole.cu). */
 enum {
     WI_FFT_SHORT_LINE = 4096,
-    WI_FFT_MOST_PRIME = 31,      /* of a short line, as a radix in registers; */
-    WI_FFT_MOST_RADIX = 35,      /* and others; up to 61 by two threads, */
-    WI_FFT_MOST_BESIDE = 12,     /* beside radices up to this one */
-    WI_FFT_MOST_SUMS = 127,      /* by sums; larger ones always need Bluestein's algorithm */
-    WI_FFT_MOST_WHOLE_PRIME = 13 /* of a longer line that is not cut */
+    WI_FFT_MOST_PRIME = 31,  /* the largest prime of a short line that is a radix in registers */
+    WI_FFT_MOST_RADIX = 35,  /* the largest radix of one thread; primes up to 61 take two threads */
+    WI_FFT_MOST_BESIDE = 12, /* and the other radices beside these are at most this */
+    WI_FFT_MOST_SUMS = 127,  /* the largest prime by sums; larger ones need Bluestein's algorithm */
+    WI_FFT_MOST_WHOLE_PRIME = 13 /* the largest prime of a longer line that is not cut */
 };
 weft_status wi_fft_any_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
-/* About how many microseconds lines take by sums of large primes, 2^24 numbers of f32 in all (an
- * H200, 2026-11-29); 0 if they cannot be. */
+/* About how many microseconds 2^24 numbers of f32 take, as such lines, by sums of large primes (an
+ * H200, 2026-11-29); 0 if they cannot be done so. */
 double wi_fft_sums_cost(const wi_fft_lines *l);
 /* Lines of f32 that fill a multiprocessor, one after the other (fft_filling.cu). */
 weft_status wi_fft_filling_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
@@ -36,14 +38,14 @@ weft_status wi_fft_whole_line(weft_context *ctx, const wi_fft_lines *l, bool que
 /* Lets an engine do both passes of cut lines in one kernel (fft_fused.cu). */
 void wi_fft_add_pairs(wi_fft_engine *engine);
 
-/* Lines with large prime factors in one kernel: of what length the transforms inside are, 0 if it
- * does not take lines of n. */
+/* Lines with large prime factors, by Bluestein's algorithm in one kernel: the length of the
+ * transforms inside; 0 if it does not take lines of n numbers. */
 size_t wi_fft_chirps(const weft_context *ctx, weft_type type, size_t n);
 weft_status wi_fft_chirp(weft_context *ctx, const wi_fft_lines *l, bool queues);
-/* Primes for which there is a kernel that needs no more than n - 1 numbers (fft_cyclic.cu). */
+/* Prime lengths for which a kernel transforms n - 1 numbers inside, and no more (fft_cyclic.cu). */
 bool wi_fft_is_cyclic(const wi_fft_lines *l);
 weft_status wi_fft_cyclic_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
-/* And longer ones, in three. */
+/* As wi_fft_chirps and wi_fft_chirp, for longer lines, in three kernels. */
 size_t wi_fft_long_chirps(weft_type type, size_t n);
 weft_status wi_fft_long_chirp(weft_context *ctx, const wi_fft_lines *l, void *room, bool queues);
 

@@ -65,7 +65,7 @@ static void give_rows(const wi_fft_spread *s, const wi_fft_rows *x) {
     wi_fft_numbers_give(s, s->a->d.batch * x->apart, x->p);
 }
 
-/* Room for this rank's columns. One alone gets a neighbour of zeros. */
+/* Room for this rank's columns. A single column gets a neighbour of zeros. */
 static weft_status take_columns(const wi_fft_spread *s, const size_t *columns, wi_fft_rows *x) {
     const size_t own = own_of(s, columns), n = s->a->d.n[0], batch = s->a->d.batch;
     const bool is_alone = own == 1 && s->columns > 1;
@@ -93,28 +93,37 @@ static void set_lengths(const wi_fft_spread *s, wi_fft_args *args) {
     args->d.n[s->a->d.rank - 1] = s->a->d.rank == 3 ? s->across : s->columns;
 }
 
+/* Sets of dimensions (wi_fft_args): all but the first, and the last one alone. */
+static unsigned all_but_first(const wi_fft_spread *s) {
+    return s->a->d.rank == 3 ? 6 : 2;
+}
+
+static unsigned only_last(const wi_fft_spread *s) {
+    return s->a->d.rank == 3 ? 4 : 2;
+}
+
 static bool is_complex_to_real(const wi_fft_spread *s) {
     return s->a->d.kind == WEFT_FFT_COMPLEX_TO_REAL;
 }
 
-/* The transform of rows, or what comes of it before their columns are transformed: of complex
- * numbers that become real ones all but the last dimension. */
+/* The part of the transform of rows that is done before their columns are transformed: all of it,
+ * unless complex numbers become real ones; then all but the last dimension. */
 static wi_fft_args rows_before(const wi_fft_spread *s) {
     wi_fft_args args = *s->a;
     args.half_y = false;
-    args.dimensions = s->a->d.rank == 3 ? 6 : 2;
+    args.dimensions = all_but_first(s);
     if (!is_complex_to_real(s))
         return args;
     set_lengths(s, &args);
     args.d.kind = WEFT_FFT_COMPLEX;
     args.d.direction = WEFT_FFT_INVERSE;
     args.d.scale = 1;
-    args.dimensions = s->a->d.rank == 3 ? 2 : WI_FFT_NO_DIMENSION;
+    args.dimensions = s->a->d.rank == 3 ? 2 : WI_FFT_NO_DIMENSION; /* the middle one */
     return args;
 }
 
-/* Rows in `from` to y. What is left to do of them: after their columns were transformed `late`,
- * nothing but a copy, or the last dimension to real numbers; else all. */
+/* Rows in `from` to y, with what is left to do. `late`: their columns are transformed already, so
+ * that is nothing but a copy or, to real numbers, the last dimension. Otherwise it is all. */
 static weft_status rows_after(const wi_fft_spread *s, const wi_fft_rows *from, bool late) {
     const size_t own = own_of(s, s->y_begin);
     wi_fft_args args = *s->a;
@@ -124,9 +133,9 @@ static weft_status rows_after(const wi_fft_spread *s, const wi_fft_rows *from, b
     args.whole = s->a->d.n[0];
     args.d.n[0] = own;
     set_dense(s, from, s->across, args.d.stride_x, &args.d.apart_x);
-    args.dimensions = s->a->d.rank == 3 ? 6 : 2;
+    args.dimensions = all_but_first(s);
     if (late && is_complex_to_real(s)) {
-        args.dimensions = s->a->d.rank == 3 ? 4 : 2;
+        args.dimensions = only_last(s);
     } else if (late) {
         set_lengths(s, &args);
         args.d.kind = WEFT_FFT_COMPLEX;
@@ -166,14 +175,14 @@ static void columns_of(const wi_fft_spread *s, const size_t *begin, size_t *colu
         columns[r] = begin ? begin[r] * s->across : wi_fft_even_begin(s->columns, r, ranks);
 }
 
-/* May rows be put into y as they come? */
+/* May rows be put directly into y? */
 static bool takes_rows(const wi_fft_spread *s) {
     const weft_fft_description *const d = &s->a->d;
     return d->kind != WEFT_FFT_COMPLEX_TO_REAL && !s->a->half_y && d->stride_y[d->rank - 1] == 1 &&
            (d->rank == 2 || d->stride_y[1] == s->across);
 }
 
-/* From columns to y, divided along dimension 0; `late` as in rows_after. */
+/* From columns to y, which is divided along dimension 0; `late` as in rows_after. */
 static weft_status finish_rows(const wi_fft_spread *s, const wi_fft_rows *work,
                                const size_t *columns, bool transforms, bool late) {
     const bool is_direct = late && takes_rows(s);
@@ -191,7 +200,7 @@ static weft_status finish_rows(const wi_fft_spread *s, const wi_fft_rows *work,
     return status;
 }
 
-/* From rows, as `args` says, to y, divided along dimension 1. */
+/* From rows, transformed as `args` says, to y, which is divided along dimension 1. */
 static weft_status finish_columns(const wi_fft_spread *s, const wi_fft_args *args,
                                   const size_t *rows, bool transforms, size_t *columns) {
     wi_fft_rows work;
@@ -207,7 +216,7 @@ static weft_status finish_columns(const wi_fft_spread *s, const wi_fft_args *arg
     return status;
 }
 
-/* x divided along dimension 0. */
+/* From x, divided along dimension 0, to y. */
 static weft_status from_rows(const wi_fft_spread *s, size_t *columns) {
     const wi_fft_args args = rows_before(s);
     wi_fft_rows work;
@@ -237,7 +246,7 @@ static weft_status through_rows(const wi_fft_spread *s, const wi_fft_rows *work,
         status = wi_fft_columns_to_rows(s, work, false, columns, even, &rows);
     args.x = rows.p;
     args.half_x = args.half_y = false;
-    args.dimensions = s->a->d.rank == 3 ? 6 : 2;
+    args.dimensions = all_but_first(s);
     set_dense(s, &rows, s->across, args.d.stride_x, &args.d.apart_x);
     if (status == WEFT_OK)
         status = finish_columns(s, &args, even, false, last);
@@ -245,7 +254,7 @@ static weft_status through_rows(const wi_fft_spread *s, const wi_fft_rows *work,
     return status;
 }
 
-/* x divided along dimension 1: its columns first. */
+/* From x, divided along dimension 1, to y: columns are transformed first. */
 static weft_status from_columns(const wi_fft_spread *s, size_t *columns, size_t *more) {
     wi_fft_rows work;
     columns_of(s, s->x_begin, columns);

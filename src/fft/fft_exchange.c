@@ -10,20 +10,20 @@
 enum {
     MOST_PIECES = 8,
     PIECE_BYTES = 1 << 16, /* a smaller one is not worth a step of its own */
-    LEAST_COLUMNS = 16     /* of a piece, but for its rank's last: whole vectors */
+    LEAST_COLUMNS = 16     /* of a piece, unless it is the last of its rank: whole vectors */
 };
 
 /* An exchange, as a sequence of pieces: of rows on the way to columns, of columns on the way back.
  */
 typedef struct turn {
     const wi_fft_spread *s;
-    const size_t *rows, *columns; /* where those of each rank begin */
+    const size_t *rows, *columns; /* where the rows, and the columns, of each rank begin */
     bool to_columns;
     size_t pieces;
     size_t width;           /* bytes of a number */
-    void *sent[2], *got[2]; /* blocks for, and from, each rank; two, in turns */
-    size_t *counts;         /* of the arguments of a step: sent, got */
-    int behind;             /* the piece under way, or -1 */
+    void *sent[2], *got[2]; /* blocks for, and from, each rank; used alternately */
+    size_t *counts; /* arguments of a step: how many numbers are sent to, and got from, each rank */
+    int under_way;  /* the piece that is being sent, or -1 */
 } turn;
 
 static int rank_of(const wi_fft_spread *s) {
@@ -63,6 +63,7 @@ static size_t numbers_of(const turn *t, size_t from, size_t to, size_t k) {
     return t->s->a->d.batch * rows * columns;
 }
 
+/* The most numbers that this rank sends, or gets, in a piece. */
 static size_t most_numbers(const turn *t, bool sent) {
     const size_t own = (size_t)rank_of(t->s);
     size_t most = 0;
@@ -75,7 +76,7 @@ static size_t most_numbers(const turn *t, bool sent) {
     return most;
 }
 
-/* The same on all ranks: so many that the largest part makes pieces that are worth it. */
+/* The same on all ranks: as many as give the rank with the most pieces of PIECE_BYTES or more. */
 static size_t pieces_of(const turn *t) {
     const size_t whole = t->to_columns ? t->columns[ranks_of(t->s)] : t->rows[ranks_of(t->s)];
     size_t most = 0;
@@ -97,7 +98,7 @@ static weft_status open_turn(turn *t) {
     void *counts = NULL;
     t->width = wi_fft_number_bytes(t->s->a->d.type);
     t->pieces = pieces_of(t);
-    t->behind = -1;
+    t->under_way = -1;
     weft_status status = wi_dist_take(ctx, 2 * ranks_of(t->s), sizeof(size_t), &counts);
     t->counts = counts;
     if (t->s->tally)
@@ -136,8 +137,8 @@ static weft_status copy_rows(weft_context *child, wi_pitched to, wi_pitched from
     return WEFT_OK;
 }
 
-/* Between the blocks of rank r, without gaps from `blocks` on, and rows of `array` from `row` and
- * `column` on. */
+/* Copies between rows without gaps from `blocks` on, and the rows of `array` from `row` and
+ * `column` on: to `blocks` if `packs`, else from there. */
 static weft_status copy_block(const turn *t, char *blocks, const wi_fft_rows *array, size_t row,
                               size_t column, size_t rows, size_t columns, bool packs) {
     weft_status status = WEFT_OK;
@@ -151,7 +152,8 @@ static weft_status copy_block(const turn *t, char *blocks, const wi_fft_rows *ar
     return status;
 }
 
-/* The blocks of piece k that this rank sends; `array` begins with its first row, or column. */
+/* Collects the blocks of piece k that this rank sends; `array` begins with its first row, or
+ * column. */
 static weft_status pack(const turn *t, size_t k, const wi_fft_rows *array) {
     const size_t own = (size_t)rank_of(t->s);
     const size_t first = piece_begin(t, t->columns, own, k);
@@ -201,7 +203,7 @@ static weft_status begin_piece(turn *t, size_t k) {
     }
     if (t->s->tally)
         return WEFT_OK;
-    t->behind = (int)k;
+    t->under_way = (int)k;
     if (calls->begin_exchange)
         return calls->begin_exchange(t->s->ctx, t->sent[k % 2], t->counts, t->got[k % 2],
                                      t->counts + ranks, type);
@@ -209,14 +211,14 @@ static weft_status begin_piece(turn *t, size_t k) {
                                t->counts + ranks, type);
 }
 
-/* Waits for the piece under way, and puts it where it belongs. */
+/* Waits for the piece under way, and puts what came where it belongs. */
 static weft_status end_piece(turn *t, weft_status status, const wi_fft_rows *to) {
     const wi_comm_table *const calls = t->s->ctx->comm->calls;
     bool over;
-    if (t->behind < 0)
+    if (t->under_way < 0)
         return status;
-    const size_t k = (size_t)t->behind;
-    t->behind = -1;
+    const size_t k = (size_t)t->under_way;
+    t->under_way = -1;
     if (calls->begin_exchange) {
         const weft_status waited = calls->poll(t->s->ctx, true, &over);
         status = status == WEFT_OK ? waited : status;
@@ -226,7 +228,7 @@ static weft_status end_piece(turn *t, weft_status status, const wi_fft_rows *to)
 
 /* ---- rows to columns ---- */
 
-/* Rows first ... end - 1 of this rank's, transformed to `to`, which begins with row `first`. */
+/* Transforms rows first ... end - 1 of this rank's into `to`, which begins with row `first`. */
 static weft_status transform_rows(const wi_fft_spread *s, const wi_fft_args *args, size_t first,
                                   size_t end, const wi_fft_rows *to) {
     const unsigned rank = args->d.rank;

@@ -5,8 +5,9 @@
 
 #include "fft/fft_block.cuh"
 
-/* The distance of lines. Where threads next to each other have lines next to each other, those that
- * share an access of 128 bytes have so many lines and 16 (f64: 8) over that of neighbours. */
+/* The distance of lines in shared memory. Where threads next to each other have lines next to each
+ * other, the threads that share an access of 128 bytes have `lines` lines and, in each, 16 / lines
+ * numbers (f64: 8 / lines) next to each other: these meet different banks. */
 template <class T, unsigned gap>
 constexpr unsigned wi_fft_pitch_of(unsigned n, unsigned lines) {
     constexpr unsigned banks = 128 / (2 * (unsigned)sizeof(T));
@@ -20,7 +21,7 @@ constexpr unsigned wi_fft_pitch_of(unsigned n, unsigned lines) {
 template <int R, int... rest>
 constexpr unsigned wi_fft_first = R;
 
-/* So many numbers and threads in a block; n is the product of the radices. */
+/* `points` numbers and `threads_` threads in a block; n is the product of the radices. */
 template <class T, int points, int threads_, int... radices>
 struct wi_fft_shape {
     using Type = T;
@@ -30,8 +31,8 @@ struct wi_fft_shape {
     static constexpr unsigned lines = points / n;
     using Lines = wi_fft_fixed<(int)lines>;
     static constexpr unsigned first = wi_fft_first<radices...>;
-    /* Writes of the first stage are as far apart as its radix, whole rows of banks are wi_fft_gap.
-     */
+    /* Neighbouring threads write as far apart as the first radix; wi_fft_gap numbers are a row of
+     * all banks. */
     static constexpr unsigned gap = (n & (n - 1)) != 0      ? n % 10 == 0 ? 100 : 0
                                     : first > wi_fft_gap<T> ? first
                                                             : wi_fft_gap<T>;
@@ -80,7 +81,7 @@ struct wi_fft_shape {
         constexpr bool halves_out = sizeof(T) == 4 && !passes_in;
         const wi_fft_block<T, Lines, gap, passes_in, passes_out, halves_in, halves_out, !is_crowded>
             block = {p, at, shared, shared + lines * pitch, n, pitch, threads, {}};
-        /* of f64 it is a call, for which all registers would be saved */
+        /* fill_turns is a call for f64: in the middle of a stage it would save all registers */
         if constexpr (sizeof(T) == 8 || is_crowded) {
             block.fill_turns(last);
             run<1, radices...>(block, twiddles, meanwhile);

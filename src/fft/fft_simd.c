@@ -36,7 +36,7 @@
 #    define ODD_2 HIGH_2
 #endif
 
-/* Rows become columns, W of W numbers: log2 W perfect shuffles. */
+/* Transposes W rows of W numbers by log2 W perfect shuffles. */
 #define SHUFFLED(V, W, LOW, HIGH, v)                                                               \
     for (int step = 1; step < (W); step *= 2) {                                                    \
         V t[W];                                                                                    \
@@ -118,8 +118,8 @@ WI_INLINE void transpose_f64(wi_doubles *v) {
 /* ---- f16 arrays: the numbers of a group are widened into a free room before they are loaded, and
  * narrowed from one after they are stored ---- */
 
-/* Where the numbers of a group are in that room: those of a line one after the other, or, if lines
- * are next to each other in memory, all first numbers, all second ones and so on. */
+/* Where the numbers of a group are in that buffer: those of a line one after the other or, if lines
+ * are next to each other in memory, all first numbers, then all second ones and so on. */
 static wi_fft_lines spare_of(const wi_fft_lines *l, bool adjacent, group_f32 *g) {
     wi_fft_lines spare = *l;
     spare.stride_in = spare.stride_out = adjacent ? WIDE_f32 : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls over ranks and GPUs: who has what of the arrays. */
+/* Calls over ranks and GPUs: which rank has which part of the arrays. */
 #include <string.h>
 
 #include "comm/gpus.h"
@@ -12,7 +12,7 @@ size_t wi_fft_even_begin(size_t n, size_t rank, size_t ranks) {
 
 /* ---- ranks ---- */
 
-/* What ranks must pass alike. */
+/* What all ranks must pass alike. */
 static uint64_t alike_of(const weft_fft_description *d) {
     const bool is_own = d->layout & WEFT_FFT_OWN;
     uint64_t h = wi_alike(wi_alike(wi_alike(0, d->kind), d->direction), d->layout);
@@ -22,8 +22,8 @@ static uint64_t alike_of(const weft_fft_description *d) {
     return is_own ? h : wi_alike(h, d->batch);
 }
 
-/* Where the parts of all ranks begin: words `at` of two for each rank; as equal as can be if all
- * are 0. */
+/* begin = where the part of each rank begins. parts[2 r + at] is the length of rank r's part; if
+ * all are 0, parts are as equal as can be. */
 static weft_status begins_of(weft_context *ctx, const char *call, const char *what,
                              const uint64_t *parts, int at, size_t n, size_t *begin) {
     const size_t ranks = (size_t)ctx->comm->size;
@@ -131,7 +131,8 @@ static size_t width_of(const wi_fft_args *a, int array) {
     return weft_type_size(a->d.type) * (is_real ? 1 : 2);
 }
 
-/* Parts must not lie within each other. */
+/* How a call is divided among `count` GPUs: by batch or by rows, if the parts do not lie within
+ * each other. */
 static spreading spread_of(const wi_fft_args *a, int count) {
     const weft_fft_description *const d = &a->d;
     return (spreading){.args = a,

@@ -23,8 +23,8 @@ constexpr unsigned whole_threads = 512; /* of a multiprocessor, in one block or 
 
 namespace {
 
-/* In shared memory one number is left out after each m1 if that is even: threads of the last stage
- * that are next to each other read so far apart. */
+/* In shared memory one place stays empty after each m1 numbers if m1 is even: so far apart do
+ * threads of the last stage read that are next to each other. */
 struct whole_stage {
     wi_fft_divisor radix, m;
     unsigned step;     /* m, in shared memory */
@@ -35,7 +35,7 @@ struct whole_stages {
     whole_stage at[WI_FFT_MOST_STAGES];
 };
 
-/* Where the last stage's set is whose first result is number i. */
+/* The place of the last stage's set whose first result is number i. */
 __device__ __forceinline__ unsigned place_of(const whole_stages &stages, unsigned i) {
     unsigned place = 0;
 #pragma unroll 1
@@ -111,7 +111,7 @@ struct whole_line_of {
             wi_fft_number<T> *const first = numbers + (is_last ? place_of(stages, b) : i + gaps);
             T re[R], im[R];
             wi_fft_few<R, T> w;
-            w.load(p.twiddles + (s.twiddles + j), m); /* of the last stage not used */
+            w.load(p.twiddles + (s.twiddles + j), m); /* not used in the last stage */
             if (is_first)
                 load<R>(b, m, re, im);
             else
@@ -171,7 +171,7 @@ static __global__ void __launch_bounds__(whole_threads, 1)
 #undef STAGE
 #undef NARROW_STAGE
 
-/* The radices, the largest one last and the next one first. */
+/* The radices: the largest one last, the next largest first. */
 template <class T>
 static any_radices radices_of(size_t n) {
     any_radices r = {};
@@ -205,7 +205,8 @@ static whole_stages tell_stages(size_t n, const any_radices &r,
     return s;
 }
 
-/* So that what a multiprocessor has at a time needs the fewest turns. */
+/* The number of threads of a block with which the blocks that a multiprocessor has at a time take
+ * the fewest turns. */
 static unsigned threads_for(const weft_context *ctx, const whole_stages &s, size_t bytes) {
     const unsigned reserved = 1024, fit = (unsigned)(ctx->gpu->shared_optin / (bytes + reserved));
     unsigned best = whole_threads;

@@ -29,7 +29,8 @@ static void fill_share(void *user, int rank, int size) {
         ((uint64_t *)data->host_y)[i] = place_of(n, i);
 }
 
-/* x has the elements, y the indices; z is gathered, and its last 8 bytes are `bad`. */
+/* x has the elements and y the indices. z gets the gathered elements, this many bytes with padding,
+ * and after them 8 bytes for `bad`. */
 static size_t gathered_bytes(const wi_setup *setup) {
     return (wi_data_bytes(setup) + 7) / 8 * 8;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The packed rung of gemm. C is cut into tasks, rectangles that threads take one after another. A
- * task packs a block of B that the last-level cache holds and blocks of A for the one below, and
- * multiplies them; the sums of each `depth` products are made apart and then added to C. So an
- * element's bits depend on its row of A, its column of B and k alone: not on how C is cut, nor on
- * who else works. Large products are left to gemm_large.c. */
+ * task packs a block of A that the last-level cache holds, and blocks of B for the cache below, and
+ * multiplies them; the sums of each `depth` products are computed separately and then added to C.
+ * So an element's bits depend only on its row of A, its column of B and k: not on how C is cut, nor
+ * on the number of threads. Large products are left to gemm_large.c. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 
 enum {
     TASK_ROWS = 3072,
-    THIN_COLUMNS = 64, /* packed rows serve so few columns: they stay in the second-level cache */
+    THIN_COLUMNS = 64, /* for so few columns packed rows of A must stay in the second-level cache */
     THIN_ROWS = 96,
     TASK_COLUMNS = 1536,
     TASKS_A_THREAD = 4,            /* so that none waits long for the last */
@@ -38,7 +38,7 @@ typedef struct plan {
     bool narrow;                    /* sums are kept in f32 until they are rounded once */
     size_t task_rows, task_columns; /* of C, at most */
     size_t tasks_down, tasks;
-    size_t block_columns;          /* of A packed at a time */
+    size_t block_columns;          /* of B packed at a time */
     size_t a_bytes, b_bytes, each; /* of memory for a thread */
     char *memory;
     atomic_size_t next;
@@ -63,7 +63,8 @@ typedef struct target {
     double beta; /* of the first products */
 } target;
 
-/* Rows of a task, at most `task_rows`, by its columns, products p and on. */
+/* Adds `depth` products, or those that are left, from k = p on, to rows i ... i + m - 1 and columns
+ * j ... j + n - 1 of C. */
 static void multiply_depth(const plan *g, char *own, size_t i, size_t m, size_t j, size_t n,
                            size_t p, const target *to) {
     const wi_gemm_kernel *const kernel = g->kernel;
@@ -90,7 +91,7 @@ static void multiply_depth(const plan *g, char *own, size_t i, size_t m, size_t 
     }
 }
 
-/* Column j of a task in C to its sums, or back. */
+/* Converts m elements of a column of C, which begin at c, to f32 sums, or back. */
 static void convert_column(const plan *g, char *c, size_t m, float *sums, bool back) {
     const size_t step = g->row_step * weft_type_size(g->out);
     const size_t run = g->row_step == 1 ? m : 1;
@@ -238,7 +239,7 @@ static void scale(const wi_gemm_args *g) {
         }
 }
 
-/* Of k > 0. */
+/* The plan of a product with k > 0. */
 static plan plan_of(int threads, const wi_gemm_args *g) {
     const wi_gemm_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_gemm_simd);
     plan p = {.kernel = &simd->kernel[g->type],

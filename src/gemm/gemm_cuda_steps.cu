@@ -133,7 +133,7 @@ struct patches {
     __device__ static int warp_column() {
         return level == WARPS ? (int)threadIdx.x / 32 / warps_m * 32 : 0;
     }
-    /* The q-th row, or column, of a thread: in groups that one read brings. */
+    /* The q-th row, or column, of a thread: in groups that one read of shared memory brings. */
     __device__ static int place(int lane, int lanes, int q) {
         return q / width * width * lanes + lane * width + q % width;
     }
@@ -146,7 +146,8 @@ struct patches {
         return level == STRIP ? lane : warp_column() + place(lane, lanes_n, q);
     }
 
-    /* The thread's elements of a tile, from global memory and to shared memory. */
+    /* Which element of a tile is the e-th that this thread brings: its row (or column), and p along
+     * k. fetch() reads these elements from global memory, put() writes them to shared memory. */
     __device__ static int share(const view<T> &from, int e, int &p) {
         const int index = (int)threadIdx.x + e * threads;
         p = from.along_k == 1 ? index % tile_k : index / tile_m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adders of f64: each warp has a part of C's tile, made of pieces of 16 x 8, and takes its operands
- * from the slots to registers, those of the next eight of k while it multiplies those of these.
+ * from the slots to registers: while it multiplies those of eight of k, it loads the next eight.
  *
  * Rows and columns of a piece may be given to a tensor core in any order. They are taken so that
  * one access brings what lies together in registers too, and that the lanes of an access read from
@@ -38,8 +38,8 @@ struct wi_gemm_doubles {
             sum[q] = 0;
     }
 
-    /* Where place g in the tensor core's order is: the first of two rows, and the column, in piece
-     * j of two side by side. */
+    /* Which row, and which column, has place g in the order of the tensor core: the first of two
+     * rows; the column in piece j of two side by side. */
     __device__ static int row_of(int g) {
         return 2 * (A::by_k ? g : g % 2 * 4 + g / 2);
     }
@@ -122,7 +122,7 @@ struct wi_gemm_doubles {
     }
 };
 
-/* Rates are in percent of multiply-adds without tensor cores. */
+/* `percent`: the rate, in percent of that of multiply-adds without tensor cores. */
 template <int tile_m, int tile_n, int warps_m_, int warps_n_, int slots, int percent,
           bool may_turn_c_, bool carries_c_ = false>
 struct wi_gemm_doubles_shape

@@ -34,8 +34,8 @@ struct wi_gemm_panel {
         }
     }
 
-    /* How far element p along k of row (or column) i is behind the first, were lines not shuffled.
-     */
+    /* The bytes from the first element to element p along k of row (or column) i, if lines were not
+     * shuffled. */
     __device__ static constexpr uint32_t at(int i, int p) {
         return by_k ? (uint32_t)(i * wi_box_line + p * (int)sizeof(T))
                     : (uint32_t)(i / across) * box_bytes +

@@ -108,7 +108,7 @@ static void test_pieces(void **state) {
     weft_close(ctx);
 }
 
-/* The device holds neither all of A nor, of some, all of k. */
+/* The device cannot hold all of A nor, for some shapes, all of k. */
 static void test_little_memory(void **state) {
     (void)state;
     weft_context *const ctx = test_open(TEST_GPU);

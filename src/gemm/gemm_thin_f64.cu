@@ -4,7 +4,6 @@
 #include "gemm/gemm_batch_tensor.cuh"
 #include "gemm/gemm_thin.cuh"
 
-/* The long side as rows, and as columns; both sides short. */
 template <int m, int n, int depth_, int warps_m_, int warps_n_, int each_, int stages_, int blocks_,
           bool one_tile_>
 struct thin_tile_f64 {
@@ -18,11 +17,14 @@ struct thin_tile_f64 {
     static constexpr bool one_tile = one_tile_;
 };
 
+/* The long side is rows. */
 template <int thin, int blocks>
 using tall = thin_tile_f64<128, thin, 16, 4, 1, 1, 3, blocks, false>;
+/* The long side is columns. */
 template <int thin, int stages, int blocks>
 using flat = thin_tile_f64<thin, 128, 16, 1, 4, 1, stages, blocks, false>;
 
+/* Both sides are short. */
 using square64 = thin_tile_f64<64, 64, 32, 2, 2, 1, 2, 2, true>;
 
 static weft_status multiply_tall(weft_context *ctx, const wi_gemm_thin_product<double> &g) {

@@ -25,8 +25,8 @@ static product<T> product_of(const wi_gemv_args *g) {
     return {wi_gemv_typed<T>(g), g->transposed ? g->lda : 1, g->transposed ? 1 : g->lda};
 }
 
-/* One thread for one sum. Of a matrix stored by columns the threads of a warp read together; of a
- * transposed one each goes down a column of its own. */
+/* One thread for one sum. The threads of a warp read neighbouring elements of a matrix that is
+ * stored by columns; of a transposed one each goes down a column of its own. */
 template <class T>
 __global__ void naive(product<T> g) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
@@ -38,8 +38,8 @@ __global__ void naive(product<T> g) {
     g.p.finish(i, sum);
 }
 
-/* One warp for one sum, its lanes' sums added at the end: now it is the transposed matrix of which
- * they read together. */
+/* One warp for one sum, whose lanes' sums are added at the end: now the lanes read neighbouring
+ * elements if the matrix is transposed. */
 template <class T>
 __global__ void warps(product<T> g) {
     const size_t i = ((size_t)blockIdx.x * threads + threadIdx.x) / 32;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread of triangle_cuda.cuh adds up of f64 on tensor cores: a warp has 16 rows of a block
+/* The sums of a thread of triangle_cuda.cuh for f64, on tensor cores: a warp has 16 rows of a block
  * of T X, and a part of the panel's columns, 16 of them at a time. With g = lane / 4 and t = lane %
  * 4, a lane has rows 2 g and 2 g + 1 of columns 4 t ... 4 t + 3: rows and columns may be given to a
  * tensor core in any order, and so one access brings two rows of T, or two columns of X. */
@@ -18,8 +18,8 @@ struct wi_triangle_tensor {
 
     double sums[pieces][2][4];
 
-    /* Of the warp's first element. Of a triangle the lower rows have more to do, so warps that
-     * share a scheduler have one strip from either end. */
+    /* The row and the column of the warp's first element. Lower rows of a triangle have more to do,
+     * so warps that share a scheduler have one strip from either end. */
     __device__ static int row() {
         const int warp = (int)threadIdx.x / 32, strip = warp % strips;
         return high * (warp / strips % 2 == 0 ? strip : strips - 1 - strip);
@@ -36,7 +36,8 @@ struct wi_triangle_tensor {
                 sums[p][0][q] = sums[p][1][q] = 0;
     }
 
-    /* Rows k ... k + 15 of the block of X in columns of piece p: y[j] is every second of them. */
+    /* Rows k ... k + 15 of the block of X in the columns of piece p: y[0] gets the even columns,
+     * y[1] the odd ones. */
     __device__ static void take_x(const double *x, int k, int p, double (&y)[2][4]) {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
 #pragma unroll
@@ -67,7 +68,7 @@ struct wi_triangle_tensor {
             wi_multiply_f64(sums[p][1], a, y[1]);
         }
     }
-    /* By a block of T below the diagonal, and a block of X. */
+    /* sums += T X for a block of T below the diagonal, and a block of X. */
     __device__ void add_block(const double *t, const double *x) {
 #pragma unroll 2
         for (int k = 0; k < Shape::side; k += high)
@@ -104,7 +105,8 @@ struct wi_triangle_tensor {
                 }
         }
     }
-    /* By a block on the diagonal. Its zeros would make NaN of infinity. */
+    /* sums += T X for a block of T on the diagonal. Tensor cores would also multiply the zeros
+     * above it, which makes NaN of infinity. */
     __device__ void add_triangle(const double *t, const double *x) {
 #pragma unroll 1
         for (int k = 0; k < row(); k += high)

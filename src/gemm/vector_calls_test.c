@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What weft_gemv, weft_ger and weft_transpose promise of bits, and what they refuse. */
+/* The bits that weft_gemv, weft_ger and weft_transpose promise, and the arguments that they refuse.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +80,7 @@ static void compare(weft_context *one, weft_context *other, size_t m, size_t n) 
         }
 }
 
-/* The slices of a GPU end in any order, and are added up in their own. */
+/* The slices of a GPU end in any order, but are always added up in the order of their numbers. */
 static void twice(weft_context *ctx) {
     compare(ctx, ctx, 37, 601);
     compare(ctx, ctx, 300, 41);
@@ -96,7 +97,7 @@ static void test_threads(void **state) {
     weft_close(three);
 }
 
-/* On a cpu an element is what it is alone. */
+/* On a cpu an element of y has the same bits when it is computed alone. */
 static void test_elements_alone(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:1");
@@ -150,7 +151,7 @@ static void test_instruction_sets(void **state) {
         }
 }
 
-/* A transpose too large for caches is written past them. */
+/* A transpose that is too large for caches is written by stores that bypass them. */
 static void test_large_transpose(void **state) {
     (void)state;
     const size_t m = 2051, n = 2053, pad = 3;
@@ -293,7 +294,7 @@ static void arguments(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-#ifndef WEFT_EMU /* the cpu's own, which the usual program has */
+#ifndef WEFT_EMU /* these test the cpu alone: the program that is not built for emu runs them */
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_elements_alone),
         cmocka_unit_test(test_large_transpose),

@@ -13,7 +13,7 @@ struct edge_task {
     uint64_t *thresholds; /* NULL: the rule does not need them */
 };
 
-/* Stores the threshold of edge k, and checks whether LINEAR is right there. */
+/* Stores the threshold of edge k, and checks whether the rule WI_BINS_LINEAR is right there. */
 __device__ void look_at_edge(const edge_task &task, uint32_t k) {
     const wi_bins &bins = task.bins;
     uint64_t key, next;
@@ -96,7 +96,7 @@ weft_status wi_histogram_begin(weft_context *ctx, const wi_histogram_args *args,
 constexpr int threads = 1024;
 constexpr uint32_t byte_values = WI_BYTE_VALUES;
 constexpr uint32_t most_copies = 32; /* one for each lane, each in its own bank */
-/* A block should have so many elements for each counter that it has to clear and to add. */
+/* A block should have this many elements for each counter, which it has to clear and to add. */
 constexpr size_t elements_a_counter = 4;
 
 /* Bytes are counted by value first; at the end values become slots. */

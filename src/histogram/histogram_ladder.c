@@ -41,7 +41,7 @@ static size_t slots_of_call(const wi_histogram_args *call) {
 }
 
 #    if WEFT_LADDER
-/* Rungs that teach count bytes by slots, as they do all elements. */
+/* Teaching rungs count bytes by slots, as they count all other elements. */
 static size_t slots_taught(const wi_histogram_args *call) {
     return call->channels * (size_t)wi_slots_of(&call->bins);
 }
@@ -80,8 +80,8 @@ static const char *fits_lanes(const weft_context *ctx, const void *args) {
                : "needs all bins, 4 bytes each, to fit the shared memory of a block";
 }
 
-/* Reading the elements, and what counting takes longer: so many cycles of a multiprocessor for each
- * element. */
+/* The time to read the elements, and what counting adds: `cycles` cycles of a multiprocessor for
+ * each element. */
 static double counting(const weft_context *ctx, const wi_histogram_args *call, double cycles) {
     const wi_machine *const m = wi_machine_of(ctx);
     return m->launch_s + wi_seconds_moving(m, bytes_of(call)) +
@@ -136,7 +136,7 @@ static const wi_row rows[] = {
      .run = wi_histogram_threads},
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
-    /* Bytes too: those of images are what histograms are taught with. */
+    /* These take bytes, too: histograms are often taught with images. */
     {.name = "global",
      .what = "an atomic addition in global memory for every element",
      .kinds = WI_ON_CUDA,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices in host memory that do not fit the memory of a GPU: panels of them come there one after
+/* Matrices in host memory that do not fit the memory of a GPU: their panels come there one after
  * another. */
 #ifndef WI_HOST_MATRIX_H
 #define WI_HOST_MATRIX_H
@@ -20,7 +20,7 @@ typedef struct wi_host_matrix {
     size_t lda;
 } wi_host_matrix;
 
-/* A triangle of one: rows and columns 0 ... n - 1 of the matrix. */
+/* A triangle of such a matrix: rows and columns 0 ... n - 1 of it. */
 typedef struct wi_host_triangle {
     wi_host_matrix matrix;
     bool upper, unit, transposed;
@@ -28,8 +28,7 @@ typedef struct wi_host_triangle {
 
 #ifdef WEFT_CUDA
 
-/* Does memory of the place hold `bytes` bytes? Not if they are more than it may take of that of a
- * GPU; a cpu's is not asked. */
+/* Do `bytes` bytes fit the memory that a call may take of a GPU? Always true on a cpu. */
 bool wi_fits_device(const weft_context *ctx, double bytes);
 
 /* X = op(T) \ X, of nrhs columns in memory of the place. On a GPU, between wi_gpu_enter and

@@ -7,8 +7,7 @@
 
 constexpr int most = 256;      /* exchanges of a piece */
 constexpr int rows = 2 * most; /* that may move: the rows k, and the rows pivot[k] */
-constexpr int tracers =
-    32; /* threads of a block that follows rows: few, as they wait for themselves */
+constexpr int tracers = 32; /* threads of a block that follows rows: each waits for its own steps */
 constexpr unsigned tracing = rows / tracers; /* blocks for a piece */
 constexpr int columns = 4;                   /* that a thread moves at a time */
 
@@ -24,6 +23,8 @@ struct move {
     int from, to;
 };
 
+/* The move of a row by all exchanges of a piece. Thread k < most follows row first + k, thread most
+ * + k row pivot[k]; a row that several exchanges name is moved by the thread of the last one. */
 __device__ static move trace_interchanges(const exchanges &e, const int *pivot, int thread) {
     const int k = thread % most, end = e.first + e.count;
     const bool is_partner = thread >= most;

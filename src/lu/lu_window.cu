@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LU of square matrices whose pivots come from a window of few rows: one small kernel then has a
- * whole block of columns, what is below the window is solved for, and the chain from a block to the
- * next is short. For matrices that have been mixed, and those who check what comes out. */
+/* LU of square matrices whose pivots come from a window of few rows: one small kernel then factors
+ * a whole block of columns, the rows of L below the window come from a triangular solve, and the
+ * chain of steps from one block to the next is short. Such pivots are good enough only for matrices
+ * that have been mixed (solve/solve_mix.h); callers must check the solution. */
 #include "gemm/trsm.h"
 #include "lu/lu_steps.cuh"
 
-#ifdef WEFT_EMU /* so that small matrices have several */
+#ifdef WEFT_EMU /* so that small matrices have several blocks */
 constexpr size_t window_width = 32, window_high = 64;
 constexpr size_t left_to_narrow = 64;
 #else
 constexpr size_t window_width = 256, window_high = 512; /* a block's columns, and its window */
-/* Two blocks are done as one until so many columns are left: products are faster, the chain longer.
- */
+/* Two blocks are factored as one until only so many columns are left: products are faster then, but
+ * the chain is longer. */
 constexpr size_t left_to_narrow = 7168;
 #endif
 
@@ -74,7 +75,7 @@ struct window_steps {
         g.lda = g.ldb = g.ldc = s.args->lda;
         return multiply(&g, kept);
     }
-    /* Rows of L below those that are known. */
+    /* Computes the rows of L below those that are known. */
     weft_status reach(wi_lu_columns block, wi_lu_columns below) const {
         wi_triangle_args t = {};
         t.right = t.upper = true;
@@ -93,7 +94,7 @@ struct window_steps {
         cut.m = end_of(block);
         return s.asked ? WEFT_OK : wi_lu_factor_in_cluster(s.ctx, &cut, block);
     }
-    /* What a factored block does to another one, in the rows that are known then. */
+    /* Applies a factored block to another one, in the rows that are known then. */
     weft_status apply(wi_lu_columns block, wi_lu_columns next) const {
         const size_t end = end_of(next);
         weft_status status = reach(block, {end_of(block), end});
@@ -117,9 +118,10 @@ struct window_steps {
 
     /* ---- a step ---- */
 
-    /* How many of these columns are multiplied while the next block is factored, and leave a
-     * cluster's multiprocessors to it: some more than last as long. In seconds for a column of the
-     * block, and in flops a second, as an H200 has them. */
+    /* How many columns of `rest` are multiplied while the next block is factored; these products
+     * leave a cluster's multiprocessors to it. They take a little longer than the factoring does,
+     * at column_seconds for each of its columns and `rate` flops a second for products (an H200).
+     */
     size_t beside(wi_lu_columns block, wi_lu_columns next, wi_lu_columns rest) const {
         const double column_seconds = 1.3e-6, rate = 1e14;
         const double flops = 2.0 * (double)(order() - block.end) * (double)wi_lu_count(block);
@@ -127,7 +129,8 @@ struct window_steps {
         const size_t columns = (many / usual_width + 1) * usual_width;
         return 2 * columns < wi_lu_count(rest) ? columns : wi_lu_count(rest);
     }
-    /* Both lanes; the side lane, which the next block is on, may use what the stream has done. */
+    /* Queues work on both lanes: on_side on the side lane, where the next block is factored, and
+     * on_stream on the stream. The side lane may use what the stream has done before. */
     template <class Side, class Stream>
     weft_status fork(const Side &on_side, const Stream &on_stream) const {
         weft_status status = s.asked ? WEFT_OK : wi_gpu_fork(s.ctx);
@@ -140,7 +143,7 @@ struct window_steps {
             wi_gpu_take_side(s.ctx, false);
         return status == WEFT_OK ? on_stream() : status;
     }
-    /* Rows of U for the next block, and L. */
+    /* Computes the rows of U in the columns of the next block, and the rest of L. */
     weft_status begin_step(wi_lu_columns block, wi_lu_columns next) const {
         return fork(
             [&] {

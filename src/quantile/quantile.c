@@ -82,7 +82,7 @@ static weft_status check_ranks(weft_context *ctx, const wi_quantile_request *r, 
     return WEFT_OK;
 }
 
-/* The rank, and how far beyond it, of quantile q of n > 0 elements. */
+/* The rank of quantile q of n > 0 elements, and the fraction of the way to the next rank. */
 static wi_quantile_job job_of(weft_quantile_rule rule, double q, size_t n) {
     const double last = (double)(n - 1), h = fmin(q * last, last), i = floor(h), g = h - i;
     const bool rounds_up = g > 0.5 || (g == 0.5 && fmod(i, 2) == 1);

@@ -4,7 +4,7 @@
 #include "random/random_simd.h"
 
 enum {
-    STRETCH = 1 << 14 /* elements that are not divided */
+    STRETCH = 1 << 14 /* elements that one thread makes */
 };
 
 typedef struct plan {
@@ -28,7 +28,7 @@ weft_status wi_random_threads(weft_context *ctx, const void *args) {
         return WEFT_OK;
     }
     p.stretches = (call->n - 1) / STRETCH + 1;
-    /* a number takes several times as long as to copy it */
+    /* to make a number takes several times as long as to copy it */
     const size_t worth = 4 * call->n * weft_type_size(call->type);
     wi_team_run(ctx, wi_team_size(ctx, p.stretches, worth), run_share, &p);
     return WEFT_OK;

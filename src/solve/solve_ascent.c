@@ -131,3 +131,9 @@ weft_status wi_ascend(size_t n, wi_ascent *all, int count, wi_inverse *inverse, 
     }
     return status;
 }
+
+double wi_forward_bound(weft_type type, double condition, double growth, double norm) {
+    const double unit = type == WEFT_F64 ? 0x1p-53 : 0x1p-24;
+    const bool is_known = condition * unit * fmax(growth, 1) < 0x1p-3;
+    return is_known && !isnan(norm) ? 3 * norm : (double)INFINITY;
+}

@@ -20,7 +20,7 @@ struct wi_typed_grid {
     __device__ int power(size_t i, size_t j) const {
         return (g.row_power ? g.row_power[i] : 0) + (g.column_power ? g.column_power[j] : 0);
     }
-    /* An element that was read as it lies there. */
+    /* x, which raw() read as element (i, j), times its powers of two. */
     __device__ double scaled(double x, size_t i, size_t j) const {
         return g.row_power || g.column_power ? wi_times_power(x, power(i, j)) : x;
     }

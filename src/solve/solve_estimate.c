@@ -60,8 +60,7 @@ static weft_status find_determinant(wi_system *s) {
     if (s->mixes)
         product *= wi_mixed_sign(n, &mixing);
     s->report->sign_det = product > 0 ? 1 : -1;
-    s->report->log_abs_det =
-        log(fabs(product)) + (double)exponent * 0.69314718055994530942 - mixing;
+    s->report->log_abs_det = log(fabs(product)) + (double)exponent * WI_LN_2 - mixing;
     return status;
 }
 
@@ -163,13 +162,6 @@ weft_status wi_system_find_condition(wi_system *s) {
     return status;
 }
 
-/* Do the factors say anything about H^-1? */
-static bool is_known(const wi_system *s) {
-    const double unit = s->args->type == WEFT_F64 ? 0x1p-53 : 0x1p-24;
-    const double growth = s->report->growth > 1 ? s->report->growth : 1;
-    return s->condition * unit * growth < 0x1p-3;
-}
-
 /* Both climbs together, if the condition is not known yet. */
 weft_status wi_system_bound(wi_system *s) {
     double *const weight = s->vector + 4 * s->n;
@@ -187,6 +179,7 @@ weft_status wi_system_bound(wi_system *s) {
     if (!known)
         note_condition(s, &all[1]);
     s->report->forward_bound =
-        is_known(s) && !s->lost && !isnan(all[0].norm) ? 3 * all[0].norm : (double)INFINITY;
+        s->lost ? (double)INFINITY
+                : wi_forward_bound(s->args->type, s->condition, s->report->growth, all[0].norm);
     return WEFT_OK;
 }

@@ -32,13 +32,13 @@ int wi_mixed_power(int levels) {
     return (int)floor(factor_of(levels));
 }
 
-/* A butterfly has the determinant -(1 + s^2), and there are k 2^(k-1) of a part. */
+/* A part of k levels has k 2^(k-1) butterflies, each with the determinant -(1 + s^2): an odd number
+ * only if k = 1. */
 int wi_mixed_sign(size_t n, double *log_size) {
     wi_mixed_part part[WI_MIXED_PARTS];
     const int parts = wi_mixed_parts(n, part), levels = part->levels;
     const double length = (double)((size_t)1 << levels);
-    *log_size =
-        parts * length * (factor_of(levels) - wi_mixed_power(levels)) * 0.69314718055994530942;
+    *log_size = parts * length * (factor_of(levels) - wi_mixed_power(levels)) * WI_LN_2;
     return levels == 1 && parts % 2 ? -1 : 1;
 }
 
@@ -49,7 +49,7 @@ weft_status wi_system_mix(wi_system *s, size_t count, bool transposed) {
     return wi_mix(s->ctx, &x, transposed);
 }
 
-/* At once, where H lies so that this is fast. */
+/* Reads H where it lies, without a copy to f first, if its layout makes that fast. */
 weft_status wi_system_fill_mixed(wi_system *s) {
     wi_mixed_part part[WI_MIXED_PARTS];
     const bool at_once = wi_mixed_parts(s->n, part) == 1 && s->n > 1 && s->a.down == 1 &&

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of a system over ranks: norms, growth and determinant, condition, and how far x may
- * be off. Vectors are the same on all ranks, and so all climb to norms in the same steps. */
+/* What is reported of a system over ranks: norms, growth and determinant, condition, and how far x
+ * may be off. Vectors are the same on all ranks, so all ranks estimate norms in the same steps. */
 #include <math.h>
 
-#include "core/smaller.h"
 #include "solve/solve_ranks.h"
 
 /* ---- norms ---- */
 
-/* size = |op(A)| 1, or with `turned` of its transpose, on all ranks. */
+/* sums = |op(A)| 1 or, with `turned`, that of its transpose; on all ranks. */
 static weft_status sum_sizes(wi_ranks *s, bool turned, double *sums) {
     const bool by_rows = s->args->transposed != turned; /* this rank has whole rows */
     const size_t out = by_rows ? s->own : s->n, in = by_rows ? s->n : s->own;
@@ -74,7 +73,7 @@ static weft_status find_most(wi_ranks *s, const wi_grid *g, double *most) {
     return status;
 }
 
-/* The largest entry of U, or of the square of L, over that of A. */
+/* The largest entry of U, or the square of the largest of L, over the largest of A. */
 static weft_status find_growth(wi_ranks *s) {
     const bool spd = s->args->solve.spd;
     const size_t below = s->first + s->own;
@@ -117,7 +116,7 @@ static weft_status find_determinant(wi_ranks *s) {
         status = wi_ranks_combine(s, &negative, 1, false, status);
     for (size_t i = 0; i < 2 * s->n && s->scaled; i++)
         powers += s->power[i];
-    s->report->log_abs_det = (spd ? 2 : 1) * sum - (double)powers * 0.69314718055994530942;
+    s->report->log_abs_det = (spd ? 2 : 1) * sum - (double)powers * WI_LN_2;
     s->report->sign_det = fmod(negative, 2) == 0 ? 1 : -1;
     return status;
 }
@@ -133,7 +132,7 @@ static weft_status invert(void *user, bool transposed, size_t count, double *con
                           bool *converged) {
     wi_ranks *const s = user;
     const size_t line = s->n * sizeof **y;
-    (void)converged; /* what it finds is as good as the factors are */
+    (void)converged; /* a substitution always ends; x is as accurate as the factors */
     s->group = count;
     for (size_t k = 0; k < count; k++)
         memcpy(s->r + k * s->n, y[k], line);
@@ -148,12 +147,6 @@ static wi_ascent ascent_in(const wi_ranks *s, size_t first, const double *weight
         .weight = weight, .x = s->vector + first * s->n, .y = s->vector + (first + 1) * s->n};
 }
 
-/* Do the factors say anything about the inverse? */
-static bool is_known(const wi_ranks *s, double condition) {
-    const double unit = s->type == WEFT_F64 ? 0x1p-53 : 0x1p-24;
-    return condition * unit * fmax(s->report->growth, 1) < 0x1p-3;
-}
-
 weft_status wi_ranks_bound(wi_ranks *s) {
     const bool weighted = s->all_rhs > 0;
     wi_ascent all[WI_ASCENTS] = {ascent_in(s, 0, NULL), ascent_in(s, 2, s->weight)};
@@ -165,9 +158,9 @@ weft_status wi_ranks_bound(wi_ranks *s) {
     const double condition = all[0].norm * s->norm_1;
     s->report->condition_estimate = isnan(condition) ? (double)INFINITY : condition;
     if (weighted)
-        s->report->forward_bound =
-            is_known(s, s->report->condition_estimate) && !s->lost && !isnan(all[1].norm)
-                ? 3 * all[1].norm
-                : (double)INFINITY;
+        s->report->forward_bound = s->lost
+                                       ? (double)INFINITY
+                                       : wi_forward_bound(s->type, s->report->condition_estimate,
+                                                          s->report->growth, all[1].norm);
     return status;
 }

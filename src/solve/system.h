@@ -306,8 +306,13 @@ typedef weft_status wi_inverse(void *user, bool transposed, size_t count, double
 /* `count` of them together, of matrices of order n. */
 weft_status wi_ascend(size_t n, wi_ascent *all, int count, wi_inverse *inverse, void *user,
                       bool *converged);
+/* The bound of the forward error by such a norm, which is an estimate and may be 3 times too small.
+ * INFINITY if factors of this condition and growth may say nothing about the inverse. */
+double wi_forward_bound(weft_type type, double condition, double growth, double norm);
 
 /* ---- numbers ---- */
+
+#define WI_LN_2 0.69314718055994530942 /* the natural logarithm of 2 */
 
 #ifdef __CUDACC__
 #    define WI_SYSTEM_BOTH __host__ __device__

@@ -129,11 +129,24 @@ static void empty(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Without right-hand sides info still says how each system went: the second is singular. */
+static void without_sides(weft_context *ctx) {
+    const double a[] = {1, 0, 0, 1, /**/ 1, 0, 0, 0};
+    int32_t went[2] = {-9, -9}, went_spd[2] = {-9, -9};
+    assert_int_equal(weft_solve_batch_strided(ctx, 0, WEFT_F64, 2, 0, a, 2, 4, NULL, 2, 0, went, 2),
+                     WEFT_OK);
+    assert_int_equal(
+        weft_solve_spd_batch_strided(ctx, 0, WEFT_F64, 2, 0, a, 2, 4, NULL, 2, 0, went_spd, 2),
+        WEFT_OK);
+    assert_true(went[0] == 0 && went[1] == 2 && went_spd[0] == 0 && went_spd[1] == 2);
+}
+
 static const test_refusal refusals[] = {
     {"weft_lu_factor_batch_strided", wrong_factor},
     {"weft_lu_solve_batch_strided", wrong_solve},
     {"other calls of solve_batch", wrong_others},
     {"calls of solve_batch without systems", empty},
+    {"calls of solve_batch without right-hand sides", without_sides},
 };
 
 /* ---- allocations ---- */

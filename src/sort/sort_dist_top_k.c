@@ -10,14 +10,14 @@ typedef struct work {
     weft_context *ctx;
     const wi_top_k_args *args;
     weft_order order;
-    size_t own;   /* how many this rank offers */
-    size_t all;   /* and all ranks */
-    size_t *of;   /* and each */
-    void *values; /* of this rank's */
+    size_t own;   /* how many elements this rank offers */
+    size_t all;   /* how many all ranks offer */
+    size_t *of;   /* how many each rank offers */
+    void *values; /* what this rank offers */
     uint64_t *positions;
     void *all_values;
     uint64_t *all_positions;
-    uint64_t *found; /* k: which of all */
+    uint64_t *found; /* the k results, as indices of all that is offered */
 } work;
 
 static weft_status take_words(work *w, size_t n, uint64_t **p) {
@@ -27,7 +27,8 @@ static weft_status take_words(work *w, size_t n, uint64_t **p) {
     return status;
 }
 
-/* k must not be more than there are, and every rank knows how many each offers. */
+/* Refuses a k that is more than all ranks have. *before = how many elements the ranks before this
+ * one have. */
 static weft_status meet(work *w, uint64_t *before) {
     const wi_top_k_args *const a = w->args;
     uint64_t total;

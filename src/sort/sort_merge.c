@@ -29,7 +29,7 @@ static void put(void *out, size_t at, const void *from, size_t i, size_t bytes) 
 
 /* Merges elements first ... end - 1 of the result. `size` is a constant where this is inlined. If
  * inputs are not in order, a piece may begin in b (or a) after the place where it ends: then all
- * its elements come from the other input, and no further than its end there. */
+ * its elements come from the other input, and the reads stay before the end of the piece there. */
 static inline __attribute__((always_inline)) void
 merge_piece(const wi_merge_args *m, const wi_sort_key *key, size_t size, size_t first, size_t end) {
     size_t i = from_a(m, key, first), k = first - i;

@@ -2,9 +2,9 @@
 /* Sorting over GPUs that reach each other's memory, by ranges of the order: samples tell where each
  * range begins, one pass partitions the elements by range, and each GPU fetches and sorts the
  * ranges that are its share. If the samples' first digits are spread evenly, each digit is a range,
- * which is sorted by the digits behind it. Else ranges have bounds: equal keys are told apart by
- * their position in the whole, so no keys make a range longer than it was to be. Either way the
- * sort is stable. */
+ * which is sorted by the digits behind it. Otherwise ranges have bounds. Equal keys are told apart
+ * by their position in the whole, so that even many equal keys do not make a range longer than
+ * planned. Either way the sort is stable. */
 #ifndef WI_SORT_RANGES_H
 #define WI_SORT_RANGES_H
 
@@ -22,17 +22,18 @@ enum {
     WI_SORT_MOST_SAMPLES = 1 << 16
 };
 
-/* The whole and its samples; alike on all ranks. Sample i is an element drawn from the i-th of
+/* The whole and its samples; the same on all ranks. Sample i is an element drawn from the i-th of
  * `samples` equal stretches of the whole. */
 typedef struct wi_sort_ranges {
-    int ranks, count;                 /* of ranges: a few for each rank, in order */
-    uint64_t first[WI_MOST_GPUS + 1]; /* where each rank's part of the whole begins; its length */
-    uint64_t samples;                 /* > 0 */
-    uint64_t begin[WI_SORT_MOST_RANGES]; /* of each range: its first among the sorted samples */
+    int ranks, count; /* of ranges: a few for each rank, in order */
+    uint64_t first[WI_MOST_GPUS +
+                   1]; /* where each rank's part of the whole begins; last, the whole's length */
+    uint64_t samples;  /* > 0 */
+    uint64_t begin[WI_SORT_MOST_RANGES]; /* where each range begins among the sorted samples */
 } wi_sort_ranges;
 
-/* Where ranges begin: range k + 1 has the elements whose key is above key[k], or equal to it and
- * at position[k] or later. And how many samples of each rank each range has. */
+/* Where ranges begin: range k + 1 has the elements whose key is above key[k], or equal to it and at
+ * position[k] or later. Also how many samples each range has of each rank. */
 typedef struct wi_sort_bounds {
     uint64_t key[WI_SORT_MOST_RANGES], position[WI_SORT_MOST_RANGES];
     uint32_t samples[WI_MOST_GPUS][WI_SORT_MOST_RANGES];
@@ -65,19 +66,20 @@ weft_status wi_sort_ranges_bound(weft_context *ctx, size_t key_bytes, const wi_s
                                  wi_sort_bounds *bounds);
 weft_status wi_sort_ranges_deal(weft_context *ctx, const wi_sort_deal *deal);
 
-/* The plan, which all ranks make alike. */
+/* The plan; all ranks make the same one. */
 typedef struct wi_sort_plan_ranges {
     wi_sort_ranges ranges;
     bool by_digit;                     /* ranges are first digits, and have no bounds */
     int first_range[WI_MOST_GPUS + 1]; /* of each rank */
-    /* of each rank and range: samples, room for elements, where in the rank's memory it begins */
+    /* for each rank and range: its samples, the room for its elements, and where that room begins
+     * in the rank's memory */
     uint32_t drawn[WI_MOST_GPUS][WI_SORT_MOST_DIGITS];
     size_t room[WI_MOST_GPUS][WI_SORT_MOST_DIGITS], place[WI_MOST_GPUS][WI_SORT_MOST_DIGITS];
     size_t length[WI_MOST_GPUS]; /* of each rank's memory */
 } wi_sort_plan_ranges;
 
-/* Divides the whole into ranges: into first digits, if by `drawn` they are spread evenly (else it
- * says false); or where sorted samples are divided. */
+/* Divides the whole into ranges. The first makes each first digit a range if by `drawn` they are
+ * spread evenly, and otherwise returns false; the second divides the sorted samples. */
 bool wi_sort_digits_divide(wi_sort_plan_ranges *plan);
 void wi_sort_ranges_divide(wi_sort_plan_ranges *plan);
 /* Plans memory, by how many samples each range has. */
@@ -85,12 +87,11 @@ void wi_sort_ranges_place(wi_sort_plan_ranges *plan, size_t key_bytes);
 /* Divides a rank's ranges into groups, group g from range first[g] on; returns how many. */
 int wi_sort_ranges_groups(const wi_sort_plan_ranges *plan, int rank, int *first);
 
-/* The first digit of a key: its bits, how many times its average share a digit may have, and how
- * many elements each rank has on average from where on it pays. */
+/* How keys are divided by their first digit. */
 typedef struct wi_sort_digit {
     unsigned bits;
-    double most;
-    uint64_t from;
+    double most;   /* how many times its average share of the elements a digit may have */
+    uint64_t from; /* elements of an average rank from which on this pays */
 } wi_sort_digit;
 
 wi_sort_digit wi_sort_first_digit(void);
@@ -119,8 +120,8 @@ typedef struct wi_sort_piece {
 weft_status wi_sort_pieces(weft_context *ctx, const wi_sort_args *args, const wi_sort_piece *pieces,
                            int count);
 
-/* Sorts over ranks so; `total` is how many elements all have. *done: false if it is to be done in
- * another way, and nothing has changed. */
+/* Sorts over ranks in this way; `total` is how many elements all have together. *done is false if
+ * the sort must be done in another way; then nothing has changed. */
 weft_status wi_sort_by_ranges(weft_context *ctx, const wi_sort_args *args, uint64_t total,
                               bool *done);
 

@@ -7,14 +7,15 @@ bool wi_chol_fits(const weft_context *ctx, size_t bytes) {
     return ctx->kind != WI_CUDA || bytes <= wi_chol_free_bytes(ctx);
 }
 
-/* The numbers of a window, an even number, if the device has `bytes` for both. */
+/* How many numbers a window may have if the device has `bytes` for two; a multiple of the alignment
+ * of columns. */
 static int64_t window_of(const weft_chol *plan, size_t bytes) {
     return (int64_t)(bytes / (2 * wi_chol_number(plan)) / WI_FRONT_ALIGNMENT * WI_FRONT_ALIGNMENT);
 }
 
-/* *schedule is one without windows, of which `all` bytes are more than the device's. Smaller
- * windows make more levels, which take memory themselves: so windows shrink until all fits. *needed
- * = 0, or what it takes to fit. */
+/* Replaces *schedule, which has no windows, by one with two if it needs more memory than the device
+ * has free. Smaller windows make more levels, which take memory themselves: so windows shrink until
+ * all fits. *needed is 0, or, if nothing fits, the bytes that the smallest windows would take. */
 static weft_status cut(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
                        wi_schedule_wish wish, wi_schedule *schedule, size_t *needed) {
     const int64_t widest = wi_schedule_widest(&plan->symbolic, &wish);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GMRES, for right-hand sides that refinement has not solved: where pivots were replaced, L D Lt is
+/* GMRES, for right-hand sides that refinement has not solved. Where pivots were replaced, L D Lt is
  * the factor of a matrix that differs from A in as many directions, and refinement only gains if
- * that difference is small in all of them. A factor of floats differs in all directions that A all
- * but takes to 0. GMRES needs about one step for each direction (Saad and
- * Schultz 1986). It works on A (L D Lt)^-1, one right-hand side after the other, and restarts with
- * residuals in twice the precision. */
+ * that difference is small in all of them. A factor of floats differs in every direction that A
+ * maps almost to 0. GMRES needs about one step for each direction (Saad and Schultz 1986). It works
+ * on A (L D Lt)^-1, one right-hand side after the other, and restarts with residuals in twice the
+ * precision. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 enum {
     CYCLES = 4,
     EXACT_CYCLES = 10,
-    NARROW_CYCLES = 4 /* then a factor of doubles is cheaper */
+    NARROW_CYCLES = 4 /* beyond these a factor of doubles is cheaper */
 };
 
 /* A backward error as small as this ends GMRES. */
@@ -80,7 +80,7 @@ static weft_status cycle(krylov *k, bool *found) {
     return status == WEFT_OK && g.found ? precondition(k, k->spare) : status;
 }
 
-/* x = x + the correction; the x of before is kept in k->spare. */
+/* x = x + the correction; k->spare keeps the previous x. */
 static void correct(const krylov *k, double *x) {
     const wi_solve_group *const g = k->g;
     const int64_t *const inverse = g->plan->symbolic.inverse;
@@ -118,7 +118,7 @@ static weft_status solve_column(wi_solve_group *g, size_t c) {
 }
 
 /* Cycles for column c until the correction is as small as it has to be, `finest`; *done is false if
- * so many do not get there. The first one is taken however large. */
+ * `cycles` of them do not get there. The first correction is added however large it is. */
 static weft_status correct_column(wi_solve_group *g, size_t c, int cycles, double finest,
                                   bool *done) {
     krylov k = {.g = g, .c = c, .n = g->n, .basis = g->room.krylov};
@@ -144,7 +144,7 @@ static weft_status correct_column(wi_solve_group *g, size_t c, int cycles, doubl
     return status;
 }
 
-/* The columns of which refinement has stalled. */
+/* Corrects the columns in which refinement has stalled. */
 static weft_status correct_stuck(wi_solve_group *g, int cycles, double finest) {
     weft_status status = WEFT_OK;
     for (size_t c = 0; c < g->rhs && status == WEFT_OK; c++) {

@@ -8,13 +8,14 @@
 #include "testing.h"
 
 enum {
-    SYSTEMS = 3000, /* and so on: with the usual budget a quarter of them */
+    SYSTEMS = 3000, /* of test `shapes`; with the usual budget a quarter */
     LARGEST = 40,
     SIDES = 19
 };
 
-/* How many systems for a place: on a GPU there are all numbers of threads at once; on a cpu threads
- * spin for each other most of the time of systems so small. */
+/* How many of `all` systems a place gets. Fewer on a cpu with several threads, which mostly wait
+ * for each other in systems so small; fewer still on a GPU, where every system uses many threads.
+ */
 static int systems_for(const weft_context *ctx, size_t all) {
     return (int)test_times(ctx->kind != WI_CPU ? all / 6 : ctx->threads > 1 ? all / 3 : all);
 }
@@ -22,7 +23,7 @@ static int systems_for(const weft_context *ctx, size_t all) {
 /* ---- the oracle ---- */
 
 /* How many eigenvalues are above and below 0; and the smallest pivot relative to the largest entry:
- * if it is tiny, the two are not sure. */
+ * if it is tiny, the two counts are not reliable. */
 typedef struct inertia {
     size_t positive, negative;
     long double clear;
@@ -143,8 +144,9 @@ static void fetch_l(weft_context *ctx, const weft_chol *plan, const int64_t *pla
     free(numbers);
 }
 
-/* |P T A T Pt - L D Lt| <= c n 2^-53 |L| |D| |Lt|; with pivots replaced, as much more as these were
- * changed by, which is no more than 2^-25 of the largest entry each. */
+/* |P T A T Pt - L D Lt| <= c n 2^-53 |L| |D| |Lt|, where T scales by powers of two. Where pivots
+ * were replaced the difference may be larger by as much as they were changed, at most 2^-25 of the
+ * largest entry each. */
 static void check_factor(weft_context *ctx, const weft_chol *plan, const test_system *s,
                          const char *what) {
     static test_dense l;
@@ -366,8 +368,8 @@ static int64_t named(weft_context *ctx) {
     return strtoll(at + strlen("its column "), NULL, 10);
 }
 
-/* One sign is asked for wrongly: the call names a column, and the direction has dt A d of the sign
- * that is not wanted; with a perturbation the factorization ends. */
+/* One wrong sign is asked for: the call names its column, and the direction d has dt A d of the
+ * sign that is not wanted. With a perturbation the factorization succeeds. */
 static void check_wrong_sign(weft_context *ctx, const weft_sparse *matrix, const test_system *s,
                              int8_t *signs, int64_t wrong, test_random *r) {
     const size_t n = (size_t)s->graph.n;
@@ -386,7 +388,7 @@ static void check_wrong_sign(weft_context *ctx, const weft_sparse *matrix, const
     if (!(form_of(s, d, &left) * signs[column] < 0))
         fail_msg("dt A d does not show the wrong sign");
     assert_int_equal(test_report_of(ctx, told).positive, 0);
-    options.perturbation = 0.25; /* more, and numbers grow less */
+    options.perturbation = 0.25; /* larger than usual, so that numbers grow less */
     weft_chol *const changed = test_ldlt_plan_of(ctx, matrix, &options, r);
     test_ldlt_factor(ctx, changed, matrix);
     const weft_chol_report report = test_report_of(ctx, changed);

@@ -16,7 +16,7 @@ static inline uint64_t wi_size_bits(double x) {
     return bits & UINT64_MAX >> 1;
 }
 
-/* Is a worse than b, where b is not negative? NaN is worse than anything. */
+/* Is |a| larger than b, which is not negative? NaN counts as larger than any number. */
 static inline bool wi_worse(double a, double b) {
     return wi_size_bits(a) > wi_size_bits(b);
 }
@@ -24,7 +24,9 @@ static inline bool wi_worse(double a, double b) {
 typedef struct wi_residual_simd {
     /* Computes rows begin ... end - 1 as `args` asks; raises the maxima in `misfit`. */
     void (*rows)(const wi_residual_args *args, size_t begin, size_t end, wi_misfit *misfit);
+    /* The largest magnitude of x; NaN if there is one. */
     double (*largest)(size_t n, const double *x);
+    /* Are all magnitudes 0 or from `least` to `most`? */
     bool (*within)(size_t n, const double *x, double least, double most);
 } wi_residual_simd;
 
