@@ -277,7 +277,7 @@ static bool try_collect(plan *p, bracket *b) {
         b->inside += p->counts[rank][1];
         full = full || p->counts[rank][2] > 0;
     }
-    if (full || !is_closed(p, b))
+    if (full || b->below + b->inside > p->capacity || !is_closed(p, b))
         return false;
     p->collected = 0;
     for (int rank = 0; rank < p->team; rank++) {

@@ -155,8 +155,37 @@ static void samples_may_mislead(void **state) {
     free(positions);
 }
 
+/* More elements are equal to the k-th than a call has memory for, but not more than all threads
+ * have together. */
+static void many_are_equal(void **state) {
+    enum {
+        EQUAL = 60000
+    };
+    (void)state;
+    if (!test_size_wanted(N))
+        return;
+    uint64_t *const x = malloc(N * sizeof *x), *const values = malloc(K * sizeof *values);
+    ranked *const right = malloc(N * sizeof *right);
+    uint64_t *const positions = malloc(K * sizeof *positions);
+    assert_true(x && values && right && positions);
+    for (size_t i = 0; i < N; i++)
+        x[i] = 1 + i; /* the first is not among the first k */
+    for (size_t j = 0, apart = N / EQUAL; j < EQUAL; j++)
+        x[1 + j * apart] = 0;
+    for (size_t i = 0; i < N; i++)
+        right[i] = (ranked){(double)x[i], i};
+    qsort(right, N, sizeof *right, by_value);
+    check("cpu:1", WEFT_U64, NOWHERE, false, x, right, values, positions);
+    check("cpu:3", WEFT_U64, NOWHERE, false, x, right, values, positions);
+    free(x);
+    free(values);
+    free(right);
+    free(positions);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(first_elements_are_first),
-                                       cmocka_unit_test(samples_may_mislead)};
+                                       cmocka_unit_test(samples_may_mislead),
+                                       cmocka_unit_test(many_are_equal)};
     return cmocka_run_group_tests_name("sort first", tests, NULL, NULL);
 }
