@@ -90,8 +90,8 @@ if(WEFT_CUDA_ON)
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
 endif()
 
-# Kernels of these targets are launched by their addresses alone, never by <<<>>>: what that would call
-# is left out (crt/host_runtime.h says how). Of a later toolkit nobody has read the header.
+# Kernels of these targets are launched by address, never by <<<>>>, so the stubs that nvcc makes for <<<>>>
+# are left out (src/cuda/stubs/crt/host_runtime.h). Only with toolkits on which this has been tried.
 function(weft_without_stubs)
     if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 14)
         foreach(target IN LISTS ARGN)

@@ -26,14 +26,14 @@ if [[ $(cached CMAKE_CUDA_COMPILER) =~ ^(.*NOTFOUND)?$ ]]; then
     echo "size_test: passed; there is no nvcc, and no kernels"
     exit
 fi
-# What <<<>>> would call for a kernel begins by asking for the call's configuration: no object has that
-# (src/cuda/stubs, for toolkits before 14).
+# No kernel has a stub, the function that <<<>>> would call (src/cuda/stubs, for toolkits before 14). A stub
+# asks for the configuration of the launch.
 toolkit=$(sed -n 's/^set(CMAKE_CUDA_COMPILER_VERSION "\([0-9]*\)\..*/\1/p' "$build"/CMakeFiles/*/CMakeCUDACompiler.cmake)
 if [ "$toolkit" -lt 14 ]; then
     objects=$(find "$build"/CMakeFiles/weft_{,ring_}kernels.dir -name '*.cu.o')
     [ -n "$objects" ]
     if xargs nm -A -u <<<"$objects" | grep cudaPopCallConfiguration >&2; then
-        echo "size_test: these kernels have functions for <<<>>>, which nobody calls" >&2
+        echo "size_test: these objects have stubs of kernels, which nothing calls" >&2
         exit 1
     fi
 fi

@@ -47,7 +47,7 @@ static bool read_number(const char *text, double usual, double *number) {
     return end > text && *end == '\0' && isfinite(*number);
 }
 
-/* At the middle 1, of a sigma whose square is 0 too. */
+/* The Gaussian curve. 1 in the middle, even if sigma is so small that its square is 0. */
 static double bell(double x, double sigma) {
     return x == 0 ? 1 : exp(-x * x / (2 * sigma * sigma));
 }

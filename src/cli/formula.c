@@ -200,9 +200,7 @@ static int parse_unary(parser *p) {
 }
 
 /* Operators of a higher level bind closer; those of one level are taken from the left. The table is
- * searched from its beginning, so a token that begins another one stands after it: "<" after "<="
- * and
- * "<<". */
+ * searched from its beginning, so "<" stands after "<=" and "<<", which begin with it. */
 static const struct {
     int level;
     const char *token;

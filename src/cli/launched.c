@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What mpirun or srun has started. It is in the environment, so MPI need not be there. */
+/* What mpirun or srun has started, read from the environment, so no MPI library is needed. */
 #include "cli/launched.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@ static const struct {
     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},         /* srun */
 };
 
-/* Was this variable there already when the parent of this process began? Then the launcher has
- * started the parent, as a script. */
+/* Did the parent of this process begin with this variable in its environment? Then the launcher
+ * has started the parent, a script, and not this process. */
 static bool parent_began_with(const char *variable) {
     char path[64], *text = NULL;
     const size_t length = strlen(variable);
@@ -36,11 +36,11 @@ static bool parent_began_with(const char *variable) {
     return found;
 }
 
-/* How many processes a launcher has started, where this is the first of them; else 1. */
+/* How many processes a launcher has started, if this is the first of them; else 1. */
 static size_t processes_begun(void) {
     for (size_t k = 0; k < sizeof launchers / sizeof *launchers; k++) {
-        const char *const count = getenv(launchers[k].count), *const rank =
-                                                                  getenv(launchers[k].rank);
+        const char *const count = getenv(launchers[k].count);
+        const char *const rank = getenv(launchers[k].rank);
         size_t processes;
         if (count && rank && wi_read_count(count, &processes) && processes > 1)
             return strcmp(rank, "0") == 0 && !parent_began_with(launchers[k].count) ? processes : 1;

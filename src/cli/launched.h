@@ -7,8 +7,8 @@
 #include "cli/commands.h"
 
 /* Prints a note on standard error, from the first of several processes that a launcher started, if
- * each of them is about to do the whole command by itself. A script that is started so may give
- * each of its processes work of its own: commands inside of it get no note. */
+ * each of them is about to do the whole command by itself. Commands inside a script that was
+ * started so get no note: the script may give each of its processes work of its own. */
 void wi_note_processes(const wi_arguments *args);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ranks of a process share for steps by mailboxes: comm_mailbox_open.c takes and gives it,
- * and comm_mailbox.c uses it in steps. */
+/* What the ranks of a process share for steps by mailboxes: comm_mailbox_open.c allocates and frees
+ * it, comm_mailbox.c uses it in steps. */
 #ifndef WI_COMM_MAILBOX_OPEN_H
 #define WI_COMM_MAILBOX_OPEN_H
 
@@ -12,8 +12,8 @@
 #    include <stdatomic.h>
 
 enum {
-    WI_MAIL_WHY = 160, /* bytes */
-    WI_MAIL_LINE = 8   /* words in a line of the cache */
+    WI_MAIL_WHY = 160, /* bytes of the reason why they are not open */
+    WI_MAIL_LINE = 8   /* words in a cache line */
 };
 
 typedef enum wi_mail_state {
@@ -22,7 +22,7 @@ typedef enum wi_mail_state {
     WI_MAIL_NONE
 } wi_mail_state;
 
-/* What a rank tells: each has a line. */
+/* What a rank tells the others, in a cache line of its own. */
 typedef struct wi_mail_told {
     /* The latest step; UINT64_MAX: all to come. */
     _Alignas(8 * WI_MAIL_LINE) _Atomic uint64_t declined;

@@ -9,8 +9,8 @@
 static const size_t shared_default = 32 * 1024;
 
 enum {
-    PORTABLE_CLUSTER =
-        8 /* blocks that every device with clusters takes; for more a kernel must ask */
+    /* Blocks of a cluster that every device with clusters can run; for more a kernel must ask. */
+    PORTABLE_CLUSTER = 8
 };
 
 /* Where a context remembers what it asked for a kernel. */

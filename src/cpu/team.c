@@ -113,14 +113,14 @@ static bool may_look_again(int k) {
     return k < YIELDING;
 }
 
-/* The calling thread says which processor it is on. */
+/* Records which processor the calling thread is on. */
 static void show_cpu(wi_team *team) {
     atomic_store_explicit(&team->caller_cpu, sched_getcpu(), memory_order_relaxed);
 }
 
-/* Moves a thread that is on the calling thread's processor to another one. Systems often wake a
- * thread on the processor of whoever wakes it, where it waits for milliseconds, or makes the other
- * wait, before they look for an idle one. */
+/* Moves this thread to another processor if it is on that of the calling thread. Systems often wake
+ * a thread on the processor of the one that wakes it, although another is idle, and then the two
+ * take turns for milliseconds. Afterwards it may run anywhere, as before. */
 static void step_aside(wi_team *team) {
     const int cpu = sched_getcpu();
     cpu_set_t allowed, others;
@@ -141,7 +141,7 @@ static bool has_news(wi_team *team, uint64_t job) {
 /* Waits until there is a newer job than this one. */
 static void await_news(wi_team *team, uint64_t job) {
     for (int k = 0; !has_news(team, job); k++) {
-        if (k == BUSY)
+        if (k == BUSY) /* from now on it yields, and should not take turns with the caller */
             step_aside(team);
         if (may_look_again(k))
             continue;

@@ -241,9 +241,9 @@ static block prepare(const wi_expr_program *p, unsigned char *room) {
     return b;
 }
 
-/* What the next block reads, element i and on, comes to the second-level cache while a block is
- * computed, a share with each code: the hardware's own prefetching stops at page ends, and a block
- * of an input may be a page. */
+/* Prefetches what the next block reads, from element i on, into the second-level cache, a share
+ * with each code of the present block: the hardware's own prefetching stops at the end of a page,
+ * and a block of an input may be a page. */
 WI_INLINE void fetch_share(const wi_expr_args *args, size_t i, size_t to, uint32_t code) {
     const wi_expr_program *const p = args->program;
     const size_t most = wi_expr_block_n(p);

@@ -13,7 +13,7 @@ enum {
 
 /* ---- the loops ---- */
 
-/* Element i, whose index is k; `width` is a constant in each use. */
+/* Moves element i, whose index is k; `width` is a constant in each use. */
 static inline __attribute__((always_inline)) void move_one(const wi_gather_args *a, size_t i,
                                                            uint64_t k, size_t width) {
     if (a->scatters)
@@ -22,7 +22,7 @@ static inline __attribute__((always_inline)) void move_one(const wi_gather_args 
         memcpy((char *)a->y + i * width, (const char *)a->x + k * width, width);
 }
 
-/* Elements [from, end) whose indices name an element. */
+/* Moves those of elements [from, end) whose indices are below a->m. */
 static inline __attribute__((always_inline)) void move_range(const wi_gather_args *a, size_t from,
                                                              size_t end, size_t width) {
     for (size_t i = from; i < end; i++) {
@@ -32,8 +32,8 @@ static inline __attribute__((always_inline)) void move_range(const wi_gather_arg
     }
 }
 
-/* All elements whose targets are in [low, high). They are listed first, without a branch: for
- * targets in no order no branch would be foreseen. */
+/* Moves all elements whose targets are in [low, high). They are listed first, without a branch,
+ * which would be mispredicted where targets are in no order. */
 static inline __attribute__((always_inline)) void move_kept(const wi_gather_args *a, uint64_t low,
                                                             uint64_t high, size_t width) {
     uint32_t kept[LISTED];
@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void move_kept(const wi_gather_args
     }
 }
 
-/* Elements [from, end), or of all elements those whose targets are in [from, end). */
+/* Moves elements [from, end) or, if `targets`, all elements whose targets are in [from, end). */
 static inline __attribute__((always_inline)) void
 move_some(const wi_gather_args *a, size_t from, size_t end, bool targets, size_t width) {
     if (targets)

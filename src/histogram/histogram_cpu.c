@@ -160,8 +160,8 @@ static void find_slots(const plan *p, size_t first, size_t n, uint32_t *slots) {
     }
 }
 
-/* Counts slots, neighbours in different copies; copy c of a counter is at c * p->counters. Asks
- * meanwhile for the elements behind those that the slots are of, at `ahead`. */
+/* Counts slots, neighbours in different copies; copy c of a counter is at c * p->counters.
+ * Meanwhile prefetches from `ahead` on, where the elements of the next slots are. */
 static void count_one_channel(const plan *p, size_t n, const uint32_t *slots, const char *ahead,
                               uint32_t *counters) {
     const size_t turn_bytes = TURN * weft_type_size(p->args->type);

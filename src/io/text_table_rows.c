@@ -23,8 +23,8 @@ static const char *skip_space(const char *at, const char *end, char separator) {
     return at;
 }
 
-/* The next line end, or NULL. Most lines are short: eight characters at a time are quicker there
- * than a call of memchr. */
+/* The next line end, or NULL. Most lines are short, and for these looking at eight characters at a
+ * time is quicker than a call of memchr. */
 static const char *find_line_end(const char *at, const char *end) {
     const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
     for (int word = 0; word < SHORT_WORDS && end - at >= 8; word++, at += 8) {

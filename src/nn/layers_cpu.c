@@ -42,7 +42,7 @@
 
 enum {
     STREAM_BYTES = 1 << 24, /* a larger array would not stay in a cache until it is next used */
-    STREAMED_BYTES = 2048   /* of an array, made in a cache and stored past it */
+    STREAMED_BYTES = 2048   /* computed in a buffer in the cache, then written to memory past it */
 };
 
 /* A call, and the factors of each channel that its second step uses. */

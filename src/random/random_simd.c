@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* random for one instruction set. The four words of a batch of blocks are made side by side, and
- * kept two to a number of 64 bits; what is made of them goes to a tile in cache, and the part of it
- * that is wanted to memory. */
+ * kept two to a number of 64 bits; the results that are made of them go to a tile in the cache,
+ * and those that are wanted from there to memory. */
 #include "random/random_simd.h"
 
 #include "cpu/lanes.h"
@@ -43,7 +43,7 @@ WI_INLINE wi_longs upper(wi_longs a) {
     return (wi_longs)((words)a >> 32);
 }
 
-/* Two low halves together. */
+/* The low halves of two numbers as one. */
 WI_INLINE wi_longs paired(wi_longs low, wi_longs high) {
     const words mask = (words){0} + 0xFFFFFFFFu;
     return (wi_longs)(((words)low & mask) | (words)high << 32);

@@ -267,7 +267,8 @@ static void try_part(void *user, int rank, int team) {
 }
 
 /* Collects everything up to the end of a bracket that was not counted, each thread in its part of
- * the memory. False if that is not enough, or the k-th key is not in the bracket. */
+ * the memory. False if a part is full, if all parts together have more than the call can sort, or
+ * if the k-th key is not in the bracket. */
 static bool try_collect(plan *p, bracket *b) {
     bool full = false;
     b->below = b->inside = 0;

@@ -16,8 +16,8 @@ enum {
     CELLS = 1 << 13,
     OUTLIERS = 4,          /* so many samples at each end do not widen the buckets */
     SHORT_BYTES = 1 << 17, /* fewer bytes are sorted in one piece */
-    /* fewer by vectors: with as many spare ones they fit a second-level cache, and one thread sorts
-     * them in any case */
+    /* less is sorted in one piece, where vectors do it: with as much spare memory it fits a
+     * second-level cache, and it is too little for several threads */
     PIECE_BYTES = 2 * WI_WORTHWHILE_BYTES,
     STREAM_BYTES = 1 << 22
 };

@@ -130,33 +130,40 @@ static void first_elements_are_first(void **state) {
     free(positions);
 }
 
+/* Finds the first K of N numbers, which are smaller than 2^53, by one thread and by several. */
+static void check_numbers(const uint64_t *x) {
+    uint64_t *const values = malloc(K * sizeof *values);
+    uint64_t *const positions = malloc(K * sizeof *positions);
+    ranked *const right = malloc(N * sizeof *right);
+    assert_true(values && positions && right);
+    for (size_t i = 0; i < N; i++)
+        right[i] = (ranked){(double)x[i], i};
+    qsort(right, N, sizeof *right, by_value);
+    check("cpu:1", WEFT_U64, NOWHERE, false, x, right, values, positions);
+    check("cpu:3", WEFT_U64, NOWHERE, false, x, right, values, positions);
+    free(values);
+    free(positions);
+    free(right);
+}
+
 /* All samples come before all others, so few elements are found where the k-th is expected. */
 static void samples_may_mislead(void **state) {
     (void)state;
     if (!test_size_wanted(N))
         return;
     test_random random = test_random_at(42);
-    uint64_t *const x = malloc(N * sizeof *x), *const values = malloc(K * sizeof *values);
-    ranked *const right = malloc(N * sizeof *right);
-    uint64_t *const positions = malloc(K * sizeof *positions);
-    assert_true(x && values && right && positions);
+    uint64_t *const x = malloc(N * sizeof *x);
+    assert_non_null(x);
     for (size_t i = 0; i < N; i++)
         x[i] = SAMPLES + test_below(&random, 1 << 30);
     for (size_t j = 0, apart = N / SAMPLES; j < SAMPLES; j++)
         x[j * apart + j * 7919 % apart] = test_below(&random, SAMPLES);
-    for (size_t i = 0; i < N; i++)
-        right[i] = (ranked){(double)x[i], i};
-    qsort(right, N, sizeof *right, by_value);
-    check("cpu:1", WEFT_U64, NOWHERE, false, x, right, values, positions);
-    check("cpu:3", WEFT_U64, NOWHERE, false, x, right, values, positions);
+    check_numbers(x);
     free(x);
-    free(values);
-    free(right);
-    free(positions);
 }
 
-/* More elements are equal to the k-th than a call has memory for, but not more than all threads
- * have together. */
+/* More elements are equal to the k-th than the call can sort, though the threads together have the
+ * memory to collect them all. */
 static void many_are_equal(void **state) {
     enum {
         EQUAL = 60000
@@ -164,23 +171,14 @@ static void many_are_equal(void **state) {
     (void)state;
     if (!test_size_wanted(N))
         return;
-    uint64_t *const x = malloc(N * sizeof *x), *const values = malloc(K * sizeof *values);
-    ranked *const right = malloc(N * sizeof *right);
-    uint64_t *const positions = malloc(K * sizeof *positions);
-    assert_true(x && values && right && positions);
+    uint64_t *const x = malloc(N * sizeof *x);
+    assert_non_null(x);
     for (size_t i = 0; i < N; i++)
         x[i] = 1 + i; /* the first is not among the first k */
     for (size_t j = 0, apart = N / EQUAL; j < EQUAL; j++)
         x[1 + j * apart] = 0;
-    for (size_t i = 0; i < N; i++)
-        right[i] = (ranked){(double)x[i], i};
-    qsort(right, N, sizeof *right, by_value);
-    check("cpu:1", WEFT_U64, NOWHERE, false, x, right, values, positions);
-    check("cpu:3", WEFT_U64, NOWHERE, false, x, right, values, positions);
+    check_numbers(x);
     free(x);
-    free(values);
-    free(right);
-    free(positions);
 }
 
 int main(void) {

@@ -43,9 +43,8 @@ void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi
                      int team, size_t first, size_t end);
 size_t wi_sort_team_bytes(int team);
 
-/* Sorts the first n elements of a call, with the memory that all would take; or only adds its
- * bytes.
- */
+/* Sorts the first n elements of a call, n <= call->n, and takes as much memory as sorting all of
+ * them takes. If call->bytes is not NULL, only adds the size of that memory to it. */
 weft_status wi_sort_some(weft_context *ctx, const wi_sort_args *call, size_t n);
 
 #endif

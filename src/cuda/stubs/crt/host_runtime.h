@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in front of CUDA's header of this name, for the library's kernels (cmake/WeftCuda.cmake).
- * nvcc ends the host code of a file with a function for each kernel, which `kernel<<<...>>>` would
- * call, and with calls that register them; macros of that header say what both do. The library
- * launches a kernel by its address (cuda/launch.cuh), so these functions are addresses and no more:
- * two bytes in place of 200. Nobody calls them; who does is stopped. */
+/* Found before CUDA's header of the same name when the library's kernels are compiled
+ * (cmake/WeftCuda.cmake). At the end of a file's host code nvcc adds a stub for each kernel, a
+ * function that `kernel<<<...>>>` would call, and a call that registers the kernel under the stub's
+ * address. What stubs and registration do is said by macros of CUDA's header, which are replaced
+ * here. The library launches kernels by these addresses (cuda/launch.cuh) and never calls a stub,
+ * so a stub need only trap: two bytes in place of 240. */
 #include_next "crt/host_runtime.h"
 
 #if defined(__cudaLaunch) && !defined(WI_STUBS)
@@ -18,7 +19,7 @@
 #    undef __cudaLaunch
 #    define __cudaLaunch(...) __builtin_trap()
 
-/* What most arguments are, in one place. */
+/* The arguments that are the same for all kernels are set here once. */
 __attribute__((noinline)) static void wi_register(void **kernels, const void *address,
                                                   const char *name) {
     __cudaRegisterFunction(kernels, (const char *)address, (char *)name, name, -1, nullptr, nullptr,
