@@ -3,7 +3,10 @@
  *     terminal COLUMNS COMMAND [ARGUMENT...]
  * Lines that are longer than the screen end in <WRAP>; unknown control characters are printed as
  * <ESC> or <14>; with TERM=dumb all escape sequences are unknown. Returns the command's exit
- * status, or 126 if no terminal can be opened. */
+ * status, or 126 if no terminal can be opened.
+ *
+ * The terminal stays open here, and a mark behind the command's last byte says where its output
+ * ends: where the last writer closes a terminal, reading may fail before all of it was read. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +19,7 @@
 enum {
     MOST_COLUMNS = 512,
     MOST_SEQUENCE = 32,
+    OUTPUT_END = 4, /* ASCII's "end of transmission"; no command of ours prints it */
     NO_TERMINAL = 126,
     NO_COMMAND = 127
 };
@@ -94,15 +98,39 @@ static void take(screen *s, unsigned char byte) {
     }
 }
 
-static void become(const char *name, char **command) {
-    setsid();
-    const int end = open(name, O_RDWR);
-    if (end < 0 || ioctl(end, TIOCSCTTY, 0) != 0)
-        _exit(NO_TERMINAL);
+static void become(int end, char **command) {
     for (int to = STDIN_FILENO; to <= STDERR_FILENO; to++)
         dup2(end, to);
     execvp(command[0], command);
     _exit(NO_COMMAND);
+}
+
+/* Runs the command in the terminal, then writes the mark; returns the command's exit status. */
+static int run_command(int end, char **command) {
+    const char mark = OUTPUT_END;
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0)
+        become(end, command);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        status = -1;
+    if (write(end, &mark, 1) != 1)
+        return NO_TERMINAL;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : NO_TERMINAL;
+}
+
+static void show_output(screen *s, int terminal) {
+    unsigned char buffer[4096];
+    ssize_t bytes;
+    while ((bytes = read(terminal, buffer, sizeof buffer)) > 0) {
+        const bool last = buffer[bytes - 1] == OUTPUT_END;
+        for (ssize_t k = 0; k < bytes - last; k++)
+            take(s, buffer[k]);
+        if (last)
+            break;
+    }
+    if (s->used)
+        print_line(s, "<NO NEWLINE>\n");
 }
 
 int main(int count, char **words) {
@@ -116,22 +144,16 @@ int main(int count, char **words) {
         return NO_TERMINAL;
     const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)s.columns};
     s.dumb = type && strcmp(type, "dumb") == 0;
-    /* keep our own end open, so that reading does not fail before the command has opened its end */
-    const int held = open(name, O_RDWR | O_NOCTTY);
-    if (held < 0 || ioctl(terminal, TIOCSWINSZ, &size) != 0)
+    const int end = open(name, O_RDWR | O_NOCTTY);
+    if (end < 0 || ioctl(terminal, TIOCSWINSZ, &size) != 0)
         return NO_TERMINAL;
-    const pid_t child = fork();
-    if (child == 0)
-        become(name, words + 2);
-    close(held);
-    unsigned char buffer[4096];
-    ssize_t bytes;
-    while ((bytes = read(terminal, buffer, sizeof buffer)) > 0)
-        for (ssize_t k = 0; k < bytes; k++)
-            take(&s, buffer[k]);
-    if (s.used)
-        print_line(&s, "<NO NEWLINE>\n");
+    const pid_t runner = fork();
+    if (runner == 0)
+        _exit(run_command(end, words + 2));
     int status = 0;
-    waitpid(child, &status, 0);
+    if (runner < 0)
+        return NO_TERMINAL;
+    show_output(&s, terminal);
+    waitpid(runner, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : NO_TERMINAL;
 }
