@@ -184,10 +184,14 @@ static wi_table_fault put_integer(weft_type type, wi_table_text field, void *to)
     return WI_TABLE_SOUND;
 }
 
-/* Is it an integer of 64 bits that is not `value`, the nearest f64? */
+/* Is it an integer of 64 bits that is not `value`, the nearest f64, which is EXACT_WHOLE or more?
+ */
 static bool is_rounded(wi_table_text field, double value) {
     uint64_t whole;
     int64_t negative;
+    for (const char *at = field.begin + 1; at < field.end; at++)
+        if ((unsigned char)(*at - '0') > 9)
+            return false;
     if (put_integer(WEFT_U64, field, &whole) == WI_TABLE_SOUND)
         return !(value < 0x1p64) || (uint64_t)value != whole;
     return put_integer(WEFT_I64, field, &negative) == WI_TABLE_SOUND && (int64_t)value != negative;
@@ -202,7 +206,7 @@ static wi_table_fault put_field(const wi_table_head *head, weft_type type, wi_ta
         return put_float(type, value, to);
     if (wi_decimal_read(field.begin, field.end, &value) != field.end)
         return WI_TABLE_NO_NUMBER;
-    if (head->exact && is_rounded(field, value))
+    if (head->exact && fabs(value) >= EXACT_WHOLE && is_rounded(field, value))
         return WI_TABLE_ROUNDED;
     return isinf(value) ? WI_TABLE_TOO_LARGE : put_float(type, value, to);
 }
@@ -220,12 +224,14 @@ static const char *read_whole(weft_type type, const char *at, const char *end, v
     return at;
 }
 
-/* A number that is long and large is left to put_field: it may be an integer that is rounded. */
 static const char *read_float(const wi_table_head *head, weft_type type, const char *at,
                               const char *end, void *to) {
     double value;
     const char *const after = wi_decimal_read(at, end, &value);
-    if (!after || isinf(value) || (head->exact && fabs(value) >= EXACT_WHOLE))
+    if (!after)
+        return NULL;
+    if (fabs(value) >= EXACT_WHOLE &&
+        (isinf(value) || (head->exact && is_rounded((wi_table_text){at, after}, value))))
         return NULL;
     put_float(type, value, to);
     return after;
