@@ -9,16 +9,17 @@ MAKEFLAGS += --no-print-directory
 
 # Ninja where there is one: it looks at every file once, make in each of 250 targets. A folder keeps
 # what it was configured with first.
-configured = $(wildcard $(1)/build.ninja $(1)/Makefile)
-generator = $(if $(wildcard $(1)/Makefile),Unix Makefiles,$(if $(NINJA),Ninja,Unix Makefiles))
-configure = cmake -S . -B $(1) -G "$(call generator,$(1))" $(CMAKE_ARGS)
+there = $(wildcard $(subst $() ,\ ,$(1)))
+configured = $(call there,$(1)/build.ninja)$(call there,$(1)/Makefile)
+generator = $(if $(call there,$(1)/Makefile),Unix Makefiles,$(if $(NINJA),Ninja,Unix Makefiles))
+configure = cmake -S . -B "$(1)" -G "$(call generator,$(1))" $(CMAKE_ARGS)
 NINJA := $(shell command -v ninja)
 CTEST = ctest --output-on-failure
 
 .PHONY: all
 all: ## build the library and the command, build/weft
 	@$(if $(call configured,$(BUILD)),,$(call configure,$(BUILD)) -DWEFT_TESTS=OFF)
-	@cmake --build $(BUILD) -j $(JOBS)
+	@cmake --build "$(BUILD)" -j $(JOBS)
 
 .PHONY: setup
 setup: ## install what a build and the tests need, or say what is missing
@@ -36,7 +37,7 @@ setup-acc: ## install GCC's back end of OpenACC for NVIDIA GPUs; configure again
 # its own has code for this processor alone, and fast code for what the demo shows; what is timed runs
 # nine times, and for a tenth of a second.
 GPU = $(wildcard /dev/nvidiactl /dev/dxg)
-DEMO_BUILD = $(if $(GPU)$(wildcard $(BUILD)/weft),$(BUILD),build-demo)
+DEMO_BUILD = $(if $(GPU)$(call there,$(BUILD)/weft),$(BUILD),build-demo)
 
 .PHONY: demo
 demo: ## set up, build, and show every operation on the best place of this machine
@@ -45,8 +46,8 @@ demo: ## set up, build, and show every operation on the best place of this machi
 	    $(if $(filter build-demo,$(DEMO_BUILD)),\
 	        -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF -DWEFT_BLAS=OFF -DWEFT_FORTRAN=OFF \
         -DWEFT_ISA=NATIVE -DWEFT_DEMO=ON)
-	@cmake --build $(DEMO_BUILD) -j $(JOBS) --target weft_command
-	@WEFT_SECONDS=$${WEFT_SECONDS:-0.1} $(DEMO_BUILD)/weft demo
+	@cmake --build "$(DEMO_BUILD)" -j $(JOBS) --target weft_command
+	@WEFT_SECONDS=$${WEFT_SECONDS:-0.1} "$(DEMO_BUILD)/weft" demo
 	@echo "The command is $(DEMO_BUILD)/weft$(if $(filter build-demo,$(DEMO_BUILD)),; \
 	    \`make\` builds $(BUILD)/weft with all operations optimised)."
 
@@ -60,8 +61,8 @@ QUICK_KERNELS = $(if $(filter build-test,$(TEST_BUILD)),-DCMAKE_CUDA_ARCHITECTUR
 test: ## set up, build, and run all tests
 	@scripts/setup.sh test
 	@$(call configure,$(TEST_BUILD)) -DWEFT_TESTS=ON -DWEFT_EMU=ON $(QUICK_KERNELS)
-	@cmake --build $(TEST_BUILD) -j $(JOBS)
-	@scripts/test.sh $(TEST_BUILD) $(JOBS)
+	@cmake --build "$(TEST_BUILD)" -j $(JOBS)
+	@scripts/test.sh "$(TEST_BUILD)" $(JOBS)
 	@echo "test: all passed"
 
 .PHONY: test-asan
@@ -77,21 +78,21 @@ test-asan: ## the tests, emu's too, under AddressSanitizer and UndefinedBehavior
 test-all: export WEFT_TEST_ROUND = all
 test-all: export WEFT_TEST_BUDGET = all
 test-all: test ## all cases and seeds, counts beyond 2^32, a minute of each fuzzer, planted faults
-	@scripts/test_all.sh $(TEST_BUILD)
+	@scripts/test_all.sh "$(TEST_BUILD)"
 
 .PHONY: gpu-test
 gpu-test: ## the tests on place gpu, then under compute-sanitizer
 	@scripts/setup.sh test
 	@$(call configure,$(BUILD)) -DWEFT_TESTS=ON -DWEFT_CUDA=ON
-	@cmake --build $(BUILD) -j $(JOBS)
-	@scripts/gpu_test.sh $(BUILD)
+	@cmake --build "$(BUILD)" -j $(JOBS)
+	@scripts/gpu_test.sh "$(BUILD)"
 
 .PHONY: bench
 bench: ## race the peers in bench/peers and climb every ladder, as JSON lines
 	@scripts/setup.sh build
 	@$(call configure,$(BUILD)) -DWEFT_BENCH=ON
-	@cmake --build $(BUILD) -j $(JOBS)
-	@scripts/bench.sh $(BUILD)
+	@cmake --build "$(BUILD)" -j $(JOBS)
+	@scripts/bench.sh "$(BUILD)"
 
 .PHONY: fuzz
 fuzz: ## fuzz file readers and public calls with libFuzzer (clang); SECONDS_EACH=60
@@ -112,16 +113,16 @@ fresh-test: ## on fresh Debian systems in folders: README's first command, and p
 
 .PHONY: install
 install: all ## install under PREFIX, /usr/local unless told otherwise
-	@cmake --install $(BUILD) --prefix "$(PREFIX)"
-	@cp $(BUILD)/install_manifest.txt $(BUILD)/installed.txt
+	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
+	@cp "$(BUILD)/install_manifest.txt" "$(BUILD)/installed.txt"
 
 .PHONY: uninstall
 uninstall: ## remove what the last `make install` installed
-	@scripts/uninstall.sh $(BUILD)/installed.txt
+	@scripts/uninstall.sh "$(BUILD)/installed.txt"
 
 .PHONY: tarball
 tarball: all ## what `make install` installs, as one archive in $(BUILD), to be unpacked anywhere
-	@cd $(BUILD) && cpack -G TGZ
+	@cd "$(BUILD)" && cpack -G TGZ
 
 .PHONY: deb
 deb: ## build Debian packages in build-deb; WEFT_CUDA=OFF leaves GPU places out, which is quicker

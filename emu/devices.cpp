@@ -104,7 +104,8 @@ static CUresult granularity(size_t *bytes, const CUmemAllocationProp *,
     return CUDA_SUCCESS;
 }
 
-/* The limit on memory counts here already, where it is simple to undo. */
+/* A range counts against the limit on memory as soon as it is reserved, not when memory is mapped
+ * into it: a refusal here leaves nothing to undo. */
 static CUresult reserve_range(CUdeviceptr *p, size_t bytes, size_t, CUdeviceptr,
                               unsigned long long) {
     const Guard guard(lock);
@@ -124,7 +125,7 @@ static CUresult free_range(CUdeviceptr p, size_t) {
     return CUDA_SUCCESS;
 }
 
-/* A handle is the number of a device, and 1. */
+/* A handle is the number of a device plus 1, so that no handle is 0. */
 static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes,
                        const CUmemAllocationProp *properties, unsigned long long) {
     if (bytes % reach_page != 0 || !is_device(properties->location.id))

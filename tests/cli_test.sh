@@ -77,7 +77,7 @@ test_usage() {
     expect 2 'option --place: .*is not a place' "$weft" reduce "$file" --place moon
     expect 2 'option --variant: .*no variant' "$weft" reduce "$file" --variant fastest
     expect 2 'did you mean "threads"' "$weft" reduce "$file" --place cpu --variant thraeds
-    expect 2 'an operand is missing; give FILE.npy' "$weft" reduce
+    expect 2 'an operand is missing; give FILE\(.npy\|.csv\|.txt\)' "$weft" reduce
     expect 2 'one operand too many' "$weft" scan a b -o c
     expect 2 'takes options only' "$weft" info file
     expect 2 'option --output is missing; add -o' "$weft" scan "$file"
@@ -814,7 +814,7 @@ test_progress() {
     same '' "$("$weft" solve "$folder/A.mtx" 2>&1 >/dev/null)" 'progress in a pipe'
     expect 2 'which is a terminal' script -qec "'$weft' solve -" /dev/null
     expect 2 'which is a terminal' script -qec "'$weft' solve '$folder/A.mtx' -b -" /dev/null
-    expect 2 'is a terminal, and arrays' script -qec "'$weft' solve '$folder/A.mtx' -o -" /dev/null
+    expect 2 'is a terminal, and .npy is not' script -qec "'$weft' solve '$folder/A.mtx' -o -" /dev/null
 }
 
 # Colours are for terminals, and not for those who ask for none.
@@ -883,8 +883,12 @@ test_tables() {
     same '0.5 2' "$("$weft" quantile "$folder/log.csv" -p "$place" -c 3 --rule lower)" \
         "$place: the lower median"
     "$weft" quantile "$folder/log.csv" -p "$place" -c 3 --json | json_valid 'quantile --json' 1
-    "$weft" sort "$folder/log.csv" -p "$place" -c 3,x -o "$folder/sorted.csv"
-    same '"y, z",x -1.5,0.5 1,2 2.5,3 4,nan' "$(paste -sd' ' "$folder/sorted.csv")" "$place: sorted"
+    "$weft" sort "$folder/log.csv" -p "$place" -c 3 -o "$folder/sorted.csv"
+    same '"y, z" 1 2 3 4' "$(paste -sd' ' "$folder/sorted.csv")" "$place: sorted"
+    expect 2 'log.csv: 2 columns of a table would be mixed; choose one with --columns; for whole rows: ' \
+        "$weft" sort "$folder/log.csv" -p "$place" -c 3,x -o "$folder/sorted.csv"
+    expect 2 'standard input: 2 columns of a table would be mixed' \
+        bash -c 'printf "1 2\n3 4\n" | "$0" scan - -o -.csv' "$weft"
     "$weft" scan "$folder/log.csv" -p "$place" -c 3 --type i8 -o "$folder/sums.txt"
     same '"y, z" 4 7 9 10' "$(paste -sd' ' "$folder/sums.txt")" "$place: sums as text"
     expect 1 'line 2, column 1 .when.: "1 May" is no number' "$weft" reduce "$folder/log.csv"

@@ -265,6 +265,29 @@ test_tables() {
     same '11 18' "$(cat g.txt)" 'gemm of text'
     "$weft" map 'a * a' a.csv -o m.txt -p cpu:1
     same '4 1 1 9' "$(xargs <m.txt)" 'map of text'
+    same '1,3 2,1' "$("$weft" sort a.csv -c 1 -i -o - | "$weft" gather a.csv - -o -.csv | xargs)" \
+        'rows by a column, to standard output as text'
+    same '1 2' "$(cut -d, -f1 a.csv | "$weft" sort - -o -.txt | xargs)" 'text through pipes'
+    expect 1 '-.csv: writing failed: No space left on device' \
+        bash -c '"$0" sort a.csv -c 1 -o -.csv >/dev/full' "$weft"
+    expect 2 'option --json: standard output takes the array already' "$weft" sort a.csv -c 1 -o -.csv --json
+    expect 2 'option --output: .* where --lengths goes, too' "$weft" unique a.csv -o -.csv -l -
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null && # where there is a terminal to be had
+        expect 0 '^1.*2' script -qec "'$weft' sort a.csv -c 1 -o -.csv | xargs" /dev/null
+    printf 'id,x,x\n9007199254740993,1,2\n' >twice.csv
+    expect 1 'twice.csv: columns 2 and 3 are both named "x"; choose one of them by its number' \
+        "$weft" reduce twice.csv -c x
+    same 2 "$("$weft" reduce twice.csv -c 3)" 'a column by its number'
+    expect 1 '"9007199254740993" is an integer that f64 rounds; read it with --type i64 or u64' \
+        "$weft" sort twice.csv -c id -o x.csv
+    same 'id 9007199254740993' "$("$weft" sort twice.csv -c id -t i64 -o -.csv | xargs)" '64 bits'
+    printf '9007199254740993\n1\n' >n.csv
+    printf '1 0\n0 1\n' >one.csv
+    same '9007199254740992 1' "$("$weft" solve one.csv -b n.csv -o -.csv -p cpu:1 2>/dev/null | xargs)" \
+        'solve rounds'
+    gzip -c a.csv >a.csv.gz
+    expect 1 'a.csv.gz: the file is compressed by gzip; unpack it first' "$weft" reduce a.csv.gz
+    expect 1 'standard input: the file is compressed by gzip' bash -c '"$0" reduce - <a.csv.gz' "$weft"
     same '2 2' "$("$weft" histogram a.csv --bins 2 -o - -p cpu:1 | "$weft" map a - -o h.txt; xargs <h.txt)" \
         'histogram of text'
 }

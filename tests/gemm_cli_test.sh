@@ -74,7 +74,7 @@ test_products() {
 test_refusals() {
     local a=$folder/a.npy b=$folder/b.npy x=$folder/x.npy
     set -- "$weft" gemm -o "$folder/none.npy"
-    expect 2 'give A.npy B.npy|missing' "$@" "$a"
+    expect 2 'give A\(.npy\|.csv\|.txt\) B|missing' "$@" "$a"
     expect 2 'only one of the files' "$@" - -
     expect 2 'only one of the files' "$@" - "$b" --add -
     expect 2 'option --beta: there is no matrix' "$@" "$a" "$b" --beta 2

@@ -118,7 +118,21 @@ check_uninstall() {
     fi
 }
 
+# `make BUILD="a folder"` configures and builds there, and configures only once.
+check_make() {
+    local folder="$work/a folder" printed
+    printed=$(cd "$WEFT_SOURCE" && MAKEFLAGS='' make -n all BUILD="$folder" 2>&1)
+    [[ $printed == *"cmake -S . -B \"$folder\" "*"cmake --build \"$folder\" "* ]] ||
+        fail "make in a folder whose name has a space: $printed"
+    mkdir "$folder"
+    touch "$folder/build.ninja"
+    printed=$(cd "$WEFT_SOURCE" && MAKEFLAGS='' make -n all BUILD="$folder" 2>&1)
+    [[ $printed != *"cmake -S"* && $printed == *"cmake --build \"$folder\" "* ]] ||
+        fail "make configures \"a folder\" once more: $printed"
+}
+
 consumers=$WEFT_SOURCE/tests/install
+check_make
 check_files
 check_uninstall
 check_pkg_config c "$CC" "-std=c17 -Wall -Wextra -Wpedantic -Werror" "$consumers/c/consumer.c"

@@ -91,10 +91,10 @@ WEFT_API void weft_close(weft_context *ctx);
 WEFT_API const char *weft_place(const weft_context *ctx);
 
 /* One line about the latest failed call of this context: what went wrong, where, and what to do
- * about it; "" if none has failed. With NULL: why the calling thread's latest weft_open failed. The
- * text is UTF-8: control characters, and bytes that are not UTF-8 (in file names, for example), are
- * written as escapes like \n and \xff. Valid until the next call on the context (for NULL: the next
- * call on the thread). */
+ * about it; "" if none has failed. With NULL: why the calling thread's latest weft_open, or other
+ * call without a context, failed. The text is UTF-8: control characters, and bytes that are not
+ * UTF-8 (in file names, for example), are written as escapes like \n and \xff. Valid until the next
+ * call on the context (for NULL: the next call on the thread). */
 WEFT_API const char *weft_message(const weft_context *ctx);
 
 /* Called with weft_message's text when a call on the context fails, before the call returns, from

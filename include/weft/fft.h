@@ -43,7 +43,7 @@ typedef struct weft_fft_description {
     size_t
         n[WEFT_FFT_DIMENSIONS]; /* lengths, of real numbers if one side is real; those of the last
                                    dimension are next to each other unless strides are given */
-    size_t batch;               /* how many transforms; with 0 nothing is done */
+    size_t batch;               /* how many transforms: 1 for one; with 0 nothing is done */
     double scale;               /* what results are multiplied by; 0 means 1 */
     size_t stride_x[WEFT_FFT_DIMENSIONS]; /* from an index of a dimension to the next; all 0: no
                                              gaps, last dimension fastest */

@@ -122,9 +122,14 @@ static bool describe(wp_array *a, int type, unsigned how, int dimensions, const 
 }
 
 static bool take_buffer(PyObject *object, wp_array *a, unsigned how) {
-    if (PyObject_GetBuffer(object, &a->view,
-                           (how & WP_WRITE) != 0 ? PyBUF_RECORDS : PyBUF_RECORDS_RO) < 0)
+    const bool written = (how & WP_WRITE) != 0;
+    if (PyObject_GetBuffer(object, &a->view, written ? PyBUF_RECORDS : PyBUF_RECORDS_RO) < 0) {
+        if (!written && PyErr_ExceptionMatches(PyExc_ValueError)) /* numpy's, of dates and spans */
+            PyErr_SetString(PyExc_TypeError,
+                            "elements of this type are not supported; pass numbers, "
+                            "of dates and times as x.view(\"i8\")");
         return false;
+    }
     a->viewed = true;
     a->p = a->view.buf;
     int type = type_of_format(a->view.format);

@@ -94,6 +94,34 @@ def test_views(rng):
         weft.sort(odd, out=odd)
 
 
+def test_byte_order(rng):
+    """Numbers in the other order of bytes, as files may have them, are taken by a copy."""
+    x = rng.integers(0, 1000, 400)
+    for dtype in (np.float64, np.float32, np.float16, np.int64, np.uint16):
+        kept = x.astype(dtype)
+        other = kept.astype(kept.dtype.newbyteorder())
+        assert not other.dtype.isnative
+        for view, want in ((other, kept), (other[::3], kept[::3]), (other[:0], kept[:0])):
+            same(weft.sort(view), np.sort(want))
+            same(weft.cumsum(view), weft.cumsum(want))
+            same(weft.sum(view), weft.sum(want))
+            same(weft.compress(view > 0, view), want[want > 0])
+        square, wanted = other.reshape(20, 20), kept.reshape(20, 20)
+        same(weft.transpose(square), wanted.T)
+        same(weft.sort(square[:, 3:9].T, 0), np.sort(wanted[:, 3:9].T, 0))
+        same(other, kept.astype(other.dtype))
+    swapped = x.astype(">f8")
+    with pytest.raises(ValueError, match="type >f8, but"):
+        weft.sort(x.astype(float), out=swapped)
+    with pytest.raises(TypeError, match="order of bytes"):
+        weft.put(swapped, [0], [1.0])
+    table = np.zeros(3, [("a", ">f8"), ("b", "u1")])
+    weft.records.put_columns(table, a=np.array([1.0, 2, 3], ">f8"))
+    same(table["a"], np.array([1.0, 2, 3], ">f8"))
+    with pytest.raises(TypeError, match="dates and times"):
+        weft.sort(np.zeros(3, "M8[s]"))
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_unique(rng, dtype):
     for n in lengths(rng, CASES):

@@ -147,7 +147,6 @@ def test_variants():
     [
         np.array([1j]),
         np.array(["a"]),
-        np.zeros(3, ">i4"),
         np.zeros(3, "M8[s]"),
         np.zeros(3, np.longdouble),
         np.array([None]),
@@ -159,9 +158,9 @@ def test_types_that_are_refused(bad):
         weft.sort(bad)
 
 
-def test_other_byte_order_says_what_to_do():
+def test_refused_types_say_what_to_do():
     with pytest.raises(TypeError, match=r"x.astype\("):
-        weft.sort(np.arange(3, dtype=">i4"))
+        weft.sort(np.zeros(3, np.longdouble))
 
 
 def test_refused_outputs():

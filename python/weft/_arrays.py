@@ -25,7 +25,7 @@ class DeviceView:
     @property
     def _raw(self):
         number = _TYPES.get(self.dtype.name)
-        if number is None:
+        if number is None or not self.dtype.isnative:
             raise TypeError(f"elements of the type {self.dtype} are not supported")
         return (self._address, number, self.shape, self.strides, not self.readonly)
 
@@ -224,10 +224,21 @@ class _Host:
         self.__array_interface__ = array.__array_interface__
 
 
-def take(context, a):
-    """Array `a` as the extension module takes it, where it lies; a numpy array with gaps or
-    at an odd address, and what is no array, by a copy."""
+def _native(x):
+    """Numbers in the other order of bytes become a copy in this machine's; records stay."""
+    return x if x.dtype.names else x.astype(x.dtype.newbyteorder("="), order="C")
+
+
+def _laid(context, a):
+    """What `a` is: an array of numpy, in this machine's order of bytes, or in device memory."""
     x = a if type(a) is ndarray else _take_other(context, a)
+    return x if x.dtype.isnative or type(x) is not ndarray else _native(x)
+
+
+def take(context, a):
+    """Array `a` as the extension module takes it, where it lies; a numpy array with gaps, at an
+    odd address or in the other order of bytes, and what is no array, by a copy."""
+    x = _laid(context, a)
     if type(x) is ndarray:
         flags = x.flags
         if not flags.carray and not (flags.c_contiguous and flags.aligned):
@@ -237,7 +248,7 @@ def take(context, a):
 
 def take_line(context, a):
     """The same, but the elements of a vector may lie apart, at any address."""
-    x = a if type(a) is ndarray else _take_other(context, a)
+    x = _laid(context, a)
     if type(x) is not ndarray or (x.ndim == 1 and x.size > 1 and x.strides[0] > x.itemsize):
         return x
     return take(context, x)
@@ -245,7 +256,7 @@ def take_line(context, a):
 
 def take_matrix(context, a):
     """The same, but the rows or the columns of a matrix may lie apart."""
-    x = a if type(a) is ndarray else _take_other(context, a)
+    x = _laid(context, a)
     if type(x) is not ndarray or (x.flags.forc and x.flags.aligned):
         return x
     item = x.itemsize

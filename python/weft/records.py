@@ -152,6 +152,8 @@ def put_columns(table, **columns):
             raise ValueError(f"put_columns: there is no field {name!r}")
         base, shape = x.dtype.fields[name][0].subdtype or (x.dtype.fields[name][0], ())
         y = take(c, values)
+        if not base.isnative and y.dtype == base.newbyteorder("="):
+            y = y.astype(base)
         if tuple(y.shape) != (*x.shape, *shape) or y.dtype != base:
             raise ValueError(f"put_columns: {name} needs the shape {(*x.shape, *shape)}, of {base}")
         arrays.append(y)

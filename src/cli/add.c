@@ -57,7 +57,7 @@ static const wi_option *const options[] = {
 
 const wi_command wi_add_command = {
     .name = "add",
-    .operand_text = "A.npy B.npy",
+    .operand_text = "A(.npy|.csv|.txt) B",
     .summary = "add two arrays of the same shape and type",
     .details = "Writes A + B, element by element. Integers wrap. The result is in Fortran "
                "order if both are. A file name of - is standard input or output.",

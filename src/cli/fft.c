@@ -33,6 +33,7 @@ typedef struct task {
 
 /* Reads real or complex numbers, in C order; of a table of text real ones. */
 static wi_exit load(const wi_arguments *args, wi_npy *array) {
+    static const weft_type f64 = WEFT_F64;
     const char *const path = args->operand[0];
     wi_note note = {""};
     FILE *file;
@@ -42,7 +43,7 @@ static wi_exit load(const wi_arguments *args, wi_npy *array) {
     const char *const name = wi_input_name(path);
     const char *const columns = wi_value(args, &wi_columns_option);
     const bool text = wi_holds_table(path, file);
-    weft_status status = text ? wi_table_load(file, name, columns, NULL, array, &note)
+    weft_status status = text ? wi_table_load(file, name, columns, &f64, array, &note)
                               : wi_npy_read_numbers(file, name, array, &note);
     wi_close_input(file);
     if (status == WEFT_OK && columns && !text)
@@ -251,7 +252,7 @@ static const wi_option *const options[] = {&wi_output_option,
 
 const wi_command wi_fft_command = {
     .name = "fft",
-    .operand_text = "FILE.npy",
+    .operand_text = "FILE(.npy|.csv|.txt)",
     .summary = "the Fourier transform of an array",
     .details =
         "Transforms complex numbers (c8, c16) or real ones along all dimensions, up to three, "

@@ -127,7 +127,7 @@ static const wi_option *const options[] = {
 
 const wi_command wi_gather_command = {
     .name = "gather",
-    .operand_text = "FILE POSITIONS",
+    .operand_text = "FILE(.npy|.csv|.txt) POSITIONS",
     .summary = "take the elements or rows that positions name",
     .details = "Writes element i of FILE for each position i of POSITIONS, in their order: of an "
                "array of two dimensions row i, counted from 0. Positions are integers of any type; "

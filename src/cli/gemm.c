@@ -236,7 +236,7 @@ static const wi_option *const options[] = {&wi_output_option,
 
 const wi_command wi_gemm_command = {
     .name = "gemm",
-    .operand_text = "A.npy B.npy",
+    .operand_text = "A(.npy|.csv|.txt) B",
     .summary = "multiply two matrices",
     .details = "Writes alpha A B + beta C, where C is the file of --add. Matrices are of f64, f32, "
                "f16, bf16 or i8, A and B of one type; the result is of that type too, but of i32 "

@@ -60,12 +60,12 @@ static void label(wi_table_text field, size_t place, char out[LABEL_BYTES]) {
 static wi_exit read_labels(const wi_arguments *args, const wi_option *option, labels *l) {
     const char *const text = wi_value(args, option);
     wi_table_text rest = {text, text ? text + strlen(text) : text};
-    bool more = text != NULL;
-    for (l->count = 0; more; l->count++) {
+    wi_table_after after = text ? WI_TABLE_MORE : WI_TABLE_LAST;
+    for (l->count = 0; after == WI_TABLE_MORE; l->count++) {
         if (l->count == MOST_COLUMNS)
             return wi_usage(args->command, "option --%s: more than %d columns", option->name,
                             MOST_COLUMNS);
-        label(wi_table_next_field(&rest, ',', &more), l->count + 1, l->name[l->count]);
+        label(wi_table_next_field(&rest, ',', &after), l->count + 1, l->name[l->count]);
     }
     return WI_EXIT_OK;
 }
@@ -353,7 +353,7 @@ static const wi_option *const options[] = {
 
 const wi_command wi_group_command = {
     .name = "group",
-    .operand_text = "FILE [KEYS]",
+    .operand_text = "FILE(.npy|.csv|.txt) [KEYS]",
     .summary = "count, add and compare what has a key in common",
     .details =
         "Prints a line for each key, in ascending order: the key, then what --op wants of the rows "

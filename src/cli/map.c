@@ -208,7 +208,7 @@ static const wi_option *const options[] = {
 
 const wi_command wi_map_command = {
     .name = "map",
-    .operand_text = "FORMULA A.npy [B.npy ...]",
+    .operand_text = "FORMULA A(.npy|.csv|.txt) [B ...]",
     .summary = "compute a formula over arrays, element by element",
     .details =
         "Writes what the formula gives for each element of the files, which it calls a, b, c and "

@@ -15,7 +15,7 @@
 #include "io/npy.h"
 
 bool wi_is_standard(const char *path) {
-    return strcmp(path, "-") == 0;
+    return strcmp(path, "-") == 0 || strcmp(path, "-.csv") == 0 || strcmp(path, "-.txt") == 0;
 }
 
 const char *wi_input_name(const char *path) {

@@ -7,7 +7,8 @@
 #include "cli/options.h"
 #include "io/target.h"
 
-/* Is the path "-", which stands for standard input or output? */
+/* Does the path stand for standard input or output? It is "-"; or "-.csv" or "-.txt" for arrays as
+ * text. */
 bool wi_is_standard(const char *path);
 
 /* What messages call an input: its path, or "standard input". */

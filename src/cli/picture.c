@@ -95,7 +95,7 @@ static bool output_kind(const char *path, const wi_picture *picture, wi_picture_
     else if (wi_ends_in(path, ".pgm") || wi_ends_in(path, ".ppm"))
         *kind = WI_PICTURE_PNM;
     else
-        return wi_is_standard(path);
+        return strcmp(path, "-") == 0;
     return true;
 }
 

@@ -313,7 +313,7 @@ static const wi_option *const options[] = {
 
 const wi_command wi_precision_command = {
     .name = "precision",
-    .operand_text = "FILE.npy",
+    .operand_text = "FILE(.npy|.csv|.txt)",
     .summary = "show what rounding does to a sum",
     .details = "Adds up the array with accumulators of f16, bf16, f32 and f64: one after the "
                "other, in pairs, with compensation, in double-double, and as weft_sum_fast and "
@@ -325,7 +325,7 @@ const wi_command wi_precision_command = {
                  {"weft precision x.npy --plot digits.svg", "with a picture"},
                  {"weft precision x.npy --place cpu --json", "as JSON"}},
     .options = options,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 0,
     .most_operands = 1,
     .run = execute,

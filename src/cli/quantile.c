@@ -152,7 +152,7 @@ static const wi_option *const options[] = {&wi_output_option,    &q_option,
 
 const wi_command wi_quantile_command = {
     .name = "quantile",
-    .operand_text = "FILE",
+    .operand_text = "FILE(.npy|.csv|.txt)",
     .summary = "show quantiles of an array, such as the median",
     .details = "Prints for each q the number below which that share of the elements lies, exactly, "
                "without sorting: with h = q (n - 1), the elements of ranks floor(h) and "

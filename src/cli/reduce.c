@@ -121,7 +121,7 @@ static const wi_option *const options[] = {
 
 const wi_command wi_reduce_command = {
     .name = "reduce",
-    .operand_text = "FILE.npy [FILE2.npy]",
+    .operand_text = "FILE(.npy|.csv|.txt) [FILE2]",
     .summary = "reduce an array to one value",
     .details = "Prints one value: sum, product, min, max, argmin, argmax, nrm1, nrm2 or nrminf "
                "of the array, or with --op dot the dot product of two. Floats are printed with "

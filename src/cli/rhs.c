@@ -52,11 +52,12 @@ static void copy_array(const wi_npy *array, wi_rhs *rhs) {
 
 static wi_exit load_array(const wi_arguments *args, FILE *file, bool text, const char *name,
                           size_t n, wi_rhs *rhs) {
+    static const weft_type f64 = WEFT_F64;
     wi_note note = {""};
     wi_npy array = {.data = NULL};
     const wi_npy_layout *const layout = &array.layout;
     wi_exit result = WI_EXIT_FAILED;
-    const weft_status status = text ? wi_table_load(file, name, NULL, NULL, &array, &note)
+    const weft_status status = text ? wi_table_load(file, name, NULL, &f64, &array, &note)
                                     : wi_npy_read(file, name, NULL, &array, &note);
     if (status != WEFT_OK)
         wi_say_error("%s", note.text);

@@ -61,6 +61,8 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_load_part(args, ctx, args->operand[0], &array);
     if (result == WI_EXIT_OK)
+        result = wi_need_one_column(args, ctx, &array);
+    if (result == WI_EXIT_OK)
         result = compute(args, op, ctx, &array);
     if (result == WI_EXIT_OK)
         result = wi_save_part(args, ctx, &wi_output_option, &array);
@@ -85,12 +87,13 @@ static const wi_option *const options[] = {&wi_output_option,
 
 const wi_command wi_scan_command = {
     .name = "scan",
-    .operand_text = "FILE.npy",
+    .operand_text = "FILE(.npy|.csv|.txt)",
     .summary = "replace every element by the sum of all up to it",
-    .details = "Writes an array in which each element combines all elements up to it: sum, "
-               "product, min, max, and, or, xor (the last three for integers). Elements run "
-               "in C order, and the result has the shape of the input. A file name of - is "
-               "standard input or output.",
+    .details =
+        "Writes an array in which each element combines all elements up to it: sum, "
+        "product, min, max, and, or, xor (the last three for integers). Elements run "
+        "in C order, and the result has the shape of the input; of a table of text one column "
+        "is taken. A file name of - is standard input or output.",
     .examples = {{"weft scan x.npy -o sums.npy", "running sums"},
                  {"weft scan x.npy --exclusive --init 100 -o from.npy", "starting from 100"},
                  {"weft scan - --op max -o - <x.npy | weft reduce -", "in a pipe"}},

@@ -159,7 +159,7 @@ static const wi_option *const options[] = {&where_option,        &wi_indices_opt
 
 const wi_command wi_select_command = {
     .name = "select",
-    .operand_text = "FILE.npy [TESTED.npy]",
+    .operand_text = "FILE(.npy|.csv|.txt) [TESTED]",
     .summary = "keep the elements that satisfy a test",
     .details = "Writes the elements, in C order, for which --where is true, as an array of one "
                "dimension. With a second file, for example a mask of booleans, that file's "

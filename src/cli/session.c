@@ -157,6 +157,21 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
     return wi_load_any(args, path, wi_given(args, &wi_type_option) ? &args->type : NULL, array);
 }
 
+wi_exit wi_need_one_column(const wi_arguments *args, const weft_context *ctx, const wi_npy *array) {
+    const wi_npy_layout *const l = &array->layout;
+    if (!array->is_text || l->dims < 2)
+        return WI_EXIT_OK;
+    if (weft_rank(ctx) > 0)
+        return WI_EXIT_USAGE;
+    return wi_usage(args->command,
+                    "%s: %zu columns of a table would be mixed; choose one with --columns%s",
+                    wi_input_name(args->operand[0]), l->shape[1],
+                    strcmp(args->command->name, "sort") == 0
+                        ? "; for whole rows: weft sort FILE -c NAME -i -o - | weft gather FILE - "
+                          "-o OUT.csv"
+                        : "");
+}
+
 enum {
     EXTENT_BYTES = 24, /* of ", " and a size_t */
     SHAPE_BYTES = 128
@@ -197,10 +212,10 @@ static bool names_other_kind(const char *path) {
 
 wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option) {
     const char *const path = wi_value(args, option), *const name = option->name;
-    if (path && wi_is_standard(path) && isatty(STDOUT_FILENO))
+    if (path && wi_is_standard(path) && !wi_is_table_name(path) && isatty(STDOUT_FILENO))
         return wi_usage(args->command,
-                        "option --%s: standard output is a terminal, and arrays are not text; add "
-                        ">OUT.npy or name a file",
+                        "option --%s: standard output is a terminal, and .npy is not text; add "
+                        ">OUT.npy, or write -.csv for text",
                         name);
     if (path && wi_is_standard(path) && wi_given(args, &wi_json_option))
         return wi_usage(args->command,
@@ -217,8 +232,9 @@ wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option)
 
 wi_exit wi_need_output(const wi_arguments *args) {
     if (!wi_given(args, &wi_output_option))
-        return wi_usage(args->command, "option --output is missing; add -o OUT.npy, or -o - for "
-                                       "standard output");
+        return wi_usage(args->command,
+                        "option --output is missing; add -o OUT.npy, or for standard "
+                        "output -o -, as text -o -.csv");
     return wi_check_array_output(args, &wi_output_option);
 }
 
@@ -243,11 +259,12 @@ wi_exit wi_save_titled(const wi_arguments *args, const wi_option *option, const 
                        const wi_npy *array) {
     wi_output output;
     wi_note note = {""};
-    const wi_exit result = wi_output_open(wi_value(args, option), &output);
+    const char *const path = wi_value(args, option);
+    const wi_exit result = wi_output_open(path, &output);
     if (result != WI_EXIT_OK)
         return result;
-    const bool text = wi_is_table_name(output.name);
-    const bool written = (text ? wi_table_save(output.file, output.name, titles, array, &note)
+    const bool text = wi_is_table_name(path);
+    const bool written = (text ? wi_table_save(output.file, path, titles, array, &note)
                                : wi_npy_write(output.file, output.name, array, &note)) == WEFT_OK;
     if (!written)
         wi_say_error("%s", note.text);

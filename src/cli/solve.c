@@ -282,7 +282,7 @@ static const wi_option *const options[] = {&wi_rhs_option,
 
 const wi_command wi_solve_command = {
     .name = "solve",
-    .operand_text = "A.mtx|A.npy",
+    .operand_text = "A(.mtx|.npy|.csv|.txt)",
     .summary = "solve a system: sparse symmetric, or dense",
     .details =
         "Solves A X = B for one or many right-hand sides, and reports times, memory, and "

@@ -57,6 +57,8 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_load_part(args, ctx, args->operand[0], &array);
     if (result == WI_EXIT_OK)
+        result = wi_need_one_column(args, ctx, &array);
+    if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array);
     if (result == WI_EXIT_OK)
         result = wi_save_part(args, ctx, &wi_output_option, &array);
@@ -75,13 +77,14 @@ static const wi_option *const options[] = {&wi_output_option,    &descending_opt
 
 const wi_command wi_sort_command = {
     .name = "sort",
-    .operand_text = "FILE.npy",
+    .operand_text = "FILE(.npy|.csv|.txt)",
     .summary = "put the elements of an array in order",
-    .details = "Writes all elements in order, in the shape of the input, C order. NaN come last "
-               "(first with --descending), and -0.0 before +0.0. With --indices it writes the "
-               "position of each instead, as u64 counted in C order; equal elements keep their "
-               "order. Of a table that is all numbers of its columns together; its rows are put in "
-               "order as in the last example. A file name of - is standard input or output.",
+    .details =
+        "Writes all elements in order, in the shape of the input, C order. NaN come last "
+        "(first with --descending), and -0.0 before +0.0. With --indices it writes the "
+        "position of each instead, as u64 counted in C order; equal elements keep their "
+        "order. Of a table of text it takes one column; rows are put in order by a column as "
+        "in the last example. A file name of - is standard input or output.",
     .examples = {{"weft sort x.npy -o sorted.npy", "the smallest first"},
                  {"weft sort x.npy --descending --indices -o order.npy", "where they were"},
                  {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"},

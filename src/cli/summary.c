@@ -104,7 +104,7 @@ static const wi_option *const options[] = {&wi_columns_option,
 
 const wi_command wi_summary_command = {
     .name = "summary",
-    .operand_text = "FILE",
+    .operand_text = "FILE(.npy|.csv|.txt)",
     .summary = "show count, extremes, mean and variance of an array",
     .details = "Prints how many elements the array has, the least and the largest with their "
                "positions, counted in C order from 0, the mean, the variance (the mean of the "

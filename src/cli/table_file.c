@@ -34,8 +34,8 @@ weft_status wi_table_load(FILE *file, const char *name, const char *columns, con
 }
 
 /* The number of the next column in the list, counted from 0; `columns` if it is none of them. */
-static size_t next_column(wi_table_text *list, size_t columns, bool *more) {
-    const wi_table_text field = wi_table_next_field(list, ',', more);
+static size_t next_column(wi_table_text *list, size_t columns, wi_table_after *after) {
+    const wi_table_text field = wi_table_next_field(list, ',', after);
     size_t number = 0;
     for (const char *at = field.begin; at < field.end; at++) {
         if (*at < '0' || *at > '9' || number > columns)
@@ -59,13 +59,13 @@ weft_status wi_columns_choose(const char *columns, const char *name, wi_npy *arr
     wi_npy_layout *const l = &array->layout;
     wi_table_text list = {columns, columns + strlen(columns)};
     size_t width = 0;
-    bool more = true;
+    wi_table_after after = WI_TABLE_MORE;
     if (l->dims != 2)
         return wi_note_fail(note, WEFT_EARG,
                             "%s: an array of %zu dimension%s has no columns to choose; it takes 2",
                             name, l->dims, wi_plural(l->dims));
-    for (wi_table_text rest = list; more; width++)
-        if (next_column(&rest, l->shape[1], &more) == l->shape[1])
+    for (wi_table_text rest = list; after == WI_TABLE_MORE; width++)
+        if (next_column(&rest, l->shape[1], &after) == l->shape[1])
             return wi_note_fail(
                 note, WEFT_EARG,
                 "%s: \"%s\" names no columns of it; they have numbers from 1 to %zu", name, columns,
@@ -75,7 +75,7 @@ weft_status wi_columns_choose(const char *columns, const char *name, wi_npy *arr
         return wi_note_fail(note, WEFT_ENOMEM, "%s: no host memory for %zu elements", name,
                             l->shape[0] * width);
     for (size_t k = 0; k < width; k++)
-        take_column(array, next_column(&list, l->shape[1], &more), chosen, k, width);
+        take_column(array, next_column(&list, l->shape[1], &after), chosen, k, width);
     wi_host_free(array->data);
     array->data = chosen;
     l->fortran_order = false;

@@ -131,7 +131,7 @@ static const wi_option *const options[] = {
 
 const wi_command wi_topk_command = {
     .name = "topk",
-    .operand_text = "FILE.npy",
+    .operand_text = "FILE(.npy|.csv|.txt)",
     .summary = "show the largest elements of an array",
     .details = "Prints the k largest elements (all of them, if there are fewer), the largest "
                "first, one on each line, each followed by its position, counted in C order from "

@@ -80,7 +80,7 @@ static const wi_option *const options[] = {
 
 const wi_command wi_unique_command = {
     .name = "unique",
-    .operand_text = "FILE.npy",
+    .operand_text = "FILE(.npy|.csv|.txt)",
     .summary = "drop every element that repeats the one before",
     .details = "Writes the array, in C order and as one dimension, without the elements that "
                "have the same bits as the one before them; of a sorted array each value remains "

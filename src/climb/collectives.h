@@ -21,14 +21,15 @@ typedef enum wi_step_kind {
     WI_STEP_KINDS
 } wi_step_kind;
 
-/* Where the memory of a rank is: the host's, or of its GPU. */
+/* What is to be measured. */
 typedef struct wi_step {
     wi_step_kind kind;
     size_t bytes;   /* of a message; of what a rank combines, sends or, in all, gathers */
     int samples;    /* of which the median counts */
     int a, b;       /* of a message: the ranks */
-    bool device[2]; /* is memory of rank a, or of all ranks; and of rank b */
-    bool by_mail;   /* by mailboxes, if it can go so; else if all steps do */
+    bool device[2]; /* does the memory lie on a GPU: [0] of rank a, or of all ranks; [1] of rank b
+                     */
+    bool by_mail;   /* true: by mailboxes, if they take it; false: as the context is set */
 } wi_step;
 
 typedef struct wi_step_rate {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images so large that outputs bypass the cache on the cpu, by filters whose strips read and write
- * them as they lie: aligned or not, with several channels, all borders. Whole rows here and there
- * and outputs near the borders are compared to the bit with the oracle, and what lies between
- * rows is not written. */
+/* Images so large that the cpu writes outputs past its caches, aligned or not, with several
+ * channels and every kind of border. Some whole rows, and outputs near the borders, must have the
+ * bits of the oracle, and the gaps between rows must keep what they held. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,10 +11,10 @@ enum {
     ROW = 2112, /* elements of a row of 4 bytes each; half as many of 8 */
     ROWS = 2050,
     EDGE = 80,      /* elements at both ends of a row */
-    FULL_ROWS = 61, /* of so many rows one is compared as a whole, */
-    EDGE_ROWS = 7,  /* and one at its ends */
+    FULL_ROWS = 61, /* one row in so many is compared from end to end, */
+    EDGE_ROWS = 7,  /* and one in so many at both ends */
     MOST_SIDE = 13,
-    LINE = 16, /* elements: rows of y begin at multiples of them */
+    LINE = 16, /* elements: where `even` says so, rows of y are a multiple of them apart */
     MARK = 0x5a
 };
 

@@ -20,8 +20,9 @@ static struct wi_granted *granted_of(weft_context *ctx, const void *function) {
     return &ctx->gpu->granted[mixed >> 32 & (WI_GRANTS_KEPT - 1)];
 }
 
-/* All that a block of the kernel may have beside its static arrays, so that no other context that
- * asks leaves it with less. */
+/* How much shared memory to ask for: all that a block may have beside its static arrays. The
+ * setting belongs to the process; if each context asked only for what it wants, a later one that
+ * wants less would take it from the others. */
 static size_t most_shared(weft_context *ctx, const void *function, size_t wanted) {
     struct cudaFuncAttributes attributes;
     if (cudaFuncGetAttributes(&attributes, function) != cudaSuccess) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft_strided, and the copies of columns that calls work on; see core/call.h. */
+/* weft_strided; and the copies, without gaps, of strided inputs, which calls work on in their place
+ * (core/call.h). */
 #include "core/gpu.h"
 #include "gather/gather_columns.h"
 

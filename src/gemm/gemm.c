@@ -71,8 +71,11 @@ weft_status wi_gemm_check_accuracy(weft_context *ctx, const char *call, unsigned
 
 static weft_status check_how(weft_context *ctx, const char *call, unsigned how, wi_gemm_args *g) {
     if (how & ~(unsigned)HOWS)
-        return wi_fail(ctx, WEFT_EARG, "%s: how is %u; combine the constants of weft/gemm.h with |",
-                       call, how);
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: how is %u; it takes WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A, WEFT_TRANSPOSE_B, "
+            "WEFT_F32_STRICT and WEFT_TF32",
+            call, how);
     return wi_gemm_check_accuracy(ctx, call, how, g->type, &g->accuracy);
 }
 

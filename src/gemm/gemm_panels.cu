@@ -20,11 +20,11 @@ enum {
     B,
     C,
     OPERANDS,
-    WANTED = 8,       /* pieces in a direction, */
-    LEAST_FACTOR = 4, /* of at most so many times the least size: arithmetic then takes as long as
-                         the link needs to bring a block of rows */
-    APART_PIECES = 4, /* of A alone, on other GPUs, */
-    APART_FACTOR = 2, /* and how much larger they may be */
+    WANTED = 8,       /* pieces along rows, and along columns */
+    LEAST_FACTOR = 4, /* a piece has at most so many times the least rows and columns: arithmetic
+                         then takes as long as the link needs to bring a block of rows */
+    APART_PIECES = 4, /* along rows, where A lies on other GPUs and B and C are here; */
+    APART_FACTOR = 2, /* such a piece may be so many times larger */
     B_SLOTS = 2,
     C_SLOTS = 3,
     MOST_SLOTS = 256,
@@ -42,8 +42,8 @@ struct slot {
 
 struct operand {
     const wi_array *array;
-    bool on_device;   /* it is read and written where it lies, */
-    bool apart;       /* or it is memory of other GPUs, which this one reaches; or of the host */
+    bool on_device;   /* it lies on this GPU, and is read and written there. Else it is copied: */
+    bool apart;       /* from other GPUs, whose memory this one reaches; if not, from the host */
     size_t width, ld; /* bytes of an element; elements between lines of a slot */
     slot slots[MOST_SLOTS];
     size_t count;
@@ -94,7 +94,8 @@ static weft_status cross(const panels *x, const operand *o, const block &b, char
     return status;
 }
 
-/* The same of memory that other GPUs hold: what is queued from now on waits for it. */
+/* The same from memory of other GPUs, without waiting: products queued from now on start after the
+ * copy. */
 static weft_status cross_apart(const panels *x, const operand *o, const block &b, char *p) {
     const wi_array *const a = o->array;
     char *const there = (char *)(uintptr_t)a->p + (b.first * a->ld + b.begin) * o->width;
@@ -271,7 +272,8 @@ static size_t slot_bytes(const panels *x, int k) {
     return by_row ? rows * padded(columns, width) * width : columns * padded(rows, width) * width;
 }
 
-/* Where only A travels, its pieces are large: C is cut in few. */
+/* How many rows and columns a piece has. If only A is copied, C is not cut by columns, and is cut
+ * into a few large pieces by rows. */
 static void choose_sides(panels *x) {
     const size_t smallest = wi_gemm_panels_least, largest = smallest * LEAST_FACTOR;
     const size_t longest = x->g->m > x->g->n ? x->g->m : x->g->n;
@@ -336,7 +338,8 @@ static weft_status ask_free(const panels *x, size_t *bytes) {
     return wi_cuda(x->ctx, error, "asking for free memory");
 }
 
-/* As many blocks of A as leave a good part of the memory to others, at least one. */
+/* Takes memory for slots: for C and B as many as they need, and for A as many as leave an eighth of
+ * the device's memory free, but at least one. */
 static weft_status take_slots(panels *x, size_t memory) {
     const size_t down = wi_gemm_pieces(x->g->m, x->rows);
     const size_t most[OPERANDS] = {wi_smaller(down, MOST_SLOTS), B_SLOTS, C_SLOTS};
@@ -354,7 +357,8 @@ static weft_status take_slots(panels *x, size_t memory) {
     return status;
 }
 
-/* Copies end on the device by kernels, which must not wait until a product has ended. */
+/* The last step of a copy to the device is a kernel. So the stream of copies has the highest
+ * priority: else that kernel would wait until a whole product has ended. */
 static weft_status open_side(panels *x) {
     int lowest = 0, highest = 0;
     cudaError_t error = cudaDeviceGetStreamPriorityRange(&lowest, &highest);

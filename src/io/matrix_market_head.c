@@ -74,10 +74,8 @@ static weft_status parse_symmetry(wi_mm_text word, const char *name, wi_mm_head 
 weft_status wi_mm_parse_banner(wi_mm_text line, const char *name, wi_mm_head *head, wi_note *note) {
     static const char *const formats[] = {"coordinate", "array"};
     *head = (wi_mm_head){0};
-    if (line.end - line.begin >= 2 && memcmp(line.begin, "\x1f\x8b", 2) == 0)
-        return wi_note_fail(note, WEFT_EFORMAT,
-                            "%s: the file is compressed by gzip; unpack it first, as gzip -d does",
-                            name);
+    if (wi_note_packed(note, name, line.begin, (size_t)(line.end - line.begin)) != WEFT_OK)
+        return WEFT_EFORMAT;
     if (!is_word(next_word(&line), "%%MatrixMarket"))
         return wi_note_fail(note, WEFT_EFORMAT,
                             "%s: this is not a Matrix Market file: it does not begin with "

@@ -169,9 +169,7 @@ static void broken_entries(void **state) {
     refuse(REAL "1 2 1e309\n", WEFT_ENONFINITE, "line 4");
     refuse(REAL "1 2 1\n", WEFT_EFORMAT, "ends after 4 lines with 2 of the 3 entries");
     refuse(REAL "1 2 1\n2 2 1\n\n2 1 1\n", WEFT_EFORMAT, "line 7 is one entry too many");
-    refuse(REAL "1 2 \x01\xff\n", WEFT_EFORMAT,
-           "\"1 2 ?"
-           "?\"");
+    refuse(REAL "1 2 \x01\xff\n", WEFT_EFORMAT, "\"1 2 ?\\xff\"");
 #undef REAL
     refuse(BANNER "coordinate integer general\n1 1 1\n1 1 1.5\n", WEFT_EFORMAT, "no integer");
     refuse(BANNER "coordinate pattern general\n1 1 1\n1 1 1\n", WEFT_EFORMAT,

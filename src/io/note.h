@@ -22,9 +22,12 @@ enum {
     WI_QUOTE_BYTES = 48 /* bytes of a file's text that a message repeats */
 };
 
-/* Copies a piece of a file for a message, cut off if it is long; characters that cannot be shown
- * become question marks. Returns `out`. */
+/* Copies a piece of a file for a message, cut off if it is long, but not within a character of
+ * UTF-8; control characters become question marks. Returns `out`. */
 const char *wi_note_quote(const char *text, size_t length, char out[WI_QUOTE_BYTES]);
+
+/* Refuses a file whose first `length` bytes are those of a compressed one; else WEFT_OK. */
+weft_status wi_note_packed(wi_note *note, const char *name, const void *begin, size_t length);
 
 #ifdef __cplusplus
 }

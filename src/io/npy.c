@@ -20,6 +20,8 @@ static weft_status read_prefix(const wi_source *s, size_t *length) {
         if (read == 0)
             return wi_note_fail(s->note, WEFT_EFORMAT, "%s: it is empty; give a .npy array",
                                 s->name);
+        if (wi_note_packed(s->note, s->name, prefix, read) != WEFT_OK)
+            return WEFT_EFORMAT;
         return wi_note_fail(s->note, WEFT_EFORMAT,
                             "%s: this is not a .npy file: it does not begin with \\x93NUMPY; save "
                             "arrays with numpy.save, or name a table of text .csv or .txt",

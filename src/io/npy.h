@@ -38,6 +38,7 @@ typedef struct wi_npy {
     wi_npy_layout layout;
     void *data;   /* from wi_host_alloc; layout.count elements of layout.type */
     char *titles; /* of a table's columns, as a line of .csv, from wi_host_alloc; NULL: none */
+    bool is_text; /* read from a table of text */
 } wi_npy;
 
 /* Reads one array from `file`, which may be a pipe; does not read beyond the array. `name` is for

@@ -17,6 +17,9 @@ enum {
     MOST_LISTED_BYTES = 160 /* of columns' names in a message */
 };
 
+/* What messages say of a field that begins with a quote. */
+#define OPEN_QUOTE "a quote does not end on this line; a field is within a line"
+
 /* A table being read. */
 typedef struct table {
     wi_source source;
@@ -83,17 +86,21 @@ static char separator_of(wi_table_text line) {
 static weft_status read_names(table *t, wi_table_text line) {
     wi_table_head *const h = &t->head;
     wi_table_text rest = line;
-    bool more = true;
+    wi_table_after after = WI_TABLE_MORE;
     h->separator = separator_of(line);
-    for (h->columns = 0; more; h->columns++)
-        h->named |= !wi_table_is_number(wi_table_next_field(&rest, h->separator, &more));
+    for (h->columns = 0; after == WI_TABLE_MORE; h->columns++)
+        h->named |= !wi_table_is_number(wi_table_next_field(&rest, h->separator, &after));
+    if (after == WI_TABLE_OPEN)
+        return wi_note_fail(t->source.note, WEFT_EFORMAT,
+                            "%s: the first line, column %zu: " OPEN_QUOTE, t->source.name,
+                            h->columns);
     h->names = wi_host_alloc(h->columns * sizeof *h->names);
     h->place = wi_host_alloc(h->columns * sizeof *h->place);
     if (!h->names || !h->place)
         return wi_source_no_memory(&t->source, h->columns * sizeof *h->names);
     rest = line;
     for (size_t k = 0; k < h->columns; k++)
-        h->names[k] = wi_table_next_field(&rest, h->separator, &more);
+        h->names[k] = wi_table_next_field(&rest, h->separator, &after);
     return WEFT_OK;
 }
 
@@ -137,20 +144,43 @@ static weft_status unknown_column(const table *t, wi_table_text wanted) {
                         quoted, t->head.columns, t->head.columns == 1 ? "" : "s", listed);
 }
 
+/* The first column of that name from column k on; `columns` if there is none. */
+static size_t find_name(const wi_table_head *h, wi_table_text wanted, size_t k) {
+    const size_t length = (size_t)(wanted.end - wanted.begin);
+    while (k < h->columns &&
+           !(h->named && (size_t)(h->names[k].end - h->names[k].begin) == length &&
+             memcmp(h->names[k].begin, wanted.begin, length) == 0))
+        k++;
+    return k;
+}
+
 /* The column of a name or, if there is none, of a number; `columns` if there is neither. */
 static size_t find_column(const wi_table_head *h, wi_table_text wanted) {
-    const size_t length = (size_t)(wanted.end - wanted.begin);
+    const size_t named = find_name(h, wanted, 0);
     size_t number = 0;
-    for (size_t k = 0; k < h->columns && h->named; k++)
-        if ((size_t)(h->names[k].end - h->names[k].begin) == length &&
-            memcmp(h->names[k].begin, wanted.begin, length) == 0)
-            return k;
+    if (named < h->columns)
+        return named;
     for (const char *at = wanted.begin; at < wanted.end; at++) {
         if (*at < '0' || *at > '9' || number > h->columns)
             return h->columns;
         number = 10 * number + (size_t)(*at - '0');
     }
     return number >= 1 && number <= h->columns ? number - 1 : h->columns;
+}
+
+/* A name that several columns have says nothing. */
+static weft_status check_single(const table *t, wi_table_text wanted) {
+    const wi_table_head *const h = &t->head;
+    const size_t first = find_name(h, wanted, 0);
+    const size_t next = first < h->columns ? find_name(h, wanted, first + 1) : h->columns;
+    char quoted[WI_QUOTE_BYTES];
+    if (next == h->columns)
+        return WEFT_OK;
+    return wi_note_fail(t->source.note, WEFT_EARG,
+                        "%s: columns %zu and %zu are both named \"%s\"; choose one of them by its "
+                        "number",
+                        t->source.name, first + 1, next + 1,
+                        wi_note_quote(wanted.begin, (size_t)(wanted.end - wanted.begin), quoted));
 }
 
 static weft_status choose_columns(table *t, const char *columns) {
@@ -161,11 +191,13 @@ static weft_status choose_columns(table *t, const char *columns) {
     if (!columns)
         return WEFT_OK;
     wi_table_text rest = {columns, columns + strlen(columns)};
-    for (bool more = true; more;) {
-        const wi_table_text wanted = wi_table_next_field(&rest, ',', &more);
+    for (wi_table_after after = WI_TABLE_MORE; after == WI_TABLE_MORE;) {
+        const wi_table_text wanted = wi_table_next_field(&rest, ',', &after);
         const size_t k = find_column(h, wanted);
-        if (k == h->columns)
-            return unknown_column(t, wanted);
+        const weft_status status =
+            k == h->columns ? unknown_column(t, wanted) : check_single(t, wanted);
+        if (status != WEFT_OK)
+            return status;
         if (h->place[k] != WI_TABLE_LEFT_OUT)
             return wi_note_fail(t->source.note, WEFT_EARG,
                                 "%s: column %zu is chosen twice; name each column once",
@@ -179,6 +211,10 @@ static weft_status choose_columns(table *t, const char *columns) {
 static weft_status read_head(table *t, const char *columns) {
     wi_table_text rest = t->text, line;
     size_t lines = 0;
+    weft_status status =
+        wi_note_packed(t->source.note, t->source.name, rest.begin, (size_t)(rest.end - rest.begin));
+    if (status != WEFT_OK)
+        return status;
     if (rest.end - rest.begin >= 2 &&
         (memcmp(rest.begin, "\xFF\xFE", 2) == 0 || memcmp(rest.begin, "\xFE\xFF", 2) == 0))
         return wi_note_fail(t->source.note, WEFT_EFORMAT, "%s: it is UTF-16; save it as UTF-8",
@@ -190,8 +226,8 @@ static weft_status read_head(table *t, const char *columns) {
             return no_numbers(t);
         line = wi_table_next_line(&rest);
         lines++;
-    } while (wi_table_is_blank(line));
-    const weft_status status = read_names(t, line);
+    } while (wi_table_is_blank(line, ' '));
+    status = read_names(t, line);
     if (status != WEFT_OK)
         return status;
     t->lines = t->head.named ? lines : lines - 1;
@@ -225,7 +261,7 @@ static weft_status cut(table *t) {
 static void count_parts(void *user, int rank, int team) {
     const table *const t = user;
     for (size_t k = (size_t)rank; k < t->count; k += (size_t)team)
-        wi_table_count(&t->parts[k]);
+        wi_table_count(&t->parts[k], t->head.separator);
 }
 
 static void parse_parts(void *user, int rank, int team) {
@@ -262,6 +298,14 @@ static weft_status explain(const table *t, const wi_table_part *part, size_t lin
     if (h->named)
         snprintf(where, sizeof where, "column %zu (%s)", column + 1,
                  wi_note_quote(name.begin, (size_t)(name.end - name.begin), named));
+    if (part->fault == WI_TABLE_OPEN_QUOTE)
+        return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: " OPEN_QUOTE, t->source.name,
+                            line, where);
+    if (part->fault == WI_TABLE_ROUNDED)
+        return wi_note_fail(note, WEFT_EFORMAT,
+                            "%s: line %zu, %s: \"%s\" is an integer that f64 rounds; read it "
+                            "with --type i64 or u64, or f64 to round it",
+                            t->source.name, line, where, quoted);
     if (part->fault == WI_TABLE_NO_NUMBER)
         return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" is no number%s",
                             t->source.name, line, where, quoted, remedy(h, part->fault_text));
@@ -290,7 +334,8 @@ static weft_status take_room(table *t, wi_npy *array) {
         t->head.width = 0;
     }
     const size_t width = t->head.width;
-    *array = (wi_npy){.layout = {.type = t->type,
+    *array = (wi_npy){.is_text = true,
+                      .layout = {.type = t->type,
                                  .opaque = t->type == WEFT_BF16,
                                  .dims = width == 1 ? 1 : 2,
                                  .shape = {rows, width},
@@ -359,6 +404,7 @@ weft_status wi_text_table_read(const weft_context *ctx, FILE *file, const char *
                                wi_note *note) {
     table t = {.source = {.file = file, .name = name, .note = note},
                .ctx = ctx,
+               .head = {.exact = !type},
                .type = type ? *type : WEFT_F64};
     unsigned char *text;
     size_t bytes = 0;

@@ -12,6 +12,8 @@ enum {
     SURE_DIGITS = 19 /* that fit 64 bits, whatever they are */
 };
 
+static const double EXACT_WHOLE = 0x1p53; /* f64 has all integers below this */
+
 static bool is_space(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
@@ -43,8 +45,8 @@ wi_table_text wi_table_next_line(wi_table_text *text) {
     return line;
 }
 
-bool wi_table_is_blank(wi_table_text line) {
-    const char *const at = skip_space(line.begin, line.end, ' ');
+bool wi_table_is_blank(wi_table_text line, char separator) {
+    const char *const at = skip_space(line.begin, line.end, separator);
     return at == line.end || *at == '#';
 }
 
@@ -76,22 +78,18 @@ static const char *quoted_end(const char *at, const char *end) {
     return end;
 }
 
-wi_table_text wi_table_next_field(wi_table_text *line, char separator, bool *more) {
+wi_table_text wi_table_next_field(wi_table_text *line, char separator, wi_table_after *after) {
     const char *const end = line->end;
     const char *at = skip_space(line->begin, end, separator);
-    wi_table_text field;
-    if (at < end && *at == '"') {
-        const char *const close = quoted_end(at, end);
+    const bool quoted = at < end && *at == '"';
+    const char *const close = quoted ? quoted_end(at, end) : NULL;
+    const bool open = quoted && close == end;
+    const char *const stop = open ? end : field_end(quoted ? close + 1 : at, end, separator);
+    wi_table_text field = trimmed(at, stop);
+    if (quoted && !open && field.end == close + 1)
         field = trimmed(at + 1, close);
-        at = field_end(close < end ? close + 1 : end, end, separator);
-    } else {
-        const char *const stop = field_end(at, end, separator);
-        field = trimmed(at, stop);
-        at = stop;
-    }
-    if (separator == ' ')
-        at = skip_space(at, end, separator);
-    *more = at < end;
+    at = separator == ' ' ? skip_space(stop, end, separator) : stop;
+    *after = open ? WI_TABLE_OPEN : at < end ? WI_TABLE_MORE : WI_TABLE_LAST;
     line->begin = at < end && separator != ' ' ? at + 1 : at;
     return field;
 }
@@ -101,7 +99,8 @@ static bool read_word(wi_table_text field, double *value) {
     static const struct {
         const char *word;
         double value;
-    } words[] = {{"nan", NAN}, {"na", NAN}, {"inf", INFINITY}, {"infinity", INFINITY}, {"", NAN}};
+    } words[] = {{"nan", NAN},  {"na", NAN},   {"inf", INFINITY}, {"infinity", INFINITY},
+                 {"null", NAN}, {"none", NAN}, {"n/a", NAN},      {"", NAN}};
     const bool sign = field.begin < field.end && (*field.begin == '-' || *field.begin == '+');
     const bool negative = sign && *field.begin == '-';
     const char *const begin = field.begin + sign;
@@ -185,7 +184,21 @@ static wi_table_fault put_integer(weft_type type, wi_table_text field, void *to)
     return WI_TABLE_SOUND;
 }
 
-static wi_table_fault put_field(weft_type type, wi_table_text field, void *to) {
+/* Is it an integer of 64 bits that is not `value`, the nearest f64, which is EXACT_WHOLE or more?
+ */
+static bool is_rounded(wi_table_text field, double value) {
+    uint64_t whole;
+    int64_t negative;
+    for (const char *at = field.begin + 1; at < field.end; at++)
+        if ((unsigned char)(*at - '0') > 9)
+            return false;
+    if (put_integer(WEFT_U64, field, &whole) == WI_TABLE_SOUND)
+        return !(value < 0x1p64) || (uint64_t)value != whole;
+    return put_integer(WEFT_I64, field, &negative) == WI_TABLE_SOUND && (int64_t)value != negative;
+}
+
+static wi_table_fault put_field(const wi_table_head *head, weft_type type, wi_table_text field,
+                                void *to) {
     double value;
     if (!wi_type_is_float(type))
         return put_integer(type, field, to);
@@ -193,6 +206,8 @@ static wi_table_fault put_field(weft_type type, wi_table_text field, void *to) {
         return put_float(type, value, to);
     if (wi_decimal_read(field.begin, field.end, &value) != field.end)
         return WI_TABLE_NO_NUMBER;
+    if (head->exact && fabs(value) >= EXACT_WHOLE && is_rounded(field, value))
+        return WI_TABLE_ROUNDED;
     return isinf(value) ? WI_TABLE_TOO_LARGE : put_float(type, value, to);
 }
 
@@ -209,10 +224,14 @@ static const char *read_whole(weft_type type, const char *at, const char *end, v
     return at;
 }
 
-static const char *read_float(weft_type type, const char *at, const char *end, void *to) {
+static const char *read_float(const wi_table_head *head, weft_type type, const char *at,
+                              const char *end, void *to) {
     double value;
     const char *const after = wi_decimal_read(at, end, &value);
-    if (!after || isinf(value))
+    if (!after)
+        return NULL;
+    if (fabs(value) >= EXACT_WHOLE &&
+        (isinf(value) || (head->exact && is_rounded((wi_table_text){at, after}, value))))
         return NULL;
     put_float(type, value, to);
     return after;
@@ -220,10 +239,11 @@ static const char *read_float(weft_type type, const char *at, const char *end, v
 
 /* The usual field, with no quotes and no space around it. Returns where it ends; NULL: it is
  * another kind of field, or none, and `to` is to be written anew. */
-static const char *put_plain(weft_type type, char separator, const char *at, const char *end,
-                             void *to) {
-    const char *const after =
-        wi_type_is_float(type) ? read_float(type, at, end, to) : read_whole(type, at, end, to);
+static const char *put_plain(const wi_table_head *head, weft_type type, const char *at,
+                             const char *end, void *to) {
+    const char separator = head->separator;
+    const char *const after = wi_type_is_float(type) ? read_float(head, type, at, end, to)
+                                                     : read_whole(type, at, end, to);
     const bool ends =
         after && (after == end || *after == separator || (separator == ' ' && is_space(*after)));
     return ends ? after : NULL;
@@ -234,38 +254,40 @@ static const char *put_plain(weft_type type, char separator, const char *at, con
 static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, weft_type type,
                                 wi_table_text line, char *row) {
     const size_t size = weft_type_size(type);
-    bool more = true;
+    wi_table_after next = WI_TABLE_MORE;
     if (line.end > line.begin && line.end[-1] == '\r')
         line.end--;
-    for (size_t column = 0; more; column++) {
+    for (size_t column = 0; next == WI_TABLE_MORE; column++) {
         part->fault_column = column;
         if (column == head->columns)
             return WI_TABLE_TOO_MANY;
         const size_t place = head->place[column];
         const char *after = NULL;
         if (place != WI_TABLE_LEFT_OUT)
-            after = put_plain(type, head->separator, line.begin, line.end, row + place * size);
+            after = put_plain(head, type, line.begin, line.end, row + place * size);
         if (after && (after == line.end || head->separator != ' ')) {
-            more = after < line.end;
-            line.begin = after + more;
+            next = after < line.end ? WI_TABLE_MORE : WI_TABLE_LAST;
+            line.begin = after + (after < line.end);
             continue;
         }
-        const wi_table_text field = wi_table_next_field(&line, head->separator, &more);
+        const wi_table_text field = wi_table_next_field(&line, head->separator, &next);
         part->fault_text = field;
+        if (next == WI_TABLE_OPEN)
+            return WI_TABLE_OPEN_QUOTE;
         if (place == WI_TABLE_LEFT_OUT || after)
             continue;
-        const wi_table_fault fault = put_field(type, field, row + place * size);
+        const wi_table_fault fault = put_field(head, type, field, row + place * size);
         if (fault != WI_TABLE_SOUND)
             return fault;
     }
     return part->fault_column + 1 < head->columns ? WI_TABLE_TOO_FEW : WI_TABLE_SOUND;
 }
 
-void wi_table_count(wi_table_part *part) {
+void wi_table_count(wi_table_part *part, char separator) {
     wi_table_text rest = part->text;
     part->lines = part->rows = 0;
     while (rest.begin < rest.end) {
-        part->rows += !wi_table_is_blank(wi_table_next_line(&rest));
+        part->rows += !wi_table_is_blank(wi_table_next_line(&rest), separator);
         part->lines++;
     }
 }
@@ -277,7 +299,7 @@ void wi_table_parse(wi_table_part *part, const wi_table_head *head, weft_type ty
     part->fault = WI_TABLE_SOUND;
     for (size_t number = 0; number < part->lines && part->fault == WI_TABLE_SOUND; number++) {
         const wi_table_text line = wi_table_next_line(&rest);
-        if (wi_table_is_blank(line))
+        if (wi_table_is_blank(line, head->separator))
             continue;
         part->fault = parse_row(part, head, type, line, row);
         part->fault_line = number;

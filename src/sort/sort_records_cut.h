@@ -17,7 +17,7 @@ typedef struct wi_records_cut {
     const void *x[2];
     /* For each array and rank: how many records go there, and come from there. */
     size_t *sent[2], *got[2];
-    void *room; /* its own */
+    void *room; /* memory of `sent` and `got`, which wi_records_cut_close frees */
 } wi_records_cut;
 
 /* Finds the cuts and tells the ranks how many records come. Close the cut in any case. */

@@ -7,7 +7,8 @@
 
 namespace {
 
-/* A key combined with a place in the tile, of its segment, which compares first, or its own. */
+/* A number made of a place in the tile, in the upper bits, and a key, or of a key and a place: so
+ * one comparison orders by segment and then by key, or keeps equal keys in their order. */
 template <class U>
 using placed_wide = typename wi_choose<sizeof(U) == 4, uint64_t, unsigned __int128>::type;
 template <class U>
@@ -30,12 +31,14 @@ constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
 template <class U, class V>
 constexpr size_t chunk_size = wi_merge_tile<U, V>;
 
-/* How many chunks, of all that there may be, a block takes at a time: windows of a chunk or two. */
+/* A block takes the numbers of so many chunks at a time. Numbers are those of the most chunks that
+ * there may be, two for each window, and the windows of a group are as long as one or two chunks.
+ */
 constexpr unsigned chunks_of_group = 8;
 
-/* The call on the device. starts[w] = the first segment that begins in window w or later, and
- * firsts[w] is where. If offsets are invalid it is 0 for all w; if they are valid, not for w =
- * windows, because the first segment begins before. */
+/* The call on the device. starts[w] = the number of the first segment that begins in window w or
+ * later, and firsts[w] is where it begins. If offsets are invalid, starts[w] is 0 for all w.
+ * starts[windows] tells: it is 0 only then, as segment 0 begins in window 0. */
 template <class U, class V>
 struct segments {
     const uint64_t *offsets;

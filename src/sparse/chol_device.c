@@ -213,7 +213,7 @@ static weft_status take(weft_context *ctx, const weft_chol *plan, wi_chol_device
     return bytes > 0 ? wi_gpu_copy(ctx, d->index, schedule->item, bytes) : WEFT_OK;
 }
 
-/* The memory of one GPU. On failure it has what it got. */
+/* Takes the memory of one GPU. On failure `d` holds what was taken until then, to be dropped. */
 static weft_status make_one(weft_context *ctx, const char *call, const weft_chol *plan, int64_t rhs,
                             wi_chol_device *first, int gpu, wi_chol_device *d) {
     const wi_spread *const spread = first->spread.gpus > 1 ? &first->spread : NULL;
@@ -273,7 +273,7 @@ static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, in
     return status;
 }
 
-/* What a plan's right-hand sides take on each GPU. */
+/* What take_more_sides is told. */
 typedef struct more_sides {
     const char *call;
     int64_t rhs;
@@ -378,7 +378,7 @@ weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
     const double *there = matrix->there;
     weft_chol first = *plan;
     plan->device->version = 0;
-    if (plan->device->first) { /* which has them already */
+    if (plan->device->first) { /* the first GPU has the values already */
         first.device = plan->device->first;
         there = wi_chol_device_matrix(&first).value;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a ball in a graph tells about the orderings of all of it. */
+/* Predicts from a small part of a graph whether `amd` or `dissect` orders the whole graph with
+ * fewer operations. The part is a ball: the columns that a breadth-first search reaches first. */
 #include <math.h>
 
 #include "sparse/dissection.h"
@@ -7,8 +8,8 @@
 
 enum {
     LEAST = 1 << 16, /* columns: of smaller graphs the orderings themselves take little time */
-    SHARE = 16,      /* the ball has one of so many columns, */
-    INNER = 8        /* and a ball within it one of so many of its columns */
+    SHARE = 16,      /* the ball has 1 / SHARE of the columns, */
+    INNER = 8        /* and a smaller ball, with the same centre, 1 / INNER of the ball's */
 };
 
 double wi_order_dense(int64_t n) {
@@ -63,7 +64,8 @@ static weft_status take_ball(const wi_pattern *graph, int64_t count, const int32
     return WEFT_OK;
 }
 
-/* The flops of the first `count` vertices of a search, by amd; or by dissect. */
+/* The flops that the graph of the first `count` vertices takes in the order of amd, or of dissect.
+ */
 static weft_status try_ball(const wi_order_args *args, int64_t count, const int32_t *list,
                             const int32_t *seen, bool dissect, double *flops) {
     wi_pattern ball = {0, NULL, NULL};
@@ -83,7 +85,8 @@ static weft_status try_ball(const wi_order_args *args, int64_t count, const int3
     return status;
 }
 
-/* The first `count` vertices of a search. */
+/* Compares the two orderings on the ball. By how much amd's flops grow from the smaller ball to the
+ * ball is their growth per column; the same growth gives the guess for the whole graph. */
 static weft_status compare(const wi_order_args *args, double least, int64_t count,
                            const int32_t *list, const int32_t *seen, double *guess, bool *clear) {
     static const double margin = 2, share = 0.8;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in its region an extreme is: looked up once, by the block that has the state of all. */
+/* Where an extreme is: known is the region that holds it, and the block that combines the states of
+ * all others searches that region once, at the end. */
 #ifndef WI_SUMMARY_SEARCH_CUH
 #define WI_SUMMARY_SEARCH_CUH
 
 #include "summary/summary_collect.cuh"
 
-/* A region in which an element is to be looked up, a vector by each thread of half a block. */
+/* A region to search for an element. Half of the block's threads search it, one vector each: one
+ * half may look for the minimum and the other for the maximum. */
 template <class T>
 struct wi_summary_search {
     static_assert(wi_summary_region<T> == wi_summary_block / 2 * wi_vector<T>::count,
@@ -18,9 +20,11 @@ struct wi_summary_search {
         const size_t left = begin < p.n ? p.n - begin : 0;
         extent = (uint32_t)(left < wi_summary_region<T> ? left : wi_summary_region<T>);
     }
+    /* The number of this thread in its half of the block. */
     __device__ static uint32_t me() {
         return threadIdx.x % (wi_summary_block / 2);
     }
+    /* Where this thread's vector begins in the region. */
     __device__ static uint32_t at() {
         return me() * wi_vector<T>::count;
     }

@@ -210,6 +210,11 @@ static void test_groups(weft::context &ctx) {
     const weft_exact_column exact[] = {weft::exact_column(WEFT_SUM, near_1, sums)};
     CHECK(OK(weft::exact_reduce_by_key(ctx, vector<int>{3, 3, 3}, keys_out, exact)) == 1);
     CHECK(keys_out[0] == 3 && sums[0] == 1 + 0x1p-23F);
+    CHECK(OK(weft::reduce_by_key(ctx, keys, weft::none, columns)) == 3);
+    vector<int> few(4);
+    REFUSED(ctx, WEFT_EARG, "weft::reduce_by_key: keys_out has 4 elements; pass at least 5",
+            weft::reduce_by_key(ctx, keys, few, columns));
+    REFUSED(ctx, WEFT_EARG, "keys_out has 4", weft::exact_reduce_by_key(ctx, keys, few, exact));
     OK(weft::scan_by_key(ctx, WEFT_INCLUSIVE, WEFT_SUM, keys, x, y));
     CHECK(y[3] == 7 && y[4] == 5);
     REFUSED(ctx, WEFT_EARG, "offsets has 0",

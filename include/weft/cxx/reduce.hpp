@@ -324,6 +324,7 @@ template <class K, class U, class C>
 result<std::uint64_t> reduce_by_key(context &ctx, const K &keys, U &&keys_out, const C &columns) {
     std::uint64_t count = 0;
     return call(ctx, "weft::reduce_by_key")
+        .like<K>("keys_out", keys_out, detail::size(keys))
         .give(count, weft_reduce_by_key, detail::size(keys), detail::width<K>, detail::data(keys),
               detail::data(keys_out), detail::size(columns), detail::data(columns), &count);
 }
@@ -349,6 +350,7 @@ result<std::uint64_t> exact_reduce_by_key(context &ctx, const K &keys, U &&keys_
                                           const C &columns) {
     std::uint64_t count = 0;
     return call(ctx, "weft::exact_reduce_by_key")
+        .like<K>("keys_out", keys_out, detail::size(keys))
         .give(count, weft_exact_reduce_by_key, detail::size(keys), detail::width<K>,
               detail::data(keys), detail::data(keys_out), detail::size(columns),
               detail::data(columns), &count);
