@@ -45,6 +45,25 @@ test_formulas() {
     "$weft" map 'a' "$folder/u.npy" -p "$place" -o "$folder/z.npy" --json | json_valid 'map --json' 1
 }
 
+# Literals are decimal, or hexadecimal, and none is cut off to the type of what it meets.
+test_literals() {
+    map 'a + 010 + 0x10' "$folder/u.npy"
+    same '27 28 29 25' "$(elements z.npy u1 128)" "$place: 010 is ten"
+    map '(a < 4294967298) + (4294967298 > a)' "$folder/w.npy"
+    same '2 2 2 2' "$(elements z.npy u4 128)" "$place: 2^32 + 2 beside u32"
+    map 'i32(a) + 3000000000' "$folder/w.npy"
+    same '3000000001 3000000002' "$(elements z.npy d8 128 | cut -d ' ' -f 1,2)" "$place: beside i32"
+    map 'i64(a) < 9223372036854775808' "$folder/w.npy"
+    same '1 1 1 1' "$(elements z.npy u1 128)" "$place: 2^63 beside i64"
+    map 'u64(18446744073709551615) - a' "$folder/w.npy"
+    same '18446744073709551614 18446744073709551613' \
+        "$(elements z.npy u8 128 | cut -d ' ' -f 1,2)" "$place: 2^64 - 1"
+    map 'a * -0 + -9223372036854775808' "$folder/w.npy"
+    same '-9223372036854775808' "$(elements z.npy d8 128 | cut -d ' ' -f 1)" "$place: -2^63"
+    map 'u64(a) < 18446744073709551616' "$folder/w.npy"
+    same '1 1 1 1' "$(elements z.npy u1 128)" "$place: 2^64 is a float"
+}
+
 test_reductions() {
     local reduced=("$weft" map -p "$place" --reduce)
     same 512 "$("${reduced[@]}" sum '2*a - b' "$folder/u.npy" "$folder/w.npy")" "$place: a sum"
@@ -100,6 +119,7 @@ test_refusals() {
 make_files
 for place in $places; do
     test_formulas
+    test_literals
     test_reductions
     test_numbers
 done

@@ -11,6 +11,7 @@ DEVICES = {  # the word in the name of a file -> what it was measured on
     "h200host": "Intel Xeon with AVX-512, 16 cores (the host of the H200)",
     "xeon2": "Intel Xeon with AVX-512, 2 cores of a shared machine",
     "epyc2": "AMD EPYC, 2 cores of a shared machine",
+    "zen3": "AMD EPYC (Zen 3) with AVX2, 2 cores of a shared machine",
 }
 # Files of one rung, or of kernels that have changed since: of use beside others, not as what to expect.
 SPECIAL = re.compile(r"-(first|before|steps|panels|folds|fused|accuracy|after-emu)(-later)?$")

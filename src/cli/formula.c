@@ -4,6 +4,7 @@
 #include "cli/formula.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +18,17 @@ enum {
     NAME_BYTES = 16
 };
 
-/* A node of the tree. A literal takes the type of the other operand (`meet`). */
+/* A node of the tree. A literal takes the type of the other operand if that can hold it (`meet`).
+ */
 typedef struct node {
     weft_expr_op op; /* INPUT: argument says which; CONSTANT: a literal */
     int argument;
     int child[3], children;
     weft_type type; /* of the value, widened */
     double number;  /* of a literal, and the same as an integer if it is whole */
-    int64_t integer;
-    bool whole;
+    uint64_t integer;
+    bool whole;   /* it is an integer of 64 bits */
+    bool negated; /* it stands behind a minus */
 } node;
 
 typedef struct parser {
@@ -87,11 +90,14 @@ static int add_operation(parser *p, weft_expr_op op, int a, int b) {
 
 static int parse_choice(parser *p);
 
+/* A number as strtod reads it: decimal, or hexadecimal after 0x. */
 static int parse_number(parser *p) {
     char *end, *whole_end;
     node n = {.op = WEFT_X_CONSTANT, .number = strtod(p->at, &end)};
-    n.integer = (int64_t)strtoull(p->at, &whole_end, 0);
-    n.whole = whole_end == end;
+    const bool hexadecimal = p->at[0] == '0' && (p->at[1] == 'x' || p->at[1] == 'X');
+    errno = 0;
+    n.integer = strtoull(p->at, &whole_end, hexadecimal ? 16 : 10);
+    n.whole = whole_end == end && errno != ERANGE;
     p->at = end;
     return add_node(p, n);
 }
@@ -175,6 +181,17 @@ static int fail_operand(parser *p) {
     return fail_here(p, wanted);
 }
 
+static int parse_unary(parser *p);
+
+/* What stands behind a minus. A literal there may be 2^63, but no more, to be an integer. */
+static int parse_negated(parser *p) {
+    const int operand = parse_unary(p);
+    node *const n = &p->nodes[operand];
+    n->negated = true;
+    n->whole = n->whole && n->integer <= (uint64_t)1 << 63;
+    return operand;
+}
+
 static int parse_unary(parser *p) {
     skip(p);
     if (p->depth == DEPTH)
@@ -182,7 +199,7 @@ static int parse_unary(parser *p) {
     p->depth++;
     int result;
     if (take(p, "-"))
-        result = add_operation(p, WEFT_X_NEG, parse_unary(p), 0);
+        result = add_operation(p, WEFT_X_NEG, parse_negated(p), 0);
     else if (take(p, "~"))
         result = add_operation(p, WEFT_X_NOT, parse_unary(p), 0);
     else if (take(p, "(")) {
@@ -269,12 +286,29 @@ static weft_type common_type(weft_type a, weft_type b) {
     return wi_type_is_signed(a) || wi_type_is_signed(b) ? WEFT_I64 : WEFT_U64;
 }
 
-/* The same for nodes: a literal yields, unless it has a fraction that the other could not hold. */
+static weft_type type_of_literal(const node *n) {
+    const uint64_t most = (uint64_t)INT64_MAX + n->negated;
+    return !n->whole ? WEFT_F64 : n->integer <= most ? WEFT_I64 : WEFT_U64;
+}
+
+/* The type in which a literal and a value of type `other` are combined: that type, if it can hold
+ * the literal. */
+static weft_type type_with_literal(const node *literal, weft_type other) {
+    if (wi_type_is_float(other) || !literal->whole)
+        return wi_type_is_float(other) ? other : WEFT_F64;
+    const bool is_signed = wi_type_is_signed(other);
+    const unsigned bits = (unsigned)(8 * weft_type_size(other) - is_signed);
+    if (literal->integer <= UINT64_MAX >> (64 - bits))
+        return other;
+    return literal->integer <= INT64_MAX ? WEFT_I64 : is_signed ? WEFT_F64 : WEFT_U64;
+}
+
+/* The same for nodes. Two literals take the type of the larger. */
 static weft_type meet(const node *a, const node *b) {
-    if (is_literal(a) && !is_literal(b))
-        return a->whole || wi_type_is_float(b->type) ? b->type : WEFT_F64;
-    if (is_literal(b) && !is_literal(a))
-        return meet(b, a);
+    if (is_literal(a) && is_literal(b) && a->whole && b->whole)
+        return a->integer > b->integer ? a->type : b->type;
+    if (is_literal(a) != is_literal(b))
+        return is_literal(a) ? type_with_literal(a, b->type) : type_with_literal(b, a->type);
     return common_type(a->type, b->type);
 }
 
@@ -290,7 +324,7 @@ static void find_types(parser *p) {
         if (n->op == WEFT_X_INPUT)
             n->type = wi_expr_widened(p->types[n->argument]);
         else if (n->op == WEFT_X_CONSTANT)
-            n->type = n->whole ? WEFT_I64 : WEFT_F64;
+            n->type = type_of_literal(n);
         else if (n->op == WEFT_X_SATURATE || n->op == WEFT_X_WRAP)
             n->type = wi_expr_widened((weft_type)n->argument);
         else if (n->op == WEFT_X_SELECT)
@@ -321,7 +355,7 @@ static void write_literal(parser *p, const node *n, weft_type type) {
     if (wi_type_is_float(type))
         step.value.f = n->number;
     else
-        step.value.i = n->integer;
+        step.value.i = (int64_t)n->integer;
     write_step(p, step);
 }
 

@@ -71,12 +71,12 @@ double wi_convolve_transforms_seconds(const weft_context *ctx, const void *args)
     const double numbers =
         (double)t.width * (double)t.height *
         ((double)t.pairs * (double)(a->images * a->channels) + (double)a->filters);
-    const double bytes = 2 * steps * numbers * (a->doubles ? 16 : 8);
+    const double bytes = numbers * (double)wi_convolve_tiles_number(a);
     if (!is_cpu)
-        return 2 * steps * m->launch_s + 1.2 * wi_seconds_moving(m, bytes);
+        return 2 * steps * m->launch_s + 1.2 * wi_seconds_moving(m, 2 * steps * bytes);
     const double levels = log2((double)t.width) + log2((double)t.height);
     const double cycles = numbers * (4 * levels + 40) * wi_narrower(m);
-    const int team = wi_team_size(ctx, (size_t)-1, (size_t)numbers);
+    const int team = wi_team_size(ctx, (size_t)-1, (size_t)bytes);
     return wi_team_seconds(ctx, team, a->doubles ? 2 * cycles : cycles, bytes_of(a));
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "convolve/convolve_cost.h"
 #include "convolve/convolve_terms.h"
 #include "gemm/matrix_rig.h"
 
@@ -218,6 +219,28 @@ static void transforms(weft_context *ctx) {
     test_use(ctx, "convolve", NULL);
 }
 
+/* Threads are worth it by the bytes of the tiles, not by how many numbers they have: 640 x 640
+ * pixels fill 1.6 MiB and more, so two threads take about half as long as one. */
+static void transforms_share(void **state) {
+    (void)state;
+    weft_context *ctx = NULL;
+    assert_int_equal(weft_open(&ctx, "cpu:2"), WEFT_OK);
+    weft_context one = *ctx;
+    one.threads = 1;
+    wi_convolve_args a = large_call(true, weights);
+    a.width = a.height = a.out_width = a.out_height = 640;
+    a.filter_width = a.filter_height = 33;
+    for (int doubles = 0; doubles < 2; doubles++) {
+        a.doubles = doubles;
+        const double by_two = wi_convolve_transforms_seconds(ctx, &a);
+        const double by_one = wi_convolve_transforms_seconds(&one, &a);
+        if (!(by_two < 0.7 * by_one))
+            fail_msg("%s: %g s are predicted for two threads, %g for one", doubles ? "f64" : "f32",
+                     by_two, by_one);
+    }
+    weft_close(ctx);
+}
+
 /* ---- weights of bytes ---- */
 
 /* Some variants multiply them by 2^24, and have to leave calls that this is too much for. */
@@ -302,10 +325,15 @@ static void byte_outputs(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks),          cmocka_unit_test(nearly),
-        cmocka_unit_test(scaled),         TEST_ON_EACH_PLACE(choice),
-        TEST_ON_EACH_PLACE(forced),       TEST_ON_EACH_PLACE(transforms),
-        TEST_ON_EACH_PLACE(byte_weights), TEST_ON_EACH_PLACE(byte_outputs),
+        cmocka_unit_test(ranks),
+        cmocka_unit_test(nearly),
+        cmocka_unit_test(scaled),
+        TEST_ON_EACH_PLACE(choice),
+        TEST_ON_EACH_PLACE(forced),
+        TEST_ON_EACH_PLACE(transforms),
+        cmocka_unit_test(transforms_share),
+        TEST_ON_EACH_PLACE(byte_weights),
+        TEST_ON_EACH_PLACE(byte_outputs),
     };
     return cmocka_run_group_tests_name("convolve_terms", tests, NULL, NULL);
 }

@@ -159,7 +159,7 @@ weft_status wi_convolve_transforms(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = arguments;
     const bool is_cpu = ctx->kind == WI_CPU;
     wi_convolve_tiles t = wi_convolve_cut(args, wi_convolve_level(is_cpu));
-    const size_t tile = t.width * t.height * 2 * (args->doubles ? sizeof(double) : sizeof(float));
+    const size_t tile = t.width * t.height * wi_convolve_tiles_number(args);
     const size_t all = t.pairs * args->images * args->channels;
     const size_t fit = (is_cpu ? CHUNK_BYTES_CPU : CHUNK_BYTES_GPU) / tile;
     const size_t chunk = fit < 1 ? 1 : fit < all ? fit : all;

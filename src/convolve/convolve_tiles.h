@@ -43,6 +43,11 @@ static inline double wi_convolve_level(bool is_cpu) {
     return is_cpu ? 0.25 : 0.02;
 }
 
+/* The bytes of a complex number. */
+static inline size_t wi_convolve_tiles_number(const wi_convolve_args *args) {
+    return 2 * (args->doubles ? sizeof(double) : sizeof(float));
+}
+
 /* How many rows of tiles a step has. */
 static inline size_t wi_convolve_tiles_rows(const wi_convolve_tiles *t, wi_convolve_step step) {
     return step == WI_CONVOLVE_SPREAD    ? t->args->filters * t->height

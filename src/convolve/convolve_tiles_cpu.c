@@ -48,7 +48,7 @@ weft_status wi_convolve_step_cpu(weft_context *ctx, const wi_convolve_tiles *t,
                                  wi_convolve_step step) {
     job j = {.tiles = t, .step = step};
     const size_t rows = wi_convolve_tiles_rows(t, step);
-    const int team = wi_team_size(ctx, rows, rows * t->width);
+    const int team = wi_team_size(ctx, rows, rows * t->width * wi_convolve_tiles_number(t->args));
     wi_team_run(ctx, team, run_share, &j);
     return WEFT_OK;
 }
