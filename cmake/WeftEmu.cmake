@@ -77,7 +77,7 @@ function(weft_emu_kernels name)
     endif()
 endfunction()
 
-weft_together(emu_kernels)
+weft_together(emu_kernels weft_groups)
 weft_emu_kernels(weft_emu_kernels ${emu_kernels})
 add_library(weft_emu_c OBJECT ${emu_c})
 target_link_libraries(weft_emu_c PRIVATE weft_emu_flags weft_flags)

@@ -83,11 +83,13 @@ if(NOT "${CMAKE_CUDA_ARCHITECTURES}" MATCHES "(^|;)90")
 endif()
 
 include(WeftTogether)
-if(WEFT_QUICK_KERNELS)
-    foreach(list WEFT_KERNELS WEFT_RING_KERNELS WEFT_CLIMB_CUDA)
-        weft_together(${list})
-    endforeach()
-endif()
+foreach(list WEFT_KERNELS WEFT_RING_KERNELS WEFT_CLIMB_CUDA)
+    if(WEFT_QUICK_KERNELS)
+        weft_together(${list} weft_groups)
+    else()
+        weft_together(${list} weft_run_groups)
+    endif()
+endforeach()
 
 # What is not timed needs no more than this: it saves a third to a half of its compiler's time. With
 # -Og it is another third, and of unrolled vector code up to four fifths; what is rarely run at all,

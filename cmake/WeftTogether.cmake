@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Kernel files that tests compile together. A compiler needs half a second for a file with nothing in
-# it, and what two files share it would compile twice; so where kernels are only seen to compile, and
-# on place emu, each line below is one source, which includes these files. Their names at file scope
-# must differ. A file that is in no line is compiled by itself, and so is every file of a build whose
-# kernels are run: there it is worth more to compile them side by side.
+# Kernel files that are compiled together. A compiler needs half a second and more for a file with
+# nothing in it, and what two files share it would compile twice; so each line below is one source,
+# which includes these files. Their names at file scope must differ. A file that is in no line is
+# compiled by itself.
+
+# Where kernels are only seen to compile, and on place emu.
 set(weft_groups
     "blend_cuda blend_cuda_steps"
     "cholesky_blocks cholesky_cuda cholesky_cuda_steps cholesky_panel cholesky_panels cholesky_streamed"
@@ -47,10 +48,20 @@ set(weft_groups
     "chol_assemble chol_cuda chol_cuda_steps chol_fronts chol_map chol_panels chol_together"
     "chol_peers chol_solve_cuda chol_stream chol_substitute chol_values ldlt_panels")
 
-# In the list named `list`, puts one source in place of the files of each line.
-function(weft_together list)
+# Where kernels are run: small files whose kernels one call runs together. A driver that has no machine
+# code for a device compiles all of a source when a kernel of it is first run, so large files, and
+# those of different calls, stay by themselves; so do rungs that teach. All files of a line are of one
+# kind, with or without code of their own for 9.0 (weft_share_ptx), and have the machine code that
+# they would have alone.
+set(weft_run_groups
+    "cholesky_blocks cholesky_cuda cholesky_panels cholesky_streamed"
+    "lu_apply lu_columns lu_cuda lu_narrow lu_permute lu_streamed lu_swap_cuda lu_window host_panels"
+    "solve_cuda solve_streamed solve_survey_cuda")
+
+# In the list named `list`, puts one source in place of the files of each line of `lines`.
+function(weft_together list lines)
     set(sources ${${list}})
-    foreach(line IN LISTS weft_groups)
+    foreach(line IN LISTS ${lines})
         separate_arguments(stems UNIX_COMMAND ${line})
         set(group)
         set(content "")
@@ -64,7 +75,10 @@ function(weft_together list)
         list(LENGTH group many)
         if(many GREATER 1)
             list(GET stems 0 first)
-            set(joined ${PROJECT_BINARY_DIR}/together/${first}.cu)
+            list(GET group 0 folder)
+            cmake_path(GET folder PARENT_PATH folder)
+            cmake_path(GET folder FILENAME slice)
+            set(joined ${PROJECT_BINARY_DIR}/together/src/${slice}/${first}.cu) # as size.sh wants it
             file(CONFIGURE OUTPUT ${joined} CONTENT "${content}")
             set_property(GLOBAL PROPERTY WEFT_TOGETHER_${joined} "${group}")
             list(REMOVE_ITEM sources ${group})

@@ -3,7 +3,6 @@
 #ifndef WI_BYTES_CUH
 #define WI_BYTES_CUH
 
-#include <cuda_fp16.h>
 #include <stdint.h>
 
 #include "cuda/bits.cuh"
@@ -42,8 +41,20 @@ __device__ inline float wi_byte_units(uint32_t word, int k) {
     return (float)(word >> 8 * k & 0xff) * wi_byte_unit;
 #else
     const uint32_t two = k % 2 ? __byte_perm(word, 0, 0x4341) : word & 0x00ff00ffu;
-    const __half2 numbers = wi_bit_cast<__half2>(two);
-    return k < 2 ? __low2float(numbers) : __high2float(numbers);
+    float number;
+    if (k < 2)
+        asm("{.reg .f16 low,high;\n"
+            "  mov.b32 {low,high},%1;\n"
+            "  cvt.f32.f16 %0, low;}\n"
+            : "=f"(number)
+            : "r"(two));
+    else
+        asm("{.reg .f16 low,high;\n"
+            "  mov.b32 {low,high},%1;\n"
+            "  cvt.f32.f16 %0, high;}\n"
+            : "=f"(number)
+            : "r"(two));
+    return number;
 #endif
 }
 
