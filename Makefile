@@ -57,13 +57,15 @@ TEST_BUILD = $(if $(GPU)$(call configured,$(BUILD)),$(BUILD),build-test)
 QUICK_KERNELS = $(if $(filter build-test,$(TEST_BUILD)),-DCMAKE_CUDA_ARCHITECTURES=90-virtual \
     -DWEFT_QUICK_KERNELS=ON)
 
-.PHONY: test
-test: ## set up, build, and run all tests
-	@scripts/setup.sh test
-	@$(call configure,$(TEST_BUILD)) -DWEFT_TESTS=ON -DWEFT_EMU=ON $(QUICK_KERNELS)
+.PHONY: test test-configured
+test: test-configured ## set up, build, and run all tests
 	@cmake --build "$(TEST_BUILD)" -j $(JOBS)
 	@scripts/test.sh "$(TEST_BUILD)" $(JOBS)
 	@echo "test: all passed"
+
+test-configured:
+	@scripts/setup.sh test
+	@$(call configure,$(TEST_BUILD)) -DWEFT_TESTS=ON -DWEFT_EMU=ON $(QUICK_KERNELS)
 
 .PHONY: test-asan
 test-asan: ## the tests, emu's too, under AddressSanitizer and UndefinedBehaviorSanitizer

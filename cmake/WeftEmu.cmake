@@ -214,6 +214,7 @@ set(emu_long
     cholesky_test
     conv_shapes_test
     conv_test
+    convolve_tensor_test
     convolve_test
     core_test
     exact_scan_test

@@ -280,3 +280,13 @@ if(TARGET weft_python AND NOT WEFT_SANITIZE)
         weft_python_test(emu_python_test libweft_emu.so emu test_package.py)
     endif()
 endif()
+
+# Open MPI keeps the sessions of a user in one folder: an mpirun that ends removes it, while another one that
+# begins counts on what it found, and fails. So each test has a folder of its own, which Open MPI makes.
+function(weft_part_sessions)
+    get_property(tests DIRECTORY PROPERTY TESTS)
+    foreach(test IN LISTS tests)
+        set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
+                     OMPI_MCA_orte_tmpdir_base=${PROJECT_BINARY_DIR}/sessions/${test})
+    endforeach()
+endfunction()

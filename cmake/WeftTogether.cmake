@@ -4,7 +4,9 @@
 # which includes these files. Their names at file scope must differ. A file that is in no line is
 # compiled by itself.
 
-# Where kernels are only seen to compile, and on place emu.
+# Where kernels are only seen to compile, and on place emu. Beside a file with code of its own for 8.0
+# (`guarded` in WeftCuda.cmake) nvcc makes code of the whole line, where it would only read the others:
+# that suits a few small ones (lu_panel's), and none of fft's eight.
 set(weft_groups
     "blend_cuda blend_cuda_steps"
     "cholesky_blocks cholesky_cuda cholesky_cuda_steps cholesky_panel cholesky_panels cholesky_streamed"
@@ -15,7 +17,7 @@ set(weft_groups
     "exact_scan_cuda_begin exact_scan_cuda_wide exact_segments_cuda"
     "exact_scan_cuda_bulk exact_scan_cuda_lanes"
     "expr_cuda expr_cuda_steps expr_reduce_cuda expr_reduce_cuda_steps map_cuda_steps quantile_cuda"
-    "fft_any fft_any_large fft_chirp fft_chirp_long fft_cuda_moves fft_cuda_steps fft_cyclic fft_fused fft_whole"
+    "fft_any fft_any_large fft_chirp fft_chirp_long fft_cuda_moves fft_cuda_steps fft_cyclic fft_fused"
     "gather_columns_cuda gather_cuda gather_cuda_steps"
     "gemm_batch_cuda gemm_cuda gemm_cuda_i8 gemm_panels syrk_cuda"
     "gemm_batch_cuda_f32 gemm_cuda_tf32 gemv_cuda_steps syrk_cuda_steps"
@@ -61,19 +63,21 @@ set(weft_run_groups
 # In the list named `list`, puts one source in place of the files of each line of `lines`.
 function(weft_together list lines)
     set(sources ${${list}})
+    foreach(source IN LISTS sources)
+        string(REGEX REPLACE "^.*/|\\.cu$" "" stem ${source})
+        set(source_of_${stem} ${source})
+    endforeach()
     foreach(line IN LISTS ${lines})
         separate_arguments(stems UNIX_COMMAND ${line})
         set(group)
-        set(content "")
-        foreach(source IN LISTS sources)
-            get_filename_component(stem ${source} NAME_WE)
-            if(stem IN_LIST stems)
-                list(APPEND group ${source})
-                string(APPEND content "#include \"${source}\"\n")
-            endif()
+        foreach(stem IN LISTS stems)
+            list(APPEND group ${source_of_${stem}}) # nothing, if the list has no such file
         endforeach()
         list(LENGTH group many)
         if(many GREATER 1)
+            list(SORT group)
+            list(TRANSFORM group REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE content)
+            list(JOIN content "" content)
             list(GET stems 0 first)
             list(GET group 0 folder)
             cmake_path(GET folder PARENT_PATH folder)

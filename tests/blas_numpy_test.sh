@@ -30,7 +30,8 @@ python='' tests=''
 for candidate in python3 /usr/bin/python3; do
     if [ -z "$tests" ] && tests=$("$candidate" -c "$find_tests" 2>/dev/null) && [ -d "$tests" ]; then
         core=$(echo "${tests%/linalg/tests}"/core/_multiarray_umath*.so)
-        if ldd "$core" 2>/dev/null | grep -q 'libblas\.so\.3'; then python=$candidate; fi
+        linked=$(ldd "$core" 2>/dev/null) || true
+        if [[ $linked == *libblas.so.3* ]]; then python=$candidate; fi
     fi
 done
 if [ -z "$python" ]; then

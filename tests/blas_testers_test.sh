@@ -35,7 +35,7 @@ run() {
     cat ./*.out >>log 2>/dev/null || true
     runs=$((runs + 1))
     if [ "$status" != 0 ] || ! grep -q 'PASS' log ||
-        grep -v 'FATAL\|RATIO' log | grep -q 'FAIL\|\*\*\*\*\*\|ERROR: ld.so\|SUSPECT'; then
+        grep -q 'FAIL\|\*\*\*\*\*\|ERROR: ld.so\|SUSPECT' <(grep -v 'FATAL\|RATIO' log); then
         failures=$((failures + 1))
         echo "$program, $where: status $status" >&2
         grep 'FAIL\|\*\*\*\*\*\|ERROR\|SUSPECT' log | sort | uniq -c | sort -rn | head -5 >&2 || true

@@ -55,12 +55,12 @@ beside() {
     if [ "$(jobs -r | wc -l)" -ge 3 ]; then
         wait -n
     fi
+    started=$((started + 1))
     (
         checks=0 failures=0
         "$@"
-        echo "$checks $failures" >"$folder/beside.$BASHPID"
+        echo "$checks $failures" >"$folder/beside.$started"
     ) &
-    started=$((started + 1))
 }
 together() {
     local counts ended=0 of_checks of_failures
