@@ -6,21 +6,8 @@
 #include "cpu/to_front.h"
 
 enum {
-    MOST_ROWS = 12, /* vectors that are sorted in registers, at most */
-    LINES_AT_ONCE =
-        8 /* that are asked for at a leaf: about as many as it has on average, or more */
+    MOST_ROWS = 12 /* vectors that are sorted in registers, at most */
 };
-
-/* Memory that has not been asked for yet. */
-typedef struct next_lines {
-    const char *at, *end;
-} next_lines;
-
-/* Asks for some lines of it, as many as a processor can wait for while it does other work. */
-WI_INLINE void bring_some(next_lines *next) {
-    for (int k = 0; k < LINES_AT_ONCE && next->at < next->end; k++, next->at += 64)
-        _mm_prefetch(next->at, _MM_HINT_T1);
-}
 
 /* Stores a vector whose lanes in `lower` (so many) go to the left end of what is still free, and
  * the others to its right end, which is `right`. Whole vectors may be stored if two have room. */
