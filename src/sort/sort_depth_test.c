@@ -289,7 +289,8 @@ static uint32_t *against_vectors(const vectors *v, size_t n, unsigned *partition
 static const vectors kinds[] = {
     {WI_ISA_AVX512, 4, 16, 0, 8 * 16, pivot_of_vectors, 8, place_of_vectors},
     {WI_ISA_AVX512, 8, 8, 0, 8 * 8, pivot_of_vectors, 8, place_of_vectors},
-    {WI_ISA_AVX2, 4, 8, 16, 64, pivot_of_nine, 4, place_of_nine},
+    {WI_ISA_AVX2, 4, 8, 16, 8 * 8, pivot_of_nine, 4, place_of_nine},
+    {WI_ISA_AVX2, 8, 4, 8, 8 * 4, pivot_of_nine, 4, place_of_nine},
 };
 
 /* Sorts x, a permutation of 0 ... n - 1, as keys of `bytes` bytes, and checks it; returns the
