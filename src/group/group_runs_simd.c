@@ -152,6 +152,9 @@ WI_INLINE double sum_before(adding by, const char *x, uint64_t before) {
     return sum;
 }
 
+/* Of a constant, GCC would make a comparison and a mask in place of a blend. */
+static const volatile double nothing = 0;
+
 WI_INLINE void sums(const void *x, const uint64_t *marks, bool goes_on, const void *next, void *y,
                     adding by) {
     const char *from = x, *soon = next;
@@ -160,8 +163,7 @@ WI_INLINE void sums(const void *x, const uint64_t *marks, bool goes_on, const vo
     for (int l = !goes_on; l < 8; l++)
         before[l] = sum_before(by, from + (size_t)(l * STRETCH) * by.size, marks[l * WORDS - 1]);
     eight sum = {_mm256_loadu_pd(before), _mm256_loadu_pd(before + 4)};
-    __m256d none = _mm256_setzero_pd();
-    __asm__("" : "+x"(none)); /* GCC would compare and mask in place of a blend */
+    const __m256d none = _mm256_set1_pd(nothing);
     for (int w = 0; w < WORDS; w++) {
         const long long *const m = (const long long *)(const void *)(marks + w);
         __m256i low = _mm256_set_epi64x(m[3 * WORDS], m[2 * WORDS], m[WORDS], m[0]);
