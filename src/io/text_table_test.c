@@ -309,13 +309,14 @@ typedef struct drawn {
 
 static void draw_table(test_random *random, bool is_float, char separator, size_t columns,
                        drawn *d) {
-    static const char *const blank[] = {"\n", "  \n", "\t\r\n", "# 5\n", " #\n", "#\n", "\r\n"};
+    static const char *const blank[] = {"\n", "  \n", "# 5\n", " #\n", "#\n", "\r\n", "\t\r\n"};
     const bool few_odd = test_below(random, 2);
     d->length = d->rows = 0;
     for (d->lines = 0; d->lines < MOST_LINES; d->lines++) {
         const size_t kind = d->lines == 0 ? 9 : (size_t)test_below(random, few_odd ? 100 : 10);
         if (kind < 3)
-            d->length += (size_t)sprintf(d->text + d->length, "%s", blank[test_below(random, 7)]);
+            d->length += (size_t)sprintf(d->text + d->length, "%s",
+                                         blank[test_below(random, separator == '\t' ? 6 : 7)]);
         else
             d->length += draw_row(random, is_float, separator, columns, kind != 3,
                                   d->text + d->length, d->values + columns * d->rows++);
