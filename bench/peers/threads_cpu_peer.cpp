@@ -19,7 +19,8 @@ double median_of(const std::function<void()> &call) {
     return median(times);
 }
 
-// Keys of runs of this length, and values: bytes read a second, beside those of a sum.
+// Keys of runs of this length, and values: bytes read a second, beside those of a sum; and bytes
+// read and written, of which runs of one element have twice as many.
 void race_by_key(weft_context *ctx, size_t n, size_t length) {
     std::vector<uint32_t> keys(n), keys_out(n);
     std::vector<float> x(n, 1.0f), y(n);
@@ -39,8 +40,9 @@ void race_by_key(weft_context *ctx, size_t n, size_t length) {
         std::exit(1);
     }
     std::printf("{\"op\": \"reduce_by_key\", \"place\": \"%s\", \"n\": %zu, \"length\": %zu, "
-                "\"seconds\": %.4g, \"read_share\": %.3g}\n",
-                weft_place(ctx), n, length, ours, 2 * reading / ours);
+                "\"seconds\": %.4g, \"read_share\": %.3g, \"moved_share\": %.3g}\n",
+                weft_place(ctx), n, length, ours, 2 * reading / ours,
+                2 * reading / ours * (1 + double(count) / double(n)));
     std::fflush(stdout);
 }
 

@@ -21,14 +21,13 @@
 #include "core/smaller.h"
 #include "cpu/stream.h"
 #include "cpu/team.h"
-#include "group/group_simd.h"
-#include "select/select_simd.h"
+#include "group/group_tile_runs.h"
 
 enum {
     BLOCK = 2 * WI_GROUP_PIECE, /* elements */
     STEP = 128,                 /* elements that are marked between prefetches */
-    TILE = 1 << 12,             /* elements whose starts of runs are listed at once */
-    LONG = 32, /* elements of a run from which on its start is looked for by itself */
+    TILE = WI_GROUP_TILE,       /* elements whose runs are reduced at once */
+    LONG = 32,                  /* elements of a run from which on keys are packed one by one */
     SLOTS = BLOCK / WI_GROUP_PIECE + 1,
     /* Larger outputs would not stay in a cache until they are next used. */
     STREAM_BYTES = 1 << 24,
@@ -45,16 +44,11 @@ typedef struct note {
     uint32_t pieces;        /* it keeps so many of the run that is open where it begins */
 } note;
 
-typedef struct column {
-    wi_group_run run;
-    const wi_group_loops *loops;
-    size_t size, result_bytes;
-} column;
-
 typedef struct plan {
     const wi_group_keys_args *k;
     const wi_select_simd *simd;
-    column column[WEFT_COLUMNS];
+    const wi_group_tile_runs *tiles;
+    wi_group_column column[WEFT_COLUMNS];
     size_t block, blocks;
     int word;        /* log2 of the bytes of a key that vectors compare; -1: none */
     bool streams;    /* past the caches */
@@ -80,6 +74,7 @@ typedef struct worker {
     marked own, next;
     size_t ahead;     /* the block to mark after `next` */
     uint32_t *starts; /* in a tile */
+    char *sums;       /* of a row of a tile */
     char *results;    /* of a tile */
     size_t known;     /* the notes of so many blocks have been read: */
     size_t kept;      /* so many runs begin in them, */
@@ -92,33 +87,30 @@ static size_t whole_lines(size_t bytes) {
 
 /* ---- where runs begin ---- */
 
-static void mark_one_by_one(const plan *p, size_t first, size_t n, uint64_t *marks) {
+static size_t mark_one_by_one(const plan *p, size_t first, size_t n, uint64_t *marks) {
     const size_t width = p->k->width;
     const char *const keys = p->k->keys;
+    size_t count = 0;
     memset(marks, 0, (n + 63) / 64 * sizeof *marks);
     for (size_t i = 0; i < n; i++) {
         const char *const key = keys + (first + i) * width;
         const bool begins = first + i == 0 || memcmp(key, key - width, width) != 0;
         marks[i / 64] |= (uint64_t)begins << i % 64;
+        count += begins;
     }
+    return count;
 }
 
-/* Vectors compare all but the first word of marks of the first block: its first key has none before
- * it. */
-static void mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
+/* Returns how many runs begin. Vectors compare all but the first word of marks of the first block:
+ * its first key has none before it. */
+static size_t mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
     const size_t alone = p->word < 0 ? n : first == 0 ? wi_smaller(n, 64) : 0;
-    if (alone > 0)
-        mark_one_by_one(p, first, alone, marks);
+    size_t count = alone > 0 ? mark_one_by_one(p, first, alone, marks) : 0;
     if (alone < n)
-        p->simd->mark_changes[p->word]((const char *)p->k->keys + (first + alone) * p->k->width,
-                                       n - alone, marks + alone / 64);
-}
-
-/* Where runs begin, one after another: quicker than vectors if they are long. */
-static void list_heads(const marked *m, size_t from, size_t n, uint32_t *starts) {
-    for (size_t w = from / 64; 64 * w < from + n; w++)
-        for (uint64_t bits = m->marks[w]; bits; bits &= bits - 1)
-            *starts++ = (uint32_t)(64 * w - from + (size_t)__builtin_ctzll(bits));
+        count +=
+            p->simd->mark_changes[p->word]((const char *)p->k->keys + (first + alone) * p->k->width,
+                                           n - alone, marks + alone / 64);
+    return count;
 }
 
 static void pack_keys(const plan *p, const marked *m) {
@@ -132,13 +124,6 @@ static void pack_keys(const plan *p, const marked *m) {
     for (size_t w = 0; 64 * w < m->n; w++)
         for (uint64_t bits = m->marks[w]; bits; bits &= bits - 1, to += width)
             memcpy(to, keys + (64 * w + (size_t)__builtin_ctzll(bits)) * width, width);
-}
-
-static size_t count_marks(const uint64_t *marks, size_t n) {
-    size_t count = 0;
-    for (size_t w = 0; 64 * w < n; w++)
-        count += (size_t)__builtin_popcountll(marks[w]);
-    return count;
 }
 
 static void publish(const plan *p, const marked *m) {
@@ -180,12 +165,12 @@ static void mark_block(worker *w) {
         return;
     m->first = m->b * p->block;
     m->n = wi_smaller(p->k->n - m->first, p->block);
+    m->heads = 0;
     for (size_t t = 0; t < m->n; t += STEP) {
         if (w->ahead + 1 < p->blocks)
             fetch_share(w, t, STEP);
-        mark(p, m->first + t, wi_smaller(m->n - t, STEP), m->marks + t / 64);
+        m->heads += mark(p, m->first + t, wi_smaller(m->n - t, STEP), m->marks + t / 64);
     }
-    m->heads = count_marks(m->marks, m->n);
     if (p->k->keys_out)
         pack_keys(p, m);
     publish(p, m);
@@ -235,9 +220,8 @@ static void put(const plan *p, void *to, const void *from, size_t bytes) {
         memcpy(to, from, bytes);
 }
 
-/* y[s] = x[first + starts[s]] ... x[first + starts[s + 1] - 1] reduced. */
-static void reduce_runs(const column *c, size_t first, const uint32_t *starts, size_t runs,
-                        void *y) {
+void wi_group_reduce_runs(const wi_group_column *c, size_t first, const uint32_t *starts,
+                          size_t runs, void *y) {
     wi_group_args a = *c->run.args;
     a.x = (const char *)a.x + first * c->size;
     a.segments = runs + 1;
@@ -259,33 +243,35 @@ static void reduce_whole_runs(worker *w) {
     uint32_t open[2] = {0, 0};
     size_t from = 0, done = w->kept;
     bool is_open = false;
-    for (size_t t = 0; t < m->n; t += TILE) {
-        const size_t n = wi_smaller(m->n - t, TILE);
-        const size_t heads = count_marks(m->marks + t / 64, n);
-        if (heads == 0)
+    for (size_t at = 0; at < m->n; at += TILE) {
+        wi_group_tile t = {.simd = p->simd,
+                           .count = p->count,
+                           .first = m->first + at,
+                           .n = wi_smaller(m->n - at, TILE),
+                           .next = at + TILE < m->n || w->next.b >= p->blocks ? m->first + at + TILE
+                                                                              : w->next.first,
+                           .marks = m->marks + at / 64,
+                           .starts = w->starts,
+                           .sums = w->sums};
+        p->tiles->count_heads(&t);
+        if (t.heads == 0)
             continue;
-        if (heads > n / LONG)
-            p->simd->pack[2](p->count, n, m->marks + t / 64, 0, w->starts);
-        else
-            list_heads(m, t, n, w->starts);
-        open[1] = (uint32_t)(t + w->starts[0] - from);
+        open[1] = (uint32_t)(at + t.first_head - from);
         for (size_t k = 0; k < p->k->columns; k++) {
-            const column *const c = &p->column[k];
+            const wi_group_column *const c = &p->column[k];
             if (is_open)
-                reduce_runs(c, m->first + from, open, 1, w->results);
-            if (heads > 1)
-                reduce_runs(c, m->first + t, w->starts, heads - 1,
-                            w->results + (is_open ? c->result_bytes : 0));
+                wi_group_reduce_runs(c, m->first + from, open, 1, w->results);
+            p->tiles->reduce(c, &t, w->results + (is_open ? c->result_bytes : 0));
             put(p, (char *)c->run.args->y + done * c->result_bytes, w->results,
-                (is_open + heads - 1) * c->result_bytes);
+                (is_open + t.heads - 1) * c->result_bytes);
         }
-        done += is_open + heads - 1;
-        from = t + w->starts[heads - 1];
+        done += is_open + t.heads - 1;
+        from = at + t.last_head;
         is_open = true;
     }
 }
 
-static void reduce_piece(const column *c, size_t at, size_t end, wi_group_state *state) {
+static void reduce_piece(const wi_group_column *c, size_t at, size_t end, wi_group_state *state) {
     c->loops->piece(&c->run, at, wi_smaller(end - at, WI_GROUP_PIECE), state);
 }
 
@@ -313,7 +299,7 @@ static void reduce_last_run(const worker *w) {
     const size_t stop = m->first + m->n, end = end_behind(p, m->b);
     const size_t first = m->first + p->notes[m->b].last;
     for (size_t k = 0; k < p->k->columns; k++) {
-        const column *const c = &p->column[k];
+        const wi_group_column *const c = &p->column[k];
         wi_group_state *const total = &p->states[(m->b * p->k->columns + k) * SLOTS + SLOTS - 1];
         wi_group_state next;
         reduce_piece(c, first, end, total);
@@ -343,7 +329,7 @@ static void do_block(worker *w) {
 /* ---- all blocks ---- */
 
 /* The results of runs that are the last of a block. */
-static void join(const plan *p, const column *c, size_t k) {
+static void join(const plan *p, const wi_group_column *c, size_t k) {
     wi_group_state total = {.squares = {0}};
     size_t kept = 0;
     for (size_t b = 0; b < p->blocks; b++) {
@@ -371,20 +357,21 @@ static size_t keys_bytes(const plan *p) {
 }
 
 enum {
-    STARTS_BYTES = TILE * (int)sizeof(uint32_t) + WI_SELECT_SLACK_BYTES,
-    RESULTS_BYTES = (TILE + 1) * 8 + 56
+    LISTS_BYTES = WI_GROUP_STARTS_BYTES + WI_GROUP_SUMS_BYTES + WI_GROUP_RESULTS_BYTES
 };
 
 static size_t room_bytes(const plan *p) {
-    return STARTS_BYTES + RESULTS_BYTES + 2 * (marks_bytes(p) + keys_bytes(p));
+    return LISTS_BYTES + 2 * (marks_bytes(p) + keys_bytes(p));
 }
 
 static void do_blocks(void *user, int rank, int size) {
     plan *const p = user;
     char *room = p->rooms + (size_t)rank * room_bytes(p);
-    worker w = {.p = p, .starts = (uint32_t *)(void *)room, .results = room + STARTS_BYTES};
+    worker w = {.p = p, .starts = (uint32_t *)(void *)room};
     (void)size;
-    room += STARTS_BYTES + RESULTS_BYTES;
+    w.sums = room + WI_GROUP_STARTS_BYTES;
+    w.results = w.sums + WI_GROUP_SUMS_BYTES;
+    room += LISTS_BYTES;
     w.own.marks = (uint64_t *)(void *)room;
     w.next.marks = (uint64_t *)(void *)(room + marks_bytes(p));
     w.own.keys = room + 2 * marks_bytes(p);
@@ -401,21 +388,29 @@ static void do_blocks(void *user, int rank, int size) {
     wi_stream_done();
 }
 
+static wi_group_column column_of(const wi_group_args *a, size_t n) {
+    wi_group_running_sums *const running =
+        a->op == WI_RED_SUM ? WI_OF_ISA(wi_cpu_isa(), wi_group_running)->sums[a->type] : NULL;
+    return (wi_group_column){.run = {.args = a, .segments = n, .flip = wi_group_flip(a)},
+                             .loops = wi_group_loops_of(a),
+                             .running = running,
+                             .size = weft_type_size(a->type),
+                             .result_bytes = weft_type_size(a->result_type)};
+}
+
 static plan make_plan(const wi_group_keys_args *k) {
-    plan p = {.k = k, .simd = WI_OF_ISA(wi_cpu_isa(), wi_select_simd), .word = -1};
+    plan p = {.k = k,
+              .simd = WI_OF_ISA(wi_cpu_isa(), wi_select_simd),
+              .tiles = WI_OF_ISA(wi_cpu_isa(), wi_group_tile_runs),
+              .word = -1};
     const size_t width = k->width;
     if (width <= 8 && (width & (width - 1)) == 0 && (uintptr_t)k->keys % width == 0)
         p.word = __builtin_ctzll(width);
     p.block = wi_smaller((k->n + STEP - 1) / STEP * STEP, BLOCK);
     p.blocks = (k->n - 1) / p.block + 1;
     p.streams = k->n * (k->keys_out ? width : 4) >= STREAM_BYTES;
-    for (size_t c = 0; c < k->columns; c++) {
-        const wi_group_args *const a = &k->column[c];
-        p.column[c] = (column){.run = {.args = a, .segments = k->n, .flip = wi_group_flip(a)},
-                               .loops = wi_group_loops_of(a),
-                               .size = weft_type_size(a->type),
-                               .result_bytes = weft_type_size(a->result_type)};
-    }
+    for (size_t c = 0; c < k->columns; c++)
+        p.column[c] = column_of(&k->column[c], k->n);
     return p;
 }
 

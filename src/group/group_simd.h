@@ -9,7 +9,8 @@
 
 enum {
     WI_GROUP_PIECE = 1 << 14, /* elements that are reduced at once */
-    WI_GROUP_LANES = 16       /* of floats that are added or multiplied side by side */
+    WI_GROUP_LANES = 16,      /* of floats that are added or multiplied side by side */
+    WI_GROUP_ROW = 1 << 11    /* elements whose running sums are made at once */
 };
 
 /* What some elements of a segment are reduced to; the family determines which member is used. */
@@ -63,6 +64,20 @@ typedef struct wi_group_side_by_side {
 } wi_group_side_by_side;
 
 WI_DECLARE_ISAS(wi_group_side_by_side, wi_group_side_by_side);
+
+/* y[i] = the sum of x[i] and of the elements before it that belong to its run, as results have it,
+ * for i < WI_GROUP_ROW: where the run has fewer than WI_GROUP_LANES elements. Bit i % 64 of
+ * marks[i / 64]: does a run begin at x[i]? goes_on: there are elements and a word of marks before
+ * these, in which the first may belong to a run that has begun; else y has partial sums of it. A
+ * row of elements from `next` on is prefetched. */
+typedef void wi_group_running_sums(const void *x, const uint64_t *marks, bool goes_on,
+                                   const void *next, void *y);
+
+typedef struct wi_group_running {
+    wi_group_running_sums *sums[WEFT_TYPE_COUNT]; /* NULL: there are no such loops */
+} wi_group_running;
+
+WI_DECLARE_ISAS(wi_group_running, wi_group_running);
 
 /* The loops for a reduction, and the mask for its keys. */
 const wi_group_loops *wi_group_loops_of(const wi_group_args *a);

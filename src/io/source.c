@@ -37,7 +37,7 @@ bool wi_source_left(FILE *file, size_t *left) {
 }
 
 weft_status wi_source_resize(const wi_source *s, unsigned char **data, size_t used, size_t room) {
-    unsigned char *const larger = wi_host_alloc(room);
+    unsigned char *const larger = wi_host_alloc_huge(room);
     if (!larger)
         return wi_source_no_memory(s, room);
     if (used)

@@ -340,7 +340,7 @@ static weft_status take_room(table *t, wi_npy *array) {
                                  .dims = width == 1 ? 1 : 2,
                                  .shape = {rows, width},
                                  .count = rows * width}};
-    array->data = wi_host_alloc(rows * width * size + 1);
+    array->data = wi_host_alloc_huge(rows * width * size + 1);
     t->data = array->data;
     return t->data ? WEFT_OK : wi_source_no_memory(&t->source, rows * width * size);
 }

@@ -8,8 +8,9 @@
 #include "io/text_table.h"
 
 enum {
-    SHORT_WORDS = 6, /* of eight characters */
-    SURE_DIGITS = 19 /* that fit 64 bits, whatever they are */
+    SHORT_WORDS = 6,  /* of eight characters */
+    SURE_DIGITS = 19, /* that fit 64 bits, whatever they are, */
+    EXACT_DIGITS = 15 /* and the 53 of a double */
 };
 
 static const double EXACT_WHOLE = 0x1p53; /* f64 has all integers below this */
@@ -156,14 +157,28 @@ static void store_whole(size_t size, uint64_t value, void *to) {
     }
 }
 
-/* The largest magnitude of an integer type, of numbers with this sign. */
-static uint64_t largest(weft_type type, bool negative) {
-    const uint64_t ones = UINT64_MAX >> (64 - 8 * weft_type_size(type));
-    return wi_type_is_signed(type) ? (ones >> 1) + negative : negative ? 0 : ones;
+/* What fields become. */
+typedef struct target {
+    weft_type type;
+    size_t size;
+    bool is_float;
+    bool exact;       /* no integer may be rounded */
+    uint64_t most[2]; /* the largest magnitude of an integer, and of a negative one */
+} target;
+
+static target target_of(weft_type type, bool exact) {
+    const size_t size = weft_type_size(type);
+    const bool is_float = wi_type_is_float(type), is_signed = !is_float && wi_type_is_signed(type);
+    const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
+    return (target){.type = type,
+                    .size = size,
+                    .is_float = is_float,
+                    .exact = exact,
+                    .most = {is_signed ? ones >> 1 : ones, is_signed ? (ones >> 1) + 1 : 0}};
 }
 
 /* A whole number, exactly. */
-static wi_table_fault put_integer(weft_type type, wi_table_text field, void *to) {
+static wi_table_fault put_integer(const target *t, wi_table_text field, void *to) {
     const bool sign = field.begin < field.end && (*field.begin == '-' || *field.begin == '+');
     const bool negative = sign && *field.begin == '-';
     uint64_t value = 0;
@@ -178,72 +193,96 @@ static wi_table_fault put_integer(weft_type type, wi_table_text field, void *to)
             return WI_TABLE_TOO_LARGE;
         value = 10 * value + digit;
     }
-    if (value > largest(type, negative))
+    if (value > t->most[negative])
         return WI_TABLE_TOO_LARGE;
-    store_whole(weft_type_size(type), negative ? 0 - value : value, to);
+    store_whole(t->size, negative ? 0 - value : value, to);
     return WI_TABLE_SOUND;
 }
 
 /* Is it an integer of 64 bits that is not `value`, the nearest f64, which is EXACT_WHOLE or more?
  */
 static bool is_rounded(wi_table_text field, double value) {
+    const target u64 = target_of(WEFT_U64, true), i64 = target_of(WEFT_I64, true);
     uint64_t whole;
     int64_t negative;
     for (const char *at = field.begin + 1; at < field.end; at++)
         if ((unsigned char)(*at - '0') > 9)
             return false;
-    if (put_integer(WEFT_U64, field, &whole) == WI_TABLE_SOUND)
+    if (put_integer(&u64, field, &whole) == WI_TABLE_SOUND)
         return !(value < 0x1p64) || (uint64_t)value != whole;
-    return put_integer(WEFT_I64, field, &negative) == WI_TABLE_SOUND && (int64_t)value != negative;
+    return put_integer(&i64, field, &negative) == WI_TABLE_SOUND && (int64_t)value != negative;
 }
 
-static wi_table_fault put_field(const wi_table_head *head, weft_type type, wi_table_text field,
-                                void *to) {
+static wi_table_fault put_field(const target *t, wi_table_text field, void *to) {
     double value;
-    if (!wi_type_is_float(type))
-        return put_integer(type, field, to);
+    if (!t->is_float)
+        return put_integer(t, field, to);
     if (read_word(field, &value))
-        return put_float(type, value, to);
+        return put_float(t->type, value, to);
     if (wi_decimal_read(field.begin, field.end, &value) != field.end)
         return WI_TABLE_NO_NUMBER;
-    if (head->exact && fabs(value) >= EXACT_WHOLE && is_rounded(field, value))
+    if (t->exact && fabs(value) >= EXACT_WHOLE && is_rounded(field, value))
         return WI_TABLE_ROUNDED;
-    return isinf(value) ? WI_TABLE_TOO_LARGE : put_float(type, value, to);
+    return isinf(value) ? WI_TABLE_TOO_LARGE : put_float(t->type, value, to);
 }
 
-/* Reads a whole number of few digits that the type can hold; NULL if there is none. */
-static const char *read_whole(weft_type type, const char *at, const char *end, void *to) {
-    const bool sign = at < end && (*at == '-' || *at == '+'), negative = sign && *at == '-';
+/* Reads a sign and digits, as many as are surely right; NULL if there are none, or more. */
+static inline const char *read_digits(const char *at, const char *end, ptrdiff_t most,
+                                      bool *negative, uint64_t *value) {
+    const bool sign = at < end && (*at == '-' || *at == '+');
     const char *const first = at + sign;
-    uint64_t value = 0;
+    uint64_t sum = 0;
+    *negative = sign && *at == '-';
     for (at = first; at < end && (unsigned char)(*at - '0') <= 9; at++)
-        value = 10 * value + (uint64_t)(*at - '0');
-    if (at == first || at - first > SURE_DIGITS || value > largest(type, negative))
-        return NULL;
-    store_whole(weft_type_size(type), negative ? 0 - value : value, to);
-    return at;
+        sum = 10 * sum + (uint64_t)(*at - '0');
+    *value = sum;
+    return at == first || at - first > most ? NULL : at;
 }
 
-static const char *read_float(const wi_table_head *head, weft_type type, const char *at,
-                              const char *end, void *to) {
-    double value;
-    const char *const after = wi_decimal_read(at, end, &value);
-    if (!after)
+/* Reads a whole number that the type can hold; NULL if there is none. */
+static inline const char *read_whole(const target *t, const char *at, const char *end, void *to) {
+    bool negative;
+    uint64_t value;
+    const char *const after = read_digits(at, end, SURE_DIGITS, &negative, &value);
+    if (!after || value > t->most[negative])
         return NULL;
-    if (fabs(value) >= EXACT_WHOLE &&
-        (isinf(value) || (head->exact && is_rounded((wi_table_text){at, after}, value))))
-        return NULL;
-    put_float(type, value, to);
+    store_whole(t->size, negative ? 0 - value : value, to);
     return after;
+}
+
+/* May this character belong to a number that goes on behind its first digits? */
+static inline bool goes_on(char c) {
+    return c == '.' || (c | 32) == 'e' || (c | 32) == 'd';
+}
+
+static inline const char *read_float(const target *t, const char *at, const char *end, void *to) {
+    double value;
+    bool negative;
+    uint64_t whole;
+    const char *after = read_digits(at, end, EXACT_DIGITS, &negative, &whole);
+    if (after && (after == end || !goes_on(*after))) {
+        value = negative ? -(double)whole : (double)whole;
+    } else {
+        after = wi_decimal_read(at, end, &value);
+        if (!after)
+            return NULL;
+        if (fabs(value) >= EXACT_WHOLE &&
+            (isinf(value) || (t->exact && is_rounded((wi_table_text){at, after}, value))))
+            return NULL;
+    }
+    put_float(t->type, value, to);
+    return after;
+}
+
+static inline const char *read_number(const target *t, const char *at, const char *end, void *to) {
+    return t->is_float ? read_float(t, at, end, to) : read_whole(t, at, end, to);
 }
 
 /* The usual field, with no quotes and no space around it. Returns where it ends; NULL: it is
  * another kind of field, or none, and `to` is to be written anew. */
-static const char *put_plain(const wi_table_head *head, weft_type type, const char *at,
-                             const char *end, void *to) {
-    const char separator = head->separator;
-    const char *const after = wi_type_is_float(type) ? read_float(head, type, at, end, to)
-                                                     : read_whole(type, at, end, to);
+static const char *put_plain(const target *t, char separator, const char *at, const char *end,
+                             void *to) {
+    const char *const after = read_number(t, at, end, to);
     const bool ends =
         after && (after == end || *after == separator || (separator == ' ' && is_space(*after)));
     return ends ? after : NULL;
@@ -251,9 +290,8 @@ static const char *put_plain(const wi_table_head *head, weft_type type, const ch
 
 /* ---- rows ---- */
 
-static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, weft_type type,
+static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, const target *t,
                                 wi_table_text line, char *row) {
-    const size_t size = weft_type_size(type);
     wi_table_after next = WI_TABLE_MORE;
     if (line.end > line.begin && line.end[-1] == '\r')
         line.end--;
@@ -264,7 +302,7 @@ static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, 
         const size_t place = head->place[column];
         const char *after = NULL;
         if (place != WI_TABLE_LEFT_OUT)
-            after = put_plain(head, type, line.begin, line.end, row + place * size);
+            after = put_plain(t, head->separator, line.begin, line.end, row + place * t->size);
         if (after && (after == line.end || head->separator != ' ')) {
             next = after < line.end ? WI_TABLE_MORE : WI_TABLE_LAST;
             line.begin = after + (after < line.end);
@@ -276,33 +314,93 @@ static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, 
             return WI_TABLE_OPEN_QUOTE;
         if (place == WI_TABLE_LEFT_OUT || after)
             continue;
-        const wi_table_fault fault = put_field(head, type, field, row + place * size);
+        const wi_table_fault fault = put_field(t, field, row + place * t->size);
         if (fault != WI_TABLE_SOUND)
             return fault;
     }
     return part->fault_column + 1 < head->columns ? WI_TABLE_TOO_FEW : WI_TABLE_SOUND;
 }
 
-void wi_table_count(wi_table_part *part, char separator) {
-    wi_table_text rest = part->text;
-    part->lines = part->rows = 0;
-    while (rest.begin < rest.end) {
-        part->rows += !wi_table_is_blank(wi_table_next_line(&rest), separator);
-        part->lines++;
+/* The usual row: a plain number for each column, with one separator between them, and a line end.
+ * Returns where the next line begins; NULL: it is another kind of line, or a wrong one, or the last
+ * one, and its row is to be written anew. */
+static const char *put_plain_row(const wi_table_head *head, const target *t, wi_table_text text,
+                                 char *row) {
+    const char *at = text.begin;
+    for (size_t column = 0; column < head->columns; column++) {
+        if (column > 0 && (at == text.end || *at++ != head->separator))
+            return NULL;
+        at = read_number(t, at, text.end, row + head->place[column] * t->size);
+        if (!at)
+            return NULL;
     }
+    at += at < text.end && *at == '\r';
+    return at < text.end && *at == '\n' ? at + 1 : NULL;
+}
+
+/* ---- eight characters at once: bit 7 of each byte says whether it is so ---- */
+
+#define ONES 0x0101010101010101
+#define TOPS 0x8080808080808080
+
+static inline uint64_t are(uint64_t bytes, char c) {
+    const uint64_t differ = bytes ^ ONES * (unsigned char)c;
+    return ~(((differ & ~TOPS) + ~TOPS) | differ) & TOPS;
+}
+
+/* White space or a control character. */
+static inline uint64_t are_blank(uint64_t bytes) {
+    return ~(((bytes & ~TOPS) + ONES * (0x7f - ' ')) | bytes) & TOPS;
+}
+
+static inline size_t count_of(uint64_t bits) {
+    return (size_t)((bits >> 7) * ONES >> 56);
+}
+
+static bool is_blank_from(const char *at, const char *end, char separator) {
+    wi_table_text rest = {at, end};
+    return wi_table_is_blank(wi_table_next_line(&rest), separator);
+}
+
+/* Looks only at how lines begin, but for those that may be blank. */
+void wi_table_count(wi_table_part *part, char separator) {
+    const char *at = part->text.begin, *const end = part->text.end;
+    uint64_t begins = 0x80; /* does a line begin with the next character? */
+    part->lines = part->rows = 0;
+    for (; end - at >= 8; at += 8) {
+        const uint64_t bytes = wi_decimal_eight(at), ends = are(bytes, '\n');
+        const uint64_t starts = ends << 8 | begins;
+        part->lines += count_of(starts);
+        part->rows += count_of(starts);
+        for (uint64_t odd = starts & (are_blank(bytes) | are(bytes, '#')); odd; odd &= odd - 1)
+            part->rows -= is_blank_from(at + __builtin_ctzll(odd) / 8, end, separator);
+        begins = ends >> 56;
+    }
+    for (; at < end; begins = *at++ == '\n')
+        if (begins) {
+            part->lines++;
+            part->rows += !is_blank_from(at, end, separator);
+        }
 }
 
 void wi_table_parse(wi_table_part *part, const wi_table_head *head, weft_type type, void *data) {
-    const size_t row_bytes = head->width * weft_type_size(type);
+    const target t = target_of(type, head->exact);
+    const size_t row_bytes = head->width * t.size;
+    const bool takes_all = head->width == head->columns;
     wi_table_text rest = part->text;
     char *row = (char *)data + part->first * row_bytes;
     part->fault = WI_TABLE_SOUND;
     for (size_t number = 0; number < part->lines && part->fault == WI_TABLE_SOUND; number++) {
-        const wi_table_text line = wi_table_next_line(&rest);
-        if (wi_table_is_blank(line, head->separator))
-            continue;
-        part->fault = parse_row(part, head, type, line, row);
-        part->fault_line = number;
+        const char *const next = takes_all ? put_plain_row(head, &t, rest, row) : NULL;
+        if (next) {
+            rest.begin = next;
+        } else {
+            const wi_table_text line = wi_table_next_line(&rest);
+            if (wi_table_is_blank(line, head->separator))
+                continue;
+            part->fault = parse_row(part, head, &t, line, row);
+            part->fault_line = number;
+        }
         row += row_bytes;
     }
 }

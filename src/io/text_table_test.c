@@ -264,10 +264,122 @@ static void long_tables(void **state) {
     free(right);
 }
 
+/* ---- lines of all kinds, drawn ---- */
+
+/* A number, in a form that the type has. */
+static double draw_number(test_random *random, bool is_float, char *text, size_t room) {
+    static const char *const forms[] = {"%.0f", "%.0f.", "%.0fe0", "%.1fd0", "%.3f", "%+.17f"};
+    static const double most[] = {10, 100, 1e5, 1e9};
+    const size_t form = is_float ? (size_t)test_below(random, 6) : 0;
+    const double value = trunc(test_unit(random) * most[test_below(random, 4)]);
+    if (test_below(random, 20) == 0)
+        snprintf(text, room, "%s0", value < 0 ? "-" : "+");
+    else
+        snprintf(text, room, forms[form], value);
+    return strchr(text, 'd') ? value : strtod(text, NULL); /* which knows no Fortran */
+}
+
+static size_t draw_row(test_random *random, bool is_float, char separator, size_t columns,
+                       bool plain, char *to, double *values) {
+    static const char *const around[][2] = {{" ", ""}, {"", "  "}, {"\"", "\""}, {"\" ", " \""}};
+    char number[64];
+    size_t length = 0;
+    for (size_t k = 0; k < columns; k++) {
+        const size_t odd = plain ? 0 : (size_t)test_below(random, 8);
+        const char *const before = odd < 4 ? "" : around[odd - 4][0];
+        const char *const after = odd < 4 ? "" : around[odd - 4][1];
+        values[k] = draw_number(random, is_float, number, sizeof number);
+        length += (size_t)sprintf(to + length, "%s%s%s", before, number, after);
+        if (k + 1 < columns)
+            to[length++] = separator;
+    }
+    return length + (size_t)sprintf(to + length, test_below(random, 8) ? "\n" : "\r\n");
+}
+
+enum {
+    MOST_LINES = 200,
+    MOST_COLUMNS = 3
+};
+
+typedef struct drawn {
+    char text[MOST_LINES * MOST_COLUMNS * 64];
+    double values[MOST_LINES * MOST_COLUMNS];
+    size_t length, lines, rows;
+} drawn;
+
+static void draw_table(test_random *random, bool is_float, char separator, size_t columns,
+                       drawn *d) {
+    static const char *const blank[] = {"\n", "  \n", "# 5\n", " #\n", "#\n", "\r\n", "\t\r\n"};
+    const bool few_odd = test_below(random, 2);
+    d->length = d->rows = 0;
+    for (d->lines = 0; d->lines < MOST_LINES; d->lines++) {
+        const size_t kind = d->lines == 0 ? 9 : (size_t)test_below(random, few_odd ? 100 : 10);
+        if (kind < 3)
+            d->length += (size_t)sprintf(d->text + d->length, "%s",
+                                         blank[test_below(random, separator == '\t' ? 6 : 7)]);
+        else
+            d->length += draw_row(random, is_float, separator, columns, kind != 3,
+                                  d->text + d->length, d->values + columns * d->rows++);
+    }
+    if (test_below(random, 2) && d->text[d->length - 2] != '\r')
+        d->length--;
+}
+
+static void check_drawn(const drawn *d, weft_type type, size_t columns, uint64_t seed) {
+    wi_npy a;
+    wi_note note;
+    if (read_text(d->text, d->length, NULL, &type, &a, &note) != WEFT_OK)
+        fail_msg("seed %llu: %s", (unsigned long long)seed, note.text);
+    assert_int_equal(a.layout.count, d->rows * columns);
+    for (size_t i = 0; i < a.layout.count; i++) {
+        const double got = type == WEFT_F64   ? ((const double *)a.data)[i]
+                           : type == WEFT_F32 ? (double)((const float *)a.data)[i]
+                                              : (double)((const int32_t *)a.data)[i];
+        const double right = type == WEFT_F32 ? (double)(float)d->values[i] : d->values[i];
+        if (got != right || (type != WEFT_I32 && !signbit(got) != !signbit(right)))
+            fail_msg("seed %llu: number %zu is %.17g, not %.17g", (unsigned long long)seed, i, got,
+                     right);
+    }
+    wi_npy_free(&a);
+}
+
+/* A letter in place of a row's first character is a fault in its line. */
+static void check_fault(test_random *random, drawn *d, weft_type type) {
+    const size_t wanted = 1 + (size_t)test_below(random, d->lines - 1);
+    char *at = d->text, told[32];
+    wi_npy a;
+    wi_note note;
+    for (size_t line = 0; line < wanted; line++)
+        at = strchr(at, '\n') + 1;
+    if (!strchr("+-0123456789", *at))
+        return;
+    *at = 'x';
+    assert_int_equal(read_text(d->text, d->length, NULL, &type, &a, &note), WEFT_EFORMAT);
+    snprintf(told, sizeof told, "line %zu, column 1", wanted + 1);
+    if (!strstr(note.text, told))
+        fail_msg("\"%s\" does not say %s", note.text, told);
+}
+
+static void lines_of_all_kinds(void **state) {
+    (void)state;
+    static const weft_type types[] = {WEFT_F64, WEFT_F32, WEFT_I32};
+    static drawn d;
+    for (size_t k = 0; k < test_times(600); k++) {
+        test_random random = test_random_at(1000 + k);
+        const weft_type type = types[k % 3];
+        const size_t columns = 1 + (size_t)test_below(&random, MOST_COLUMNS);
+        const char separator = ",;\t "[test_below(&random, 4)];
+        draw_table(&random, type != WEFT_I32, separator, columns, &d);
+        check_drawn(&d, type, columns, 1000 + k);
+        check_fault(&random, &d, type);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),   cmocka_unit_test(titles),      cmocka_unit_test(integers),
-        cmocka_unit_test(refusals), cmocka_unit_test(long_tables),
+        cmocka_unit_test(shapes),      cmocka_unit_test(titles),
+        cmocka_unit_test(integers),    cmocka_unit_test(refusals),
+        cmocka_unit_test(long_tables), cmocka_unit_test(lines_of_all_kinds),
     };
     const int failed = cmocka_run_group_tests_name("text table", tests, NULL, NULL);
     weft_close(reader());

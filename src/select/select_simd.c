@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "cpu/stream.h"
+#if defined(__AVX2__) && !defined(__AVX512F__)
+#    include "cpu/to_front.h"
+#endif
 
 /* Any vector, as LANES takes it. */
 typedef uint8_t any_vector __attribute__((vector_size(WI_VECTOR_BYTES)));
@@ -136,27 +139,23 @@ WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
 #    define PACK_1(x, word, out) pack_bits(x, word, out, 1)
 #    define PACK_2(x, word, out) pack_bits(x, word, out, 2)
 #    if defined(__AVX2__)
-/* The order of four lanes when those with bits set are packed first. */
-static const int32_t order[16][4] = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 2, 3},
-                                     {2, 0, 1, 3}, {0, 2, 1, 3}, {1, 2, 0, 3}, {0, 1, 2, 3},
-                                     {3, 0, 1, 2}, {0, 3, 1, 2}, {1, 3, 0, 2}, {0, 1, 3, 2},
-                                     {2, 3, 0, 1}, {0, 2, 3, 1}, {1, 2, 3, 0}, {0, 1, 2, 3}};
+WI_INLINE __m256i to_front(uint64_t bits, __m256i v) {
+    const __m128i lanes = _mm_loadl_epi64((const __m128i *)(const void *)&wi_to_front[bits]);
+    return _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(lanes));
+}
 
 WI_INLINE void step_4(const void *x, uint64_t bits, void *out) {
-    const __m128i lanes = _mm_loadu_si128((const __m128i *)order[bits]);
-    _mm_storeu_ps(out, _mm_permutevar_ps(_mm_loadu_ps(x), lanes));
-}
-/* An element of 8 bytes is two lanes of 4: numbers 2 l and 2 l + 1. */
-WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
-    const __m256i lanes = _mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)order[bits]));
-    const __m256i even = _mm256_add_epi64(lanes, lanes);
-    const __m256i odd = _mm256_slli_epi64(_mm256_add_epi64(even, _mm256_set1_epi64x(1)), 32);
-    const __m256i packed =
-        _mm256_permutevar8x32_epi32(_mm256_loadu_si256(x), _mm256_or_si256(even, odd));
-    _mm256_storeu_si256(out, packed);
+    _mm256_storeu_si256(out, to_front(bits, _mm256_loadu_si256(x)));
 }
 
-#        define PACK_4(x, word, out) pack_steps(x, word, out, 4, 4, step_4)
+/* An element of 8 bytes is two lanes of 4. */
+WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
+    static const uint8_t twice[16] = {0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f,
+                                      0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff};
+    _mm256_storeu_si256(out, to_front(twice[bits], _mm256_loadu_si256(x)));
+}
+
+#        define PACK_4(x, word, out) pack_steps(x, word, out, 4, 8, step_4)
 #        define PACK_8(x, word, out) pack_steps(x, word, out, 8, 4, step_8)
 #    else
 #        define PACK_4(x, word, out) pack_bits(x, word, out, 4)

@@ -14,7 +14,8 @@ enum {
     AHEAD = 1 << 12,        /* what is read once is asked for so many bytes ahead */
     COUNTED = 1 << 30,      /* elements counted with 32 bits before adding to 64 */
     FEW_KEYS = 32,          /* looked at together before they are picked */
-    APART = 4               /* counters in turn: neighbours often share a bucket */
+    APART = 4,              /* counters in turn: neighbours often share a bucket */
+    LINES_AT_ONCE = 8       /* asked for at a leaf of vectors: about as many as it has, or more */
 };
 
 /* Element i of an array whose elements have `bytes` bytes; 0 bytes: there is no array. */
@@ -159,8 +160,23 @@ WI_INLINE void tell_values(const wi_sort_deal *deal, unsigned bytes, size_t n, c
 #define T uint64_t
 #include "sort/sort_simd_key.inc"
 
-#ifdef __AVX512F__
+#ifdef __AVX2__
+/* Memory that has not been asked for yet. */
+typedef struct next_lines {
+    const char *at, *end;
+} next_lines;
+
+/* Asks for some lines of it, as many as a processor can wait for while it does other work. */
+WI_INLINE void bring_some(next_lines *next) {
+    for (int k = 0; k < LINES_AT_ONCE && next->at < next->end; k++, next->at += 64)
+        _mm_prefetch(next->at, _MM_HINT_T1);
+}
+#endif
+
+#if defined(__AVX512F__)
 #    include "sort/sort_vector_simd.h"
+#elif defined(__AVX2__)
+#    include "sort/sort_avx2_simd.h"
 #else
 static bool is_for_vectors(const wi_sort_range *range) {
     (void)range;

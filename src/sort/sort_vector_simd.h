@@ -3,22 +3,11 @@
 #ifndef WI_SORT_VECTOR_SIMD_H
 #define WI_SORT_VECTOR_SIMD_H
 
+#include "cpu/to_front.h"
+
 enum {
-    MOST_ROWS = 12, /* vectors that are sorted in registers, at most */
-    LINES_AT_ONCE =
-        8 /* that are asked for at a leaf: about as many as it has on average, or more */
+    MOST_ROWS = 12 /* vectors that are sorted in registers, at most */
 };
-
-/* Memory that has not been asked for yet. */
-typedef struct next_lines {
-    const char *at, *end;
-} next_lines;
-
-/* Asks for some lines of it, as many as a processor can wait for while it does other work. */
-WI_INLINE void bring_some(next_lines *next) {
-    for (int k = 0; k < LINES_AT_ONCE && next->at < next->end; k++, next->at += 64)
-        _mm_prefetch(next->at, _MM_HINT_T1);
-}
 
 /* Stores a vector whose lanes in `lower` (so many) go to the left end of what is still free, and
  * the others to its right end, which is `right`. Whole vectors may be stored if two have room. */
@@ -30,30 +19,10 @@ WI_INLINE void put_u32(uint32_t *left, uint32_t *right, __m512i v, __mmask16 low
                              _mm512_maskz_compress_epi32(_knot_mask16(lower), v));
 }
 
-/* For each mask of 8 lanes, a byte for each lane of a permutation that brings those in the mask to
- * the front: lane k goes behind the lanes before it that are also in the mask, or also not. */
-#define BITS_BELOW(m, k) (uint64_t) __builtin_popcount((m) & ((1u << (k)) - 1))
-#define PLACE(m, k) ((m) >> (k)&1 ? BITS_BELOW(m, k) : BITS_BELOW(m, 8) + BITS_BELOW(~(m), k))
-#define LANE(m, k) ((uint64_t)(k) << (8 * PLACE(m, k)))
-#define LANES_OF_2(m, k) LANE(m, k) | LANE(m, k + 1)
-#define FRONT(m) LANES_OF_2(m, 0) | LANES_OF_2(m, 2) | LANES_OF_2(m, 4) | LANES_OF_2(m, 6)
-#define FRONT_4(m) FRONT(m), FRONT(m + 1), FRONT(m + 2), FRONT(m + 3)
-#define FRONT_16(m) FRONT_4(m), FRONT_4(m + 4), FRONT_4(m + 8), FRONT_4(m + 12)
-#define FRONT_64(m) FRONT_16(m), FRONT_16(m + 16), FRONT_16(m + 32), FRONT_16(m + 48)
-static const uint64_t to_front[256] = {FRONT_64(0u), FRONT_64(64u), FRONT_64(128u), FRONT_64(192u)};
-#undef BITS_BELOW
-#undef PLACE
-#undef LANE
-#undef LANES_OF_2
-#undef FRONT
-#undef FRONT_4
-#undef FRONT_16
-#undef FRONT_64
-
 /* Here one permutation is faster than two compressions. */
 WI_INLINE void put_u64(uint64_t *left, uint64_t *right, __m512i v, __mmask8 lower, unsigned count,
                        bool roomy) {
-    const __m128i bytes = _mm_cvtsi64_si128((long long)to_front[lower]);
+    const __m128i bytes = _mm_cvtsi64_si128((long long)wi_to_front[lower]);
     const __m512i lanes = _mm512_cvtepu8_epi64(bytes);
     const __m512i both = _mm512_permutexvar_epi64(lanes, v);
     _mm512_storeu_si512(left, both);
