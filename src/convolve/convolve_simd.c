@@ -33,7 +33,15 @@ WI_INLINE void fetch_part(const ahead *next, size_t at, size_t n) {
 enum {
     MOST_STRIP = 4, /* vectors of a strip */
     TALL_STRIP = WI_VECTOR_BYTES == 64 ? 4 : 2,
-    TALL_ROWS = WI_CONVOLVE_TALL_ROWS
+    TALL_ROWS = WI_CONVOLVE_TALL_ROWS,
+    /* The widest filter of which a strip prefetches its own rows: of more rows the second-level
+     * cache of a processor with AVX2 does not hold those of the next task as well. */
+    QUICK_SIDE = WI_VECTOR_BYTES == 64 ? 5 : WI_CONVOLVE_MOST_SIDE,
+    /* Loads wait for stores under way whose addresses have the same lowest 12 bits, as those of x
+     * and y often do. So outputs that bypass the cache are written two strips later. */
+    WAITS = WI_VECTOR_BYTES == 32,
+    WAITING = 2,
+    MOST_WAITING_BYTES = WI_CONVOLVE_MOST_ROWS * 64 /* of a strip: 20 x 64, 14 x 64, 8 x 128 */
 };
 
 /* As many as leave `side` times as many sums in registers. */

@@ -19,8 +19,7 @@ enum {
     WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_HEIGHT + WI_CONVOLVE_TALL_ROWS - 1, /* of x that they
                                                                                      take */
     WI_CONVOLVE_SEGMENT = 384,      /* columns of copies of lines */
-    WI_CONVOLVE_QUICK_SIDE = 5,     /* the widest filter of which a strip prefetches its own rows */
-    WI_CONVOLVE_AHEAD_BYTES = 1152, /* and how far ahead */
+    WI_CONVOLVE_AHEAD_BYTES = 1152, /* how far ahead a strip prefetches its own rows */
     WI_CONVOLVE_NARROW = 128        /* columns of images that do not gain by strips */
 };
 

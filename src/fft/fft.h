@@ -254,6 +254,10 @@ static inline bool wi_fft_is_column(weft_type type, size_t n, size_t lines) {
  * Returns how many; 0 if n is 1. n is at most 2^14, without larger prime factors. */
 size_t wi_fft_radices(size_t n, unsigned most, unsigned *radix);
 
+/* The same up to 10, or 11 and 13, where there are 16 vector registers: those whose stages take the
+ * least time. */
+size_t wi_fft_cheap_radices(size_t n, unsigned *radix);
+
 /* ---- engines and rungs ---- */
 
 weft_status wi_fft_definition(weft_context *ctx, const void *args);

@@ -32,9 +32,10 @@ static size_t lanes_of(weft_type type) {
 
 static size_t radices_of(size_t n, unsigned *radix) {
     unsigned wide[WI_FFT_MOST_CPU_STAGES];
+    if (simd_of()->bytes < WIDE_BYTES)
+        return wi_fft_cheap_radices(n, radix);
     const size_t stages = wi_fft_radices(n, MOST_RADIX, radix);
-    const size_t fewer =
-        simd_of()->bytes < WIDE_BYTES ? stages : wi_fft_radices(n, WIDE_RADIX, wide);
+    const size_t fewer = wi_fft_radices(n, WIDE_RADIX, wide);
     if (fewer < stages)
         memcpy(radix, wide, fewer * sizeof *radix);
     return fewer;

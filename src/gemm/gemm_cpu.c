@@ -16,10 +16,12 @@
 
 enum {
     TASK_ROWS = 3072,
-    THIN_COLUMNS = 64, /* for so few columns packed rows of A must stay in the second-level cache */
-    THIN_ROWS = 96,
+    THIN_COLUMNS =
+        64,         /* for so few columns packed rows of A must stay in the second-level cache, */
+    THIN_ROWS = 96, /* or, by multiply_thin, a panel in the first-level one */
     TASK_COLUMNS = 1536,
     TASKS_A_THREAD = 4,            /* so that none waits long for the last */
+    THIN_TASKS_A_THREAD = 2,       /* each packs B again */
     B_BYTES = 384 << 10,           /* of a packed block: most of a second-level cache */
     NARROW_COLUMNS = 384,          /* of a task whose sums are kept apart from C */
     WORTHWHILE_PRODUCTS = 1 << 18, /* a thread: waking one takes some 5 us */
@@ -36,6 +38,7 @@ typedef struct plan {
     weft_type type, out;
     void *c;
     bool narrow;                    /* sums are kept in f32 until they are rounded once */
+    bool thin;                      /* panels of A are packed as they are needed */
     size_t task_rows, task_columns; /* of C, at most */
     size_t tasks_down, tasks;
     size_t block_columns;          /* of B packed at a time */
@@ -71,7 +74,8 @@ static void multiply_depth(const plan *g, char *own, size_t i, size_t m, size_t 
     const size_t k = wi_smaller(kernel->depth, g->k - p);
     const wi_gemm_side a = moved(&g->a, g->type, i, p);
     char *const packed_a = own, *const packed_b = own + g->a_bytes;
-    kernel->pack_a(&a, m, k, packed_a);
+    if (!g->thin)
+        kernel->pack_a(&a, m, k, packed_a);
     for (size_t r = 0; r < n; r += g->block_columns) {
         const wi_gemm_side b = moved(&g->b, g->type, j + r, p);
         const size_t columns = wi_smaller(g->block_columns, n - r);
@@ -87,7 +91,10 @@ static void multiply_depth(const plan *g, char *own, size_t i, size_t m, size_t 
                                      .column_step = to->column_step,
                                      .alpha = g->alpha,
                                      .beta = p == 0 ? to->beta : 1};
-        kernel->multiply(&block);
+        if (g->thin)
+            kernel->multiply_thin(&block, &a);
+        else
+            kernel->multiply(&block);
     }
 }
 
@@ -149,10 +156,10 @@ static void choose_sides(const wi_gemm_args *g, plan *p) {
 
 /* Cuts C: tasks as large as the caches like them, or less if threads would go without. */
 static void cut(int threads, plan *p) {
-    const size_t wanted = (size_t)threads * TASKS_A_THREAD;
+    const size_t wanted = (size_t)threads * (p->thin ? THIN_TASKS_A_THREAD : TASKS_A_THREAD);
     const size_t rows = p->kernel->rows, columns = p->kernel->columns;
-    p->task_rows = wi_smaller(round_up(p->m, rows),
-                              (p->n <= THIN_COLUMNS ? THIN_ROWS : TASK_ROWS) / rows * rows);
+    const size_t most = p->n <= THIN_COLUMNS && !p->thin ? THIN_ROWS : TASK_ROWS;
+    p->task_rows = wi_smaller(round_up(p->m, rows), most / rows * rows);
     p->task_columns =
         wi_smaller(round_up(p->n, columns), p->narrow ? NARROW_COLUMNS : TASK_COLUMNS);
     for (;;) {
@@ -182,7 +189,8 @@ static void measure_memory(plan *p) {
     const size_t word = weft_type_size(kernel->sums);
     const size_t k = wi_smaller(p->k, kernel->depth) * word; /* more than packed i8 needs */
     p->block_columns = wi_smaller(p->task_columns, B_BYTES / k / kernel->columns * kernel->columns);
-    p->a_bytes = round_up(round_up(wi_smaller(p->task_rows, p->m), kernel->lanes) * k, ALIGNMENT);
+    const size_t held = wi_smaller(p->thin ? kernel->rows : p->task_rows, p->m); /* rows of A */
+    p->a_bytes = round_up(round_up(held, kernel->lanes) * k, ALIGNMENT);
     p->b_bytes =
         round_up(round_up(wi_smaller(p->block_columns, p->n), kernel->columns) * k, ALIGNMENT);
     p->each = p->a_bytes + p->b_bytes;
@@ -252,6 +260,7 @@ static plan plan_of(int threads, const wi_gemm_args *g) {
               .c = g->c};
     p.narrow = g->out != p.kernel->sums;
     choose_sides(g, &p);
+    p.thin = p.n <= THIN_COLUMNS && p.kernel->multiply_thin;
     cut(threads, &p);
     measure_memory(&p);
     return p;

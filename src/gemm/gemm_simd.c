@@ -155,6 +155,10 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
 #define UNROLL_STEPS _Pragma("GCC unroll 4")
 #include "gemm/gemm_simd_tile.inc"
 
+#define NAME(f) f##_f64
+#define WORD double
+#include "gemm/gemm_simd_thin.inc"
+
 #define NAME(f) f##_f32
 #define WORD float
 #define VECTOR wi_floats
@@ -166,6 +170,10 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
 #define STEPS AS_IT_IS
 #define UNROLL_STEPS _Pragma("GCC unroll 4")
 #include "gemm/gemm_simd_tile.inc"
+
+#define NAME(f) f##_f32
+#define WORD float
+#include "gemm/gemm_simd_thin.inc"
 
 /* plus_pairs takes a multiplication and an addition, and so a register for the product: an unrolled
  * loop would have none left. */
@@ -199,20 +207,20 @@ static void narrow_bf16(size_t n, const float *from, void *to) {
     wi_bf16_narrow_run(n, from, to);
 }
 
-#define F32_KERNEL(type)                                                                           \
+#define F32_KERNEL(type, thin)                                                                     \
     {                                                                                              \
         WEFT_F32, ROWS_f32, TILE_COLUMNS, WIDE_f32, MOST_DEPTH, pack_a_##type, pack_b_##type,      \
-            multiply_f32                                                                           \
+            multiply_f32, thin                                                                     \
     }
 
 const wi_gemm_simd WI_FOR_ISA(wi_gemm_simd) = {
     .kernel = {[WEFT_F64] = {WEFT_F64, ROWS_f64, TILE_COLUMNS, WIDE_f64, MOST_DEPTH, pack_a_f64,
-                             pack_b_f64, multiply_f64},
-               [WEFT_F32] = F32_KERNEL(f32),
-               [WEFT_F16] = F32_KERNEL(f16),
-               [WEFT_BF16] = F32_KERNEL(bf16),
+                             pack_b_f64, multiply_f64, multiply_thin_f64},
+               [WEFT_F32] = F32_KERNEL(f32, multiply_thin_f32),
+               [WEFT_F16] = F32_KERNEL(f16, NULL),
+               [WEFT_BF16] = F32_KERNEL(bf16, NULL),
                [WEFT_I8] = {WEFT_I32, ROWS_i32, TILE_COLUMNS, WIDE_i32, PAIR_DEPTH, pack_a_i8,
-                            pack_b_i8, multiply_i32}},
+                            pack_b_i8, multiply_i32, NULL}},
     .widen = {[WEFT_F16] = widen_f16, [WEFT_BF16] = widen_bf16},
     .narrow = {[WEFT_F16] = narrow_f16, [WEFT_BF16] = narrow_bf16},
 };

@@ -34,6 +34,9 @@ typedef struct wi_gemm_block {
 
 typedef void wi_gemm_multiply(const wi_gemm_block *block);
 
+/* The same of A as it lies; what `block` calls A is room for a packed panel. */
+typedef void wi_gemm_multiply_thin(const wi_gemm_block *block, const wi_gemm_side *a);
+
 /* Packs elements 0 ... count - 1 of products 0 ... k - 1. */
 typedef void wi_gemm_pack(const wi_gemm_side *side, size_t count, size_t k, void *packed);
 
@@ -45,6 +48,7 @@ typedef struct wi_gemm_kernel {
     size_t depth;         /* products of which sums are made before they are added to C */
     wi_gemm_pack *pack_a, *pack_b;
     wi_gemm_multiply *multiply;
+    wi_gemm_multiply_thin *multiply_thin; /* or NULL */
 } wi_gemm_kernel;
 
 /* And runs of C, where it is narrower than its sums, which are f32. */
