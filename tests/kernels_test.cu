@@ -233,7 +233,7 @@ __global__ void multiply_16(int *v) {
         float d[4];
         for (int k = 0; k < 4; k++)
             d[k] = (float)v[512 + (g + k / 2 * 8) * 16 + right * 8 + 2 * t + k % 2];
-        if constexpr (std::is_same_v<T, wi_f16>)
+        if constexpr (std::is_same_v<T, __half>)
             wi_multiply_f16(d, mine_a, half);
         else
             wi_multiply_bf16(d, mine_a, half);
@@ -328,8 +328,8 @@ void check_product(weft_context *ctx, void (*kernel)(int *), int m, int n, int k
 
 void test_tensor_cores(weft_context *ctx) {
     for (uint64_t turn = 0; turn < 5 && ctx->gpu; turn++) {
-        check_product(ctx, multiply_16<wi_f16>, 16, 16, 16, 4 * turn);
-        check_product(ctx, multiply_16<wi_bf16>, 16, 16, 16, 4 * turn + 1);
+        check_product(ctx, multiply_16<__half>, 16, 16, 16, 4 * turn);
+        check_product(ctx, multiply_16<__nv_bfloat16>, 16, 16, 16, 4 * turn + 1);
         check_product(ctx, multiply_tf32, 16, 8, 8, 4 * turn + 2);
         check_product(ctx, multiply_f64, 8, 8, 4, 4 * turn + 3);
         check_product(ctx, multiply_int8, 16, 8, 32, 4 * turn + 4);

@@ -52,7 +52,7 @@ __device__ inline Sum wi_convolve_load(weft_type type, const void *p, size_t i) 
     case WEFT_U16:
         return (Sum)((const uint16_t *)p)[i];
     case WEFT_F16:
-        return (Sum)(float)((const wi_f16 *)p)[i];
+        return (Sum)(float)((const __half *)p)[i];
     case WEFT_F32:
         return (Sum)((const float *)p)[i];
     default:
@@ -87,7 +87,7 @@ __device__ inline void wi_convolve_store(const wi_convolve_images &m, size_t i, 
         ((uint16_t *)m.y)[i] = (uint16_t)wi_convolve_whole(v, 65535, m.truncates);
         break;
     case WEFT_F16:
-        ((wi_f16 *)m.y)[i] = (wi_f16)v;
+        ((__half *)m.y)[i] = (__half)v;
         break;
     case WEFT_F32:
         ((float *)m.y)[i] = (float)v;

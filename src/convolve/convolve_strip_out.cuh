@@ -68,7 +68,7 @@ struct wi_strip_writer {
         for (int k = 0; k < across; k++)
             bits[k] =
                 p.m.out == WEFT_F16
-                    ? wi_bit_cast<uint16_t>((wi_f16)v[k])
+                    ? wi_bit_cast<uint16_t>((__half)v[k])
                     : wi_convolve_whole(v[k], p.m.out == WEFT_U8 ? 255 : 65535, p.m.truncates);
         if (p.m.out == WEFT_U8)
             put_group(bits, e_, (uint8_t *)to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types and their bits, for kernels that move or compare them. The narrow floats are in half.cuh.
- */
+/* Types and their bits, for kernels that move or compare them. The narrow floats are in types.cuh:
+ * their headers take longer to compile than many a kernel. */
 #ifndef WI_BITS_CUH
 #define WI_BITS_CUH
 

@@ -3,10 +3,10 @@
 #ifndef WI_BYTES_CUH
 #define WI_BYTES_CUH
 
+#include <cuda_fp16.h>
 #include <stdint.h>
 
 #include "cuda/bits.cuh"
-#include "cuda/half.cuh"
 
 /* sum + the four products of the bytes of a and b, all unsigned. */
 __device__ inline uint32_t wi_add_products(uint32_t a, uint32_t b, uint32_t sum) {
@@ -42,9 +42,8 @@ __device__ inline float wi_byte_units(uint32_t word, int k) {
     return (float)(word >> 8 * k & 0xff) * wi_byte_unit;
 #else
     const uint32_t two = k % 2 ? __byte_perm(word, 0, 0x4341) : word & 0x00ff00ffu;
-    uint16_t low, high;
-    asm("mov.b32 {%0, %1}, %2;" : "=h"(low), "=h"(high) : "r"(two));
-    return (float)wi_bit_cast<wi_f16>(k < 2 ? low : high);
+    const __half2 numbers = wi_bit_cast<__half2>(two);
+    return k < 2 ? __low2float(numbers) : __high2float(numbers);
 #endif
 }
 

@@ -10,9 +10,9 @@ template <class F>
 weft_status wi_with_float_type(weft_type type, F f) {
     switch (type) {
     case WEFT_F16:
-        return f(wi_tag<wi_f16>{});
+        return f(wi_tag<__half>{});
     case WEFT_BF16:
-        return f(wi_tag<wi_bf16>{});
+        return f(wi_tag<__nv_bfloat16>{});
     case WEFT_F32:
         return f(wi_tag<float>{});
     default:

@@ -120,23 +120,23 @@ __device__ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operan
                   "128 or 256 columns; 64 of floats, 192 of those of 16 bits");
     static_assert(sizeof(T) == 2 || (a_by_k && b_by_k), "elements of 16 bits alone lie across");
     const uint64_t from_a = wi_group_descriptor(a), from_b = wi_group_descriptor(b);
-    if constexpr (std::is_same_v<T, wi_f16> && sums == 32)
+    if constexpr (std::is_same_v<T, __half> && sums == 32)
         WI_GROUP_32(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %34, %35", WI_GROUP_ACROSS);
-    else if constexpr (std::is_same_v<T, wi_bf16> && sums == 32)
+    else if constexpr (std::is_same_v<T, __nv_bfloat16> && sums == 32)
         WI_GROUP_32(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %34, %35", WI_GROUP_ACROSS);
     else if constexpr (std::is_same_v<T, float> && sums == 32)
         WI_GROUP_32(WI_FLOAT_SUM, "k8.f32.tf32.tf32", ", 1, 1", );
-    else if constexpr (std::is_same_v<T, wi_f16> && sums == 64)
+    else if constexpr (std::is_same_v<T, __half> && sums == 64)
         WI_GROUP_64(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %66, %67", WI_GROUP_ACROSS);
-    else if constexpr (std::is_same_v<T, wi_f16> && sums == 96)
+    else if constexpr (std::is_same_v<T, __half> && sums == 96)
         WI_GROUP_96(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %98, %99", WI_GROUP_ACROSS);
-    else if constexpr (std::is_same_v<T, wi_f16>)
+    else if constexpr (std::is_same_v<T, __half>)
         WI_GROUP_128(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %130, %131", WI_GROUP_ACROSS);
-    else if constexpr (std::is_same_v<T, wi_bf16> && sums == 64)
+    else if constexpr (std::is_same_v<T, __nv_bfloat16> && sums == 64)
         WI_GROUP_64(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %66, %67", WI_GROUP_ACROSS);
-    else if constexpr (std::is_same_v<T, wi_bf16> && sums == 96)
+    else if constexpr (std::is_same_v<T, __nv_bfloat16> && sums == 96)
         WI_GROUP_96(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %98, %99", WI_GROUP_ACROSS);
-    else if constexpr (std::is_same_v<T, wi_bf16>)
+    else if constexpr (std::is_same_v<T, __nv_bfloat16>)
         WI_GROUP_128(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %130, %131", WI_GROUP_ACROSS);
     else if constexpr (std::is_same_v<T, float> && sums == 64)
         WI_GROUP_64(WI_FLOAT_SUM, "k8.f32.tf32.tf32", ", 1, 1", );

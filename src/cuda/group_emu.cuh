@@ -100,12 +100,12 @@ inline void wi_group_multiply_bf16(float (&sum)[sums], const uint32_t (&a)[4],
     for (int p = 0; p < depth; p++)
         for (int r = 0; r < 2; r++) {
             const uint32_t both = wi_shuffle(a[p / 8 * 2 + r], first + p / 2 % 4);
-            x[r][p] = (float)wi_bit_cast<wi_bf16>((uint16_t)(both >> 16 * (p % 2)));
+            x[r][p] = (float)wi_bit_cast<__nv_bfloat16>((uint16_t)(both >> 16 * (p % 2)));
         }
     for (int i = 0; i < sums && !adds; i++)
         sum[i] = 0;
     for (int j = 0; j < sums / 4; j++) {
-        wi_group_load<wi_bf16, true>(b, 8 * j + column, y);
+        wi_group_load<__nv_bfloat16, true>(b, 8 * j + column, y);
         for (int c = 0; c < 2; c++)
             for (int p = 0; p < depth; p++)
                 for (int r = 0; r < 2; r++) {

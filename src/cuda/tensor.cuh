@@ -114,7 +114,7 @@ __device__ inline float wi_high_bf16(uint32_t both) {
 template <class T>
 __device__ inline void wi_multiply_half(float (&d)[4], const uint32_t (&a)[4],
                                         const uint32_t (&b)[2]) {
-    if constexpr (std::is_same_v<T, wi_f16>)
+    if constexpr (std::is_same_v<T, __half>)
         wi_multiply_f16(d, a, b);
     else
         wi_multiply_bf16(d, a, b);

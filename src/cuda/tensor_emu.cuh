@@ -55,10 +55,10 @@ inline int32_t wi_add_bytes(int32_t d, uint32_t a, uint32_t b) {
 }
 
 inline void wi_multiply_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-    wi_multiply_twin(d, a, b, wi_add_pair<wi_f16>);
+    wi_multiply_twin(d, a, b, wi_add_pair<__half>);
 }
 inline void wi_multiply_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
-    wi_multiply_twin(d, a, b, wi_add_pair<wi_bf16>);
+    wi_multiply_twin(d, a, b, wi_add_pair<__nv_bfloat16>);
 }
 inline void wi_multiply_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     wi_multiply_twin(d, a, b, wi_add_tf32);
@@ -131,8 +131,8 @@ inline void wi_store_matrices(const uint32_t (&part)[4], void *row) {
         *(uint32_t *)(rows.of(8 * i + g) + 2 * t) = part[i];
 }
 inline uint32_t wi_pack_bf16(float low, float high) {
-    return wi_bit_cast<uint16_t>((wi_bf16)low) | (uint32_t)wi_bit_cast<uint16_t>((wi_bf16)high)
-                                                     << 16;
+    return wi_bit_cast<uint16_t>((__nv_bfloat16)low) |
+           (uint32_t)wi_bit_cast<uint16_t>((__nv_bfloat16)high) << 16;
 }
 
 #endif

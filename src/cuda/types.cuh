@@ -3,16 +3,18 @@
 #ifndef WI_TYPES_CUH
 #define WI_TYPES_CUH
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include "core/core.h"
 #include "cuda/bits.cuh"
-#include "cuda/half.cuh"
 
 template <>
-struct wi_traits<wi_f16> {
+struct wi_traits<__half> {
     static constexpr bool is_float = true, is_signed = true;
 };
 template <>
-struct wi_traits<wi_bf16> {
+struct wi_traits<__nv_bfloat16> {
     static constexpr bool is_float = true, is_signed = true;
 };
 
@@ -104,9 +106,9 @@ __device__ inline double wi_value_of_bits(weft_type type, uint64_t bits) {
     case WEFT_I64:
         return (double)(int64_t)bits;
     case WEFT_F16:
-        return (double)wi_load(wi_bit_cast<wi_f16>((uint16_t)bits));
+        return (double)wi_load(wi_bit_cast<__half>((uint16_t)bits));
     case WEFT_BF16:
-        return (double)wi_load(wi_bit_cast<wi_bf16>((uint16_t)bits));
+        return (double)wi_load(wi_bit_cast<__nv_bfloat16>((uint16_t)bits));
     case WEFT_F32:
         return (double)wi_bit_cast<float>((uint32_t)bits);
     case WEFT_F64:
@@ -134,9 +136,9 @@ weft_status wi_with_unsigned_type(weft_type type, F f) {
     case WEFT_U64:
         return f(wi_tag<uint64_t>{});
     case WEFT_F16:
-        return f(wi_tag<wi_f16>{});
+        return f(wi_tag<__half>{});
     case WEFT_BF16:
-        return f(wi_tag<wi_bf16>{});
+        return f(wi_tag<__nv_bfloat16>{});
     case WEFT_F32:
         return f(wi_tag<float>{});
     case WEFT_F64:

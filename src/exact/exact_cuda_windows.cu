@@ -303,11 +303,11 @@ weft_status wi_exact_windows(weft_context *ctx, const void *arguments) {
     const bool magnitudes = args->terms == WI_EXACT_NRM1;
     switch (args->type) {
     case WEFT_F16:
-        return magnitudes ? launch_windows<true, wi_f16>(ctx, args)
-                          : launch_windows<false, wi_f16>(ctx, args);
+        return magnitudes ? launch_windows<true, __half>(ctx, args)
+                          : launch_windows<false, __half>(ctx, args);
     case WEFT_BF16:
-        return magnitudes ? launch_windows<true, wi_bf16>(ctx, args)
-                          : launch_windows<false, wi_bf16>(ctx, args);
+        return magnitudes ? launch_windows<true, __nv_bfloat16>(ctx, args)
+                          : launch_windows<false, __nv_bfloat16>(ctx, args);
     default:
         return magnitudes ? launch_windows<true, float>(ctx, args)
                           : launch_windows<false, float>(ctx, args);

@@ -36,9 +36,9 @@ constexpr weft_type wi_type_of_float = WEFT_F64;
 template <>
 constexpr weft_type wi_type_of_float<float> = WEFT_F32;
 template <>
-constexpr weft_type wi_type_of_float<wi_f16> = WEFT_F16;
+constexpr weft_type wi_type_of_float<__half> = WEFT_F16;
 template <>
-constexpr weft_type wi_type_of_float<wi_bf16> = WEFT_BF16;
+constexpr weft_type wi_type_of_float<__nv_bfloat16> = WEFT_BF16;
 
 /* The vectors of a part that a lane has. */
 template <class T>

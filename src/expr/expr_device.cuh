@@ -46,10 +46,10 @@ __device__ static inline uint32_t wi_x_u32_of_f32(float a) {
     return __float2uint_rz(a);
 }
 __device__ static inline float wi_x_round_f16(float a) {
-    return (float)(wi_f16)a;
+    return (float)(__half)a;
 }
 __device__ static inline float wi_x_round_bf16(float a) {
-    return (float)(wi_bf16)a;
+    return (float)(__nv_bfloat16)a;
 }
 __device__ static inline float wi_x_sqrt_f32(float a) {
     return sqrtf(a);

@@ -79,10 +79,10 @@ __device__ inline void wi_expr_with(unsigned type, F f) {
         f(wi_tag<uint16_t>{});
         break;
     case WEFT_F16:
-        f(wi_tag<wi_f16>{});
+        f(wi_tag<__half>{});
         break;
     case WEFT_BF16:
-        f(wi_tag<wi_bf16>{});
+        f(wi_tag<__nv_bfloat16>{});
         break;
     case WEFT_I32:
     case WEFT_U32:
@@ -366,11 +366,11 @@ case WI_X_##name:                                                               
         if (type == WEFT_F16) {
 #pragma unroll
             for (int e = 0; e < count; e++)
-                acc[e] = wi_expr_lane<Lane>((wi_f16)wi_expr_value<float>(acc[e]));
+                acc[e] = wi_expr_lane<Lane>((__half)wi_expr_value<float>(acc[e]));
         } else if (type == WEFT_BF16) {
 #pragma unroll
             for (int e = 0; e < count; e++)
-                acc[e] = wi_expr_lane<Lane>((wi_bf16)wi_expr_value<float>(acc[e]));
+                acc[e] = wi_expr_lane<Lane>((__nv_bfloat16)wi_expr_value<float>(acc[e]));
         }
     }
 

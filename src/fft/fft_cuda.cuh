@@ -49,20 +49,20 @@ __device__ __forceinline__ wi_fft_number<T> wi_fft_swapped(wi_fft_number<T> v, b
 /* Element i of an array of real or of complex numbers, of T or, with `half`, of f16. */
 template <class T>
 __device__ __forceinline__ T wi_fft_real_at(const void *x, bool half, size_t i) {
-    return half ? (T)wi_load(((const wi_f16 *)x)[i]) : ((const T *)x)[i];
+    return half ? (T)wi_load(((const __half *)x)[i]) : ((const T *)x)[i];
 }
 template <class T>
 __device__ __forceinline__ wi_fft_number<T> wi_fft_number_at(const void *x, bool half, size_t i) {
     if (!half)
         return ((const wi_fft_number<T> *)x)[i];
     const uint32_t bits = ((const uint32_t *)x)[i];
-    return {(T)wi_load(wi_bit_cast<wi_f16>((uint16_t)bits)),
-            (T)wi_load(wi_bit_cast<wi_f16>((uint16_t)(bits >> 16)))};
+    return {(T)wi_load(wi_bit_cast<__half>((uint16_t)bits)),
+            (T)wi_load(wi_bit_cast<__half>((uint16_t)(bits >> 16)))};
 }
 template <class T>
 __device__ __forceinline__ void wi_fft_set_real(void *y, bool half, size_t i, T v) {
     if (half)
-        ((wi_f16 *)y)[i] = (wi_f16)(float)v;
+        ((__half *)y)[i] = (__half)(float)v;
     else
         ((T *)y)[i] = v;
 }
@@ -73,8 +73,8 @@ __device__ __forceinline__ void wi_fft_set_number(void *y, bool half, size_t i,
         ((wi_fft_number<T> *)y)[i] = v;
         return;
     }
-    const uint16_t re = wi_bit_cast<uint16_t>((wi_f16)(float)v.re);
-    const uint16_t im = wi_bit_cast<uint16_t>((wi_f16)(float)v.im);
+    const uint16_t re = wi_bit_cast<uint16_t>((__half)(float)v.re);
+    const uint16_t im = wi_bit_cast<uint16_t>((__half)(float)v.im);
     ((uint32_t *)y)[i] = (uint32_t)im << 16 | re;
 }
 

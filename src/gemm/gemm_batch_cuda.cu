@@ -105,9 +105,9 @@ weft_status wi_gemm_batch_one_each(weft_context *ctx, const void *args) {
     case WEFT_F32:
         return launch<float, float, float>(ctx, g);
     case WEFT_F16:
-        return launch<wi_f16, wi_f16, float>(ctx, g);
+        return launch<__half, __half, float>(ctx, g);
     case WEFT_BF16:
-        return launch<wi_bf16, wi_bf16, float>(ctx, g);
+        return launch<__nv_bfloat16, __nv_bfloat16, float>(ctx, g);
     default:
         return launch<int8_t, int32_t, int32_t>(ctx, g);
     }

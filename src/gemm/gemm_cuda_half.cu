@@ -8,9 +8,9 @@ template <class T>
 using tile = wi_gemm_half_shape<T, wi_gemm_extents<128, 128, 32, 2, 2, 4, 2>>;
 
 weft_status wi_gemm_tensor_f16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_by_layout<tile<wi_f16>>(ctx, g);
+    return wi_gemm_by_layout<tile<__half>>(ctx, g);
 }
 
 weft_status wi_gemm_tensor_bf16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_by_layout<tile<wi_bf16>>(ctx, g);
+    return wi_gemm_by_layout<tile<__nv_bfloat16>>(ctx, g);
 }

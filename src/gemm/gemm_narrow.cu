@@ -80,5 +80,5 @@ weft_status wi_gemm_narrow(weft_context *ctx, const void *args) {
     if (g->type == WEFT_F32)
         return wi_gemm_narrow_f32(ctx, g);
 #endif
-    return g->type == WEFT_F16 ? run<wi_f16>(ctx, g) : run<wi_bf16>(ctx, g);
+    return g->type == WEFT_F16 ? run<__half>(ctx, g) : run<__nv_bfloat16>(ctx, g);
 }

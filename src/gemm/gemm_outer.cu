@@ -133,8 +133,8 @@ weft_status wi_gemm_outer(weft_context *ctx, const void *args) {
     case WEFT_F32:
         return launch<float>(ctx, g);
     case WEFT_F16:
-        return launch<wi_f16>(ctx, g);
+        return launch<__half>(ctx, g);
     default:
-        return launch<wi_bf16>(ctx, g);
+        return launch<__nv_bfloat16>(ctx, g);
     }
 }

@@ -58,7 +58,7 @@ struct wi_gemm_group_of_parts : wi_gemm_group<Shape, A, B> {
 };
 
 template <int slots>
-struct wi_gemm_parts_shape : wi_gemm_boxed_shape<wi_bf16, float, float, 128, 128, slots, 16> {
+struct wi_gemm_parts_shape : wi_gemm_boxed_shape<__nv_bfloat16, float, float, 128, 128, slots, 16> {
     static constexpr int parts = 3;
     static constexpr bool is_staged = true;
     static constexpr double rate = 1.8; /* of multiply-adds of f32 */

@@ -33,15 +33,15 @@ static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
 }
 
 double wi_gemm_ring_f16_seconds(const weft_context *ctx, const wi_gemm_args *g) {
-    return choose<wi_f16>(ctx, g).seconds;
+    return choose<__half>(ctx, g).seconds;
 }
 weft_status wi_gemm_ring_f16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_run_choice(ctx, g, choose<wi_f16>(ctx, g));
+    return wi_gemm_run_choice(ctx, g, choose<__half>(ctx, g));
 }
 
 double wi_gemm_ring_bf16_seconds(const weft_context *ctx, const wi_gemm_args *g) {
-    return choose<wi_bf16>(ctx, g).seconds;
+    return choose<__nv_bfloat16>(ctx, g).seconds;
 }
 weft_status wi_gemm_ring_bf16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_run_choice(ctx, g, choose<wi_bf16>(ctx, g));
+    return wi_gemm_run_choice(ctx, g, choose<__nv_bfloat16>(ctx, g));
 }

@@ -11,14 +11,14 @@ constexpr int side = 32, rows_at_once = 8; /* of a piece */
 struct matrix {
     const float *x;
     size_t ld, lines, length;
-    wi_bf16 *parts;
+    __nv_bfloat16 *parts;
     size_t pitch, apart;
 };
 
-__device__ inline void store_parts(float x, wi_bf16 *to, size_t apart) {
+__device__ inline void store_parts(float x, __nv_bfloat16 *to, size_t apart) {
 #pragma unroll
     for (int part = 0; part < tile::parts; part++) {
-        const wi_bf16 rounded = (wi_bf16)x;
+        const __nv_bfloat16 rounded = (__nv_bfloat16)x;
         to[(size_t)part * apart] = rounded;
         x -= (float)rounded;
     }
@@ -74,7 +74,7 @@ weft_status wi_gemm_ring_parts(weft_context *ctx, const wi_gemm_args *args, unsi
     const size_t size_a = g.m * pitch, size_b = g.n * pitch;
     const bool a_by_k = g.transposed_a, b_by_k = !g.transposed_b;
     const bool same = g.a == g.b && g.lda == g.ldb && g.m == g.n && a_by_k == b_by_k;
-    wi_bf16 *parts = NULL;
+    __nv_bfloat16 *parts = NULL;
     weft_status status = wi_gpu_alloc(
         ctx, (void **)&parts, tile::parts * (same ? size_a : size_a + size_b) * sizeof *parts);
     if (status != WEFT_OK)

@@ -20,8 +20,8 @@ weft_status wi_gemm_small_tf32(weft_context *ctx, const wi_gemm_args *g) {
     return wi_gemm_by_size<wide_tf32, tile_tf32>(ctx, g);
 }
 weft_status wi_gemm_small_f16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_by_size<wide_half<wi_f16>, tile_half<wi_f16>>(ctx, g);
+    return wi_gemm_by_size<wide_half<__half>, tile_half<__half>>(ctx, g);
 }
 weft_status wi_gemm_small_bf16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_by_size<wide_half<wi_bf16>, tile_half<wi_bf16>>(ctx, g);
+    return wi_gemm_by_size<wide_half<__nv_bfloat16>, tile_half<__nv_bfloat16>>(ctx, g);
 }

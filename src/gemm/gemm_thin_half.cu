@@ -12,9 +12,10 @@ template <class T>
 using wide = wi_gemm_half_shape<T, wi_gemm_extents<128, 64, 64, 4, 1, 3, 2>>;
 
 weft_status wi_gemm_thin_f16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_by_thickness<across<wi_f16>, along<wi_f16>, wide<wi_f16>>(ctx, g);
+    return wi_gemm_by_thickness<across<__half>, along<__half>, wide<__half>>(ctx, g);
 }
 
 weft_status wi_gemm_thin_bf16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_by_thickness<across<wi_bf16>, along<wi_bf16>, wide<wi_bf16>>(ctx, g);
+    return wi_gemm_by_thickness<across<__nv_bfloat16>, along<__nv_bfloat16>, wide<__nv_bfloat16>>(
+        ctx, g);
 }

@@ -350,8 +350,8 @@ weft_status wi_gemv_slices(weft_context *ctx, const void *args) {
     case WEFT_F32:
         return of_type(wi_tag<float>{});
     case WEFT_F16:
-        return of_type(wi_tag<wi_f16>{});
+        return of_type(wi_tag<__half>{});
     default:
-        return of_type(wi_tag<wi_bf16>{});
+        return of_type(wi_tag<__nv_bfloat16>{});
     }
 }

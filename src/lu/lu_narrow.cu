@@ -21,6 +21,6 @@ weft_status wi_narrow_gpu(weft_context *ctx, const wi_narrowing *w) {
     const unsigned blocks = pieces * (unsigned)w->n;
     const float factor = ldexpf(1, w->power);
     if (w->type == WEFT_F16)
-        return WEFT_LAUNCH(narrow_columns<wi_f16>, ctx, blocks, threads, 0, *w, pieces, factor);
-    return WEFT_LAUNCH(narrow_columns<wi_bf16>, ctx, blocks, threads, 0, *w, pieces, factor);
+        return WEFT_LAUNCH(narrow_columns<__half>, ctx, blocks, threads, 0, *w, pieces, factor);
+    return WEFT_LAUNCH(narrow_columns<__nv_bfloat16>, ctx, blocks, threads, 0, *w, pieces, factor);
 }

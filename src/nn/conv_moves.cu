@@ -92,11 +92,11 @@ weft_status wi_conv_join(weft_context *ctx, weft_type type, wi_conv_joining j, c
         return status;
     switch (type) {
     case WEFT_F16:
-        return WEFT_LAUNCH(join_slices<wi_f16>, ctx, (unsigned)blocks, join_threads, 0, j, partial,
-                           (wi_f16 *)to);
+        return WEFT_LAUNCH(join_slices<__half>, ctx, (unsigned)blocks, join_threads, 0, j, partial,
+                           (__half *)to);
     case WEFT_BF16:
-        return WEFT_LAUNCH(join_slices<wi_bf16>, ctx, (unsigned)blocks, join_threads, 0, j, partial,
-                           (wi_bf16 *)to);
+        return WEFT_LAUNCH(join_slices<__nv_bfloat16>, ctx, (unsigned)blocks, join_threads, 0, j,
+                           partial, (__nv_bfloat16 *)to);
     default:
         return WEFT_LAUNCH(join_slices<float>, ctx, (unsigned)blocks, join_threads, 0, j, partial,
                            (float *)to);

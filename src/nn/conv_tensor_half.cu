@@ -4,14 +4,15 @@
 #include "nn/conv_tensor_tiles.cuh"
 
 template <class Extents>
-using f16_shape = wi_gemm_half_shape<wi_f16, Extents>;
+using f16_shape = wi_gemm_half_shape<__half, Extents>;
 template <class Extents>
-using bf16_shape = wi_gemm_half_shape<wi_bf16, Extents>;
+using bf16_shape = wi_gemm_half_shape<__nv_bfloat16, Extents>;
 
 weft_status wi_conv_tensor_f16(weft_context *ctx, const wi_conv_args *args) {
-    return wi_conv_on_tensor_cores<wi_conv_tensor_engine<f16_shape, wi_f16>, wi_f16>(ctx, args);
+    return wi_conv_on_tensor_cores<wi_conv_tensor_engine<f16_shape, __half>, __half>(ctx, args);
 }
 
 weft_status wi_conv_tensor_bf16(weft_context *ctx, const wi_conv_args *args) {
-    return wi_conv_on_tensor_cores<wi_conv_tensor_engine<bf16_shape, wi_bf16>, wi_bf16>(ctx, args);
+    return wi_conv_on_tensor_cores<wi_conv_tensor_engine<bf16_shape, __nv_bfloat16>, __nv_bfloat16>(
+        ctx, args);
 }

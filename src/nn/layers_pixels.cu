@@ -7,7 +7,7 @@
 #define WI_PIXELS_INLINE static __host__ __device__ inline
 #include "nn/layers_pixels.h"
 
-#define INLINE static __device__ inline
+#define INLINE static __host__ __device__ inline
 #define SAMPLE(f) f
 #define REAL float
 #include "nn/layers_samples.inc"
@@ -16,11 +16,11 @@
 #define LOAD(v) (v)
 #include "nn/layers_pixels.inc"
 #define NAME(f) f
-#define STORED wi_f16
+#define STORED __half
 #define LOAD(v) ((float)(v))
 #include "nn/layers_pixels.inc"
 #define NAME(f) f
-#define STORED wi_bf16
+#define STORED __nv_bfloat16
 #define LOAD(v) ((float)(v))
 #include "nn/layers_pixels.inc"
 #undef REAL

@@ -295,7 +295,7 @@ weft_status wi_with_sum_reducer(wi_reduction op, F f) {
 /* Floats of 16 bits share the kernels that only order the bits of |x|. */
 template <class T>
 using wi_magnitudes_as =
-    typename wi_choose<wi_traits<T>::is_float && sizeof(T) == 2, wi_f16, T>::type;
+    typename wi_choose<wi_traits<T>::is_float && sizeof(T) == 2, __half, T>::type;
 
 /* Calls f(type tag, reducer) with the reducer of `op` for elements of T, and the type as which it
  * reads them. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain C++ versions of half.cuh for emu; half.cuh, the only file that includes this, documents
- * them. */
-#ifndef WI_HALF_EMU_CUH
-#define WI_HALF_EMU_CUH
+/* emu's stand-in for 16-bit floats: storage and conversions, each rounded once. */
+#ifndef EMU_CUDA_FP16_H
+#define EMU_CUDA_FP16_H
 
 #include <algorithm>
 #include <cmath>
@@ -13,14 +12,14 @@
 /* A float with 1 sign bit, 15 - fraction_bits bits of exponent, and fraction_bits. `hidden` is the
  * leading bit that is not stored. */
 template <int fraction_bits>
-struct wi_float16 {
+struct emu_float16 {
     static constexpr int bias = (1 << (14 - fraction_bits)) - 1, hidden = 1 << fraction_bits;
     static constexpr int infinity = (2 * bias + 1) << fraction_bits;
     uint16_t bits;
 
-    wi_float16() = default;
+    emu_float16() = default;
     template <class V, class = std::enable_if_t<std::is_arithmetic_v<V>>>
-    wi_float16(V wide) {
+    emu_float16(V wide) {
         const double value = std::fabs((double)wide);
         const int exponent = value > 0 ? std::max(std::ilogb(value), 1 - bias) : 1 - bias;
         int magnitude = infinity;
@@ -49,7 +48,7 @@ struct wi_float16 {
         return bits >> 15 ? -magnitude : magnitude;
     }
 };
-using wi_f16 = wi_float16<10>;
-using wi_bf16 = wi_float16<7>;
+using __half = emu_float16<10>;
+using __nv_bfloat16 = emu_float16<7>;
 
 #endif
