@@ -44,7 +44,7 @@ size_t wi_fft_radices(size_t n, unsigned most, unsigned *radix) {
     return n == 1 ? 0 : fewest_radices(n, most, 16, radix);
 }
 
-/* What a stage costs where there are 16 registers, in hundredths of nearly one of radix 4: measured
+/* What a stage costs where there are 16 registers, beside others; the unit means nothing. Measured
  * with AVX2, f32 and f64 alike. */
 static unsigned cost_of(unsigned radix, size_t before) {
     static const unsigned char cost[] = {

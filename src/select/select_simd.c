@@ -139,20 +139,12 @@ WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
 #    define PACK_1(x, word, out) pack_bits(x, word, out, 1)
 #    define PACK_2(x, word, out) pack_bits(x, word, out, 2)
 #    if defined(__AVX2__)
-WI_INLINE __m256i to_front(uint64_t bits, __m256i v) {
-    const __m128i lanes = _mm_loadl_epi64((const __m128i *)(const void *)&wi_to_front[bits]);
-    return _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(lanes));
-}
-
 WI_INLINE void step_4(const void *x, uint64_t bits, void *out) {
-    _mm256_storeu_si256(out, to_front(bits, _mm256_loadu_si256(x)));
+    _mm256_storeu_si256(out, wi_bring_to_front_4(bits, _mm256_loadu_si256(x)));
 }
 
-/* An element of 8 bytes is two lanes of 4. */
 WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
-    static const uint8_t twice[16] = {0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f,
-                                      0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff};
-    _mm256_storeu_si256(out, to_front(twice[bits], _mm256_loadu_si256(x)));
+    _mm256_storeu_si256(out, wi_bring_to_front_8(bits, _mm256_loadu_si256(x)));
 }
 
 #        define PACK_4(x, word, out) pack_steps(x, word, out, 4, 8, step_4)

@@ -6,7 +6,7 @@
 #include "cpu/to_front.h"
 
 enum {
-    ROWS = 8 /* that are sorted in registers */
+    MOST_ROWS = 8 /* that are sorted in registers */
 };
 
 /* ---- keys of 4 bytes ---- */
@@ -40,11 +40,6 @@ WI_INLINE unsigned below_u32(__m256i v, __m256i p, bool equal) {
     return equal ? is : is ^ 0xff;
 }
 
-WI_INLINE __m256i front_u32(unsigned lanes, __m256i v) {
-    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)&wi_to_front[lanes]);
-    return _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(bytes));
-}
-
 WI_INLINE __m256i reversed_u32(__m256i v) {
     return _mm256_permutevar8x32_epi32(v, _mm256_set_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
@@ -60,14 +55,14 @@ WI_INLINE __m256i sorted_row_u32(__m256i v) {
 
 /* Columns become rows. */
 WI_INLINE void turn_u32(__m256i *v) {
-    __m256i two[ROWS], four[ROWS];
+    __m256i two[MOST_ROWS], four[MOST_ROWS];
 #pragma GCC unroll 4
-    for (int r = 0; r < ROWS; r += 2) {
+    for (int r = 0; r < MOST_ROWS; r += 2) {
         two[r] = _mm256_unpacklo_epi32(v[r], v[r + 1]);
         two[r + 1] = _mm256_unpackhi_epi32(v[r], v[r + 1]);
     }
 #pragma GCC unroll 2
-    for (int r = 0; r < ROWS; r += 4)
+    for (int r = 0; r < MOST_ROWS; r += 4)
 #pragma GCC unroll 2
         for (int k = 0; k < 2; k++) {
             four[r + 2 * k] = _mm256_unpacklo_epi64(two[r + k], two[r + k + 2]);
@@ -114,13 +109,6 @@ WI_INLINE unsigned below_u64(__m256i v, __m256i p, bool equal) {
     return equal ? lanes ^ 0xf : lanes;
 }
 
-/* A key is two lanes of 4 bytes. */
-WI_INLINE __m256i front_u64(unsigned lanes, __m256i v) {
-    static const uint8_t twice[16] = {0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f,
-                                      0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff};
-    return front_u32(twice[lanes], v);
-}
-
 WI_INLINE __m256i reversed_u64(__m256i v) {
     return _mm256_permute4x64_epi64(v, 0x1b);
 }
@@ -134,7 +122,7 @@ WI_INLINE __m256i sorted_row_u64(__m256i v) {
 
 /* Columns become pairs of rows. */
 WI_INLINE void turn_u64(__m256i *v) {
-    __m256i turned[ROWS];
+    __m256i turned[MOST_ROWS];
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++) {
         const __m256i *const from = v + 4 * h;
@@ -148,7 +136,7 @@ WI_INLINE void turn_u64(__m256i *v) {
         turned[h + 6] = _mm256_permute2x128_si256(b, d, 0x31);
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r < MOST_ROWS; r++)
         v[r] = turned[r];
 }
 
@@ -157,6 +145,7 @@ WI_INLINE void turn_u64(__m256i *v) {
 #define LANES 8
 #define BITS 32
 #define SORTED 1
+#define TO_FRONT wi_bring_to_front_4
 #include "sort/sort_avx2_simd.inc"
 
 #define NAME(f) f##_u64
@@ -164,19 +153,7 @@ WI_INLINE void turn_u64(__m256i *v) {
 #define LANES 4
 #define BITS 64
 #define SORTED 2
+#define TO_FRONT wi_bring_to_front_8
 #include "sort/sort_avx2_simd.inc"
-
-/* Is the range for vectors: whole keys of 4 or 8 bytes, without values? */
-static bool is_for_vectors(const wi_sort_range *range) {
-    return range->value_bytes == 0 && range->first_bit == 0 && range->key_bytes >= 4 &&
-           range->end_bit == 8 * range->key_bytes;
-}
-
-static void vector_sort(const wi_sort_range *range) {
-    if (range->key_bytes == 4)
-        vector_sort_u32(range);
-    else
-        vector_sort_u64(range);
-}
 
 #endif

@@ -177,6 +177,21 @@ WI_INLINE void bring_some(next_lines *next) {
 #    include "sort/sort_vector_simd.h"
 #elif defined(__AVX2__)
 #    include "sort/sort_avx2_simd.h"
+#endif
+
+#ifdef __AVX2__
+/* Is the range for vectors: whole keys of 4 or 8 bytes, without values? */
+static bool is_for_vectors(const wi_sort_range *range) {
+    return range->value_bytes == 0 && range->first_bit == 0 && range->key_bytes >= 4 &&
+           range->end_bit == 8 * range->key_bytes;
+}
+
+static void vector_sort(const wi_sort_range *range) {
+    if (range->key_bytes == 4)
+        vector_sort_u32(range);
+    else
+        vector_sort_u64(range);
+}
 #else
 static bool is_for_vectors(const wi_sort_range *range) {
     (void)range;

@@ -56,17 +56,4 @@ WI_INLINE void put_u64(uint64_t *left, uint64_t *right, __m512i v, __mmask8 lowe
 #define BITS 64
 #include "sort/sort_vector_simd.inc"
 
-/* Is the range for vectors: whole keys of 4 or 8 bytes, without values? */
-static bool is_for_vectors(const wi_sort_range *range) {
-    return range->value_bytes == 0 && range->first_bit == 0 && range->key_bytes >= 4 &&
-           range->end_bit == 8 * range->key_bytes;
-}
-
-static void vector_sort(const wi_sort_range *range) {
-    if (range->key_bytes == 4)
-        vector_sort_u32(range);
-    else
-        vector_sort_u64(range);
-}
-
 #endif
