@@ -43,7 +43,7 @@ static wi_exit load(const wi_arguments *args, wi_npy *array) {
     const char *const name = wi_input_name(path);
     const char *const columns = wi_value(args, &wi_columns_option);
     const bool text = wi_holds_table(path, file);
-    weft_status status = text ? wi_table_load(file, name, columns, &f64, array, &note)
+    weft_status status = text ? wi_table_load(file, name, columns, &f64, false, array, &note)
                               : wi_npy_read_numbers(file, name, array, &note);
     wi_close_input(file);
     if (status == WEFT_OK && columns && !text)

@@ -6,7 +6,6 @@
 #include "cli/grouping.h"
 #include "cli/ranks.h"
 #include "cli/table_file.h"
-#include "io/text_table.h"
 
 static void list_ops(const wi_command *command, wi_words *words) {
     (void)command;
@@ -31,7 +30,7 @@ static const wi_option exact_option = {.name = "exact",
 
 enum {
     TITLE_BYTES = 1 << 15,
-    MOST_COLUMNS = WI_GROUP_KEY_COLUMNS, /* of keys, and of values */
+    MOST_COLUMNS = WI_GROUP_MOST_COLUMNS, /* of keys, and of values */
     LABEL_BYTES = 32
 };
 
@@ -117,99 +116,63 @@ static wi_exit check_shared(const wi_arguments *args, const weft_context *ctx) {
     return WI_EXIT_OK;
 }
 
-static size_t rows_of(const wi_npy_layout *l) {
-    return l->dims > 0 ? l->shape[0] : l->count;
-}
-
-static size_t columns_of(const wi_npy_layout *l) {
-    size_t columns = 1;
-    for (size_t k = 1; k < l->dims; k++)
-        columns *= l->shape[k];
-    return columns;
-}
-
-/* Copies columns first ... first + count - 1 of a table in C order: row after row, or column after
- * column. */
-static void *copy_columns(const wi_npy *table, size_t first, size_t count, bool by_columns) {
-    const size_t size = weft_type_size(table->layout.type), rows = rows_of(&table->layout);
-    const size_t width = columns_of(&table->layout);
-    char *const out = wi_host_alloc(rows * count * size);
-    for (size_t r = 0; r < rows && out; r++)
-        for (size_t c = 0; c < count; c++)
-            memcpy(out + (by_columns ? c * rows + r : r * count + c) * size,
-                   (const char *)table->data + (r * width + first + c) * size, size);
-    return out;
-}
-
-static wi_exit load_keys_and_values(const wi_arguments *args, wi_npy *values, wi_npy *keys) {
-    const bool two = args->operands == 2;
+/* The columns of --by, and behind them those of --columns. */
+static wi_exit load_both(const wi_arguments *args, const labels *by, wi_grouping *g) {
     char both[TITLE_BYTES];
-    const char *const by = wi_value(args, &by_option), *const more =
-                                                           wi_value(args, &wi_columns_option);
-    wi_note note = {""};
-    wi_exit result = WI_EXIT_OK;
-    if (!two) {
-        const int length =
-            snprintf(both, sizeof both, "%s%s%s", by, more ? "," : "", more ? more : "");
-        if (length >= TITLE_BYTES)
-            return wi_usage(args->command, "options --by and --columns: their lists are too long");
-    }
-    if (two)
-        result = wi_load_columns(args, args->operand[1], NULL, NULL, keys);
+    const char *const keys = wi_value(args, &by_option);
+    const char *const more = wi_value(args, &wi_columns_option);
+    const int length =
+        snprintf(both, sizeof both, "%s%s%s", keys, more ? "," : "", more ? more : "");
+    if (length >= TITLE_BYTES)
+        return wi_usage(args->command, "options --by and --columns: their lists are too long");
+    wi_columns all;
+    wi_exit result = wi_columns_load(args, args->operand[0], both, WI_TABLE_OWN, &all);
     if (result == WI_EXIT_OK)
-        result = wi_load_columns(args, args->operand[0], two ? more : both,
-                                 wi_given(args, &wi_type_option) ? &args->type : NULL, values);
+        result = wi_columns_make(args, by->count, &g->keys);
+    if (result == WI_EXIT_OK)
+        result = wi_columns_make(args, all.count - by->count, &g->values);
+    for (size_t k = 0; k < all.count && result == WI_EXIT_OK; k++) {
+        wi_npy *const to = k < by->count ? &g->keys.column[k] : &g->values.column[k - by->count];
+        *to = all.column[k];
+        all.column[k] = (wi_npy){.data = NULL};
+    }
+    wi_columns_free(&all);
+    return result;
+}
+
+/* Keys of a second file. */
+static wi_exit load_two(const wi_arguments *args, wi_grouping *g) {
+    wi_exit result = wi_columns_load(args, args->operand[1], NULL, WI_TABLE_OWN, &g->keys);
+    if (result == WI_EXIT_OK)
+        result = wi_columns_load(args, args->operand[0], wi_value(args, &wi_columns_option),
+                                 WI_TABLE_OWN, &g->values);
     if (result != WI_EXIT_OK)
         return result;
-    if (wi_npy_to_c_order(values, &note) != WEFT_OK || wi_npy_to_c_order(keys, &note) != WEFT_OK) {
-        wi_say_error("%s", note.text);
-        return WI_EXIT_FAILED;
-    }
-    if (two && rows_of(&values->layout) != rows_of(&keys->layout)) {
-        wi_say_error("group: %s holds %zu rows, but %s holds %zu keys; give one for each row",
-                     args->operand[0], rows_of(&values->layout), args->operand[1],
-                     rows_of(&keys->layout));
-        return WI_EXIT_FAILED;
-    }
-    return WI_EXIT_OK;
-}
-
-/* A header alone can claim any number of rows that have no columns. */
-static wi_exit check_columns(const wi_arguments *args, const wi_grouping *g) {
-    if (g->key_columns > MOST_COLUMNS || g->value_columns > MOST_COLUMNS)
-        return wi_usage(args->command, "more than %d columns; choose some with --columns",
-                        MOST_COLUMNS);
-    if (g->key_columns > 0)
+    if (wi_columns_rows(&g->values) == wi_columns_rows(&g->keys) || g->keys.count == 0)
         return WI_EXIT_OK;
-    wi_say_error("group: %s has no columns; give one or more for the key", args->operand[1]);
+    wi_say_error("group: %s holds %zu rows, but %s holds %zu keys; give one for each row",
+                 args->operand[0], wi_columns_rows(&g->values), args->operand[1],
+                 wi_columns_rows(&g->keys));
     return WI_EXIT_FAILED;
 }
 
 /* Reads the rows to group; `by` are the key's columns, unless a second file holds it. */
-static wi_exit load(const wi_arguments *args, wi_grouping *g, const labels *by) {
-    wi_npy values = {.data = NULL}, keys = {.data = NULL};
-    wi_exit result = load_keys_and_values(args, &values, &keys);
-    if (result == WI_EXIT_OK) {
-        const wi_npy *const source = args->operands == 2 ? &keys : &values;
-        g->rows = rows_of(&values.layout);
-        g->key_type = source->layout.type;
-        g->key_columns = args->operands == 2 ? columns_of(&keys.layout) : by->count;
-        g->value_type = values.layout.type;
-        const size_t skipped = args->operands == 2 ? 0 : by->count;
-        g->value_columns = columns_of(&values.layout) - skipped;
-        result = check_columns(args, g);
-        if (result == WI_EXIT_OK) {
-            g->keys = copy_columns(source, 0, g->key_columns, false);
-            g->values = copy_columns(&values, skipped, g->value_columns, true);
-            if (!g->keys || !g->values) {
-                wi_say_error("group: no host memory for %zu rows", g->rows);
-                result = WI_EXIT_FAILED;
-            }
-        }
+static wi_exit load(const wi_arguments *args, wi_grouping *g, const labels *by, labels *columns) {
+    const wi_exit result = args->operands == 2 ? load_two(args, g) : load_both(args, by, g);
+    if (result != WI_EXIT_OK)
+        return result;
+    if (g->keys.count > MOST_COLUMNS || g->values.count > MOST_COLUMNS)
+        return wi_usage(args->command, "more than %d columns; choose some with --columns",
+                        MOST_COLUMNS);
+    for (size_t c = 0; c < g->values.count; c++) {
+        if (c >= columns->count)
+            snprintf(columns->name[c], LABEL_BYTES, "%zu", c + 1);
+        g->value_name[c] = columns->name[c];
     }
-    wi_npy_free(&values);
-    wi_npy_free(&keys);
-    return result;
+    if (g->keys.count > 0)
+        return WI_EXIT_OK;
+    wi_say_error("group: %s has no columns; give one or more for the key", args->operand[1]);
+    return WI_EXIT_FAILED;
 }
 
 /* ---- the output ---- */
@@ -241,18 +204,18 @@ static bool is_taken(const char *name) {
 static void make_titles(const wi_grouping *g, const labels *by, const labels *columns,
                         char titles[TITLE_BYTES]) {
     titles[0] = '\0';
-    for (size_t k = 0; k < g->key_columns; k++) {
+    for (size_t k = 0; k < g->keys.count; k++) {
         const bool named = k < by->count && strspn(by->name[k], "0123456789") == 0;
         if (named && !is_taken(by->name[k]))
             wi_append(titles, TITLE_BYTES, ",", by->name[k]);
         else
-            add_title(titles, "key", by, k, !named && g->key_columns == 1);
+            add_title(titles, "key", by, k, !named && g->keys.count == 1);
     }
     for (size_t o = 0; o < g->ops; o++) {
         const char *const name = wi_group_op_names[g->op[o]];
         const bool counts = g->op[o] == WI_GROUP_COUNT;
-        for (size_t c = 0; c < (counts ? 1 : g->value_columns); c++)
-            add_title(titles, name, columns, c, counts || g->value_columns == 1);
+        for (size_t c = 0; c < (counts ? 1 : g->values.count); c++)
+            add_title(titles, name, columns, c, counts || g->values.count == 1);
     }
 }
 
@@ -261,10 +224,9 @@ static const char *ladder_used(const weft_context *ctx) {
     return weft_used(ctx, "group") ? "group" : "group_keys";
 }
 
-static void print_json(const wi_arguments *args, const weft_context *ctx, const wi_npy *table,
+static void print_json(const wi_arguments *args, const weft_context *ctx, const wi_columns *table,
                        const char *titles) {
-    const size_t width = table->layout.shape[1];
-    for (size_t r = 0; r < table->layout.shape[0]; r++) {
+    for (size_t r = 0; r < wi_columns_rows(table); r++) {
         wi_json json;
         const char *title = titles;
         wi_json_open(&json);
@@ -273,48 +235,51 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
         wi_json_string(&json, "place", weft_place(ctx));
         wi_json_ranks(&json, ctx);
         wi_json_string(&json, "file", args->operand[0]);
-        for (size_t c = 0; c < width; c++) {
+        for (size_t c = 0; c < table->count; c++) {
+            const wi_npy *const column = &table->column[c];
             char name[2 * LABEL_BYTES];
             const size_t length = strcspn(title, ",");
             snprintf(name, sizeof name, "%.*s", (int)length, title);
-            wi_json_element(&json, name, table->layout.type,
-                            (const uint64_t *)table->data + r * width + c);
+            wi_json_element(&json, name, column->layout.type,
+                            (const char *)column->data + r * weft_type_size(column->layout.type));
             title += length + 1;
         }
         wi_json_close(&json);
     }
 }
 
-static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_npy *table,
+static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_columns *table,
                     const char *titles) {
     wi_note note = {""};
     if (wi_given(args, &wi_output_option)) {
-        const wi_exit result = wi_save_titled(args, &wi_output_option, titles, table);
+        const wi_exit result = wi_columns_save(args, &wi_output_option, titles, table);
         if (result == WI_EXIT_OK)
-            wi_print_saved(args, "group", ladder_used(ctx), ctx, &table->layout);
+            wi_columns_print_saved(args, "group", ladder_used(ctx), ctx, table);
         return result;
     }
     if (wi_given(args, &wi_json_option)) {
         print_json(args, ctx, table, titles);
         return WI_EXIT_OK;
     }
-    if (wi_table_save(stdout, "standard output", titles, table, &note) == WEFT_OK)
+    if (wi_columns_write(stdout, "standard output", titles, table, &note) == WEFT_OK)
         return WI_EXIT_OK;
     wi_say_error("%s", note.text);
     return WI_EXIT_FAILED;
 }
 
-static wi_exit group(const wi_arguments *args, weft_context *ctx, wi_grouping *g, wi_npy *table) {
-    if (weft_ranks(ctx) > 1)
-        wi_grouping_take_share(ctx, g);
-    const wi_exit result = wi_group_rows(args, ctx, g, table);
-    return result == WI_EXIT_OK ? wi_grouping_collect(args, ctx, table) : result;
+static wi_exit group(const wi_arguments *args, weft_context *ctx, wi_grouping *g,
+                     wi_columns *table) {
+    wi_exit result = wi_grouping_begin(ctx, g);
+    result = wi_agree_result(args, ctx, result);
+    if (result == WI_EXIT_OK)
+        result = wi_group_rows(args, ctx, g, table);
+    return result == WI_EXIT_OK ? wi_columns_collect(args, ctx, table) : result;
 }
 
 static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_grouping g = {.exact = wi_given(args, &exact_option), .runs = wi_given(args, &runs_option)};
-    wi_npy table = {.data = NULL};
+    wi_columns table = {.column = NULL};
     labels by, columns;
     char titles[TITLE_BYTES];
     wi_exit result = check_options(args);
@@ -329,7 +294,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = check_shared(args, ctx);
     if (result == WI_EXIT_OK)
-        result = load(args, &g, &by);
+        result = load(args, &g, &by, &columns);
     if (ctx)
         result = wi_agree_result(args, ctx, result);
     if (result == WI_EXIT_OK)
@@ -341,15 +306,24 @@ static wi_exit execute(const wi_arguments *args) {
     if (ctx)
         result = wi_agree_result(args, ctx, result);
     wi_grouping_free(&g);
-    wi_npy_free(&table);
+    wi_columns_free(&table);
     weft_close(ctx);
     return result;
 }
 
-static const wi_option *const options[] = {
-    &by_option,           &op_option,         &runs_option,     &exact_option,
-    &wi_output_option,    &wi_columns_option, &wi_place_option, &wi_variant_option,
-    &wi_read_type_option, &wi_json_option,    &wi_help_option,  NULL};
+static const wi_option *const options[] = {&by_option,
+                                           &op_option,
+                                           &runs_option,
+                                           &exact_option,
+                                           &wi_output_option,
+                                           &wi_columns_option,
+                                           &wi_place_option,
+                                           &wi_variant_option,
+                                           &wi_read_type_option,
+                                           &wi_types_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
 
 const wi_command wi_group_command = {
     .name = "group",

@@ -76,7 +76,7 @@ static weft_status read_any(const wi_arguments *args, weft_context *ctx, FILE *f
                             "other images, such as JPEG, to PNG or PPM",
                             name);
     const weft_status status =
-        wi_read_part(ctx, file, name, text, wi_value(args, &wi_columns_option),
+        wi_read_part(args, ctx, file, name, text, wi_value(args, &wi_columns_option),
                      wi_given(args, &wi_type_option) ? &args->type : NULL, &t->array, note);
     t->pixels = t->array.layout.count;
     t->channels = 1;

@@ -95,6 +95,10 @@ const wi_option wi_columns_option = {
     .letter = 'c',
     .value = "LIST",
     .help = "only these columns, in this order: names, or numbers from 1, separated by commas"};
+const wi_option wi_types_option = {
+    .name = "types",
+    .value = "LIST",
+    .help = "the types of a table's columns: one for all, or of some, as id=u64,2=f32"};
 const wi_option wi_indices_option = {
     .name = "indices", .letter = 'i', .help = "write the elements' positions, not their values"};
 const wi_option wi_trace_option = {.name = "trace",

@@ -8,7 +8,7 @@
 
 extern const wi_option wi_place_option, wi_variant_option, wi_type_option, wi_read_type_option,
     wi_n_option, wi_seed_option, wi_json_option, wi_help_option, wi_output_option,
-    wi_indices_option, wi_trace_option, wi_columns_option;
+    wi_indices_option, wi_trace_option, wi_columns_option, wi_types_option;
 
 /* The names of the types. */
 void wi_list_types(const wi_command *command, wi_words *words);

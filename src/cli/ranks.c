@@ -37,13 +37,15 @@ wi_exit wi_agree_result(const wi_arguments *args, weft_context *ctx, wi_exit res
     return result;
 }
 
-weft_status wi_read_part(weft_context *ctx, FILE *file, const char *path, bool text,
-                         const char *columns, const weft_type *type, wi_npy *array, wi_note *note) {
+weft_status wi_read_part(const wi_arguments *args, weft_context *ctx, FILE *file, const char *path,
+                         bool text, const char *columns, const weft_type *type, wi_npy *array,
+                         wi_note *note) {
     const int rank = weft_rank(ctx), ranks = weft_ranks(ctx);
     if (!text && !columns)
         return wi_npy_read_part(file, path, type, rank, ranks, array, note);
-    weft_status status = text ? wi_table_load(file, path, columns, type, array, note)
-                              : wi_npy_read(file, path, type, array, note);
+    weft_status status =
+        text ? wi_table_load(file, path, columns, type, args->command->unrounded, array, note)
+             : wi_npy_read(file, path, type, array, note);
     if (status == WEFT_OK && !text)
         status = wi_columns_choose(columns, path, array, note);
     return status == WEFT_OK ? wi_npy_take_part(rank, ranks, array, note) : status;
@@ -65,7 +67,8 @@ wi_exit wi_load_columns_part(const wi_arguments *args, weft_context *ctx, const 
     else if (!file)
         status = wi_note_fail(&note, WEFT_EIO, "%s: opening failed: %s", path, strerror(errno));
     else
-        status = wi_read_part(ctx, file, path, wi_is_table_name(path), columns, type, array, &note);
+        status = wi_read_part(args, ctx, file, path, wi_is_table_name(path), columns, type, array,
+                              &note);
     if (file)
         fclose(file);
     if (status != WEFT_OK)

@@ -20,8 +20,9 @@ wi_exit wi_load_columns_part(const wi_arguments *args, weft_context *ctx, const 
 
 /* Reads this rank's part of an open file: of a table of text, or of an array. Of a table, and of
  * some columns of an array, every rank reads all and keeps its part. */
-weft_status wi_read_part(weft_context *ctx, FILE *file, const char *path, bool text,
-                         const char *columns, const weft_type *type, wi_npy *array, wi_note *note);
+weft_status wi_read_part(const wi_arguments *args, weft_context *ctx, FILE *file, const char *path,
+                         bool text, const char *columns, const weft_type *type, wi_npy *array,
+                         wi_note *note);
 
 /* Has every rank loaded its part? `note` says why this one has not. */
 wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status status,

@@ -57,7 +57,7 @@ static wi_exit load_array(const wi_arguments *args, FILE *file, bool text, const
     wi_npy array = {.data = NULL};
     const wi_npy_layout *const layout = &array.layout;
     wi_exit result = WI_EXIT_FAILED;
-    const weft_status status = text ? wi_table_load(file, name, NULL, &f64, &array, &note)
+    const weft_status status = text ? wi_table_load(file, name, NULL, &f64, false, &array, &note)
                                     : wi_npy_read(file, name, NULL, &array, &note);
     if (status != WEFT_OK)
         wi_say_error("%s", note.text);

@@ -136,8 +136,9 @@ wi_exit wi_load_columns(const wi_arguments *args, const char *path, const char *
         return result;
     const char *const name = wi_input_name(path);
     const bool text = wi_holds_table(path, file);
-    weft_status status = text ? wi_table_load(file, name, columns, type, array, &note)
-                              : wi_npy_read(file, name, type, array, &note);
+    weft_status status =
+        text ? wi_table_load(file, name, columns, type, args->command->unrounded, array, &note)
+             : wi_npy_read(file, name, type, array, &note);
     if (status == WEFT_OK && columns && !text)
         status = wi_columns_choose(columns, name, array, &note);
     wi_close_input(file);

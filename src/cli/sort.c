@@ -93,6 +93,7 @@ const wi_command wi_sort_command = {
     .options = options,
     .ladder = "sort",
     .over_ranks = true,
+    .unrounded = true,
     .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,

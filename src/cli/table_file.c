@@ -23,12 +23,16 @@ bool wi_holds_table(const char *path, FILE *file) {
 }
 
 weft_status wi_table_load(FILE *file, const char *name, const char *columns, const weft_type *type,
-                          wi_npy *array, wi_note *note) {
+                          bool unrounded, wi_npy *array, wi_note *note) {
     weft_context *threads = NULL;
+    wi_text_table *table = NULL;
     weft_status status = weft_open(&threads, "cpu");
     if (status != WEFT_OK)
         return wi_note_fail(note, status, "%s", weft_message(NULL));
-    status = wi_text_table_read(threads, file, name, columns, type, array, note);
+    status = wi_text_table_open(threads, file, name, &table, note);
+    if (status == WEFT_OK)
+        status = wi_text_table_array(table, columns, type, unrounded, array);
+    wi_text_table_close(table);
     weft_close(threads);
     return status;
 }
@@ -85,8 +89,11 @@ weft_status wi_columns_choose(const char *columns, const char *name, wi_npy *arr
     return WEFT_OK;
 }
 
-/* Writes the titles, which are a line of .csv. */
-static void write_titles(FILE *file, const char *titles, char separator) {
+char wi_table_separator(const char *name) {
+    return wi_ends_in(name, ".csv") ? ',' : ' ';
+}
+
+void wi_titles_write(FILE *file, const char *titles, char separator) {
     bool quoted = false;
     for (; *titles; titles++) {
         quoted ^= *titles == '"';
@@ -110,13 +117,13 @@ weft_status wi_table_save(FILE *file, const char *name, const char *titles, cons
     const wi_npy_layout *const l = &array->layout;
     const size_t size = weft_type_size(l->type), parts = l->pairs ? 2 : 1;
     const size_t columns = parts * (l->dims == 2 ? l->shape[1] : 1);
-    const char separator = wi_ends_in(name, ".csv") ? ',' : ' ';
+    const char separator = wi_table_separator(name);
     if (l->dims > 2)
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
                             "%s: an array of %zu dimensions is no table; name a .npy file", name,
                             l->dims);
     if (titles)
-        write_titles(file, titles, separator);
+        wi_titles_write(file, titles, separator);
     for (size_t k = 0; k < l->count; k++) {
         const size_t row = k / columns, column = k % columns;
         const size_t at = l->fortran_order ? column * (l->count / columns) + row : k;

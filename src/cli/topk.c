@@ -143,6 +143,7 @@ const wi_command wi_topk_command = {
                  {"weft topk x.npy -k 1e3 --indices -o where.npy", "where the largest are"}},
     .options = options,
     .over_ranks = true,
+    .unrounded = true,
     .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,

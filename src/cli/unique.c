@@ -92,6 +92,7 @@ const wi_command wi_unique_command = {
     .options = options,
     .ladder = "select",
     .over_ranks = true,
+    .unrounded = true,
     .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,

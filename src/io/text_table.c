@@ -7,33 +7,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/near.h"
 #include "cpu/team.h"
-#include "io/source.h"
 
 enum {
-    FIRST_BYTES = 1 << 16,  /* allocated before anything of a pipe has been read */
-    PART_BYTES = 1 << 20,   /* of text for a thread at a time */
-    MOST_LISTED_BYTES = 160 /* of columns' names in a message */
+    FIRST_BYTES = 1 << 16, /* allocated before anything of a pipe has been read */
+    PART_BYTES = 1 << 20   /* of text for a thread at a time */
 };
 
-/* What messages say of a field that begins with a quote. */
-#define OPEN_QUOTE "a quote does not end on this line; a field is within a line"
-
-/* A table being read. */
-typedef struct table {
+struct wi_text_table {
     wi_source source;
     const weft_context *ctx;
-    wi_table_text text;
-    size_t lines; /* before the rows */
+    unsigned char *bytes;
+    wi_table_text text; /* of the rows */
+    size_t lines;       /* before the rows */
+    size_t rows;
     wi_table_head head;
     wi_table_part *parts;
     size_t count; /* of parts */
-    weft_type type;
-    void *data;
-} table;
+    int team;
+    wi_table_target *targets; /* for each column of the file; then the same for each thread */
+    uint8_t *types;           /* of parts, for each column */
+    bool grows;               /* some target does */
+    const char *option;       /* by which a user says types */
+};
 
-static weft_status no_numbers(const table *t) {
+static weft_status no_numbers(const wi_text_table *t) {
     return wi_note_fail(t->source.note, WEFT_EFORMAT, "%s: it has no line of numbers%s",
                         t->source.name,
                         t->head.named ? " behind that of the names; check the first line" : "");
@@ -41,17 +39,16 @@ static weft_status no_numbers(const table *t) {
 
 /* ---- the text ---- */
 
-static weft_status read_all(table *t, unsigned char **text, size_t *bytes) {
+static weft_status read_all(wi_text_table *t, size_t *bytes) {
     size_t left, used = 0, room = FIRST_BYTES;
     weft_status status = WEFT_OK;
-    *text = NULL;
     if (wi_source_left(t->source.file, &left))
         room = left + 1; /* one more: the end is seen at once */
     for (;;) {
-        status = wi_source_resize(&t->source, text, used, room);
+        status = wi_source_resize(&t->source, &t->bytes, used, room);
         if (status != WEFT_OK)
             return status;
-        used += fread(*text + used, 1, room - used, t->source.file);
+        used += fread(t->bytes + used, 1, room - used, t->source.file);
         if (used < room)
             break;
         room *= 2;
@@ -63,152 +60,8 @@ static weft_status read_all(table *t, unsigned char **text, size_t *bytes) {
     return WEFT_OK;
 }
 
-/* ---- the first line ---- */
-
-static bool has_outside_quotes(wi_table_text line, char wanted) {
-    bool quoted = false, found = false;
-    for (const char *at = line.begin; at < line.end; at++) {
-        quoted ^= *at == '"';
-        found = found || (*at == wanted && !quoted);
-    }
-    return found;
-}
-
-static char separator_of(wi_table_text line) {
-    static const char separators[] = ",;\t";
-    for (const char *s = separators; *s; s++)
-        if (has_outside_quotes(line, *s))
-            return *s;
-    return ' ';
-}
-
-/* Lists the fields of the first line, and finds out whether they are names. */
-static weft_status read_names(table *t, wi_table_text line) {
-    wi_table_head *const h = &t->head;
-    wi_table_text rest = line;
-    wi_table_after after = WI_TABLE_MORE;
-    h->separator = separator_of(line);
-    for (h->columns = 0; after == WI_TABLE_MORE; h->columns++)
-        h->named |= !wi_table_is_number(wi_table_next_field(&rest, h->separator, &after));
-    if (after == WI_TABLE_OPEN)
-        return wi_note_fail(t->source.note, WEFT_EFORMAT,
-                            "%s: the first line, column %zu: " OPEN_QUOTE, t->source.name,
-                            h->columns);
-    h->names = wi_host_alloc(h->columns * sizeof *h->names);
-    h->place = wi_host_alloc(h->columns * sizeof *h->place);
-    if (!h->names || !h->place)
-        return wi_source_no_memory(&t->source, h->columns * sizeof *h->names);
-    rest = line;
-    for (size_t k = 0; k < h->columns; k++)
-        h->names[k] = wi_table_next_field(&rest, h->separator, &after);
-    return WEFT_OK;
-}
-
-/* The name that a mistyped one may have been; NULL if there is none. */
-static const wi_table_text *nearest_name(const wi_table_head *h, wi_table_text wanted) {
-    const wi_table_text *nearest = NULL;
-    size_t best = SIZE_MAX;
-    for (size_t k = 0; k < h->columns; k++) {
-        const wi_table_text *const n = &h->names[k];
-        const size_t far = wi_far(wanted.begin, (size_t)(wanted.end - wanted.begin), n->begin,
-                                  (size_t)(n->end - n->begin));
-        if (far < best) {
-            best = far;
-            nearest = n;
-        }
-    }
-    return nearest;
-}
-
-static weft_status unknown_column(const table *t, wi_table_text wanted) {
-    char quoted[WI_QUOTE_BYTES], name[WI_QUOTE_BYTES], listed[MOST_LISTED_BYTES] = "";
-    wi_note_quote(wanted.begin, (size_t)(wanted.end - wanted.begin), quoted);
-    if (!t->head.named)
-        return wi_note_fail(t->source.note, WEFT_EARG,
-                            "%s: there is no column \"%s\"; its columns have no names, and numbers "
-                            "from 1 to %zu",
-                            t->source.name, quoted, t->head.columns);
-    const wi_table_text *const nearest = nearest_name(&t->head, wanted);
-    if (nearest)
-        return wi_note_fail(
-            t->source.note, WEFT_EARG, "%s: there is no column \"%s\"; did you mean \"%s\"?",
-            t->source.name, quoted,
-            wi_note_quote(nearest->begin, (size_t)(nearest->end - nearest->begin), name));
-    for (size_t k = 0; k < t->head.columns; k++) {
-        const wi_table_text n = t->head.names[k];
-        wi_append(listed, sizeof listed, ", ",
-                  wi_note_quote(n.begin, (size_t)(n.end - n.begin), name));
-    }
-    return wi_note_fail(t->source.note, WEFT_EARG,
-                        "%s: there is no column \"%s\"; it has %zu column%s: %s", t->source.name,
-                        quoted, t->head.columns, t->head.columns == 1 ? "" : "s", listed);
-}
-
-/* The first column of that name from column k on; `columns` if there is none. */
-static size_t find_name(const wi_table_head *h, wi_table_text wanted, size_t k) {
-    const size_t length = (size_t)(wanted.end - wanted.begin);
-    while (k < h->columns &&
-           !(h->named && (size_t)(h->names[k].end - h->names[k].begin) == length &&
-             memcmp(h->names[k].begin, wanted.begin, length) == 0))
-        k++;
-    return k;
-}
-
-/* The column of a name or, if there is none, of a number; `columns` if there is neither. */
-static size_t find_column(const wi_table_head *h, wi_table_text wanted) {
-    const size_t named = find_name(h, wanted, 0);
-    size_t number = 0;
-    if (named < h->columns)
-        return named;
-    for (const char *at = wanted.begin; at < wanted.end; at++) {
-        if (*at < '0' || *at > '9' || number > h->columns)
-            return h->columns;
-        number = 10 * number + (size_t)(*at - '0');
-    }
-    return number >= 1 && number <= h->columns ? number - 1 : h->columns;
-}
-
-/* A name that several columns have says nothing. */
-static weft_status check_single(const table *t, wi_table_text wanted) {
-    const wi_table_head *const h = &t->head;
-    const size_t first = find_name(h, wanted, 0);
-    const size_t next = first < h->columns ? find_name(h, wanted, first + 1) : h->columns;
-    char quoted[WI_QUOTE_BYTES];
-    if (next == h->columns)
-        return WEFT_OK;
-    return wi_note_fail(t->source.note, WEFT_EARG,
-                        "%s: columns %zu and %zu are both named \"%s\"; choose one of them by its "
-                        "number",
-                        t->source.name, first + 1, next + 1,
-                        wi_note_quote(wanted.begin, (size_t)(wanted.end - wanted.begin), quoted));
-}
-
-static weft_status choose_columns(table *t, const char *columns) {
-    wi_table_head *const h = &t->head;
-    for (size_t k = 0; k < h->columns; k++)
-        h->place[k] = columns ? WI_TABLE_LEFT_OUT : k;
-    h->width = columns ? 0 : h->columns;
-    if (!columns)
-        return WEFT_OK;
-    wi_table_text rest = {columns, columns + strlen(columns)};
-    for (wi_table_after after = WI_TABLE_MORE; after == WI_TABLE_MORE;) {
-        const wi_table_text wanted = wi_table_next_field(&rest, ',', &after);
-        const size_t k = find_column(h, wanted);
-        const weft_status status =
-            k == h->columns ? unknown_column(t, wanted) : check_single(t, wanted);
-        if (status != WEFT_OK)
-            return status;
-        if (h->place[k] != WI_TABLE_LEFT_OUT)
-            return wi_note_fail(t->source.note, WEFT_EARG,
-                                "%s: column %zu is chosen twice; name each column once",
-                                t->source.name, k + 1);
-        h->place[k] = h->width++;
-    }
-    return WEFT_OK;
-}
-
 /* Reads the first line that is not blank, and leaves the rows in t->text. */
-static weft_status read_head(table *t, const char *columns) {
+static weft_status read_head(wi_text_table *t) {
     wi_table_text rest = t->text, line;
     size_t lines = 0;
     weft_status status =
@@ -227,18 +80,18 @@ static weft_status read_head(table *t, const char *columns) {
         line = wi_table_next_line(&rest);
         lines++;
     } while (wi_table_is_blank(line, ' '));
-    status = read_names(t, line);
+    status = wi_table_read_head(&t->source, line, &t->head);
     if (status != WEFT_OK)
         return status;
     t->lines = t->head.named ? lines : lines - 1;
     t->text.begin = t->head.named ? rest.begin : line.begin;
-    return choose_columns(t, columns);
+    return WEFT_OK;
 }
 
 /* ---- the rows ---- */
 
 /* Divides the text at line ends. */
-static weft_status cut(table *t) {
+static weft_status cut(wi_text_table *t) {
     const size_t length = (size_t)(t->text.end - t->text.begin);
     const size_t most = length / PART_BYTES + 1;
     t->parts = wi_host_alloc(most * sizeof *t->parts);
@@ -258,18 +111,6 @@ static weft_status cut(table *t) {
     return WEFT_OK;
 }
 
-static void count_parts(void *user, int rank, int team) {
-    const table *const t = user;
-    for (size_t k = (size_t)rank; k < t->count; k += (size_t)team)
-        wi_table_count(&t->parts[k], t->head.separator);
-}
-
-static void parse_parts(void *user, int rank, int team) {
-    const table *const t = user;
-    for (size_t k = (size_t)rank; k < t->count; k += (size_t)team)
-        wi_table_parse(&t->parts[k], &t->head, t->type, t->data);
-}
-
 /* What to do about a field that is no number. */
 static const char *remedy(const wi_table_head *h, wi_table_text field) {
     const size_t length = (size_t)(field.end - field.begin);
@@ -279,7 +120,7 @@ static const char *remedy(const wi_table_head *h, wi_table_text field) {
                                                     : "";
 }
 
-static weft_status explain(const table *t, const wi_table_part *part, size_t line) {
+static weft_status explain(const wi_text_table *t, const wi_table_part *part, size_t line) {
     const wi_table_head *const h = &t->head;
     const size_t column = part->fault_column;
     const wi_table_text name = column < h->columns ? h->names[column] : (wi_table_text){NULL, NULL};
@@ -299,13 +140,18 @@ static weft_status explain(const table *t, const wi_table_part *part, size_t lin
         snprintf(where, sizeof where, "column %zu (%s)", column + 1,
                  wi_note_quote(name.begin, (size_t)(name.end - name.begin), named));
     if (part->fault == WI_TABLE_OPEN_QUOTE)
-        return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: " OPEN_QUOTE, t->source.name,
-                            line, where);
+        return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: " WI_TABLE_QUOTE_WORDS,
+                            t->source.name, line, where);
+    if (part->fault == WI_TABLE_ROUNDED && t->targets[column].grows)
+        return wi_note_fail(note, WEFT_EFORMAT,
+                            "%s: line %zu, %s: \"%s\" is an integer that f64 rounds, and neither "
+                            "i64 nor u64 holds all of the column; say %s f64 to round it",
+                            t->source.name, line, where, quoted, t->option);
     if (part->fault == WI_TABLE_ROUNDED)
         return wi_note_fail(note, WEFT_EFORMAT,
                             "%s: line %zu, %s: \"%s\" is an integer that f64 rounds; read it "
-                            "with --type i64 or u64, or f64 to round it",
-                            t->source.name, line, where, quoted);
+                            "with %s i64 or u64, or f64 to round it",
+                            t->source.name, line, where, quoted, t->option);
     if (part->fault == WI_TABLE_NO_NUMBER)
         return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" is no number%s",
                             t->source.name, line, where, quoted, remedy(h, part->fault_text));
@@ -314,82 +160,105 @@ static weft_status explain(const table *t, const wi_table_part *part, size_t lin
                             "%s: line %zu, %s: \"%s\" is no whole number; read it as f64",
                             t->source.name, line, where, quoted);
     return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" does not fit %s",
-                        t->source.name, line, where, quoted, weft_type_name(t->type));
+                        t->source.name, line, where, quoted,
+                        weft_type_name(t->targets[column].type));
 }
 
-/* Takes memory for the rows. Rows that would need more bytes than the text has cannot all be
- * whole: then nothing is stored, and parsing finds the first that is not. */
-static weft_status take_room(table *t, wi_npy *array) {
-    const size_t size = weft_type_size(t->type), length = (size_t)(t->text.end - t->text.begin);
-    size_t rows = 0;
+static void count_parts(void *user, int rank, int team) {
+    const wi_text_table *const t = user;
+    for (size_t k = (size_t)rank; k < t->count; k += (size_t)team)
+        wi_table_count(&t->parts[k], t->head.separator);
+}
+
+/* Every thread has targets of its own, whose types grow from part to part. */
+static void parse_parts(void *user, int rank, int team) {
+    const wi_text_table *const t = user;
+    const size_t columns = t->head.columns;
+    wi_table_target *const own = t->targets + ((size_t)rank + 1) * columns;
+    memcpy(own, t->targets, columns * sizeof *own);
+    for (size_t k = (size_t)rank; k < t->count; k += (size_t)team)
+        wi_table_parse(&t->parts[k], &t->head, own);
+}
+
+/* Finds out how many rows there are. */
+static weft_status count_rows(wi_text_table *t) {
+    weft_status status = t->parts ? WEFT_OK : cut(t);
+    if (status != WEFT_OK)
+        return status;
+    t->team = wi_team_size(t->ctx, t->count, (size_t)(t->text.end - t->text.begin));
+    wi_team_run(t->ctx, t->team, count_parts, t);
+    t->rows = 0;
     for (size_t k = 0; k < t->count; k++) {
-        t->parts[k].first = rows;
-        rows += t->parts[k].rows;
+        t->parts[k].first = t->rows;
+        t->rows += t->parts[k].rows;
     }
-    if (rows == 0)
-        return no_numbers(t);
-    if (t->head.columns > 1 && rows > length / (t->head.columns - 1)) {
-        for (size_t k = 0; k < t->head.columns; k++)
-            t->head.place[k] = WI_TABLE_LEFT_OUT;
-        t->head.width = 0;
-    }
-    const size_t width = t->head.width;
-    *array = (wi_npy){.is_text = true,
-                      .layout = {.type = t->type,
-                                 .opaque = t->type == WEFT_BF16,
-                                 .dims = width == 1 ? 1 : 2,
-                                 .shape = {rows, width},
-                                 .count = rows * width}};
-    array->data = wi_host_alloc_huge(rows * width * size + 1);
-    t->data = array->data;
-    return t->data ? WEFT_OK : wi_source_no_memory(&t->source, rows * width * size);
+    return t->rows > 0 ? WEFT_OK : no_numbers(t);
 }
 
-/* Writes a name, in quotes if it needs them; returns how many bytes it has taken. */
-static size_t put_title(wi_table_text name, char *out) {
-    const size_t length = (size_t)(name.end - name.begin);
-    bool plain = length > 0;
-    for (const char *at = name.begin; at < name.end; at++)
-        plain = plain && (unsigned char)*at > ' ' && !strchr(",;#", *at);
-    memcpy(out + !plain, name.begin, length);
-    if (!plain)
-        out[0] = out[length + 1] = '"';
-    return length + (plain ? 0 : 2);
-}
-
-/* Gives the array the names of its columns, if the file has them and no name has a quote. */
-static weft_status take_titles(const table *t, wi_npy *array) {
-    const wi_table_head *const h = &t->head;
-    size_t bytes = 1, at = 0;
-    for (size_t k = 0; k < h->columns; k++) {
-        const size_t length = (size_t)(h->names[k].end - h->names[k].begin);
-        if (!h->named || memchr(h->names[k].begin, '"', length))
-            return WEFT_OK;
-        bytes += length + 3;
-    }
-    array->titles = wi_host_alloc(bytes);
-    if (!array->titles)
+/* Chooses columns, and takes memory for what they become: for all threads, all left out yet. */
+static weft_status begin(wi_text_table *t, const char *columns) {
+    weft_status status = wi_table_choose(&t->source, columns, &t->head);
+    if (status == WEFT_OK)
+        status = count_rows(t);
+    if (status != WEFT_OK)
+        return status;
+    const size_t bytes = ((size_t)t->team + 1) * t->head.columns * sizeof *t->targets;
+    wi_host_free(t->targets);
+    t->targets = wi_host_alloc(bytes);
+    if (!t->targets)
         return wi_source_no_memory(&t->source, bytes);
-    for (size_t place = 0; place < h->width; place++) {
-        size_t k = place; /* where it is if no columns were chosen */
-        while (h->place[k] != place)
-            k = k + 1 < h->columns ? k + 1 : 0;
-        at += put_title(h->names[k], array->titles + at);
-        array->titles[at++] = place + 1 < h->width ? ',' : '\0';
-    }
+    memset(t->targets, 0, bytes);
+    t->grows = false;
+    t->option = "--type";
     return WEFT_OK;
 }
 
-static weft_status read_rows(table *t, wi_npy *array) {
-    weft_status status = cut(t);
+/* Rows that would need more bytes than the text has cannot all be whole: then nothing is stored,
+ * and parsing finds the first that is not. */
+static bool is_too_short(const wi_text_table *t) {
+    const size_t length = (size_t)(t->text.end - t->text.begin);
+    return t->head.columns > 1 && t->rows > length / (t->head.columns - 1);
+}
+
+/* Gives an array memory for `width` columns; of a table that is too short, for none. */
+static weft_status take_room(const wi_text_table *t, weft_type type, size_t width, wi_npy *array) {
+    const size_t count = is_too_short(t) ? 0 : t->rows * width, size = weft_type_size(type);
+    *array = (wi_npy){.is_text = true,
+                      .layout = {.type = type,
+                                 .opaque = type == WEFT_BF16,
+                                 .dims = width == 1 ? 1 : 2,
+                                 .shape = {t->rows, width},
+                                 .count = t->rows * width}};
+    array->data = wi_host_alloc_huge(count * size + 1);
+    return array->data ? WEFT_OK : wi_source_no_memory(&t->source, count * size);
+}
+
+/* Notes which parts have which types, if some can have others. */
+static weft_status note_types(wi_text_table *t) {
+    const size_t bytes = t->count * t->head.columns;
+    if (t->types || !t->grows)
+        return WEFT_OK;
+    t->types = wi_host_alloc(bytes);
+    if (!t->types)
+        return wi_source_no_memory(&t->source, bytes);
+    for (size_t k = 0; k < t->count; k++)
+        t->parts[k].types = t->types + k * t->head.columns;
+    return WEFT_OK;
+}
+
+/* Reads the rows into the targets; their faults are in the parts. */
+static weft_status parse(wi_text_table *t) {
+    weft_status status = note_types(t);
     if (status != WEFT_OK)
         return status;
-    const int team = wi_team_size(t->ctx, t->count, (size_t)(t->text.end - t->text.begin));
-    wi_team_run(t->ctx, team, count_parts, t);
-    status = take_room(t, array);
-    if (status != WEFT_OK)
-        return status;
-    wi_team_run(t->ctx, team, parse_parts, t);
+    wi_team_run(t->ctx, t->team, parse_parts, t);
+    if (t->grows)
+        wi_table_agree(t->ctx, t->team, &t->head, t->parts, t->count, t->targets);
+    return WEFT_OK;
+}
+
+/* The first fault. */
+static weft_status judge(const wi_text_table *t) {
     size_t line = t->lines;
     for (size_t k = 0; k < t->count; k++) {
         if (t->parts[k].fault != WI_TABLE_SOUND)
@@ -399,30 +268,176 @@ static weft_status read_rows(table *t, wi_npy *array) {
     return WEFT_OK;
 }
 
+/* Columns with integers that f64 would round, and no type yet: from now on their types grow. */
+static bool let_rounded_grow(wi_text_table *t) {
+    bool any = false;
+    for (size_t k = 0; k < t->count; k++) {
+        wi_table_target *const target = &t->targets[t->parts[k].fault_column];
+        if (t->parts[k].fault != WI_TABLE_ROUNDED || target->grows)
+            continue;
+        wi_table_set_type(target, WEFT_I64);
+        target->grows = any = t->grows = true;
+    }
+    return any;
+}
+
+/* Reads the rows; `unrounded`: as by WI_TABLE_UNROUNDED. */
+static weft_status parse_as(wi_text_table *t, bool unrounded) {
+    weft_status status;
+    do
+        status = parse(t);
+    while (status == WEFT_OK && unrounded && let_rounded_grow(t));
+    return status == WEFT_OK ? judge(t) : status;
+}
+
+/* ---- what callers ask for ---- */
+
+weft_status wi_text_table_array(wi_text_table *t, const char *columns, const weft_type *type,
+                                bool unrounded, wi_npy *array) {
+    const weft_type element = type ? *type : WEFT_F64;
+    const size_t size = weft_type_size(element);
+    *array = (wi_npy){.data = NULL};
+    weft_status status = begin(t, columns);
+    const size_t width = t->head.width;
+    if (status == WEFT_OK)
+        status = take_room(t, element, width, array);
+    for (size_t k = 0; status == WEFT_OK && k < t->head.columns; k++) {
+        wi_table_target *const target = &t->targets[k];
+        const bool stores = t->head.place[k] != WI_TABLE_LEFT_OUT && !is_too_short(t);
+        wi_table_set_type(target, element);
+        target->exact = !type;
+        target->to = stores ? (char *)array->data + t->head.place[k] * size : NULL;
+        target->stride = width * size;
+    }
+    if (status == WEFT_OK)
+        status = parse_as(t, unrounded && width == 1);
+    if (status == WEFT_OK)
+        status = wi_table_titles(&t->source, &t->head, 0, width, &array->titles);
+    if (status == WEFT_OK && width == 1)
+        array->layout.type = t->targets[wi_table_at_place(&t->head, 0)].type;
+    if (status != WEFT_OK)
+        wi_npy_free(array);
+    return status;
+}
+
+/* Sets the types that columns begin with. */
+static weft_status set_types(wi_text_table *t, const wi_table_types *types) {
+    for (size_t k = 0; k < t->head.columns; k++) {
+        wi_table_target *const target = &t->targets[k];
+        target->exact = true;
+        target->grows = types->typing == WI_TABLE_OWN;
+        wi_table_set_type(target, target->grows ? WEFT_I64 : WEFT_F64);
+    }
+    t->option = types->option ? types->option : t->option;
+    for (size_t w = 0; w < 2 * types->count; w++) { /* first those of all columns */
+        const wi_table_wish *const wish = &types->wishes[w % types->count];
+        const bool all = !wish->column.begin;
+        size_t first = 0;
+        if (all != (w < types->count))
+            continue;
+        const weft_status status =
+            all ? WEFT_OK : wi_table_must_find(&t->source, &t->head, wish->column, &first);
+        if (status != WEFT_OK)
+            return status;
+        for (size_t k = first; k < (all ? t->head.columns : first + 1); k++) {
+            t->targets[k].exact = t->targets[k].grows = false;
+            wi_table_set_type(&t->targets[k], wish->type);
+        }
+    }
+    return WEFT_OK;
+}
+
+static weft_status take_columns(wi_text_table *t, wi_columns *out) {
+    const size_t bytes = t->head.width * sizeof *out->column;
+    out->column = wi_host_alloc(bytes);
+    if (!out->column)
+        return wi_source_no_memory(&t->source, bytes);
+    memset(out->column, 0, bytes);
+    out->count = t->head.width;
+    weft_status status = WEFT_OK;
+    for (size_t place = 0; place < out->count && status == WEFT_OK; place++) {
+        wi_npy *const array = &out->column[place];
+        wi_table_target *const target = &t->targets[wi_table_at_place(&t->head, place)];
+        status = take_room(t, target->type, 1, array);
+        target->to = is_too_short(t) ? NULL : array->data;
+        target->stride = target->size;
+        if (status == WEFT_OK)
+            status = wi_table_titles(&t->source, &t->head, place, 1, &array->titles);
+    }
+    return status;
+}
+
+weft_status wi_text_table_columns(wi_text_table *t, const char *columns,
+                                  const wi_table_types *types, wi_columns *out) {
+    *out = (wi_columns){.column = NULL};
+    weft_status status = begin(t, columns);
+    if (status == WEFT_OK)
+        status = set_types(t, types);
+    if (status == WEFT_OK)
+        status = take_columns(t, out);
+    for (size_t k = 0; k < t->head.columns && status == WEFT_OK; k++)
+        t->grows = t->grows || t->targets[k].grows;
+    if (status == WEFT_OK)
+        status = parse_as(t, types->typing == WI_TABLE_UNROUNDED);
+    for (size_t place = 0; place < out->count && status == WEFT_OK; place++)
+        out->column[place].layout.type = t->targets[wi_table_at_place(&t->head, place)].type;
+    if (status != WEFT_OK)
+        wi_columns_free(out);
+    return status;
+}
+
+void wi_columns_free(wi_columns *columns) {
+    for (size_t k = 0; k < columns->count; k++)
+        wi_npy_free(&columns->column[k]);
+    wi_host_free(columns->column);
+    *columns = (wi_columns){.column = NULL};
+}
+
+bool wi_text_table_has(const wi_text_table *t, wi_table_text column) {
+    return wi_table_find(&t->head, column) < t->head.columns;
+}
+
+weft_status wi_text_table_open(const weft_context *ctx, FILE *file, const char *name,
+                               wi_text_table **table, wi_note *note) {
+    const wi_source source = {.file = file, .name = name, .note = note};
+    size_t bytes = 0;
+    wi_text_table *t = wi_host_alloc(sizeof *t);
+    *table = NULL;
+    if (!t)
+        return wi_source_no_memory(&source, sizeof *t);
+    *t = (wi_text_table){.source = source, .ctx = ctx};
+    weft_status status = read_all(t, &bytes);
+    if (t->bytes)
+        t->text = (wi_table_text){(char *)t->bytes, (char *)t->bytes + bytes};
+    if (status == WEFT_OK)
+        status = read_head(t);
+    if (status == WEFT_OK)
+        *table = t;
+    else
+        wi_text_table_close(t);
+    return status;
+}
+
+void wi_text_table_close(wi_text_table *t) {
+    if (!t)
+        return;
+    wi_host_free(t->head.names);
+    wi_host_free(t->head.place);
+    wi_host_free(t->parts);
+    wi_host_free(t->targets);
+    wi_host_free(t->types);
+    wi_host_free(t->bytes);
+    wi_host_free(t);
+}
+
 weft_status wi_text_table_read(const weft_context *ctx, FILE *file, const char *name,
                                const char *columns, const weft_type *type, wi_npy *array,
                                wi_note *note) {
-    table t = {.source = {.file = file, .name = name, .note = note},
-               .ctx = ctx,
-               .head = {.exact = !type},
-               .type = type ? *type : WEFT_F64};
-    unsigned char *text;
-    size_t bytes = 0;
+    wi_text_table *t;
     *array = (wi_npy){.data = NULL};
-    weft_status status = read_all(&t, &text, &bytes);
-    if (text)
-        t.text = (wi_table_text){(char *)text, (char *)text + bytes};
+    weft_status status = wi_text_table_open(ctx, file, name, &t, note);
     if (status == WEFT_OK)
-        status = read_head(&t, columns);
-    if (status == WEFT_OK)
-        status = read_rows(&t, array);
-    if (status == WEFT_OK)
-        status = take_titles(&t, array);
-    wi_host_free(t.head.names);
-    wi_host_free(t.head.place);
-    wi_host_free(t.parts);
-    wi_host_free(text);
-    if (status != WEFT_OK)
-        wi_npy_free(array);
+        status = wi_text_table_array(t, columns, type, false, array);
+    wi_text_table_close(t);
     return status;
 }

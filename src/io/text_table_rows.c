@@ -157,28 +157,13 @@ static void store_whole(size_t size, uint64_t value, void *to) {
     }
 }
 
-/* What fields become. */
-typedef struct target {
-    weft_type type;
-    size_t size;
-    bool is_float;
-    bool exact;       /* no integer may be rounded */
-    uint64_t most[2]; /* the largest magnitude of an integer, and of a negative one */
-} target;
-
-static target target_of(weft_type type, bool exact) {
-    const size_t size = weft_type_size(type);
-    const bool is_float = wi_type_is_float(type), is_signed = !is_float && wi_type_is_signed(type);
-    const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
-    return (target){.type = type,
-                    .size = size,
-                    .is_float = is_float,
-                    .exact = exact,
-                    .most = {is_signed ? ones >> 1 : ones, is_signed ? (ones >> 1) + 1 : 0}};
+/* Is it a 0 whose sign an integer would lose? A column whose type grows becomes one of floats. */
+static inline bool is_minus_0(const wi_table_target *t, bool negative, uint64_t value) {
+    return t->grows && negative && value == 0;
 }
 
 /* A whole number, exactly. */
-static wi_table_fault put_integer(const target *t, wi_table_text field, void *to) {
+static wi_table_fault put_integer(const wi_table_target *t, wi_table_text field, void *to) {
     const bool sign = field.begin < field.end && (*field.begin == '-' || *field.begin == '+');
     const bool negative = sign && *field.begin == '-';
     uint64_t value = 0;
@@ -195,6 +180,8 @@ static wi_table_fault put_integer(const target *t, wi_table_text field, void *to
     }
     if (value > t->most[negative])
         return WI_TABLE_TOO_LARGE;
+    if (is_minus_0(t, negative, value))
+        return WI_TABLE_NO_INTEGER;
     store_whole(t->size, negative ? 0 - value : value, to);
     return WI_TABLE_SOUND;
 }
@@ -202,7 +189,9 @@ static wi_table_fault put_integer(const target *t, wi_table_text field, void *to
 /* Is it an integer of 64 bits that is not `value`, the nearest f64, which is EXACT_WHOLE or more?
  */
 static bool is_rounded(wi_table_text field, double value) {
-    const target u64 = target_of(WEFT_U64, true), i64 = target_of(WEFT_I64, true);
+    wi_table_target u64 = {.exact = true}, i64 = {.exact = true};
+    wi_table_set_type(&u64, WEFT_U64);
+    wi_table_set_type(&i64, WEFT_I64);
     uint64_t whole;
     int64_t negative;
     for (const char *at = field.begin + 1; at < field.end; at++)
@@ -213,7 +202,7 @@ static bool is_rounded(wi_table_text field, double value) {
     return put_integer(&i64, field, &negative) == WI_TABLE_SOUND && (int64_t)value != negative;
 }
 
-static wi_table_fault put_field(const target *t, wi_table_text field, void *to) {
+static wi_table_fault put_field(const wi_table_target *t, wi_table_text field, void *to) {
     double value;
     if (!t->is_float)
         return put_integer(t, field, to);
@@ -240,11 +229,12 @@ static inline const char *read_digits(const char *at, const char *end, ptrdiff_t
 }
 
 /* Reads a whole number that the type can hold; NULL if there is none. */
-static inline const char *read_whole(const target *t, const char *at, const char *end, void *to) {
+static inline const char *read_whole(const wi_table_target *t, const char *at, const char *end,
+                                     void *to) {
     bool negative;
     uint64_t value;
     const char *const after = read_digits(at, end, SURE_DIGITS, &negative, &value);
-    if (!after || value > t->most[negative])
+    if (!after || value > t->most[negative] || is_minus_0(t, negative, value))
         return NULL;
     store_whole(t->size, negative ? 0 - value : value, to);
     return after;
@@ -255,7 +245,8 @@ static inline bool goes_on(char c) {
     return c == '.' || (c | 32) == 'e' || (c | 32) == 'd';
 }
 
-static inline const char *read_float(const target *t, const char *at, const char *end, void *to) {
+static inline const char *read_float(const wi_table_target *t, const char *at, const char *end,
+                                     void *to) {
     double value;
     bool negative;
     uint64_t whole;
@@ -274,14 +265,15 @@ static inline const char *read_float(const target *t, const char *at, const char
     return after;
 }
 
-static inline const char *read_number(const target *t, const char *at, const char *end, void *to) {
+static inline const char *read_number(const wi_table_target *t, const char *at, const char *end,
+                                      void *to) {
     return t->is_float ? read_float(t, at, end, to) : read_whole(t, at, end, to);
 }
 
 /* The usual field, with no quotes and no space around it. Returns where it ends; NULL: it is
  * another kind of field, or none, and `to` is to be written anew. */
-static const char *put_plain(const target *t, char separator, const char *at, const char *end,
-                             void *to) {
+static const char *put_plain(const wi_table_target *t, char separator, const char *at,
+                             const char *end, void *to) {
     const char *const after = read_number(t, at, end, to);
     const bool ends =
         after && (after == end || *after == separator || (separator == ' ' && is_space(*after)));
@@ -290,8 +282,8 @@ static const char *put_plain(const target *t, char separator, const char *at, co
 
 /* ---- rows ---- */
 
-static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, const target *t,
-                                wi_table_text line, char *row) {
+static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head,
+                                const wi_table_target *targets, wi_table_text line, size_t row) {
     wi_table_after next = WI_TABLE_MORE;
     if (line.end > line.begin && line.end[-1] == '\r')
         line.end--;
@@ -299,10 +291,11 @@ static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, 
         part->fault_column = column;
         if (column == head->columns)
             return WI_TABLE_TOO_MANY;
-        const size_t place = head->place[column];
+        const wi_table_target *const t = &targets[column];
+        char *const to = t->to ? t->to + row * t->stride : NULL;
         const char *after = NULL;
-        if (place != WI_TABLE_LEFT_OUT)
-            after = put_plain(t, head->separator, line.begin, line.end, row + place * t->size);
+        if (to)
+            after = put_plain(t, head->separator, line.begin, line.end, to);
         if (after && (after == line.end || head->separator != ' ')) {
             next = after < line.end ? WI_TABLE_MORE : WI_TABLE_LAST;
             line.begin = after + (after < line.end);
@@ -312,9 +305,9 @@ static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, 
         part->fault_text = field;
         if (next == WI_TABLE_OPEN)
             return WI_TABLE_OPEN_QUOTE;
-        if (place == WI_TABLE_LEFT_OUT || after)
+        if (!to || after)
             continue;
-        const wi_table_fault fault = put_field(t, field, row + place * t->size);
+        const wi_table_fault fault = put_field(t, field, to);
         if (fault != WI_TABLE_SOUND)
             return fault;
     }
@@ -324,18 +317,38 @@ static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, 
 /* The usual row: a plain number for each column, with one separator between them, and a line end.
  * Returns where the next line begins; NULL: it is another kind of line, or a wrong one, or the last
  * one, and its row is to be written anew. */
-static const char *put_plain_row(const wi_table_head *head, const target *t, wi_table_text text,
-                                 char *row) {
+static inline const char *put_plain_row(const wi_table_target *targets, size_t columns,
+                                        char separator, wi_table_text text, size_t row) {
     const char *at = text.begin;
-    for (size_t column = 0; column < head->columns; column++) {
-        if (column > 0 && (at == text.end || *at++ != head->separator))
+    for (size_t column = 0; column < columns; column++) {
+        const wi_table_target *const t = &targets[column];
+        if (column > 0 && (at == text.end || *at++ != separator))
             return NULL;
-        at = read_number(t, at, text.end, row + head->place[column] * t->size);
+        at = read_number(t, at, text.end, t->to + row * t->stride);
         if (!at)
             return NULL;
     }
     at += at < text.end && *at == '\r';
     return at < text.end && *at == '\n' ? at + 1 : NULL;
+}
+
+/* Reads usual rows as long as there are some. */
+static void put_plain_rows(wi_table_part *part, const wi_table_head *head,
+                           const wi_table_target *targets, wi_table_text *rest) {
+    const size_t columns = head->columns, most = part->lines - part->fault_line;
+    const size_t first = part->first + part->stored;
+    const char separator = head->separator;
+    wi_table_text text = *rest;
+    size_t rows = 0;
+    for (; rows < most; rows++) {
+        const char *const next = put_plain_row(targets, columns, separator, text, first + rows);
+        if (!next)
+            break;
+        text.begin = next;
+    }
+    rest->begin = text.begin;
+    part->fault_line += rows;
+    part->stored += rows;
 }
 
 /* ---- eight characters at once: bit 7 of each byte says whether it is so ---- */
@@ -383,24 +396,49 @@ void wi_table_count(wi_table_part *part, char separator) {
         }
 }
 
-void wi_table_parse(wi_table_part *part, const wi_table_head *head, weft_type type, void *data) {
-    const target t = target_of(type, head->exact);
-    const size_t row_bytes = head->width * t.size;
-    const bool takes_all = head->width == head->columns;
-    wi_table_text rest = part->text;
-    char *row = (char *)data + part->first * row_bytes;
-    part->fault = WI_TABLE_SOUND;
-    for (size_t number = 0; number < part->lines && part->fault == WI_TABLE_SOUND; number++) {
-        const char *const next = takes_all ? put_plain_row(head, &t, rest, row) : NULL;
-        if (next) {
-            rest.begin = next;
-        } else {
-            const wi_table_text line = wi_table_next_line(&rest);
-            if (wi_table_is_blank(line, head->separator))
-                continue;
-            part->fault = parse_row(part, head, &t, line, row);
-            part->fault_line = number;
-        }
-        row += row_bytes;
+static bool takes_all(const wi_table_head *head, const wi_table_target *targets) {
+    for (size_t column = 0; column < head->columns; column++)
+        if (!targets[column].to)
+            return false;
+    return true;
+}
+
+/* Reads the next line; what a fault asks for is done before the same line is read once more. */
+static void parse_line(wi_table_part *part, const wi_table_head *head, wi_table_target *targets,
+                       wi_table_text *rest) {
+    const wi_table_text before = *rest, line = wi_table_next_line(rest);
+    if (wi_table_is_blank(line, head->separator)) {
+        part->fault_line++;
+        return;
     }
+    part->fault = parse_row(part, head, targets, line, part->first + part->stored);
+    if (part->fault == WI_TABLE_SOUND) {
+        part->fault_line++;
+        part->stored++;
+        return;
+    }
+    wi_table_target *const target = &targets[part->fault_column];
+    if (part->fault_column == head->columns || !wi_table_may_grow(target, part->fault))
+        return;
+    *rest = before;
+    if (!wi_table_grow(target, part)) {
+        *rest = part->text;
+        part->fault_line = part->stored = 0;
+    }
+    part->fault = WI_TABLE_SOUND;
+}
+
+void wi_table_parse(wi_table_part *part, const wi_table_head *head, wi_table_target *targets) {
+    const bool plain = takes_all(head, targets);
+    wi_table_text rest = part->text;
+    part->fault = WI_TABLE_SOUND;
+    part->fault_line = part->stored = 0;
+    while (part->fault_line < part->lines && part->fault == WI_TABLE_SOUND) {
+        if (plain)
+            put_plain_rows(part, head, targets, &rest);
+        if (part->fault_line < part->lines)
+            parse_line(part, head, targets, &rest);
+    }
+    for (size_t column = 0; part->types && column < head->columns; column++)
+        part->types[column] = (uint8_t)targets[column].type;
 }
