@@ -114,7 +114,7 @@ test_refusals() {
     expect 1 'i64 cannot hold 18446744073709551615 of column key exactly; write a table of text' \
         "$weft" group "$folder/minus.npy" "$folder/large.npy" --op min -o "$folder/x.npy"
     expect 2 'option --output is missing' "$weft" gather "$log" "$folder/rows.txt"
-    expect 1 'holds f64; positions are the integers' "$weft" gather "$log" "$folder/empty.npy" \
+    expect 1 'holds f64; positions are integers' "$weft" gather "$log" "$folder/empty.npy" \
         -o "$folder/x"
     expect 2 'only one of the files' "$weft" gather - - -o "$folder/x"
 }

@@ -47,9 +47,9 @@ wi_exit wi_types_said(const wi_arguments *args, wi_table_typing typing, wi_said_
     wi_table_text rest = {list, list ? list + strlen(list) : list};
     wi_table_types *const types = &said->types;
     *types = (wi_table_types){.typing = typing, .wishes = said->wish};
-    if (wi_command_takes(args->command, &wi_types_option))
-        types->option = "--types";
-    if (reads_type(args->command) && wi_given(args, &wi_type_option))
+    said->by_column = list != NULL;
+    said->type = reads_type(args->command) && wi_given(args, &wi_type_option) ? &args->type : NULL;
+    if (said->type)
         said->wish[types->count++] = (wi_table_wish){{NULL, NULL}, args->type};
     for (wi_table_after after = list ? WI_TABLE_MORE : WI_TABLE_LAST; after == WI_TABLE_MORE;) {
         const wi_table_text entry = wi_table_next_field(&rest, ',', &after);
@@ -71,7 +71,7 @@ bool wi_is_table(const char *path) {
 /* ---- arrays ---- */
 
 /* The columns of an array in C order, of which further dimensions are taken as one. */
-static weft_status split(const wi_npy *array, const char *name, wi_columns *out, wi_note *note) {
+static weft_status split(const wi_npy *array, const char *name, wi_column_set *out, wi_note *note) {
     const wi_npy_layout *const l = &array->layout;
     const size_t size = weft_type_size(l->type), rows = l->dims > 0 ? l->shape[0] : l->count;
     size_t width = 1;
@@ -96,16 +96,15 @@ static weft_status split(const wi_npy *array, const char *name, wi_columns *out,
     return WEFT_OK;
 }
 
-static weft_status load_array(const wi_arguments *args, FILE *file, const char *name,
-                              const char *columns, wi_columns *out, wi_note *note) {
-    const bool typed = reads_type(args->command) && wi_given(args, &wi_type_option);
+static weft_status load_array(FILE *file, const char *name, const char *columns,
+                              const wi_said_types *said, wi_column_set *out, wi_note *note) {
     wi_npy array = {.data = NULL};
     weft_status status = WEFT_OK;
-    if (wi_given(args, &wi_types_option))
+    if (said->by_column)
         status = wi_note_fail(note, WEFT_EARG,
                               "%s: --types is about tables of text; an array has one type", name);
     if (status == WEFT_OK)
-        status = wi_npy_read(file, name, typed ? &args->type : NULL, &array, note);
+        status = wi_npy_read(file, name, said->type, &array, note);
     if (status == WEFT_OK && columns)
         status = wi_columns_choose(columns, name, &array, note);
     if (status == WEFT_OK)
@@ -119,13 +118,13 @@ static weft_status load_array(const wi_arguments *args, FILE *file, const char *
 /* ---- files ---- */
 
 static weft_status load_text(FILE *file, const char *name, const char *columns,
-                             const wi_table_types *types, wi_columns *out, wi_note *note) {
+                             const wi_table_types *types, wi_column_set *out, wi_note *note) {
     weft_context *threads = NULL;
     wi_text_table *table = NULL;
     weft_status status = weft_open(&threads, "cpu");
     if (status != WEFT_OK)
         return wi_note_fail(note, status, "%s", weft_message(NULL));
-    status = wi_text_table_open(threads, file, name, &table, note);
+    status = wi_text_table_open(threads, file, name, "--types", &table, note);
     if (status == WEFT_OK)
         status = wi_text_table_columns(table, columns, types, out);
     wi_text_table_close(table);
@@ -134,20 +133,17 @@ static weft_status load_text(FILE *file, const char *name, const char *columns,
 }
 
 wi_exit wi_columns_load(const wi_arguments *args, const char *path, const char *columns,
-                        wi_table_typing typing, wi_columns *out) {
+                        const wi_said_types *said, wi_column_set *out) {
     wi_note note = {""};
-    wi_said_types said;
     FILE *file;
-    *out = (wi_columns){.column = NULL};
-    wi_exit result = wi_types_said(args, typing, &said);
-    if (result == WI_EXIT_OK)
-        result = wi_open_input(args, path, ".npy file", &file);
+    *out = (wi_column_set){.column = NULL};
+    const wi_exit result = wi_open_input(args, path, ".npy file", &file);
     if (result != WI_EXIT_OK)
         return result;
     const char *const name = wi_input_name(path);
     const weft_status status = wi_holds_table(path, file)
-                                   ? load_text(file, name, columns, &said.types, out, &note)
-                                   : load_array(args, file, name, columns, out, &note);
+                                   ? load_text(file, name, columns, &said->types, out, &note)
+                                   : load_array(file, name, columns, said, out, &note);
     wi_close_input(file);
     if (status == WEFT_OK)
         return WI_EXIT_OK;
@@ -157,20 +153,20 @@ wi_exit wi_columns_load(const wi_arguments *args, const char *path, const char *
 }
 
 wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const char *path,
-                             const char *columns, wi_table_typing typing, wi_columns *out) {
+                             const char *columns, const wi_said_types *said, wi_column_set *out) {
     const int rank = weft_rank(ctx), ranks = weft_ranks(ctx);
     wi_note note = {""};
     wi_exit result = WI_EXIT_OK;
     weft_status status = WEFT_OK;
-    *out = (wi_columns){.column = NULL};
+    *out = (wi_column_set){.column = NULL};
     if (ranks == 1)
-        return wi_columns_load(args, path, columns, typing, out);
+        return wi_columns_load(args, path, columns, said, out);
     if (wi_is_standard(path)) {
         wi_say_error("ranks cannot share standard input; name a file that all can read");
         result = WI_EXIT_FAILED;
     }
     if (result == WI_EXIT_OK)
-        result = wi_columns_load(args, path, columns, typing, out);
+        result = wi_columns_load(args, path, columns, said, out);
     for (size_t k = 0; k < out->count && status == WEFT_OK; k++)
         status = wi_npy_take_part(rank, ranks, &out->column[k], &note);
     if (status != WEFT_OK) {
@@ -180,11 +176,11 @@ wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const 
     return wi_agree_result(args, ctx, result);
 }
 
-size_t wi_columns_rows(const wi_columns *columns) {
+size_t wi_columns_rows(const wi_column_set *columns) {
     return columns->count > 0 ? columns->column[0].layout.count : 0;
 }
 
-wi_exit wi_columns_make(const wi_arguments *args, size_t count, wi_columns *out) {
+wi_exit wi_columns_make(const wi_arguments *args, size_t count, wi_column_set *out) {
     out->column = wi_host_alloc(count * sizeof *out->column);
     if (!out->column) {
         wi_say_error("%s: no host memory for %zu columns", args->command->name, count);
@@ -195,7 +191,7 @@ wi_exit wi_columns_make(const wi_arguments *args, size_t count, wi_columns *out)
     return WI_EXIT_OK;
 }
 
-wi_exit wi_columns_collect(const wi_arguments *args, weft_context *ctx, wi_columns *columns) {
+wi_exit wi_columns_collect(const wi_arguments *args, weft_context *ctx, wi_column_set *columns) {
     wi_exit result = WI_EXIT_OK;
     for (size_t k = 0; k < columns->count && result == WI_EXIT_OK; k++) {
         wi_npy *const array = &columns->column[k];

@@ -15,46 +15,49 @@ enum {
 typedef struct wi_said_types {
     wi_table_wish wish[WI_MOST_TYPES + 1];
     wi_table_types types;
+    const weft_type *type; /* that of --type; NULL: not given */
+    bool by_column;        /* --types is given */
 } wi_said_types;
 
-/* Reads the options. Columns whose type is not said get it as `typing` says. */
+/* Reads the options. Columns whose type is not said get it as `typing` says. *said is to stay where
+ * it is. */
 wi_exit wi_types_said(const wi_arguments *args, wi_table_typing typing, wi_said_types *said);
 
 /* Is the operand a table of text? Of standard input the first byte says so. */
 bool wi_is_table(const char *path);
 
 /* Reads the file `path`, all of it on every rank: the listed columns, or all if `columns` is NULL.
- * The columns of a .npy array have its type. On failure an error has been printed. */
+ * Columns of a .npy array have its type. On failure an error has been printed. */
 wi_exit wi_columns_load(const wi_arguments *args, const char *path, const char *columns,
-                        wi_table_typing typing, wi_columns *out);
+                        const wi_said_types *said, wi_column_set *out);
 
 /* The same with the rows of this rank only. If one rank fails, all do. */
 wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const char *path,
-                             const char *columns, wi_table_typing typing, wi_columns *out);
+                             const char *columns, const wi_said_types *said, wi_column_set *out);
 
 /* How many rows there are, on this rank. */
-size_t wi_columns_rows(const wi_columns *columns);
+size_t wi_columns_rows(const wi_column_set *columns);
 
 /* Takes memory for that many columns of no elements yet. */
-wi_exit wi_columns_make(const wi_arguments *args, size_t count, wi_columns *out);
+wi_exit wi_columns_make(const wi_arguments *args, size_t count, wi_column_set *out);
 
 /* Over ranks: rank 0 gets all rows. */
-wi_exit wi_columns_collect(const wi_arguments *args, weft_context *ctx, wi_columns *columns);
+wi_exit wi_columns_collect(const wi_arguments *args, weft_context *ctx, wi_column_set *columns);
 
 /* Writes a table of text: a row on each line, each number as its column's type has it. `titles` are
  * as for wi_table_save; if they are NULL the first line is that of the columns' own titles, if all
  * have one. */
 weft_status wi_columns_write(FILE *file, const char *name, const char *titles,
-                             const wi_columns *columns, wi_note *note);
+                             const wi_column_set *columns, wi_note *note);
 
 /* Writes to the file that `option` names: a table of text, or an array of all columns, whose type
  * is theirs; i64 if they are several of integers, else f64. What that cannot hold exactly is
  * refused. */
 wi_exit wi_columns_save(const wi_arguments *args, const wi_option *option, const char *titles,
-                        const wi_columns *columns);
+                        const wi_column_set *columns);
 
 /* As wi_print_saved. */
 void wi_columns_print_saved(const wi_arguments *args, const char *op, const char *ladder,
-                            const weft_context *ctx, const wi_columns *columns);
+                            const weft_context *ctx, const wi_column_set *columns);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 /* ---- text ---- */
 
 /* Writes the columns' own titles, if all have one. */
-static void write_own_titles(FILE *file, char separator, const wi_columns *columns) {
+static void write_own_titles(FILE *file, char separator, const wi_column_set *columns) {
     for (size_t k = 0; k < columns->count; k++)
         if (!columns->column[k].titles)
             return;
@@ -27,7 +27,7 @@ static void write_own_titles(FILE *file, char separator, const wi_columns *colum
 }
 
 weft_status wi_columns_write(FILE *file, const char *name, const char *titles,
-                             const wi_columns *columns, wi_note *note) {
+                             const wi_column_set *columns, wi_note *note) {
     const char separator = wi_table_separator(name);
     const size_t rows = wi_columns_rows(columns);
     if (titles)
@@ -52,7 +52,7 @@ weft_status wi_columns_write(FILE *file, const char *name, const char *titles,
 /* ---- an array ---- */
 
 /* i64 or f64, unless all have one type. */
-static weft_type type_of(const wi_columns *columns) {
+static weft_type type_of(const wi_column_set *columns) {
     bool same = true, integers = true;
     for (size_t k = 0; k < columns->count; k++) {
         const weft_type type = columns->column[k].layout.type;
@@ -65,7 +65,7 @@ static weft_type type_of(const wi_columns *columns) {
 }
 
 /* That of an array of them. */
-static wi_npy_layout layout_of(const wi_columns *columns) {
+static wi_npy_layout layout_of(const wi_column_set *columns) {
     const size_t rows = wi_columns_rows(columns), width = columns->count;
     const weft_type type = type_of(columns);
     return (wi_npy_layout){.type = type,
@@ -76,7 +76,7 @@ static wi_npy_layout layout_of(const wi_columns *columns) {
 }
 
 /* The name of column k: in the titles that are written, else its own, else its number. */
-static const char *name_of(const wi_columns *columns, const char *titles, size_t k,
+static const char *name_of(const wi_column_set *columns, const char *titles, size_t k,
                            char out[NAME_BYTES]) {
     wi_table_text rest = {titles, titles ? titles + strlen(titles) : titles}, name = {NULL, NULL};
     wi_table_after after;
@@ -112,7 +112,7 @@ static weft_status find_inexact(weft_context *ctx, const wi_npy *from, weft_type
 
 /* Column k of an array with rows of `width` cells. */
 static wi_exit join_column(const wi_arguments *args, weft_context *ctx, const char *titles,
-                           const wi_columns *columns, size_t k, wi_npy *array) {
+                           const wi_column_set *columns, size_t k, wi_npy *array) {
     const wi_npy *const from = &columns->column[k];
     const size_t n = from->layout.count, size = weft_type_size(array->layout.type);
     char *const cells = wi_host_alloc(n * size), text[WI_FIELD_BYTES], name[NAME_BYTES];
@@ -139,7 +139,7 @@ static wi_exit join_column(const wi_arguments *args, weft_context *ctx, const ch
     return WI_EXIT_FAILED;
 }
 
-static wi_exit join(const wi_arguments *args, const char *titles, const wi_columns *columns,
+static wi_exit join(const wi_arguments *args, const char *titles, const wi_column_set *columns,
                     wi_npy *array) {
     weft_context *ctx = NULL;
     const size_t width = columns->count;
@@ -159,7 +159,7 @@ static wi_exit join(const wi_arguments *args, const char *titles, const wi_colum
 
 /* Writes one array in which all columns are. */
 static wi_exit save_array(const wi_arguments *args, const wi_option *option, const char *titles,
-                          const wi_columns *columns) {
+                          const wi_column_set *columns) {
     wi_npy array = {.data = NULL};
     wi_exit result = join(args, titles, columns, &array);
     if (result == WI_EXIT_OK)
@@ -169,7 +169,7 @@ static wi_exit save_array(const wi_arguments *args, const wi_option *option, con
 }
 
 wi_exit wi_columns_save(const wi_arguments *args, const wi_option *option, const char *titles,
-                        const wi_columns *columns) {
+                        const wi_column_set *columns) {
     const char *const path = wi_value(args, option);
     wi_output output;
     wi_note note = {""};
@@ -185,7 +185,7 @@ wi_exit wi_columns_save(const wi_arguments *args, const wi_option *option, const
 }
 
 void wi_columns_print_saved(const wi_arguments *args, const char *op, const char *ladder,
-                            const weft_context *ctx, const wi_columns *columns) {
+                            const weft_context *ctx, const wi_column_set *columns) {
     const wi_npy_layout layout = layout_of(columns);
     wi_print_saved(args, op, ladder, ctx, &layout);
 }

@@ -36,7 +36,7 @@ typedef struct parser {
     node nodes[NODES];
     int count, depth;
     size_t inputs;
-    const weft_type *types;
+    const wi_formula_input *input;
     wi_formula *formula;
     char *why;
     bool failed;
@@ -140,16 +140,67 @@ static int fail_name(parser *p, const char *name) {
                 list);
 }
 
+/* How many characters a word, a text in quotes or $ and a number take; 0 if there is none. */
+static size_t name_length(const char *at) {
+    size_t length = 0;
+    if (*at == '"') {
+        const char *const end = strchr(at + 1, '"');
+        return end ? (size_t)(end - at) + 1 : 0;
+    }
+    if (*at == '$') {
+        length = 1 + strspn(at + 1, "0123456789");
+        return length > 1 ? length : 0;
+    }
+    if (isalpha((unsigned char)*at) || *at == '_')
+        while (isalnum((unsigned char)at[length]) || at[length] == '_')
+            length++;
+    return length;
+}
+
+/* Does a parenthesis follow? Then it is a function's name. */
+static bool is_called(const char *after) {
+    while (isspace((unsigned char)*after))
+        after++;
+    return *after == '(';
+}
+
+bool wi_formula_next_name(const char **text, wi_table_text *name) {
+    const char *at = *text;
+    while (*at) {
+        const size_t length = name_length(at);
+        *name = (wi_table_text){at, at + length};
+        if (length > 0 && !is_called(at + length)) {
+            *text = at + length;
+            return true;
+        }
+        if (isdigit((unsigned char)*at))
+            while (isalnum((unsigned char)*at) || *at == '.') /* 1e5 and 0x1f have no names */
+                at++;
+        else
+            at += length > 0 ? length : 1;
+    }
+    return false;
+}
+
+/* The input of that name, or -1. */
+static int find_input(const parser *p, const char *name, size_t length) {
+    for (size_t k = 0; k < p->inputs; k++) {
+        const wi_table_text own = p->input[k].name;
+        if ((size_t)(own.end - own.begin) == length && memcmp(own.begin, name, length) == 0)
+            return (int)k;
+    }
+    return -1;
+}
+
 static int parse_name(parser *p) {
     char name[NAME_BYTES];
-    size_t length = 0;
-    while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
-        length++;
+    const size_t length = name_length(p->at);
+    const int input = is_called(p->at + length) ? -1 : find_input(p, p->at, length);
     snprintf(name, sizeof name, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES - 1),
              p->at);
     p->at += length;
-    if (length == 1 && name[0] >= 'a' && (size_t)(name[0] - 'a') < p->inputs)
-        return add_node(p, (node){.op = WEFT_X_INPUT, .argument = name[0] - 'a'});
+    if (input >= 0)
+        return add_node(p, (node){.op = WEFT_X_INPUT, .argument = input});
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
         if (strcmp(name, functions[k].name) == 0)
             return parse_arguments(
@@ -208,7 +259,7 @@ static int parse_unary(parser *p) {
             result = fail_here(p, "a closing parenthesis");
     } else if (isdigit((unsigned char)*p->at) || *p->at == '.')
         result = parse_number(p);
-    else if (isalpha((unsigned char)*p->at))
+    else if (name_length(p->at) > 0)
         result = parse_name(p);
     else
         result = fail_operand(p);
@@ -322,7 +373,7 @@ static void find_types(parser *p) {
         node *const n = &p->nodes[k];
         const node *const a = &p->nodes[n->child[0]], *const b = &p->nodes[n->child[1]];
         if (n->op == WEFT_X_INPUT)
-            n->type = wi_expr_widened(p->types[n->argument]);
+            n->type = wi_expr_widened(p->input[n->argument].type);
         else if (n->op == WEFT_X_CONSTANT)
             n->type = type_of_literal(n);
         else if (n->op == WEFT_X_SATURATE || n->op == WEFT_X_WRAP)
@@ -409,15 +460,15 @@ static weft_type usual_type(const parser *p, const node *n) {
     if (n->op == WEFT_X_SATURATE || n->op == WEFT_X_WRAP)
         return (weft_type)n->argument;
     for (size_t k = 0; k < p->inputs; k++)
-        if (wi_expr_widened(p->types[k]) == n->type)
-            return p->types[k];
+        if (wi_expr_widened(p->input[k].type) == n->type)
+            return p->input[k].type;
     return n->type;
 }
 
-bool wi_formula_parse(const char *text, const weft_type *inputs, size_t count,
+bool wi_formula_parse(const char *text, const wi_formula_input *inputs, size_t count,
                       const weft_type *type, wi_formula *formula, char why[WI_REASON_BYTES]) {
     parser p = {
-        .text = text, .at = text, .inputs = count, .types = inputs, .formula = formula, .why = why};
+        .text = text, .at = text, .inputs = count, .input = inputs, .formula = formula, .why = why};
     formula->steps = 0;
     const int root = parse_choice(&p);
     skip(&p);

@@ -4,6 +4,7 @@
 #define WI_FORMULA_H
 
 #include "cli/text.h"
+#include "io/text_table.h"
 #include "weft/expr.h"
 
 typedef struct wi_formula {
@@ -12,9 +13,19 @@ typedef struct wi_formula {
     weft_type type; /* of the result */
 } wi_formula;
 
-/* Parses `text` over inputs named a, b, c, ... of these types. If `type` is not NULL the result is
- * converted to it. False if the text is no formula: `why` says so. */
-bool wi_formula_parse(const char *text, const weft_type *inputs, size_t count,
+/* What a formula calls one of its inputs: a word, a text in double quotes, or $ and a number. */
+typedef struct wi_formula_input {
+    wi_table_text name; /* as it stands in the formula */
+    weft_type type;
+} wi_formula_input;
+
+/* Removes the next name of an input from the front of a text, which may be no formula; false if
+ * there is none. */
+bool wi_formula_next_name(const char **text, wi_table_text *name);
+
+/* Parses `text` over these inputs. If `type` is not NULL the result is converted to it. False if
+ * the text is no formula: `why` says so. */
+bool wi_formula_parse(const char *text, const wi_formula_input *inputs, size_t count,
                       const weft_type *type, wi_formula *formula, char why[WI_REASON_BYTES]);
 
 #endif

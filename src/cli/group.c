@@ -117,7 +117,8 @@ static wi_exit check_shared(const wi_arguments *args, const weft_context *ctx) {
 }
 
 /* The columns of --by, and behind them those of --columns. */
-static wi_exit load_both(const wi_arguments *args, const labels *by, wi_grouping *g) {
+static wi_exit load_both(const wi_arguments *args, const wi_said_types *said, const labels *by,
+                         wi_grouping *g) {
     char both[TITLE_BYTES];
     const char *const keys = wi_value(args, &by_option);
     const char *const more = wi_value(args, &wi_columns_option);
@@ -125,8 +126,8 @@ static wi_exit load_both(const wi_arguments *args, const labels *by, wi_grouping
         snprintf(both, sizeof both, "%s%s%s", keys, more ? "," : "", more ? more : "");
     if (length >= TITLE_BYTES)
         return wi_usage(args->command, "options --by and --columns: their lists are too long");
-    wi_columns all;
-    wi_exit result = wi_columns_load(args, args->operand[0], both, WI_TABLE_OWN, &all);
+    wi_column_set all;
+    wi_exit result = wi_columns_load(args, args->operand[0], both, said, &all);
     if (result == WI_EXIT_OK)
         result = wi_columns_make(args, by->count, &g->keys);
     if (result == WI_EXIT_OK)
@@ -141,11 +142,12 @@ static wi_exit load_both(const wi_arguments *args, const labels *by, wi_grouping
 }
 
 /* Keys of a second file. */
-static wi_exit load_two(const wi_arguments *args, wi_grouping *g) {
-    wi_exit result = wi_columns_load(args, args->operand[1], NULL, WI_TABLE_OWN, &g->keys);
+static wi_exit load_two(const wi_arguments *args, const wi_said_types *said, wi_grouping *g) {
+    static const wi_said_types none = {.types = {.typing = WI_TABLE_OWN}};
+    wi_exit result = wi_columns_load(args, args->operand[1], NULL, &none, &g->keys);
     if (result == WI_EXIT_OK)
-        result = wi_columns_load(args, args->operand[0], wi_value(args, &wi_columns_option),
-                                 WI_TABLE_OWN, &g->values);
+        result = wi_columns_load(args, args->operand[0], wi_value(args, &wi_columns_option), said,
+                                 &g->values);
     if (result != WI_EXIT_OK)
         return result;
     if (wi_columns_rows(&g->values) == wi_columns_rows(&g->keys) || g->keys.count == 0)
@@ -158,7 +160,10 @@ static wi_exit load_two(const wi_arguments *args, wi_grouping *g) {
 
 /* Reads the rows to group; `by` are the key's columns, unless a second file holds it. */
 static wi_exit load(const wi_arguments *args, wi_grouping *g, const labels *by, labels *columns) {
-    const wi_exit result = args->operands == 2 ? load_two(args, g) : load_both(args, by, g);
+    wi_said_types said;
+    wi_exit result = wi_types_said(args, WI_TABLE_OWN, &said);
+    if (result == WI_EXIT_OK)
+        result = args->operands == 2 ? load_two(args, &said, g) : load_both(args, &said, by, g);
     if (result != WI_EXIT_OK)
         return result;
     if (g->keys.count > MOST_COLUMNS || g->values.count > MOST_COLUMNS)
@@ -224,8 +229,8 @@ static const char *ladder_used(const weft_context *ctx) {
     return weft_used(ctx, "group") ? "group" : "group_keys";
 }
 
-static void print_json(const wi_arguments *args, const weft_context *ctx, const wi_columns *table,
-                       const char *titles) {
+static void print_json(const wi_arguments *args, const weft_context *ctx,
+                       const wi_column_set *table, const char *titles) {
     for (size_t r = 0; r < wi_columns_rows(table); r++) {
         wi_json json;
         const char *title = titles;
@@ -248,7 +253,7 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
     }
 }
 
-static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_columns *table,
+static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_column_set *table,
                     const char *titles) {
     wi_note note = {""};
     if (wi_given(args, &wi_output_option)) {
@@ -268,7 +273,7 @@ static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_
 }
 
 static wi_exit group(const wi_arguments *args, weft_context *ctx, wi_grouping *g,
-                     wi_columns *table) {
+                     wi_column_set *table) {
     wi_exit result = wi_grouping_begin(ctx, g);
     result = wi_agree_result(args, ctx, result);
     if (result == WI_EXIT_OK)
@@ -279,7 +284,7 @@ static wi_exit group(const wi_arguments *args, weft_context *ctx, wi_grouping *g
 static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_grouping g = {.exact = wi_given(args, &exact_option), .runs = wi_given(args, &runs_option)};
-    wi_columns table = {.column = NULL};
+    wi_column_set table = {.column = NULL};
     labels by, columns;
     char titles[TITLE_BYTES];
     wi_exit result = check_options(args);

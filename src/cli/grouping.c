@@ -76,7 +76,7 @@ static bool may_wrap(const wi_npy *column) {
     return large;
 }
 
-static weft_status take_share(const weft_context *ctx, wi_columns *columns, wi_note *note) {
+static weft_status take_share(const weft_context *ctx, wi_column_set *columns, wi_note *note) {
     weft_status status = WEFT_OK;
     for (size_t k = 0; k < columns->count && status == WEFT_OK && weft_ranks(ctx) > 1; k++)
         status = wi_npy_take_part(weft_rank(ctx), weft_ranks(ctx), &columns->column[k], note);
@@ -98,7 +98,7 @@ wi_exit wi_grouping_begin(const weft_context *ctx, wi_grouping *g) {
 
 /* The key of each row: its columns beside each other. */
 static wi_exit pack_keys(work *w) {
-    const wi_columns *const keys = &w->g->keys;
+    const wi_column_set *const keys = &w->g->keys;
     char *const rows = wi_host_alloc(w->rows * w->key_bytes);
     size_t at = 0;
     if (!rows)
@@ -115,7 +115,7 @@ static wi_exit pack_keys(work *w) {
 
 /* w->order = the rows by ascending keys; rows with equal keys keep their order. */
 static weft_status find_order(work *w) {
-    const wi_columns *const keys = &w->g->keys;
+    const wi_column_set *const keys = &w->g->keys;
     weft_field fields[WI_GROUP_MOST_COLUMNS];
     size_t at = 0;
     if (keys->count == 1)
@@ -137,7 +137,7 @@ static weft_status reorder(const work *w, size_t width, void *rows, void *spare)
 }
 
 static wi_exit sort_rows(work *w) {
-    const wi_columns *const values = &w->g->values;
+    const wi_column_set *const values = &w->g->values;
     const size_t width = w->key_bytes > sizeof(uint64_t) ? w->key_bytes : sizeof(uint64_t);
     void *const spare = wi_host_alloc(w->rows * width);
     w->order = wi_host_alloc(w->rows * sizeof *w->order);
@@ -341,7 +341,7 @@ static wi_exit fill(const work *w, wi_npy *column, weft_type type, const char *x
     return WI_EXIT_OK;
 }
 
-static wi_exit make_table(const work *w, wi_columns *table) {
+static wi_exit make_table(const work *w, wi_column_set *table) {
     const wi_grouping *const g = w->g;
     size_t at = 0, byte = 0;
     wi_exit result =
@@ -377,7 +377,7 @@ static void end_work(work *w) {
 
 /* Ranks agree after what each does alone, so that all make the calls between, or none. */
 wi_exit wi_group_rows(const wi_arguments *args, weft_context *ctx, wi_grouping *g,
-                      wi_columns *table) {
+                      wi_column_set *table) {
     work w = {.args = args, .g = g, .ctx = ctx, .own = weft_ranks(ctx) > 1 ? ctx->child : ctx};
     w.rows = wi_columns_rows(&g->keys);
     for (size_t k = 0; k < g->keys.count; k++)

@@ -26,7 +26,7 @@ enum {
 
 /* The rows to group: as many of keys as of values. */
 typedef struct wi_grouping {
-    wi_columns keys, values;
+    wi_column_set keys, values;
     const char *value_name[WI_GROUP_MOST_COLUMNS];
     bool may_wrap[WI_GROUP_MOST_COLUMNS]; /* of values: sums may be too large for their type */
     size_t ops;
@@ -42,7 +42,7 @@ wi_exit wi_grouping_begin(const weft_context *ctx, wi_grouping *g);
  * order, a column of counts or one for each column of values, each with a type of its own. Over
  * ranks it has the groups that begin in this rank's share. On failure an error has been printed. */
 wi_exit wi_group_rows(const wi_arguments *args, weft_context *ctx, wi_grouping *g,
-                      wi_columns *table);
+                      wi_column_set *table);
 
 /* Frees the memory. */
 void wi_grouping_free(wi_grouping *g);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/formula.h"
+#include "cli/map_inputs.h"
 #include "cli/outcome.h"
 #include "cli/ranks.h"
 #include "cli/session.h"
@@ -26,20 +27,19 @@ static const wi_option reduce_option = {
 
 /* The arrays of one command, and their formula. */
 typedef struct arrays {
-    wi_npy in[WEFT_EXPR_MAX_INPUTS], out;
+    wi_map_inputs in;
+    wi_npy out;
     weft_expr_input inputs[WEFT_EXPR_MAX_INPUTS];
-    size_t count;
     wi_formula formula;
 } arrays;
 
-static wi_exit check_shapes(const wi_arguments *args, const arrays *a) {
-    const wi_npy_layout *const first = &a->in[0].layout;
-    for (size_t k = 1; k < a->count; k++) {
-        const wi_npy_layout *const other = &a->in[k].layout;
+static wi_exit check_shapes(const wi_map_inputs *in) {
+    const wi_npy_layout *const first = &in->array[0].layout;
+    for (size_t k = 1; k < in->count; k++) {
+        const wi_npy_layout *const other = &in->array[k].layout;
         if (other->dims != first->dims ||
             memcmp(other->shape, first->shape, first->dims * sizeof *first->shape) != 0) {
-            wi_say_error("%s and %s differ in shape; save them alike", args->operand[1],
-                         args->operand[k + 1]);
+            wi_say_error("%s and %s differ in shape; save them alike", in->label[0], in->label[k]);
             return WI_EXIT_FAILED;
         }
     }
@@ -47,16 +47,8 @@ static wi_exit check_shapes(const wi_arguments *args, const arrays *a) {
 }
 
 static wi_exit load(const wi_arguments *args, weft_context *ctx, arrays *a) {
-    wi_exit result = WI_EXIT_OK;
-    size_t standard = 0;
-    a->count = args->operands - 1;
-    for (size_t k = 0; k < a->count; k++)
-        standard += wi_is_standard(args->operand[k + 1]);
-    if (standard > 1)
-        return wi_usage(args->command, "only one of the files can be standard input");
-    for (size_t k = 0; k < a->count && result == WI_EXIT_OK; k++)
-        result = wi_load_any_part(args, ctx, args->operand[k + 1], NULL, &a->in[k]);
-    return result == WI_EXIT_OK ? check_shapes(args, a) : result;
+    const wi_exit result = wi_map_load(args, ctx, &a->in);
+    return result == WI_EXIT_OK ? check_shapes(&a->in) : result;
 }
 
 /* All in C order, unless all are in Fortran order and no position is asked for. */
@@ -64,10 +56,10 @@ static wi_exit align_orders(arrays *a, const wi_arguments *args) {
     wi_note note = {""};
     const char *const name = wi_value(args, &reduce_option);
     bool mixed = name && strncmp(name, "arg", 3) == 0;
-    for (size_t k = 1; k < a->count; k++)
-        mixed |= a->in[k].layout.fortran_order != a->in[0].layout.fortran_order;
-    for (size_t k = 0; mixed && k < a->count; k++)
-        if (wi_npy_to_c_order(&a->in[k], &note) != WEFT_OK) {
+    for (size_t k = 1; k < a->in.count; k++)
+        mixed |= a->in.array[k].layout.fortran_order != a->in.array[0].layout.fortran_order;
+    for (size_t k = 0; mixed && k < a->in.count; k++)
+        if (wi_npy_to_c_order(&a->in.array[k], &note) != WEFT_OK) {
             wi_say_error("%s", note.text);
             return WI_EXIT_FAILED;
         }
@@ -75,22 +67,23 @@ static wi_exit align_orders(arrays *a, const wi_arguments *args) {
 }
 
 static wi_exit parse(const wi_arguments *args, arrays *a) {
-    weft_type types[WEFT_EXPR_MAX_INPUTS];
+    wi_formula_input inputs[WEFT_EXPR_MAX_INPUTS];
     char why[WI_REASON_BYTES];
-    for (size_t k = 0; k < a->count; k++) {
-        types[k] = a->in[k].layout.type;
-        a->inputs[k] = (weft_expr_input){types[k], a->in[k].data};
+    for (size_t k = 0; k < a->in.count; k++) {
+        const weft_type type = a->in.array[k].layout.type;
+        inputs[k] = (wi_formula_input){a->in.name[k], type};
+        a->inputs[k] = (weft_expr_input){type, a->in.array[k].data};
     }
-    return wi_formula_parse(args->operand[0], types, a->count,
+    return wi_formula_parse(args->operand[0], inputs, a->in.count,
                             wi_given(args, &wi_type_option) ? &args->type : NULL, &a->formula, why)
                ? WI_EXIT_OK
                : wi_usage(args->command, "formula: %s", why);
 }
 
 static wi_exit compute(weft_context *ctx, arrays *a) {
-    const size_t n = a->in[0].layout.count;
+    const size_t n = a->in.array[0].layout.count;
     const wi_formula *const formula = &a->formula;
-    a->out.layout = a->in[0].layout;
+    a->out.layout = a->in.array[0].layout;
     a->out.layout.type = formula->type;
     a->out.layout.opaque = a->out.layout.swapped = false;
     a->out.data = wi_host_alloc(n * weft_type_size(formula->type));
@@ -98,7 +91,7 @@ static wi_exit compute(weft_context *ctx, arrays *a) {
         wi_say_error("no memory for %zu elements", n);
         return WI_EXIT_FAILED;
     }
-    return weft_expr(ctx, formula->step, formula->steps, n, a->inputs, a->count, formula->type,
+    return weft_expr(ctx, formula->step, formula->steps, n, a->inputs, a->in.count, formula->type,
                      a->out.data) == WEFT_OK
                ? WI_EXIT_OK
                : wi_session_failed(ctx);
@@ -125,9 +118,9 @@ static wi_exit reduce(const wi_arguments *args, weft_context *ctx, arrays *a, wi
     o->type = type;
     if (op < WEFT_AND || op > WEFT_XOR)
         weft_reduce_type(op, type, &o->type);
-    o->nowhere = op >= WEFT_ARGMIN && wi_npy_whole(&a->in[0].layout) == 0;
-    return weft_expr_reduce(ctx, op, a->formula.step, a->formula.steps, a->in[0].layout.count,
-                            a->inputs, a->count, type, o->value) == WEFT_OK
+    o->nowhere = op >= WEFT_ARGMIN && wi_npy_whole(&a->in.array[0].layout) == 0;
+    return weft_expr_reduce(ctx, op, a->formula.step, a->formula.steps, a->in.array[0].layout.count,
+                            a->inputs, a->in.count, type, o->value) == WEFT_OK
                ? WI_EXIT_OK
                : wi_session_failed(ctx);
 }
@@ -146,7 +139,7 @@ static void print_outcome(const wi_arguments *args, const weft_context *ctx, con
     wi_json_string(&json, "reduce", wi_value(args, &reduce_option));
     wi_json_string(&json, "variant", weft_used(ctx, "expr_reduce"));
     wi_json_string(&json, "place", weft_place(ctx));
-    wi_outcome_json(&json, ctx, &a->in[0].layout, o);
+    wi_outcome_json(&json, ctx, &a->in.array[0].layout, o);
     wi_json_close(&json);
 }
 
@@ -184,7 +177,7 @@ static wi_exit map_or_reduce(const wi_arguments *args, weft_context *ctx, arrays
 
 static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
-    arrays a = {.count = 0};
+    arrays a = {.in = {.count = 0}};
     wi_exit result = check_options(args);
     if (result == WI_EXIT_OK)
         result =
@@ -195,16 +188,15 @@ static wi_exit execute(const wi_arguments *args) {
         result = align_orders(&a, args);
     if (result == WI_EXIT_OK)
         result = map_or_reduce(args, ctx, &a);
-    for (size_t k = 0; k < a.count; k++)
-        wi_npy_free(&a.in[k]);
+    wi_map_free(&a.in);
     wi_npy_free(&a.out);
     weft_close(ctx);
     return result;
 }
 
-static const wi_option *const options[] = {
-    &wi_output_option, &reduce_option,  &wi_place_option, &wi_variant_option,
-    &wi_type_option,   &wi_json_option, &wi_help_option,  NULL};
+static const wi_option *const options[] = {&wi_output_option,  &reduce_option,  &wi_place_option,
+                                           &wi_variant_option, &wi_type_option, &wi_types_option,
+                                           &wi_json_option,    &wi_help_option, NULL};
 
 const wi_command wi_map_command = {
     .name = "map",

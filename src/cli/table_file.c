@@ -29,7 +29,7 @@ weft_status wi_table_load(FILE *file, const char *name, const char *columns, con
     weft_status status = weft_open(&threads, "cpu");
     if (status != WEFT_OK)
         return wi_note_fail(note, status, "%s", weft_message(NULL));
-    status = wi_text_table_open(threads, file, name, &table, note);
+    status = wi_text_table_open(threads, file, name, "--type", &table, note);
     if (status == WEFT_OK)
         status = wi_text_table_array(table, columns, type, unrounded, array);
     wi_text_table_close(table);

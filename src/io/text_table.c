@@ -209,7 +209,6 @@ static weft_status begin(wi_text_table *t, const char *columns) {
         return wi_source_no_memory(&t->source, bytes);
     memset(t->targets, 0, bytes);
     t->grows = false;
-    t->option = "--type";
     return WEFT_OK;
 }
 
@@ -328,7 +327,6 @@ static weft_status set_types(wi_text_table *t, const wi_table_types *types) {
         target->grows = types->typing == WI_TABLE_OWN;
         wi_table_set_type(target, target->grows ? WEFT_I64 : WEFT_F64);
     }
-    t->option = types->option ? types->option : t->option;
     for (size_t w = 0; w < 2 * types->count; w++) { /* first those of all columns */
         const wi_table_wish *const wish = &types->wishes[w % types->count];
         const bool all = !wish->column.begin;
@@ -347,7 +345,7 @@ static weft_status set_types(wi_text_table *t, const wi_table_types *types) {
     return WEFT_OK;
 }
 
-static weft_status take_columns(wi_text_table *t, wi_columns *out) {
+static weft_status take_columns(wi_text_table *t, wi_column_set *out) {
     const size_t bytes = t->head.width * sizeof *out->column;
     out->column = wi_host_alloc(bytes);
     if (!out->column)
@@ -368,8 +366,8 @@ static weft_status take_columns(wi_text_table *t, wi_columns *out) {
 }
 
 weft_status wi_text_table_columns(wi_text_table *t, const char *columns,
-                                  const wi_table_types *types, wi_columns *out) {
-    *out = (wi_columns){.column = NULL};
+                                  const wi_table_types *types, wi_column_set *out) {
+    *out = (wi_column_set){.column = NULL};
     weft_status status = begin(t, columns);
     if (status == WEFT_OK)
         status = set_types(t, types);
@@ -386,26 +384,32 @@ weft_status wi_text_table_columns(wi_text_table *t, const char *columns,
     return status;
 }
 
-void wi_columns_free(wi_columns *columns) {
+void wi_columns_free(wi_column_set *columns) {
     for (size_t k = 0; k < columns->count; k++)
         wi_npy_free(&columns->column[k]);
     wi_host_free(columns->column);
-    *columns = (wi_columns){.column = NULL};
+    *columns = (wi_column_set){.column = NULL};
 }
 
-bool wi_text_table_has(const wi_text_table *t, wi_table_text column) {
-    return wi_table_find(&t->head, column) < t->head.columns;
+size_t wi_text_table_find(const wi_text_table *t, wi_table_text column) {
+    const size_t found = wi_table_find(&t->head, column);
+    return found < t->head.columns ? found : SIZE_MAX;
+}
+
+weft_status wi_text_table_must_find(const wi_text_table *t, wi_table_text column) {
+    size_t found;
+    return wi_table_must_find(&t->source, &t->head, column, &found);
 }
 
 weft_status wi_text_table_open(const weft_context *ctx, FILE *file, const char *name,
-                               wi_text_table **table, wi_note *note) {
+                               const char *option, wi_text_table **table, wi_note *note) {
     const wi_source source = {.file = file, .name = name, .note = note};
     size_t bytes = 0;
     wi_text_table *t = wi_host_alloc(sizeof *t);
     *table = NULL;
     if (!t)
         return wi_source_no_memory(&source, sizeof *t);
-    *t = (wi_text_table){.source = source, .ctx = ctx};
+    *t = (wi_text_table){.source = source, .ctx = ctx, .option = option};
     weft_status status = read_all(t, &bytes);
     if (t->bytes)
         t->text = (wi_table_text){(char *)t->bytes, (char *)t->bytes + bytes};
@@ -435,7 +439,7 @@ weft_status wi_text_table_read(const weft_context *ctx, FILE *file, const char *
                                wi_note *note) {
     wi_text_table *t;
     *array = (wi_npy){.data = NULL};
-    weft_status status = wi_text_table_open(ctx, file, name, &t, note);
+    weft_status status = wi_text_table_open(ctx, file, name, "--type", &t, note);
     if (status == WEFT_OK)
         status = wi_text_table_array(t, columns, type, false, array);
     wi_text_table_close(t);

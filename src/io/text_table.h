@@ -40,30 +40,32 @@ typedef struct wi_table_types {
     wi_table_typing typing;
     size_t count;
     const wi_table_wish *wishes;
-    const char *option; /* by which they are said, for messages; NULL: --type */
 } wi_table_types;
 
 /* Columns of a table, each an array of one dimension with a type of its own, and all with as many
  * elements. All zeros: none. */
-typedef struct wi_columns {
+typedef struct wi_column_set {
     size_t count;
     wi_npy *column; /* from wi_host_alloc */
-} wi_columns;
+} wi_column_set;
 
-void wi_columns_free(wi_columns *columns);
+void wi_columns_free(wi_column_set *columns);
 
 /* A file in memory whose first line has been read. */
 typedef struct wi_text_table wi_text_table;
 
-/* Reads the rest of `file`, which may be a pipe; `name` is for messages, which go to `note` here
- * and in the calls below. The threads of `ctx` will each parse a part. On failure *table is NULL,
- * and the status WEFT_EIO, WEFT_EFORMAT or WEFT_ENOMEM. */
+/* Reads the rest of `file`, which may be a pipe. `name` is for messages, which go to `note` here
+ * and in the calls below, and so is the option by which users say types, as "--type". The threads
+ * of `ctx` will each parse a part. On failure *table is NULL, and the status WEFT_EIO, WEFT_EFORMAT
+ * or WEFT_ENOMEM. */
 weft_status wi_text_table_open(const weft_context *ctx, FILE *file, const char *name,
-                               wi_text_table **table, wi_note *note);
+                               const char *option, wi_text_table **table, wi_note *note);
 void wi_text_table_close(wi_text_table *table);
 
-/* Is there a column of that name or, where no column has it as a name, of that number? */
-bool wi_text_table_has(const wi_text_table *table, wi_table_text column);
+/* Which column, counted from 0, has that name or, where none has it, that number; SIZE_MAX if there
+ * is none. The second says so in the note. */
+size_t wi_text_table_find(const wi_text_table *table, wi_table_text column);
+weft_status wi_text_table_must_find(const wi_text_table *table, wi_table_text column);
 
 /* Reads all rows. `columns` says of which columns, and in which order: names or numbers from 1,
  * separated by commas; NULL: all. A name that several columns have is refused. On failure there is
@@ -77,7 +79,7 @@ bool wi_text_table_has(const wi_text_table *table, wi_table_text column);
 weft_status wi_text_table_array(wi_text_table *table, const char *columns, const weft_type *type,
                                 bool unrounded, wi_npy *array);
 weft_status wi_text_table_columns(wi_text_table *table, const char *columns,
-                                  const wi_table_types *types, wi_columns *out);
+                                  const wi_table_types *types, wi_column_set *out);
 
 /* wi_text_table_open, _array and _close. */
 weft_status wi_text_table_read(const weft_context *ctx, FILE *file, const char *name,
