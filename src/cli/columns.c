@@ -176,6 +176,30 @@ wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const 
     return wi_agree_result(args, ctx, result);
 }
 
+wi_exit wi_columns_load_each(const wi_arguments *args, weft_context *ctx, const char *path,
+                             wi_table_typing typing, wi_column_set *out) {
+    wi_said_types said;
+    *out = (wi_column_set){.column = NULL};
+    wi_exit result = wi_types_said(args, typing, &said);
+    if (result != WI_EXIT_OK)
+        return result;
+    if (wi_is_table(path))
+        return wi_columns_load_part(args, ctx, path, wi_value(args, &wi_columns_option), &said,
+                                    out);
+    if (said.by_column)
+        return wi_usage(args->command, "option --types is about tables of text, and %s is none",
+                        wi_input_name(path));
+    result = wi_columns_make(args, 1, out);
+    return result == WI_EXIT_OK ? wi_load_part(args, ctx, path, out->column) : result;
+}
+
+const char *wi_column_name(const wi_column_set *columns, size_t k, char out[WI_FIELD_BYTES]) {
+    if (columns->column[k].titles)
+        return columns->column[k].titles;
+    snprintf(out, WI_FIELD_BYTES, "%zu", k + 1);
+    return out;
+}
+
 size_t wi_columns_rows(const wi_column_set *columns) {
     return columns->count > 0 ? columns->column[0].layout.count : 0;
 }

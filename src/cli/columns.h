@@ -5,6 +5,7 @@
 #define WI_CLI_COLUMNS_H
 
 #include "cli/session.h"
+#include "cli/text.h"
 #include "io/text_table.h"
 
 enum {
@@ -34,6 +35,14 @@ wi_exit wi_columns_load(const wi_arguments *args, const char *path, const char *
 /* The same with the rows of this rank only. If one rank fails, all do. */
 wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const char *path,
                              const char *columns, const wi_said_types *said, wi_column_set *out);
+
+/* The same for commands that look at each of the columns of --columns by itself. An array, which is
+ * no table of text, is as a whole one of them. */
+wi_exit wi_columns_load_each(const wi_arguments *args, weft_context *ctx, const char *path,
+                             wi_table_typing typing, wi_column_set *out);
+
+/* The title of column k, or its number in `out`. */
+const char *wi_column_name(const wi_column_set *columns, size_t k, char out[WI_FIELD_BYTES]);
 
 /* How many rows there are, on this rank. */
 size_t wi_columns_rows(const wi_column_set *columns);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/columns.h"
 #include "cli/ranks.h"
-#include "cli/session.h"
 #include "cli/text.h"
 #include "weft/quantile.h"
 
@@ -41,7 +41,8 @@ enum {
 typedef struct quantiles {
     weft_quantile_rule rule;
     size_t count;
-    double q[MOST], value[MOST];
+    double q[MOST];
+    wi_column_set columns, found; /* of each column its quantiles, f64 */
 } quantiles;
 
 /* Reads --q, numbers between commas. */
@@ -76,8 +77,17 @@ static wi_exit read_rule(const wi_arguments *args, quantiles *w) {
     return name ? wi_usage_word(args->command, "rule", name, list_rules) : WI_EXIT_OK;
 }
 
-static void print_json(const wi_arguments *args, const weft_context *ctx, const wi_npy *array,
-                       const quantiles *w) {
+/* The name of a column of several; NULL: there is one. */
+static const char *name_of(const quantiles *w, size_t column, char out[WI_FIELD_BYTES]) {
+    return w->columns.count > 1 ? wi_column_name(&w->columns, column, out) : NULL;
+}
+
+static void print_json(const wi_arguments *args, const weft_context *ctx, const quantiles *w,
+                       size_t column) {
+    const wi_npy_layout *const layout = &w->columns.column[column].layout;
+    const double *const values = w->found.column[column].data;
+    char number[WI_FIELD_BYTES];
+    const char *const name = name_of(w, column, number);
     for (size_t k = 0; k < w->count; k++) {
         wi_json json;
         wi_json_open(&json);
@@ -85,46 +95,72 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
         wi_json_string(&json, "variant", weft_used(ctx, "quantile"));
         wi_json_string(&json, "place", weft_place(ctx));
         wi_json_string(&json, "file", args->operand[0]);
-        wi_json_string(&json, "type", weft_type_name(array->layout.type));
+        if (name)
+            wi_json_string(&json, "column", name);
+        wi_json_string(&json, "type", weft_type_name(layout->type));
         wi_json_ranks(&json, ctx);
-        wi_json_count(&json, "n", wi_npy_whole(&array->layout));
+        wi_json_count(&json, "n", wi_npy_whole(layout));
         wi_json_element(&json, "q", WEFT_F64, &w->q[k]);
-        wi_json_element(&json, "value", WEFT_F64, &w->value[k]);
+        wi_json_element(&json, "value", WEFT_F64, &values[k]);
         wi_json_close(&json);
     }
 }
 
-static void print_plain(const quantiles *w) {
+static void print_plain(const quantiles *w, size_t column) {
+    const double *const values = w->found.column[column].data;
+    char number[WI_FIELD_BYTES];
+    const char *const name = name_of(w, column, number);
     for (size_t k = 0; k < w->count; k++) {
         char q[WI_FIELD_BYTES], value[WI_FIELD_BYTES];
-        printf("%s %s\n", wi_format_element(WEFT_F64, &w->q[k], q),
-               wi_format_element(WEFT_F64, &w->value[k], value));
+        printf("%s%s%s %s\n", name ? name : "", name ? " " : "",
+               wi_format_element(WEFT_F64, &w->q[k], q),
+               wi_format_element(WEFT_F64, &values[k], value));
     }
 }
 
-static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_npy *array,
-                    quantiles *w) {
+static wi_exit show(const wi_arguments *args, const weft_context *ctx, const quantiles *w) {
     if (weft_rank(ctx) > 0)
         return WI_EXIT_OK; /* rank 0 knows all, too */
     if (wi_given(args, &wi_output_option)) {
-        wi_npy found = {.layout = {.type = WEFT_F64}, .data = w->value};
-        wi_npy_flatten(&found, w->count);
-        const wi_exit result = wi_save(args, &wi_output_option, &found);
+        const wi_exit result = wi_columns_save(args, &wi_output_option, NULL, &w->found);
         if (result == WI_EXIT_OK)
-            wi_print_saved(args, "quantile", "quantile", ctx, &found.layout);
+            wi_columns_print_saved(args, "quantile", "quantile", ctx, &w->found);
         return result;
     }
-    if (wi_given(args, &wi_json_option))
-        print_json(args, ctx, array, w);
-    else
-        print_plain(w);
+    for (size_t k = 0; k < w->columns.count; k++) {
+        if (wi_given(args, &wi_json_option))
+            print_json(args, ctx, w, k);
+        else
+            print_plain(w, k);
+    }
     return WI_EXIT_OK;
+}
+
+/* The quantiles of a column; of several they get its title. */
+static wi_exit compute(weft_context *ctx, quantiles *w, size_t k) {
+    const wi_npy *const column = &w->columns.column[k];
+    wi_npy *const found = &w->found.column[k];
+    char number[WI_FIELD_BYTES];
+    const char *const name = column->titles ? name_of(w, k, number) : NULL;
+    found->layout.type = WEFT_F64;
+    wi_npy_flatten(found, w->count);
+    found->data = wi_host_alloc(w->count * sizeof(double));
+    found->titles = name ? wi_host_alloc(strlen(name) + 1) : NULL;
+    if (!found->data || (name && !found->titles)) {
+        wi_say_error("quantile: no host memory for %zu quantiles", w->count);
+        return WI_EXIT_FAILED;
+    }
+    if (name)
+        memcpy(found->titles, name, strlen(name) + 1);
+    return weft_quantiles(ctx, w->rule, column->layout.type, column->layout.count, column->data,
+                          w->count, w->q, found->data) == WEFT_OK
+               ? WI_EXIT_OK
+               : wi_session_failed(ctx);
 }
 
 static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
-    wi_npy array = {.data = NULL};
-    quantiles w;
+    quantiles w = {.count = 0};
     wi_exit result = read_q(args, &w);
     if (result == WI_EXIT_OK)
         result = read_rule(args, &w);
@@ -133,22 +169,30 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "quantile", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_load_part(args, ctx, args->operand[0], &array);
-    if (result == WI_EXIT_OK && weft_quantiles(ctx, w.rule, array.layout.type, array.layout.count,
-                                               array.data, w.count, w.q, w.value) != WEFT_OK)
-        result = wi_session_failed(ctx);
+        result = wi_columns_load_each(args, ctx, args->operand[0], WI_TABLE_FLOATS, &w.columns);
     if (result == WI_EXIT_OK)
-        result = show(args, ctx, &array, &w);
-    wi_npy_free(&array);
+        result = wi_columns_make(args, w.columns.count, &w.found);
+    for (size_t k = 0; k < w.columns.count && result == WI_EXIT_OK; k++)
+        result = compute(ctx, &w, k);
+    if (result == WI_EXIT_OK)
+        result = show(args, ctx, &w);
+    wi_columns_free(&w.columns);
+    wi_columns_free(&w.found);
     weft_close(ctx);
     return result;
 }
 
-static const wi_option *const options[] = {&wi_output_option,    &q_option,
-                                           &rule_option,         &wi_columns_option,
-                                           &wi_place_option,     &wi_variant_option,
-                                           &wi_read_type_option, &wi_json_option,
-                                           &wi_help_option,      NULL};
+static const wi_option *const options[] = {&wi_output_option,
+                                           &q_option,
+                                           &rule_option,
+                                           &wi_columns_option,
+                                           &wi_place_option,
+                                           &wi_variant_option,
+                                           &wi_read_type_option,
+                                           &wi_types_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
 
 const wi_command wi_quantile_command = {
     .name = "quantile",
@@ -158,8 +202,8 @@ const wi_command wi_quantile_command = {
                "without sorting: with h = q (n - 1), the elements of ranks floor(h) and "
                "floor(h) + 1, or what lies between them by the rule. NaN count as the largest. "
                "--output writes the numbers instead, as f64. FILE is a .npy array, or a table of "
-               "text, .csv or .txt, whose first line may hold names. A file name of - is standard "
-               "input or output.",
+               "text, .csv or .txt, whose first line may hold names, and of which each column has "
+               "quantiles of its own. A file name of - is standard input or output.",
     .examples = {{"weft quantile x.npy", "the median"},
                  {"weft quantile x.npy --q 0.05,0.5,0.95", "three at once"},
                  {"weft quantile log.csv -c latency --q 0.99 --rule higher", "of a column"}},

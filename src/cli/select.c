@@ -81,6 +81,8 @@ static wi_exit load(const wi_arguments *args, weft_context *ctx, wi_npy *array, 
     wi_exit result = wi_load_part(args, ctx, args->operand[0], array);
     if (result == WI_EXIT_OK && args->operands > 1)
         result = wi_load_any_part(args, ctx, args->operand[1], NULL, tested);
+    if (result == WI_EXIT_OK)
+        result = wi_need_one_column(args, ctx, array);
     if (result != WI_EXIT_OK)
         return result;
     if (wi_npy_to_c_order(array, &note) != WEFT_OK || wi_npy_to_c_order(tested, &note) != WEFT_OK) {

@@ -158,6 +158,25 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
     return wi_load_any(args, path, wi_given(args, &wi_type_option) ? &args->type : NULL, array);
 }
 
+/* How a command that takes one column does for whole rows what it does for elements. */
+static const char *for_rows(const wi_command *command) {
+    static const struct {
+        const char *name, *remedy;
+    } remedies[] = {
+        {"sort",
+         "; for whole rows: weft sort FILE -c NAME -i -o - | weft gather FILE - -o OUT.csv"},
+        {"topk",
+         "; for whole rows: weft topk FILE -c NAME -i -o - | weft gather FILE - -o OUT.csv"},
+        {"select",
+         "; for whole rows: weft select FILE -c NAME -w TEST -i -o - | weft gather FILE - "
+         "-o OUT.csv"},
+        {"unique", "; for whole rows: weft group FILE --by NAME,NAME --op count"}};
+    for (size_t k = 0; k < sizeof remedies / sizeof *remedies; k++)
+        if (strcmp(command->name, remedies[k].name) == 0)
+            return remedies[k].remedy;
+    return "";
+}
+
 wi_exit wi_need_one_column(const wi_arguments *args, const weft_context *ctx, const wi_npy *array) {
     const wi_npy_layout *const l = &array->layout;
     if (!array->is_text || l->dims < 2)
@@ -166,11 +185,7 @@ wi_exit wi_need_one_column(const wi_arguments *args, const weft_context *ctx, co
         return WI_EXIT_USAGE;
     return wi_usage(args->command,
                     "%s: %zu columns of a table would be mixed; choose one with --columns%s",
-                    wi_input_name(args->operand[0]), l->shape[1],
-                    strcmp(args->command->name, "sort") == 0
-                        ? "; for whole rows: weft sort FILE -c NAME -i -o - | weft gather FILE - "
-                          "-o OUT.csv"
-                        : "");
+                    wi_input_name(args->operand[0]), l->shape[1], for_rows(args->command));
 }
 
 enum {

@@ -115,6 +115,8 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_load_part(args, ctx, args->operand[0], &array);
     if (result == WI_EXIT_OK)
+        result = wi_need_one_column(args, ctx, &array);
+    if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array, &f);
     if (result == WI_EXIT_OK)
         result = show(args, ctx, &array.layout, &f);
