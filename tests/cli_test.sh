@@ -892,6 +892,33 @@ test_tables() {
     "$weft" scan "$folder/log.csv" -p "$place" -c 3 --type i8 -o "$folder/sums.txt"
     same '"y, z" 4 7 9 10' "$(paste -sd' ' "$folder/sums.txt")" "$place: sums as text"
     expect 1 'line 2, column 1 .when.: "1 May" is no number' "$weft" reduce "$folder/log.csv"
+    same 'column x,count 3,nans 1,min -1.5 at 2,column y, z,count 4,min 1 at 3' \
+        "$("$weft" summary "$folder/log.csv" -p "$place" -c x,3 | tr -s ' ' | grep '^[cn]\|^min' | paste -sd,)" \
+        "$place: a summary of each column"
+    "$weft" summary "$folder/log.csv" --json -p "$place" -c x,3 | json_valid 'summary --json' 2
+    same 'x 0 -1.5,x 1 nan,y, z 0 1,y, z 1 4' \
+        "$("$weft" quantile "$folder/log.csv" -p "$place" -c x,3 --q 0,1 | paste -sd,)" \
+        "$place: quantiles of each column"
+    same 'x,"y, z"/-1.5,1/nan,4' "$("$weft" quantile "$folder/log.csv" -p "$place" -c x,3 --q 0,1 -o -.csv |
+        paste -sd/)" "$place: quantiles as a table"
+    for command in 'topk -k 1' unique "select --where >1"; do
+        expect 2 "log.csv: 2 columns of a table would be mixed; .* for whole rows: weft .* FILE" \
+            "$weft" $command "$folder/log.csv" -p "$place" -c 3,x -o "$folder/x.csv"
+    done
+    printf 'id,u\n9007199254740993,18446744073709551615\n9007199254740992,1\n' >"$folder/ids.csv"
+    same 'id 9007199254740992 9007199254740993' \
+        "$("$weft" sort "$folder/ids.csv" -p "$place" -c id -o -.csv | xargs)" "$place: sorted ids"
+    same 'u 18446744073709551615 1' \
+        "$("$weft" unique "$folder/ids.csv" -p "$place" -c u -o -.csv | xargs)" "$place: unique ids"
+    same '18446744073709551615 0' "$("$weft" topk "$folder/ids.csv" -p "$place" -c u -k 1)" "$place: top"
+    same 'id 9007199254740993' "$("$weft" select "$folder/ids.csv" -p "$place" -c id \
+        -w '>9007199254740992' -o -.csv | xargs)" "$place: selected ids"
+    same 'min 1 at 1,max 18446744073709551615 at 0' "$("$weft" summary "$folder/ids.csv" -p "$place" -c u |
+        tr -s ' ' | sed -n '2,3p' | paste -sd,)" "$place: extremes of ids"
+    expect 1 'column 1 .id.: "9007199254740993" is an integer that f64 rounds; read it with --types i64' \
+        "$weft" quantile "$folder/ids.csv" -p "$place"
+    expect 1 'column 1 .id.: "9007199254740993" is an integer that f64 rounds; read it with --type i64' \
+        "$weft" scan "$folder/ids.csv" -p "$place" -c id -o "$folder/x.csv"
     expect 1 'no column "z"; it has 3 columns: when, x, y, z' "$weft" summary "$folder/log.csv" -c z
     expect 2 'option --q: "2" is no number from 0 to 1' "$weft" quantile "$folder/log.csv" --q 2
     expect 2 'no rule "upper"' "$weft" quantile "$folder/log.csv" --rule upper

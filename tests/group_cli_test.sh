@@ -98,7 +98,83 @@ test_columns() {
     expect 1 'an array of 1 dimension has no columns' "$weft" reduce "$folder/keys.npy" -c 1
 }
 
+# Columns with types of their own, as 64-bit ids beside readings: nothing is rounded on its way from
+# a table to a table.
+test_types() {
+    local big=9007199254740993 most=18446744073709551615
+    printf "id,temp,n\r\n$big,0.5,$most\n-5,,1\r\n$big,\"1.5\",3\n\n-9223372036854775808,1e3,2" \
+        >"$folder/ids.csv"
+    same "id count sum/-9223372036854775808 1 1000/-5 1 nan/$big 2 2" \
+        "$(lines group "$folder/ids.csv" --by id -c temp)" "$place: ids beside floats"
+    same "temp max_id max_n/0.5 $big $most/1.5 $big 3/1000 -9223372036854775808 2/nan -5 1" \
+        "$(lines group "$folder/ids.csv" --by temp -c id,n --op max)" "$place: by a float, u64"
+    same "id n count/-9223372036854775808 2 1/-5 1 1/$big 3 1/$big $most 1" \
+        "$(lines group "$folder/ids.csv" --by id,n)" "$place: a key of i64 and u64"
+    expect 0 '' "$weft" group "$folder/ids.csv" --by id -c temp,n --op max,mean -p "$place" \
+        -o "$folder/out.csv"
+    same "id,max_temp,max_n,mean_temp,mean_n -9223372036854775808,1000,2,1000,2 -5,nan,1,nan,1 \
+$big,1.5,$most,1,9.223372036854776e+18" "$(xargs <"$folder/out.csv")" "$place: means of u64 do not wrap"
+    same "id sum/-9223372036854775808 1000/-5 nan/$big 2" \
+        "$(lines group "$folder/out.csv" --by id -c max_temp --op sum | sed 's/ 1.5/ 2/')" \
+        "$place: read back"
+    "$weft" group "$folder/ids.csv" --by id -c n --op max --json -p "$place" >"$folder/ids.json"
+    expect 0 "\"id\": $big, \"max\": $most" cat "$folder/ids.json"
+    expect 1 'a sum of column n is about 1.84467e\+19, which u64 cannot hold; .* --types n=f64' \
+        "$weft" group "$folder/ids.csv" --by id -c n --op sum -p "$place"
+    same "id sum/-9.223372036854776e+18 2/-5 1/9007199254740992 1.8446744073709552e+19" \
+        "$(lines group "$folder/ids.csv" --by id -c n --op sum --types n=f64,id=f64)" "$place: said types"
+    expect 1 'f64 cannot hold 9007199254740993 of column id exactly; write a table of text' \
+        "$weft" group "$folder/ids.csv" --by id -c temp -p "$place" -o "$folder/x.npy"
+    printf '3037000500,3037000500\n' | sed 'p;s/,.*/,-3037000500/;p' >"$folder/square.csv"
+    expect 1 'a product of column 2 is about .*e\+28, which i64 cannot hold' \
+        "$weft" group "$folder/square.csv" --by 1 -c 2 --op product -p "$place"
+    same '3037000500 -3037000500' "$(lines group "$folder/square.csv" --by 1 -c 2 --op sum | tail -n 1 |
+        sed 's,.*/,,')" "$place: sums that fit"
+    printf '%s,1\n' -5 "$big" 7 >"$folder/some.csv"
+    "$weft" sort "$folder/ids.csv" -c id -i -o -.csv -p "$place" |
+        "$weft" gather "$folder/ids.csv" - -o "$folder/out.csv" -p "$place"
+    same "id,temp,n -9223372036854775808,1000,2 -5,nan,1 $big,0.5,$most $big,1.5,3" \
+        "$(xargs <"$folder/out.csv")" "$place: rows by an id"
+    printf 'row,why\n3,0.5\n0,9\n' >"$folder/rows.csv"
+    expect 0 '' "$weft" gather "$folder/ids.csv" "$folder/rows.csv" --by row -c n,id -p "$place" \
+        -o "$folder/out.csv"
+    same "n,id 2,-9223372036854775808 $most,$big" "$(xargs <"$folder/out.csv")" "$place: by a column"
+    expect 2 'rows.csv: it has 2 columns; name the one that holds positions with --by' \
+        "$weft" gather "$folder/ids.csv" "$folder/rows.csv" -o "$folder/x.csv" -p "$place"
+    expect 1 'rows.csv holds f64; positions are integers' \
+        "$weft" gather "$folder/ids.csv" "$folder/rows.csv" --by why -o "$folder/x.csv" -p "$place"
+    expect 1 'f64 cannot hold 9007199254740993 of column id exactly' \
+        "$weft" gather "$folder/ids.csv" "$folder/rows.csv" --by row -o "$folder/x.npy" -p "$place"
+}
+
+# Positions of one and two bytes, of each sign.
+test_narrow_positions() {
+    local type bytes
+    for type in u1 i1 u2 i2; do
+        bytes='\2\0'
+        [ "${type#?}" = 1 ] || bytes='\2\0\0\0'
+        npy where.npy "'<$type'" '(2,)' "$bytes"
+        "$weft" gather "$log" "$folder/where.npy" -c time -o "$folder/out.csv" -p "$place"
+        same 'time 3 1' "$(xargs <"$folder/out.csv")" "$place: positions of $type"
+    done
+    npy where.npy "'|i1'" '(1,)' '\xff'
+    expect 1 'index\[0\] is -1' "$weft" gather "$log" "$folder/where.npy" -o "$folder/x" -p "$place"
+}
+
+# Numbers of rows that are none or few.
+test_few_rows() {
+    printf 'id,x\n' >"$folder/none.csv"
+    expect 1 'none.csv: it has no line of numbers' "$weft" group "$folder/none.csv" --by id -p "$place"
+    printf 'id,x\n18446744073709551615,-0\n' >"$folder/single.csv"
+    same 'id max/18446744073709551615 -0' "$(lines group "$folder/single.csv" --by id -c x --op max)" \
+        "$place: one row"
+}
+
 test_refusals() {
+    expect 2 'there is no type "i65"' "$weft" group "$log" --by 1 --types sensor=i65
+    expect 1 'no column "senso"; did you mean "sensor"' "$weft" group "$log" --by 1 --types senso=i64
+    expect 1 '--types is about tables of text' "$weft" group "$folder/values.npy" "$folder/keys.npy" --types f64
+    expect 1 '"20.5" is no whole number' "$weft" group "$log" --by sensor -c 3 --types 3=i64
     expect 2 'option --by is missing' "$weft" group "$log"
     expect 2 'holds the keys already' "$weft" group "$log" "$folder/keys.npy" --by 1
     expect 2 'did you mean "count"' "$weft" group "$log" --by 1 --op cuont
@@ -124,6 +200,9 @@ for place in $places; do
     test_group
     test_gather
     test_columns
+    test_types
+    test_narrow_positions
+    test_few_rows
 done
 test_refusals
 finish

@@ -45,6 +45,51 @@ test_formulas() {
     "$weft" map 'a' "$folder/u.npy" -p "$place" -o "$folder/z.npy" --json | json_valid 'map --json' 1
 }
 
+# Columns of a table, by their names: each has a type of its own.
+columns_of() {
+    "$weft" map "$@" -p "$place" -o -.csv | paste -sd/
+}
+test_columns() {
+    local log=$folder/log.csv
+    printf 'id,temp,n,"a b",min\n9007199254740993,0.5,3,1,7\n-9007199254740993,,4,2,8\n' >"$log"
+    same '9007199254740994/-9007199254740992' "$(columns_of 'id + 1' "$log")" "$place: an id"
+    same '4/nan' "$(columns_of 'temp * 2 + n' "$log")" "$place: i64 beside f64"
+    same '1/2' "$(columns_of 'n / 2' "$log")" "$place: integers"
+    same '1.5/2' "$(columns_of 'n / 2' "$log" --types n=f64)" "$place: a type that is said"
+    same '2/4' "$(columns_of '2 * "a b"' "$log")" "$place: a name in quotes"
+    same '3/4' "$(columns_of '$3' "$log")" "$place: a number"
+    same '3/4' "$(columns_of 'min(min, n)' "$log")" "$place: a function's name"
+    same '1/0' "$(columns_of 'id > 9007199254740992' "$log")" "$place: a mask"
+    same 9007199254740993 "$("$weft" map id "$log" --reduce max -p "$place")" "$place: the largest"
+    same '3/4' "$(columns_of n - <"$log")" "$place: in a pipe"
+    map id "$log"
+    same '9007199254740993 -9007199254740993' "$(elements z.npy d8 128)" "$place: an array"
+    printf '18446744073709551615 2\n1 3\n' >"$folder/none.txt"
+    same '9223372036854775807/0' "$(columns_of '$1 / u64($2)' "$folder/none.txt")" "$place: u64, no names"
+    npy two.npy "'|i1'" '(2,)' '\x01\x02'
+    same '4/6' "$(columns_of 'n + b' "$log" "$folder/two.npy")" "$place: beside an array"
+    same '0.5,1/2,2.5' "$(printf '1,2\n4,5\n' | "$weft" map 'a / 2' - -p "$place" -o -.csv | paste -sd/)" \
+        "$place: a table as a whole is of f64"
+    same '0,1/2,2' "$(printf '1,2\n4,5\n' |
+        "$weft" map 'a / 2' - --types i64 -p "$place" -o -.csv | paste -sd/)" "$place: or of i64"
+    printf 'a,b\n1,2\n' >"$folder/ab.csv"
+    same 3 "$(columns_of 'a + b' "$folder/ab.csv")" "$place: columns called as files are"
+    expect 2 'formula: a is the file .*ab.csv, and a column of .*ab.csv; write .* as "a", in double quotes' \
+        "$weft" map 'a + b' "$folder/ab.csv" "$folder/two.npy" -o "$folder/z.npy"
+    expect 1 'no column "tmp"; did you mean "temp"' "$weft" map '2 * tmp' "$log" -o "$folder/z.npy"
+    expect 1 'column n of .*log.csv and .*u.npy differ in shape' \
+        "$weft" map 'n + b' "$log" "$folder/u.npy" -o "$folder/z.npy"
+    expect 2 'formula: n is a column of several files' "$weft" map n "$log" "$log" -o "$folder/z.npy"
+    expect 2 'formula: n and \$3 are one column' "$weft" map 'n + $3' "$log" -o "$folder/z.npy"
+    echo 1,2,3,4,5,6,7,8 >"$folder/eight.csv"
+    expect 2 'formula: it names more than 7 columns' "$weft" map \
+        '$1 + $2 + $3 + $4 + $5 + $6 + $7 + $8' "$folder/eight.csv" -o "$folder/z.npy"
+    expect 1 '"9007199254740993" is an integer that f64 rounds; read it with --types i64' \
+        "$weft" map a "$log" -o "$folder/z.npy"
+    expect 2 'the formula names no columns of' "$weft" map 'a' "$log" --types n=f32 -o "$folder/z.npy"
+    same '9007199254740993,0.5,3,1,7' "$(head -n 2 "$log" | tail -n 1)" 'the table is as it was'
+}
+
 # Literals are decimal, or hexadecimal, and none is cut off to the type of what it meets.
 test_literals() {
     map 'a + 010 + 0x10' "$folder/u.npy"
@@ -120,6 +165,7 @@ make_files
 for place in $places; do
     test_formulas
     test_literals
+    test_columns
     test_reductions
     test_numbers
 done

@@ -193,10 +193,13 @@ wi_exit wi_columns_load_each(const wi_arguments *args, weft_context *ctx, const 
     return result == WI_EXIT_OK ? wi_load_part(args, ctx, path, out->column) : result;
 }
 
-const char *wi_column_name(const wi_column_set *columns, size_t k, char out[WI_FIELD_BYTES]) {
-    if (columns->column[k].titles)
-        return columns->column[k].titles;
-    snprintf(out, WI_FIELD_BYTES, "%zu", k + 1);
+const char *wi_column_name(const wi_column_set *columns, size_t k, char out[WI_COLUMN_BYTES]) {
+    const char *const title = columns->column[k].titles;
+    const bool quoted = title && *title == '"';
+    if (title)
+        snprintf(out, WI_COLUMN_BYTES, "%.*s", (int)strlen(title) - 2 * quoted, title + quoted);
+    else
+        snprintf(out, WI_COLUMN_BYTES, "%zu", k + 1);
     return out;
 }
 

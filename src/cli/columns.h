@@ -9,7 +9,8 @@
 #include "io/text_table.h"
 
 enum {
-    WI_MOST_TYPES = 64 /* that --types can say */
+    WI_MOST_TYPES = 64,   /* that --types can say */
+    WI_COLUMN_BYTES = 128 /* of a column's name where it is shown */
 };
 
 /* What --type, where it is about reading, and --types say. */
@@ -41,8 +42,8 @@ wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const 
 wi_exit wi_columns_load_each(const wi_arguments *args, weft_context *ctx, const char *path,
                              wi_table_typing typing, wi_column_set *out);
 
-/* The title of column k, or its number in `out`. */
-const char *wi_column_name(const wi_column_set *columns, size_t k, char out[WI_FIELD_BYTES]);
+/* The title of column k, without quotes, or its number. */
+const char *wi_column_name(const wi_column_set *columns, size_t k, char out[WI_COLUMN_BYTES]);
 
 /* How many rows there are, on this rank. */
 size_t wi_columns_rows(const wi_column_set *columns);

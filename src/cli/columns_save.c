@@ -9,10 +9,6 @@
 #include "cli/text.h"
 #include "weft/expr.h"
 
-enum {
-    NAME_BYTES = 64 /* of a column's, for messages */
-};
-
 /* ---- text ---- */
 
 /* Writes the columns' own titles, if all have one. */
@@ -77,17 +73,14 @@ static wi_npy_layout layout_of(const wi_column_set *columns) {
 
 /* The name of column k: in the titles that are written, else its own, else its number. */
 static const char *name_of(const wi_column_set *columns, const char *titles, size_t k,
-                           char out[NAME_BYTES]) {
+                           char out[WI_COLUMN_BYTES]) {
     wi_table_text rest = {titles, titles ? titles + strlen(titles) : titles}, name = {NULL, NULL};
     wi_table_after after;
     for (size_t at = 0; titles && at <= k; at++)
         name = wi_table_next_field(&rest, ',', &after);
-    if (name.begin)
-        snprintf(out, NAME_BYTES, "%.*s", (int)(name.end - name.begin), name.begin);
-    else if (columns->column[k].titles)
-        snprintf(out, NAME_BYTES, "%s", columns->column[k].titles);
-    else
-        snprintf(out, NAME_BYTES, "%zu", k + 1);
+    if (!name.begin)
+        return wi_column_name(columns, k, out);
+    snprintf(out, WI_COLUMN_BYTES, "%.*s", (int)(name.end - name.begin), name.begin);
     return out;
 }
 
@@ -115,7 +108,7 @@ static wi_exit join_column(const wi_arguments *args, weft_context *ctx, const ch
                            const wi_column_set *columns, size_t k, wi_npy *array) {
     const wi_npy *const from = &columns->column[k];
     const size_t n = from->layout.count, size = weft_type_size(array->layout.type);
-    char *const cells = wi_host_alloc(n * size), text[WI_FIELD_BYTES], name[NAME_BYTES];
+    char *const cells = wi_host_alloc(n * size), text[WI_FIELD_BYTES], name[WI_COLUMN_BYTES];
     size_t inexact = n;
     weft_status status = cells ? weft_convert(ctx, WEFT_X_SATURATE, from->layout.type,
                                               array->layout.type, n, from->data, cells)

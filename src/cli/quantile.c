@@ -78,7 +78,7 @@ static wi_exit read_rule(const wi_arguments *args, quantiles *w) {
 }
 
 /* The name of a column of several; NULL: there is one. */
-static const char *name_of(const quantiles *w, size_t column, char out[WI_FIELD_BYTES]) {
+static const char *name_of(const quantiles *w, size_t column, char out[WI_COLUMN_BYTES]) {
     return w->columns.count > 1 ? wi_column_name(&w->columns, column, out) : NULL;
 }
 
@@ -86,8 +86,8 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
                        size_t column) {
     const wi_npy_layout *const layout = &w->columns.column[column].layout;
     const double *const values = w->found.column[column].data;
-    char number[WI_FIELD_BYTES];
-    const char *const name = name_of(w, column, number);
+    char room[WI_COLUMN_BYTES];
+    const char *const name = name_of(w, column, room);
     for (size_t k = 0; k < w->count; k++) {
         wi_json json;
         wi_json_open(&json);
@@ -108,8 +108,8 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
 
 static void print_plain(const quantiles *w, size_t column) {
     const double *const values = w->found.column[column].data;
-    char number[WI_FIELD_BYTES];
-    const char *const name = name_of(w, column, number);
+    char room[WI_COLUMN_BYTES];
+    const char *const name = name_of(w, column, room);
     for (size_t k = 0; k < w->count; k++) {
         char q[WI_FIELD_BYTES], value[WI_FIELD_BYTES];
         printf("%s%s%s %s\n", name ? name : "", name ? " " : "",
@@ -140,18 +140,17 @@ static wi_exit show(const wi_arguments *args, const weft_context *ctx, const qua
 static wi_exit compute(weft_context *ctx, quantiles *w, size_t k) {
     const wi_npy *const column = &w->columns.column[k];
     wi_npy *const found = &w->found.column[k];
-    char number[WI_FIELD_BYTES];
-    const char *const name = column->titles ? name_of(w, k, number) : NULL;
+    const char *const title = w->columns.count > 1 ? column->titles : NULL;
     found->layout.type = WEFT_F64;
     wi_npy_flatten(found, w->count);
     found->data = wi_host_alloc(w->count * sizeof(double));
-    found->titles = name ? wi_host_alloc(strlen(name) + 1) : NULL;
-    if (!found->data || (name && !found->titles)) {
+    found->titles = title ? wi_host_alloc(strlen(title) + 1) : NULL;
+    if (!found->data || (title && !found->titles)) {
         wi_say_error("quantile: no host memory for %zu quantiles", w->count);
         return WI_EXIT_FAILED;
     }
-    if (name)
-        memcpy(found->titles, name, strlen(name) + 1);
+    if (title)
+        memcpy(found->titles, title, strlen(title) + 1);
     return weft_quantiles(ctx, w->rule, column->layout.type, column->layout.count, column->data,
                           w->count, w->q, found->data) == WEFT_OK
                ? WI_EXIT_OK

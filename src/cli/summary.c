@@ -116,12 +116,12 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, const char *
 static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_column_set columns = {.column = NULL};
-    char number[WI_FIELD_BYTES];
+    char name[WI_COLUMN_BYTES];
     wi_exit result = wi_session_open(args, "summary", &ctx);
     if (result == WI_EXIT_OK)
         result = wi_columns_load_each(args, ctx, args->operand[0], WI_TABLE_UNROUNDED, &columns);
     for (size_t k = 0; k < columns.count && result == WI_EXIT_OK; k++)
-        result = compute(args, ctx, columns.count > 1 ? wi_column_name(&columns, k, number) : NULL,
+        result = compute(args, ctx, columns.count > 1 ? wi_column_name(&columns, k, name) : NULL,
                          &columns.column[k]);
     wi_columns_free(&columns);
     weft_close(ctx);
