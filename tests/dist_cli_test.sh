@@ -131,6 +131,7 @@ beside lines quantile "$folder/x.csv" --q 0.2,0.7
 beside lines map 'a * a' "$folder/x.csv" --reduce sum
 beside lines_over 4 topk "$folder/x.csv" --k 3
 "$weft" select "$x" -p cpu:1 --where '>3' --indices -o "$folder/rows.txt"
+printf '%d\n' 60 0 7 7 59 3 >"$folder/at60.txt"
 beside texts gather "$folder/x.csv" "$folder/rows.txt"
 beside expect 1 'no column|names no column' over 2 sort "$folder/two.csv" --columns c -o "$folder/never.csv"
 npy at.npy "'|u1'" '(7,)' "$(printf '\\x%02x' 199 0 7 7 120 3 66)"
@@ -156,8 +157,27 @@ beside expect 0 '"variant": "ranks", "place": "mpi:cpu:1", "ranks": 2, .*"count"
     over 2 group "$log" --by day -c wet --json
 beside expect 1 'ranks cannot share standard input' over 2 group - --by 1
 beside expect 1 'opening failed' over 2 group "$folder/none.csv" --by 1
-beside expect 1 'cannot hold 18446744073709551615 exactly' over 2 group "$folder/large.npy" \
-    "$folder/large.npy" --op sum
+beside lines_over 2 group "$folder/large.npy" "$folder/large.npy" --op sum
+npy same.npy "'|u1'" '(3,)' '\5\5\5'
+beside expect 1 'a sum of column 1 is about 1.84467e.19, which u64 cannot hold' over 2 group \
+    "$folder/large.npy" "$folder/same.npy" --op sum
+# ids of 64 bits beside floats: columns with types of their own
+awk 'BEGIN { print "id,heat,u"; for (i = 0; i < 61; i++)
+             printf "%s9007199254740%03d,%s,18446744073709551%03d\n", i % 3 ? "" : "-", i * i % 7 + 990,
+                    i % 10 ? i % 11 / 4 : "", 615 - i % 5 }' >"$folder/ids.csv"
+for ranks in 2 4; do
+    beside lines_over "$ranks" group "$folder/ids.csv" --by id -c heat,u --op count,mean,max
+done
+beside texts group "$folder/ids.csv" --by u,id -c heat
+beside texts gather "$folder/ids.csv" "$folder/at60.txt" --columns u,id,heat
+beside texts map 'id * 2 + (heat > 1)' "$folder/ids.csv"
+beside texts sort "$folder/ids.csv" -c u
+beside lines summary "$folder/ids.csv"
+beside lines map id "$folder/ids.csv" --reduce min
+beside lines quantile "$folder/two.csv" --q 0.2,0.7
+beside texts quantile "$folder/two.csv" --q 0.2,0.7
+beside expect 1 'no column "hat"; did you mean' over 2 map 'hat + 1' "$folder/ids.csv" -o "$folder/never.csv"
+beside expect 2 '3 columns of a table would be mixed' over 2 sort "$folder/ids.csv" --type f64 -o "$folder/never.csv"
 beside expect 1 'm.npy has 2 dimensions' over 2 gather "$m" "$folder/at.npy" -o "$folder/never.npy"
 beside expect 0 '"place": "mpi:cpu:1", "ranks": 2, "comm": "[^"]+: 2 ranks, 2 on this machine"' \
     over 2 scan "$x" -o "$folder/scanned.npy" --json

@@ -343,8 +343,11 @@ const wi_command wi_group_command = {
         "sums "
         "of floats are the exact values, rounded once to f64, and means are these divided by the "
         "count. --output "
-        "writes the table instead, of i64 if all of it is integers, else of f64. Keys are equal "
-        "if their bits are, so that -0 and 0 are two. Files are .npy arrays, or tables of text, "
+        "writes the table instead; as an array it is of i64 if all of it is integers, else of f64. "
+        "Columns of a table of text have types of their own, so that integers of 64 bits stay what "
+        "they are beside floats; a sum or product of them that is too large is refused. Keys are "
+        "equal if their bits are, so that -0 and 0 are two. Files are .npy arrays, or tables of "
+        "text, "
         ".csv or .txt, whose first line may hold names. A file name of - is standard input or "
         "output. On place mpi every rank reads the whole files and groups its share of the rows; "
         "rank 0 prints or writes the table.",

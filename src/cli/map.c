@@ -211,10 +211,13 @@ const wi_command wi_map_command = {
         "result; else a comparison gives u8, and other results have the type of the first file "
         "whose values are of their kind. --reduce sum, or another operation, prints one value of "
         "them all and writes no array; values then have 32 or 64 bits, and positions count in C "
-        "order from 0. The files have one shape. A file name of - is standard input or output.",
+        "order from 0. The files have one shape. Of a table of text a "
+        "formula may name columns instead, as temp, \"temp, C\" or $2, each of which has a type of "
+        "its own, i64, u64 or f64, unless --types says another. A file name of - is standard input "
+        "or output.",
     .examples = {{"weft map '2*a + b' a.npy b.npy -o c.npy", "one pass over memory"},
-                 {"weft map 'u64(a) << 32 | b' hi.npy lo.npy -o keys.npy", "two keys in one"},
                  {"weft map 'a > 0.5' x.npy -o mask.npy", "a mask of u8"},
+                 {"weft map 'temp * 1.8 + 32' log.csv -o f.csv", "a column of a table"},
                  {"weft map '(a - b) * (a - b)' x.npy y.npy --reduce sum", "without an array"},
                  {"weft map 'round(a * 255)' x.npy -t u8 -o bytes.npy", "held in 0 ... 255"}},
     .options = options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: the reader of tables takes any bytes, alone and with three threads, all columns and
  * the second, as floats and as integers, and ends each time in the same array or the same message;
- * columns read alone are those of the whole. */
+ * columns read alone are those of the whole, and those with types of their own have its numbers. */
 #include "fuzz.h"
 #include "io/text_table.h"
 
@@ -42,12 +42,53 @@ static void check_column(const uint8_t *bytes, size_t length, const wi_npy *all)
     wi_npy_free(&second);
 }
 
+static weft_status read_columns(const uint8_t *bytes, size_t length, const char *place,
+                                wi_column_set *columns, wi_note *note) {
+    static const wi_table_types own = {.typing = WI_TABLE_OWN};
+    FILE *const file = open_bytes(bytes, length, true);
+    wi_text_table *table;
+    *note = (wi_note){""};
+    *columns = (wi_column_set){.column = NULL};
+    weft_status status = wi_text_table_open(reader(place), file, "fuzz", "--types", &table, note);
+    if (status == WEFT_OK)
+        status = wi_text_table_columns(table, NULL, &own, columns);
+    wi_text_table_close(table);
+    require(fclose(file) == 0);
+    return status;
+}
+
+/* Columns with types of their own have the numbers of the whole. */
+static void check_columns(const uint8_t *bytes, size_t length, weft_status whole,
+                          const wi_npy *all) {
+    wi_column_set columns, other;
+    wi_note note, other_note;
+    const weft_status status = read_columns(bytes, length, "cpu:1", &columns, &note);
+    require(read_columns(bytes, length, "cpu:3", &other, &other_note) == status);
+    require(strcmp(note.text, other_note.text) == 0 && (whole != WEFT_OK || status == WEFT_OK));
+    for (size_t k = 0; k < columns.count; k++) {
+        const wi_npy *const column = &columns.column[k];
+        require(column->layout.type == other.column[k].layout.type);
+        require(same(column, &other.column[k]));
+        for (size_t i = 0; i < column->layout.count && whole == WEFT_OK; i++) {
+            const double value =
+                wi_element_value(column->layout.type, (const uint64_t *)column->data + i);
+            const double right = ((const double *)all->data)[i * columns.count + k];
+            require(memcmp(&value, &right, sizeof value) == 0 ||
+                    (value != value && right != right));
+        }
+    }
+    wi_columns_free(&columns);
+    wi_columns_free(&other);
+}
+
 static void read_twice(const uint8_t *bytes, size_t length, const weft_type *type) {
     wi_npy array, other;
     wi_note note, other_note;
     const weft_status status = read_bytes(bytes, length, "cpu:1", NULL, type, &array, &note);
     require(read_bytes(bytes, length, "cpu:3", NULL, type, &other, &other_note) == status);
     require(strcmp(note.text, other_note.text) == 0);
+    if (!type)
+        check_columns(bytes, length, status, &array);
     if (status != WEFT_OK)
         return;
     require(array.layout.count <= 2 * length + 2);
