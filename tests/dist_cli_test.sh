@@ -172,7 +172,7 @@ beside texts group "$folder/ids.csv" --by u,id -c heat
 beside texts gather "$folder/ids.csv" "$folder/at60.txt" --columns u,id,heat
 beside texts map 'id * 2 + (heat > 1)' "$folder/ids.csv"
 beside texts sort "$folder/ids.csv" -c u
-beside lines summary "$folder/ids.csv"
+beside lines summary "$folder/ids.csv" --columns u,id
 beside lines map id "$folder/ids.csv" --reduce min
 beside lines quantile "$folder/two.csv" --q 0.2,0.7
 beside texts quantile "$folder/two.csv" --q 0.2,0.7

@@ -181,29 +181,35 @@ enum {
     COLUMNS = 4
 };
 
-/* A column's fields are integers up to a bound, but for one in `odd`. */
+/* A column's fields are integers up to a bound, but for one in `odd`, and the first in `first`. */
 typedef struct shape {
     const char *odd; /* NULL: there is none */
     int64_t most;    /* of the others, from -most or, if `natural`, from 0 */
     bool natural;
     weft_type right;
+    const char *first;
 } shape;
 
 static const shape shapes[] = {
-    {NULL, INT64_MAX, false, WEFT_I64},
-    {"0.5", 1000, false, WEFT_F64},
-    {"", (int64_t)1 << 53, false, WEFT_F64},
-    {"18446744073709551615", INT64_MAX, true, WEFT_U64},
-    {"-7", INT64_MAX, false, WEFT_I64},
-    {"-0", 9, true, WEFT_F64},
-    {"9223372036854775808", 5, false, WEFT_F64},
+    {NULL, INT64_MAX, false, WEFT_I64, NULL},
+    {"0.5", 1000, false, WEFT_F64, NULL},
+    {"", (int64_t)1 << 53, false, WEFT_F64, NULL},
+    {"18446744073709551615", INT64_MAX, true, WEFT_U64, NULL},
+    {"-7", INT64_MAX, false, WEFT_I64, NULL},
+    {"-0", 9, true, WEFT_F64, NULL},
+    {"9223372036854775808", 5, true, WEFT_F64, "-3"},
 };
 
-static void draw_field(test_random *random, const shape *s, bool odd, char *out, size_t room) {
+enum {
+    SHAPES = sizeof shapes / sizeof *shapes
+};
+
+static void draw_field(test_random *random, const shape *s, const char *odd, char *out,
+                       size_t room) {
     const uint64_t size = test_below(random, (uint64_t)s->most);
     const bool negative = !s->natural && test_below(random, 2);
     if (odd)
-        snprintf(out, room, "%s", s->odd);
+        snprintf(out, room, "%s", odd);
     else
         snprintf(out, room, "%s%" PRIu64, negative && size > 0 ? "-" : "", size);
 }
@@ -251,13 +257,19 @@ static void long_tables(void **state) {
         const shape *chosen[COLUMNS];
         size_t odd[COLUMNS], length = 0;
         for (size_t k = 0; k < COLUMNS; k++) {
-            chosen[k] = &shapes[test_below(&random, sizeof shapes / sizeof *shapes)];
-            odd[k] = chosen[k]->odd ? (size_t)test_below(&random, ROWS) : ROWS;
+            const size_t next = round * COLUMNS + k; /* first each of them, odd in a later part */
+            const size_t before = next < SHAPES ? ROWS / 2 : 0;
+            chosen[k] = &shapes[next < SHAPES ? next : (size_t)test_below(&random, SHAPES)];
+            odd[k] = chosen[k]->odd ? before + (size_t)test_below(&random, ROWS - before) : ROWS;
         }
         for (size_t i = 0; i < ROWS; i++)
             for (size_t k = 0; k < COLUMNS; k++) {
                 char *const field = fields + (i * COLUMNS + k) * 24;
-                draw_field(&random, chosen[k], i == odd[k], field, 24);
+                draw_field(&random, chosen[k],
+                           i == odd[k] ? chosen[k]->odd
+                           : i == 0    ? chosen[k]->first
+                                       : NULL,
+                           field, 24);
                 length += (size_t)snprintf(text + length, LINE_BYTES, "%s%c", field,
                                            k + 1 < COLUMNS ? ',' : '\n');
             }
