@@ -908,6 +908,18 @@ test_tables() {
     printf 'id,u\n9007199254740993,18446744073709551615\n9007199254740992,1\n' >"$folder/ids.csv"
     same 'id 9007199254740992 9007199254740993' \
         "$("$weft" sort "$folder/ids.csv" -p "$place" -c id -o -.csv | xargs)" "$place: sorted ids"
+    printf 'day,id,x\n2,9007199254740993,\n1,5,0.5\n2,9007199254740992,1\n1,5,-0.5\n' >"$folder/rows.csv"
+    same 'day,id,x/1,5,0.5/1,5,-0.5/2,9007199254740992,1/2,9007199254740993,nan' \
+        "$("$weft" sort "$folder/rows.csv" --by day,id -p "$place" -o -.csv | paste -sd/)" \
+        "$place: rows by two columns, in their order where these are equal"
+    same 'x,id/nan,9007199254740993/1,9007199254740992/0.5,5/-0.5,5' \
+        "$("$weft" sort - --by id -d -c x,id -p "$place" -o -.csv <"$folder/rows.csv" | paste -sd/)" \
+        "$place: some columns of rows, the largest first"
+    same '3 1 2 0' "$("$weft" sort "$folder/rows.csv" --by day,x -i -p "$place" -o -.txt | xargs)" \
+        "$place: where rows were"
+    expect 2 'option --by is about tables of text' "$weft" sort "$folder/x.npy" --by 1 -o "$folder/x.csv"
+    expect 1 'no column "dya"' "$weft" sort "$folder/rows.csv" --by dya -p "$place" -o "$folder/x.csv"
+    expect 2 'option --types goes with --by' "$weft" sort "$folder/rows.csv" -c id --types i64 -o "$folder/x.csv"
     same 'u 18446744073709551615 1' \
         "$("$weft" unique "$folder/ids.csv" -p "$place" -c u -o -.csv | xargs)" "$place: unique ids"
     same '18446744073709551615 0' "$("$weft" topk "$folder/ids.csv" -p "$place" -c u -k 1)" "$place: top"

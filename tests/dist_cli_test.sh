@@ -172,6 +172,8 @@ beside texts group "$folder/ids.csv" --by u,id -c heat
 beside texts gather "$folder/ids.csv" "$folder/at60.txt" --columns u,id,heat
 beside texts map 'id * 2 + (heat > 1)' "$folder/ids.csv"
 beside texts sort "$folder/ids.csv" -c u
+beside texts sort "$folder/ids.csv" --by u,heat -d
+beside files "sort of rows" sort "$folder/ids.csv" --by id -i
 beside lines summary "$folder/ids.csv" --columns u,id
 beside lines map id "$folder/ids.csv" --reduce min
 beside lines quantile "$folder/two.csv" --q 0.2,0.7

@@ -117,7 +117,8 @@ static weft_status load_array(FILE *file, const char *name, const char *columns,
 
 /* ---- files ---- */
 
-static weft_status load_text(FILE *file, const char *name, const char *columns,
+/* Reads several lists of columns of a table, each into one of the outputs. */
+static weft_status load_text(FILE *file, const char *name, size_t lists, const char *const *columns,
                              const wi_table_types *types, wi_column_set *out, wi_note *note) {
     weft_context *threads = NULL;
     wi_text_table *table = NULL;
@@ -125,8 +126,8 @@ static weft_status load_text(FILE *file, const char *name, const char *columns,
     if (status != WEFT_OK)
         return wi_note_fail(note, status, "%s", weft_message(NULL));
     status = wi_text_table_open(threads, file, name, "--types", &table, note);
-    if (status == WEFT_OK)
-        status = wi_text_table_columns(table, columns, types, out);
+    for (size_t k = 0; k < lists && status == WEFT_OK; k++)
+        status = wi_text_table_columns(table, columns[k], types, &out[k]);
     wi_text_table_close(table);
     weft_close(threads);
     return status;
@@ -142,7 +143,7 @@ wi_exit wi_columns_load(const wi_arguments *args, const char *path, const char *
         return result;
     const char *const name = wi_input_name(path);
     const weft_status status = wi_holds_table(path, file)
-                                   ? load_text(file, name, columns, &said->types, out, &note)
+                                   ? load_text(file, name, 1, &columns, &said->types, out, &note)
                                    : load_array(file, name, columns, said, out, &note);
     wi_close_input(file);
     if (status == WEFT_OK)
@@ -152,28 +153,55 @@ wi_exit wi_columns_load(const wi_arguments *args, const char *path, const char *
     return WI_EXIT_FAILED;
 }
 
-wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const char *path,
-                             const char *columns, const wi_said_types *said, wi_column_set *out) {
-    const int rank = weft_rank(ctx), ranks = weft_ranks(ctx);
+/* Keeps this rank's rows, if `result` says that all have been read; agrees on that. */
+static wi_exit take_part(const wi_arguments *args, weft_context *ctx, wi_exit result,
+                         wi_column_set *columns) {
     wi_note note = {""};
-    wi_exit result = WI_EXIT_OK;
     weft_status status = WEFT_OK;
-    *out = (wi_column_set){.column = NULL};
-    if (ranks == 1)
-        return wi_columns_load(args, path, columns, said, out);
-    if (wi_is_standard(path)) {
-        wi_say_error("ranks cannot share standard input; name a file that all can read");
-        result = WI_EXIT_FAILED;
-    }
-    if (result == WI_EXIT_OK)
-        result = wi_columns_load(args, path, columns, said, out);
-    for (size_t k = 0; k < out->count && status == WEFT_OK; k++)
-        status = wi_npy_take_part(rank, ranks, &out->column[k], &note);
+    for (size_t k = 0; k < columns->count && status == WEFT_OK && weft_ranks(ctx) > 1; k++)
+        status = wi_npy_take_part(weft_rank(ctx), weft_ranks(ctx), &columns->column[k], &note);
     if (status != WEFT_OK) {
         wi_say_error("%s", note.text);
         result = WI_EXIT_FAILED;
     }
     return wi_agree_result(args, ctx, result);
+}
+
+static wi_exit check_shared(const weft_context *ctx, const char *path) {
+    if (weft_ranks(ctx) == 1 || !wi_is_standard(path))
+        return WI_EXIT_OK;
+    wi_say_error("ranks cannot share standard input; name a file that all can read");
+    return WI_EXIT_FAILED;
+}
+
+wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const char *path,
+                             const char *columns, const wi_said_types *said, wi_column_set *out) {
+    *out = (wi_column_set){.column = NULL};
+    wi_exit result = check_shared(ctx, path);
+    if (result == WI_EXIT_OK)
+        result = wi_columns_load(args, path, columns, said, out);
+    return take_part(args, ctx, result, out);
+}
+
+wi_exit wi_columns_load_lists(const wi_arguments *args, weft_context *ctx, const char *path,
+                              const char *const columns[2], const wi_said_types *said,
+                              wi_column_set out[2]) {
+    wi_note note = {""};
+    FILE *file;
+    out[0] = out[1] = (wi_column_set){.column = NULL};
+    wi_exit result = check_shared(ctx, path);
+    if (result == WI_EXIT_OK)
+        result = wi_open_input(args, path, "table", &file);
+    if (result == WI_EXIT_OK) {
+        if (load_text(file, wi_input_name(path), 2, columns, &said->types, out, &note) != WEFT_OK) {
+            wi_say_error("%s", note.text);
+            result = WI_EXIT_FAILED;
+        }
+        wi_close_input(file);
+    }
+    for (size_t k = 0; k < 2; k++)
+        result = take_part(args, ctx, result, &out[k]);
+    return result;
 }
 
 wi_exit wi_columns_load_each(const wi_arguments *args, weft_context *ctx, const char *path,

@@ -37,8 +37,13 @@ wi_exit wi_columns_load(const wi_arguments *args, const char *path, const char *
 wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const char *path,
                              const char *columns, const wi_said_types *said, wi_column_set *out);
 
-/* The same for commands that look at each of the columns of --columns by itself. An array, which is
- * no table of text, is as a whole one of them. */
+/* The same for two lists of columns of one table of text. */
+wi_exit wi_columns_load_lists(const wi_arguments *args, weft_context *ctx, const char *path,
+                              const char *const columns[2], const wi_said_types *said,
+                              wi_column_set out[2]);
+
+/* wi_columns_load_part for commands that look at each of the columns of --columns by itself. An
+ * array, which is no table of text, is as a whole one of them. */
 wi_exit wi_columns_load_each(const wi_arguments *args, weft_context *ctx, const char *path,
                              wi_table_typing typing, wi_column_set *out);
 
@@ -65,6 +70,9 @@ weft_status wi_columns_write(FILE *file, const char *name, const char *titles,
  * refused. */
 wi_exit wi_columns_save(const wi_arguments *args, const wi_option *option, const char *titles,
                         const wi_column_set *columns);
+
+/* The same for all ranks, of which rank 0 writes, to --output; with --json says so. */
+wi_exit wi_columns_save_part(const wi_arguments *args, weft_context *ctx, wi_column_set *columns);
 
 /* As wi_print_saved. */
 void wi_columns_print_saved(const wi_arguments *args, const char *op, const char *ladder,

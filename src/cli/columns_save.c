@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/columns.h"
+#include "cli/ranks.h"
 #include "cli/table_file.h"
 #include "cli/text.h"
 #include "weft/expr.h"
@@ -181,4 +182,15 @@ void wi_columns_print_saved(const wi_arguments *args, const char *op, const char
                             const weft_context *ctx, const wi_column_set *columns) {
     const wi_npy_layout layout = layout_of(columns);
     wi_print_saved(args, op, ladder, ctx, &layout);
+}
+
+wi_exit wi_columns_save_part(const wi_arguments *args, weft_context *ctx, wi_column_set *columns) {
+    const char *const name = args->command->name;
+    wi_exit result = wi_columns_collect(args, ctx, columns);
+    if (result == WI_EXIT_OK && weft_rank(ctx) == 0)
+        result = wi_columns_save(args, &wi_output_option, NULL, columns);
+    result = wi_agree_result(args, ctx, result);
+    if (result == WI_EXIT_OK)
+        wi_columns_print_saved(args, name, name, ctx, columns);
+    return result;
 }

@@ -2,8 +2,8 @@
 /* `weft gather`: the elements or rows of a file that a list of positions names. */
 #include "weft/gather.h"
 
-#include "cli/columns.h"
 #include "cli/ranks.h"
+#include "cli/rows.h"
 #include "cli/text.h"
 #include "weft/expr.h"
 
@@ -135,25 +135,10 @@ static wi_exit compute(weft_context *ctx, wi_npy *array, const wi_npy *positions
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
 }
 
-static wi_exit compute_columns(const wi_arguments *args, weft_context *ctx, task *t) {
-    wi_exit result = wi_columns_make(args, t->columns.count, &t->columns_out);
-    for (size_t k = 0; k < t->columns.count && result == WI_EXIT_OK; k++)
-        result = compute(ctx, &t->columns.column[k], &t->positions, &t->columns_out.column[k]);
-    return result;
-}
-
 static wi_exit save(const wi_arguments *args, weft_context *ctx, task *t) {
-    wi_exit result = WI_EXIT_OK;
-    if (t->is_table) {
-        result = wi_columns_collect(args, ctx, &t->columns_out);
-        if (result == WI_EXIT_OK && weft_rank(ctx) == 0)
-            result = wi_columns_save(args, &wi_output_option, NULL, &t->columns_out);
-        result = wi_agree_result(args, ctx, result);
-        if (result == WI_EXIT_OK)
-            wi_columns_print_saved(args, "gather", "gather", ctx, &t->columns_out);
-        return result;
-    }
-    result = wi_save_part(args, ctx, &wi_output_option, &t->array_out);
+    if (t->is_table)
+        return wi_columns_save_part(args, ctx, &t->columns_out);
+    const wi_exit result = wi_save_part(args, ctx, &wi_output_option, &t->array_out);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "gather", "gather", ctx, &t->array_out.layout);
     return result;
@@ -170,7 +155,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = widen(args, ctx, &t.positions);
     if (result == WI_EXIT_OK)
-        result = t.is_table ? compute_columns(args, ctx, &t)
+        result = t.is_table ? wi_rows_gather(args, ctx, &t.positions, &t.columns, &t.columns_out)
                             : compute(ctx, &t.array, &t.positions, &t.array_out);
     if (result == WI_EXIT_OK)
         result = save(args, ctx, &t);

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "cli/ranks.h"
+#include "cli/rows.h"
 #include "weft/exact.h"
 #include "weft/expr.h"
 #include "weft/gather.h"
 #include "weft/group.h"
 #include "weft/mpi.h"
 #include "weft/reduce.h"
-#include "weft/sort.h"
 
 const char *const wi_group_op_names[WI_GROUP_OPS] = {"count", "sum", "mean",
                                                      "min",   "max", "product"};
@@ -96,37 +96,6 @@ wi_exit wi_grouping_begin(const weft_context *ctx, wi_grouping *g) {
 
 /* ---- the order of the rows ---- */
 
-/* The key of each row: its columns beside each other. */
-static wi_exit pack_keys(work *w) {
-    const wi_column_set *const keys = &w->g->keys;
-    char *const rows = wi_host_alloc(w->rows * w->key_bytes);
-    size_t at = 0;
-    if (!rows)
-        return no_memory(w->rows);
-    for (size_t k = 0; k < keys->count; at += size_of(&keys->column[k++])) {
-        const size_t size = size_of(&keys->column[k]);
-        const char *const from = keys->column[k].data;
-        for (size_t r = 0; r < w->rows; r++)
-            memcpy(rows + r * w->key_bytes + at, from + r * size, size);
-    }
-    w->row_keys = rows;
-    return WI_EXIT_OK;
-}
-
-/* w->order = the rows by ascending keys; rows with equal keys keep their order. */
-static weft_status find_order(work *w) {
-    const wi_column_set *const keys = &w->g->keys;
-    weft_field fields[WI_GROUP_MOST_COLUMNS];
-    size_t at = 0;
-    if (keys->count == 1)
-        return weft_sort_indices(w->ctx, WEFT_ASCENDING, keys->column[0].layout.type, w->rows,
-                                 w->row_keys, WEFT_U64, w->order);
-    for (size_t k = 0; k < keys->count; at += size_of(&keys->column[k++]))
-        fields[k] = (weft_field){at, keys->column[k].layout.type, WEFT_ASCENDING};
-    return weft_sort_records_indices(w->ctx, w->rows, w->key_bytes, w->row_keys, fields,
-                                     keys->count, WEFT_U64, w->order);
-}
-
 /* Puts an array of one element of `width` bytes for each row into the order. */
 static weft_status reorder(const work *w, size_t width, void *rows, void *spare) {
     const weft_status status =
@@ -145,7 +114,7 @@ static wi_exit sort_rows(work *w) {
     result = wi_agree_result(w->args, w->ctx, result);
     weft_status status = WEFT_OK;
     if (result == WI_EXIT_OK)
-        status = find_order(w);
+        status = wi_keys_order(w->ctx, WEFT_ASCENDING, &w->g->keys, w->row_keys, w->order);
     if (result == WI_EXIT_OK && status == WEFT_OK)
         status = reorder(w, w->key_bytes, w->row_keys, spare);
     for (size_t c = 0; c < values->count && result == WI_EXIT_OK && status == WEFT_OK; c++)
@@ -380,11 +349,9 @@ wi_exit wi_group_rows(const wi_arguments *args, weft_context *ctx, wi_grouping *
                       wi_column_set *table) {
     work w = {.args = args, .g = g, .ctx = ctx, .own = weft_ranks(ctx) > 1 ? ctx->child : ctx};
     w.rows = wi_columns_rows(&g->keys);
-    for (size_t k = 0; k < g->keys.count; k++)
-        w.key_bytes += size_of(&g->keys.column[k]);
-    wi_exit result = widen_values(&w);
-    if (result == WI_EXIT_OK)
-        result = pack_keys(&w);
+    w.key_bytes = wi_key_bytes(&g->keys);
+    w.row_keys = wi_keys_pack(&g->keys);
+    wi_exit result = w.row_keys ? widen_values(&w) : no_memory(w.rows);
     result = wi_agree_result(args, ctx, result);
     if (result == WI_EXIT_OK && !g->runs)
         result = sort_rows(&w);

@@ -4,7 +4,7 @@
 #ifndef WI_CLI_GROUPING_H
 #define WI_CLI_GROUPING_H
 
-#include "cli/columns.h"
+#include "cli/rows.h"
 #include "cli/text.h"
 
 /* What --op names. */
@@ -21,7 +21,7 @@ typedef enum wi_group_op {
 extern const char *const wi_group_op_names[WI_GROUP_OPS];
 
 enum {
-    WI_GROUP_MOST_COLUMNS = 64 /* of keys, and of values */
+    WI_GROUP_MOST_COLUMNS = WI_KEY_COLUMNS /* of keys, and of values */
 };
 
 /* The rows to group: as many of keys as of values. */

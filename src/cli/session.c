@@ -163,8 +163,7 @@ static const char *for_rows(const wi_command *command) {
     static const struct {
         const char *name, *remedy;
     } remedies[] = {
-        {"sort",
-         "; for whole rows: weft sort FILE -c NAME -i -o - | weft gather FILE - -o OUT.csv"},
+        {"sort", "; for whole rows: weft sort FILE --by NAME -o OUT.csv"},
         {"topk",
          "; for whole rows: weft topk FILE -c NAME -i -o - | weft gather FILE - -o OUT.csv"},
         {"select",
