@@ -167,17 +167,10 @@ static wi_exit take_part(const wi_arguments *args, weft_context *ctx, wi_exit re
     return wi_agree_result(args, ctx, result);
 }
 
-static wi_exit check_shared(const weft_context *ctx, const char *path) {
-    if (weft_ranks(ctx) == 1 || !wi_is_standard(path))
-        return WI_EXIT_OK;
-    wi_say_error("ranks cannot share standard input; name a file that all can read");
-    return WI_EXIT_FAILED;
-}
-
 wi_exit wi_columns_load_part(const wi_arguments *args, weft_context *ctx, const char *path,
                              const char *columns, const wi_said_types *said, wi_column_set *out) {
     *out = (wi_column_set){.column = NULL};
-    wi_exit result = check_shared(ctx, path);
+    wi_exit result = wi_check_shared(ctx, path);
     if (result == WI_EXIT_OK)
         result = wi_columns_load(args, path, columns, said, out);
     return take_part(args, ctx, result, out);
@@ -189,7 +182,7 @@ wi_exit wi_columns_load_lists(const wi_arguments *args, weft_context *ctx, const
     wi_note note = {""};
     FILE *file;
     out[0] = out[1] = (wi_column_set){.column = NULL};
-    wi_exit result = check_shared(ctx, path);
+    wi_exit result = wi_check_shared(ctx, path);
     if (result == WI_EXIT_OK)
         result = wi_open_input(args, path, "table", &file);
     if (result == WI_EXIT_OK) {

@@ -140,62 +140,19 @@ static int fail_name(parser *p, const char *name) {
                 list);
 }
 
-/* How many characters a word, a text in quotes or $ and a number take; 0 if there is none. */
-static size_t name_length(const char *at) {
-    size_t length = 0;
-    if (*at == '"') {
-        const char *const end = strchr(at + 1, '"');
-        return end ? (size_t)(end - at) + 1 : 0;
-    }
-    if (*at == '$') {
-        length = 1 + strspn(at + 1, "0123456789");
-        return length > 1 ? length : 0;
-    }
-    if (isalpha((unsigned char)*at) || *at == '_')
-        while (isalnum((unsigned char)at[length]) || at[length] == '_')
-            length++;
-    return length;
-}
-
-/* Does a parenthesis follow? Then it is a function's name. */
-static bool is_called(const char *after) {
-    while (isspace((unsigned char)*after))
-        after++;
-    return *after == '(';
-}
-
-bool wi_formula_next_name(const char **text, wi_table_text *name) {
-    const char *at = *text;
-    while (*at) {
-        const size_t length = name_length(at);
-        *name = (wi_table_text){at, at + length};
-        if (length > 0 && !is_called(at + length)) {
-            *text = at + length;
-            return true;
-        }
-        if (isdigit((unsigned char)*at))
-            while (isalnum((unsigned char)*at) || *at == '.') /* 1e5 and 0x1f have no names */
-                at++;
-        else
-            at += length > 0 ? length : 1;
-    }
-    return false;
-}
-
 /* The input of that name, or -1. */
-static int find_input(const parser *p, const char *name, size_t length) {
-    for (size_t k = 0; k < p->inputs; k++) {
-        const wi_table_text own = p->input[k].name;
-        if ((size_t)(own.end - own.begin) == length && memcmp(own.begin, name, length) == 0)
+static int find_input(const parser *p, wi_table_text name) {
+    for (size_t k = 0; k < p->inputs; k++)
+        if (wi_table_is_same(p->input[k].name, name))
             return (int)k;
-    }
     return -1;
 }
 
 static int parse_name(parser *p) {
     char name[NAME_BYTES];
-    const size_t length = name_length(p->at);
-    const int input = is_called(p->at + length) ? -1 : find_input(p, p->at, length);
+    const size_t length = wi_formula_name_length(p->at);
+    const wi_table_text written = {p->at, p->at + length};
+    const int input = wi_formula_is_called(written.end) ? -1 : find_input(p, written);
     snprintf(name, sizeof name, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES - 1),
              p->at);
     p->at += length;
@@ -259,7 +216,7 @@ static int parse_unary(parser *p) {
             result = fail_here(p, "a closing parenthesis");
     } else if (isdigit((unsigned char)*p->at) || *p->at == '.')
         result = parse_number(p);
-    else if (name_length(p->at) > 0)
+    else if (wi_formula_name_length(p->at) > 0)
         result = parse_name(p);
     else
         result = fail_operand(p);

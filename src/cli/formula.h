@@ -19,6 +19,12 @@ typedef struct wi_formula_input {
     weft_type type;
 } wi_formula_input;
 
+/* How many characters the name at the front of the text takes; 0 if there is none. */
+size_t wi_formula_name_length(const char *text);
+
+/* Does a parenthesis come next? Then the word before it is a function's. */
+bool wi_formula_is_called(const char *after);
+
 /* Removes the next name of an input from the front of a text, which may be no formula; false if
  * there is none. */
 bool wi_formula_next_name(const char **text, wi_table_text *name);

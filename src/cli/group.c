@@ -108,12 +108,10 @@ static wi_exit check_options(const wi_arguments *args) {
 /* ---- files ---- */
 
 static wi_exit check_shared(const wi_arguments *args, const weft_context *ctx) {
-    for (size_t k = 0; k < args->operands && weft_ranks(ctx) > 1; k++)
-        if (wi_is_standard(args->operand[k])) {
-            wi_say_error("ranks cannot share standard input; name a file that all can read");
-            return WI_EXIT_FAILED;
-        }
-    return WI_EXIT_OK;
+    wi_exit result = WI_EXIT_OK;
+    for (size_t k = 0; k < args->operands && result == WI_EXIT_OK; k++)
+        result = wi_check_shared(ctx, args->operand[k]);
+    return result;
 }
 
 /* The columns of --by, and behind them those of --columns. */

@@ -45,10 +45,8 @@ static wi_exit failed(const reading *r) {
 
 static wi_exit open_table(reading *r, source *s) {
     FILE *file;
-    if (weft_ranks(r->ctx) > 1 && wi_is_standard(s->path)) {
-        wi_say_error("ranks cannot share standard input; name a file that all can read");
+    if (wi_check_shared(r->ctx, s->path) != WI_EXIT_OK)
         return WI_EXIT_FAILED;
-    }
     if (!r->threads && weft_open(&r->threads, "cpu") != WEFT_OK) {
         wi_say_error("%s", weft_message(NULL));
         return WI_EXIT_FAILED;
@@ -104,16 +102,11 @@ static size_t find_tables(const reading *r, wi_table_text name, size_t *at) {
     return count;
 }
 
-static bool is_same(wi_table_text a, wi_table_text b) {
-    return a.end - a.begin == b.end - b.begin &&
-           memcmp(a.begin, b.begin, (size_t)(a.end - a.begin)) == 0;
-}
-
 static wi_exit add_column(const reading *r, source *s, wi_table_text name) {
     const size_t column = wi_text_table_find(s->table, bare(name));
     for (size_t k = 0; k < s->columns; k++) {
         const wi_table_text own = s->name[k];
-        if (is_same(own, name))
+        if (wi_table_is_same(own, name))
             return WI_EXIT_OK;
         if (wi_text_table_find(s->table, bare(own)) == column)
             return wi_usage(r->args->command, "formula: %.*s and %.*s are one column; write one",

@@ -37,6 +37,13 @@ wi_exit wi_agree_result(const wi_arguments *args, weft_context *ctx, wi_exit res
     return result;
 }
 
+wi_exit wi_check_shared(const weft_context *ctx, const char *path) {
+    if (weft_ranks(ctx) == 1 || !wi_is_standard(path))
+        return WI_EXIT_OK;
+    wi_say_error("ranks cannot share standard input; name a file that all can read");
+    return WI_EXIT_FAILED;
+}
+
 weft_status wi_read_part(const wi_arguments *args, weft_context *ctx, FILE *file, const char *path,
                          bool text, const char *columns, const weft_type *type, wi_npy *array,
                          wi_note *note) {

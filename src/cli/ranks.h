@@ -24,6 +24,9 @@ weft_status wi_read_part(const wi_arguments *args, weft_context *ctx, FILE *file
                          bool text, const char *columns, const weft_type *type, wi_npy *array,
                          wi_note *note);
 
+/* Refuses standard input where there are several ranks. */
+wi_exit wi_check_shared(const weft_context *ctx, const char *path);
+
 /* Has every rank loaded its part? `note` says why this one has not. */
 wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status status,
                         const wi_note *note);

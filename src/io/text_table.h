@@ -10,6 +10,8 @@
 #ifndef WI_TEXT_TABLE_H
 #define WI_TEXT_TABLE_H
 
+#include <string.h>
+
 #include "io/npy.h"
 #include "io/source.h"
 
@@ -21,6 +23,11 @@ extern "C" {
 typedef struct wi_table_text {
     const char *begin, *end;
 } wi_table_text;
+
+static inline bool wi_table_is_same(wi_table_text a, wi_table_text b) {
+    const size_t length = (size_t)(a.end - a.begin);
+    return length == (size_t)(b.end - b.begin) && memcmp(a.begin, b.begin, length) == 0;
+}
 
 /* How columns get their types where none is said. */
 typedef enum wi_table_typing {

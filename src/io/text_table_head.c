@@ -91,10 +91,7 @@ static weft_status unknown_column(const wi_source *source, const wi_table_head *
 
 /* The first column of that name from column k on; `columns` if there is none. */
 static size_t find_name(const wi_table_head *h, wi_table_text wanted, size_t k) {
-    const size_t length = (size_t)(wanted.end - wanted.begin);
-    while (k < h->columns &&
-           !(h->named && (size_t)(h->names[k].end - h->names[k].begin) == length &&
-             memcmp(h->names[k].begin, wanted.begin, length) == 0))
+    while (k < h->columns && !(h->named && wi_table_is_same(h->names[k], wanted)))
         k++;
     return k;
 }
