@@ -156,6 +156,10 @@ beside files group group "$folder/rows.npy" --by 1
 beside expect 0 '"variant": "ranks", "place": "mpi:cpu:1", "ranks": 2, .*"count": 20, "sum": 40' \
     over 2 group "$log" --by day -c wet --json
 beside expect 1 'ranks cannot share standard input' over 2 group - --by 1
+beside expect 1 'ranks cannot share standard input' over 2 sort - --by 1 -o "$folder/never.csv"
+beside expect 1 'ranks cannot share standard input' over 2 gather - "$folder/rows.txt" -o "$folder/never.csv"
+beside expect 1 'ranks cannot share standard input' over 2 map '2 * x' - -o "$folder/never.csv"
+beside expect 1 'ranks cannot share standard input' over 2 summary - -c x
 beside expect 1 'opening failed' over 2 group "$folder/none.csv" --by 1
 beside lines_over 2 group "$folder/large.npy" "$folder/large.npy" --op sum
 npy same.npy "'|u1'" '(3,)' '\5\5\5'

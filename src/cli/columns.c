@@ -62,8 +62,8 @@ wi_exit wi_types_said(const wi_arguments *args, wi_table_typing typing, wi_said_
     return WI_EXIT_OK;
 }
 
-bool wi_is_table(const char *path) {
-    if (wi_is_standard(path) && isatty(STDIN_FILENO))
+bool wi_is_table(const weft_context *ctx, const char *path) {
+    if (wi_is_standard(path) && (weft_ranks(ctx) > 1 || isatty(STDIN_FILENO)))
         return false;
     return wi_holds_table(path, stdin);
 }
@@ -204,7 +204,7 @@ wi_exit wi_columns_load_each(const wi_arguments *args, weft_context *ctx, const 
     wi_exit result = wi_types_said(args, typing, &said);
     if (result != WI_EXIT_OK)
         return result;
-    if (wi_is_table(path))
+    if (wi_is_table(ctx, path))
         return wi_columns_load_part(args, ctx, path, wi_value(args, &wi_columns_option), &said,
                                     out);
     if (said.by_column)

@@ -25,8 +25,9 @@ typedef struct wi_said_types {
  * it is. */
 wi_exit wi_types_said(const wi_arguments *args, wi_table_typing typing, wi_said_types *said);
 
-/* Is the operand a table of text? Of standard input the first byte says so. */
-bool wi_is_table(const char *path);
+/* Is the operand a table of text? Of standard input the first byte says so, unless it is one that
+ * will be refused. */
+bool wi_is_table(const weft_context *ctx, const char *path);
 
 /* Reads the file `path`, all of it on every rank: the listed columns, or all if `columns` is NULL.
  * Columns of a .npy array have its type. On failure an error has been printed. */

@@ -24,7 +24,7 @@ static wi_exit load_positions(const wi_arguments *args, weft_context *ctx, task 
     const char *const path = args->operand[1], *const by = wi_value(args, &by_option);
     static const wi_said_types none = {.types = {.typing = WI_TABLE_OWN}};
     wi_column_set read;
-    if (!wi_is_table(path) && !by)
+    if (!wi_is_table(ctx, path) && !by)
         return wi_load_columns_part(args, ctx, path, NULL, NULL, &t->positions);
     wi_exit result = wi_columns_load_part(args, ctx, path, by, &none, &read);
     if (result != WI_EXIT_OK)
@@ -61,7 +61,7 @@ static wi_exit load(const wi_arguments *args, weft_context *ctx, task *t) {
     wi_note note = {""};
     if (wi_is_standard(path) && wi_is_standard(args->operand[1]))
         return wi_usage(args->command, "only one of the files can be standard input");
-    t->is_table = wi_is_table(path);
+    t->is_table = wi_is_table(ctx, path);
     wi_said_types said;
     wi_exit result = wi_types_said(args, WI_TABLE_UNROUNDED, &said);
     if (result != WI_EXIT_OK)

@@ -71,7 +71,7 @@ static wi_exit open_files(reading *r) {
         return wi_usage(r->args->command, "only one of the files can be standard input");
     wi_exit result = WI_EXIT_OK;
     for (size_t k = 0; k < r->sources && result == WI_EXIT_OK; k++)
-        if (wi_is_table(r->source[k].path))
+        if (wi_is_table(r->ctx, r->source[k].path))
             result = open_table(r, &r->source[k]);
     return result;
 }

@@ -94,7 +94,9 @@ static wi_exit load_rows(const wi_arguments *args, weft_context *ctx, wi_column_
     const char *const lists[] = {wi_value(args, &wi_columns_option), wi_value(args, &by_option)};
     wi_said_types said;
     wi_exit result = wi_types_said(args, WI_TABLE_UNROUNDED, &said);
-    if (result == WI_EXIT_OK && !wi_is_table(path))
+    if (result == WI_EXIT_OK)
+        result = wi_check_shared(ctx, path);
+    if (result == WI_EXIT_OK && !wi_is_table(ctx, path))
         result = wi_usage(args->command,
                           "option --by is about tables of text, named .csv or .txt, and %s is none",
                           wi_input_name(path));
