@@ -161,13 +161,13 @@ static __device__ inline void put_moments(const body_tree<T> &t, size_t k,
 
 template <class T>
 static __device__ inline void put_leaf(const body_tree<T> &t, size_t k, size_t first, size_t end) {
+    const wi_nbody_moments origin = moments_of(t.bodies[first]);
     wi_nbody_moments sum = {};
     for (size_t i = first; i < end; i++) {
         const wi_nbody_moments one = moments_of(t.bodies[i]);
-        wi_nbody_weigh(&sum, one.m, one.x, one.y, one.z);
+        wi_nbody_weigh(&sum, &one, &origin);
     }
-    const wi_nbody_moments any = moments_of(t.bodies[first]);
-    wi_nbody_centre(&sum, any.x, any.y, any.z);
+    wi_nbody_centre(&sum, &origin);
     for (size_t i = first; i < end; i++) {
         const wi_nbody_moments one = moments_of(t.bodies[i]);
         wi_nbody_spread(&sum, &one);
@@ -207,12 +207,12 @@ static __global__ void __launch_bounds__(tree_threads) join_nodes(body_tree<T> t
         wi_nbody_moments sum = {};
         if (end <= k + 1) /* of another level, or a leaf */
             continue;
+        const wi_nbody_moments origin = moments_of(t.nodes[k + 1]);
         for (size_t c = k + 1; c < end; c = t.nodes[c].next) {
             const wi_nbody_moments part = moments_of(t.nodes[c]);
-            wi_nbody_weigh(&sum, part.m, part.x, part.y, part.z);
+            wi_nbody_weigh(&sum, &part, &origin);
         }
-        wi_nbody_centre(&sum, (double)t.nodes[k + 1].x, (double)t.nodes[k + 1].y,
-                        (double)t.nodes[k + 1].z);
+        wi_nbody_centre(&sum, &origin);
         for (size_t c = k + 1; c < end; c = t.nodes[c].next) {
             const wi_nbody_moments part = moments_of(t.nodes[c]);
             wi_nbody_spread(&sum, &part);

@@ -366,6 +366,44 @@ static void trees(weft_context *ctx) {
     rig_close(r);
 }
 
+/* Bodies at one point, or one alone, are at rest, whatever their masses and that point: the centre
+ * of a node of the tree is where they are. */
+static void rest_at(rig *r, const body_case *c) {
+    load(r, c);
+    for (size_t i = 1; i < c->s.n; i++)
+        for (size_t j = 0; j < 3; j++)
+            test_store(c->s.type, r->source[POSITIONS], 4 * i + j,
+                       test_load(c->s.type, r->source[POSITIONS], j));
+    test_buffer_load(buffer_of(r, c, POSITIONS), r->source[POSITIONS],
+                     4 * c->s.n * test_size_of(c->s.type), 0);
+    const weft_status status = attract(r, c, NULL);
+    if (status != WEFT_OK)
+        fail_msg("%s: %s: %s", describe(r, c), weft_status_name(status), weft_message(r->ctx));
+    for (int array = ACCELERATIONS; array < ARRAYS; array++) {
+        const void *const found = test_buffer_read(buffer_of(r, c, array), describe(r, c));
+        for (size_t i = 0; i < elements_of(c, array); i++)
+            if (test_load(c->s.type, found, i).f != 0)
+                fail_msg("%s: element %zu of array %d is %g, should be 0", describe(r, c), i, array,
+                         test_load(c->s.type, found, i).f);
+    }
+}
+
+static void at_one_point(weft_context *ctx) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_nbody_ladder, rows);
+    rig *const r = rig_open(ctx);
+    for (size_t row = 0; row < count; row++)
+        for (size_t k = 0; k < 24; k++)
+            rest_at(r, &(body_case){.s = {.type = types[k % 2],
+                                          .n = k / 2 % 2 ? 1 : 1 + k,
+                                          .tolerance = is_tree(rows[row]) ? 1e-3 : 0},
+                                    .row = rows[row],
+                                    .is_packed = true,
+                                    .wanted = 1 << ACCELERATIONS | 1 << POTENTIALS,
+                                    .device = ALL_ON_DEVICE});
+    rig_close(r);
+}
+
 /* ---- steps ---- */
 
 /* Two bodies of mass 1/2 at a distance of 1 go round each other in 2 pi. */
@@ -485,9 +523,10 @@ static void one_step(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(all_pairs), TEST_ON_EACH_PLACE(trees),    TEST_ON_EACH_PLACE(errors),
-        TEST_ON_EACH_PLACE(orbits),    TEST_ON_EACH_PLACE(energies), TEST_ON_EACH_PLACE(together),
-        TEST_ON_EACH_PLACE(one_step),
+        TEST_ON_EACH_PLACE(all_pairs),    TEST_ON_EACH_PLACE(trees),
+        TEST_ON_EACH_PLACE(at_one_point), TEST_ON_EACH_PLACE(errors),
+        TEST_ON_EACH_PLACE(orbits),       TEST_ON_EACH_PLACE(energies),
+        TEST_ON_EACH_PLACE(together),     TEST_ON_EACH_PLACE(one_step),
     };
     return cmocka_run_group_tests_name("nbody", tests, NULL, NULL);
 }

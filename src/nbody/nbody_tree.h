@@ -143,20 +143,23 @@ typedef struct wi_nbody_moments {
     double xx, yy, zz, xy, xz, yz;
 } wi_nbody_moments;
 
-/* First all parts are weighed, then centred, then spread. */
-WI_NBODY_BOTH void wi_nbody_weigh(wi_nbody_moments *sum, double m, double x, double y, double z) {
-    sum->m += m;
-    sum->x += m * x;
-    sum->y += m * y;
-    sum->z += m * z;
+/* First all parts are weighed, then centred, then spread. Places are taken from `origin`, one of
+ * the parts: so the centre of parts that lie at one place, or of one part, is that place to the
+ * last bit, and a walk that comes from there sees a distance of 0. */
+WI_NBODY_BOTH void wi_nbody_weigh(wi_nbody_moments *sum, const wi_nbody_moments *part,
+                                  const wi_nbody_moments *origin) {
+    sum->m += part->m;
+    sum->x += part->m * (part->x - origin->x);
+    sum->y += part->m * (part->y - origin->y);
+    sum->z += part->m * (part->z - origin->z);
 }
 
-/* Without mass the centre is (x, y, z). */
-WI_NBODY_BOTH void wi_nbody_centre(wi_nbody_moments *sum, double x, double y, double z) {
+/* Without mass the centre is the origin. */
+WI_NBODY_BOTH void wi_nbody_centre(wi_nbody_moments *sum, const wi_nbody_moments *origin) {
     const bool has_mass = sum->m != 0;
-    sum->x = has_mass ? sum->x / sum->m : x;
-    sum->y = has_mass ? sum->y / sum->m : y;
-    sum->z = has_mass ? sum->z / sum->m : z;
+    sum->x = has_mass ? origin->x + sum->x / sum->m : origin->x;
+    sum->y = has_mass ? origin->y + sum->y / sum->m : origin->y;
+    sum->z = has_mass ? origin->z + sum->z / sum->m : origin->z;
 }
 
 WI_NBODY_BOTH void wi_nbody_spread(wi_nbody_moments *sum, const wi_nbody_moments *part) {

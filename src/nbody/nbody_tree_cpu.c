@@ -113,13 +113,13 @@ static void finish_node(body_tree *g, size_t k) {
 
 static void fill_leaf(body_tree *g, size_t k, size_t end) {
     const size_t first = g->nodes[k].first;
+    const wi_nbody_moments origin = body_at(g, first);
     wi_nbody_moments sum = {.m = 0};
     for (size_t i = first; i < end; i++) {
         const wi_nbody_moments one = body_at(g, i);
-        wi_nbody_weigh(&sum, one.m, one.x, one.y, one.z);
+        wi_nbody_weigh(&sum, &one, &origin);
     }
-    const wi_nbody_moments any = body_at(g, first);
-    wi_nbody_centre(&sum, any.x, any.y, any.z);
+    wi_nbody_centre(&sum, &origin);
     for (size_t i = first; i < end; i++) {
         const wi_nbody_moments one = body_at(g, i);
         wi_nbody_spread(&sum, &one);
@@ -197,11 +197,9 @@ static void join_nodes(body_tree *g) {
         wi_nbody_moments sum = {.m = 0};
         if (node->next == k + 1)
             continue;
-        for (size_t c = k + 1; c < node->next; c = g->nodes[c].next) {
-            const wi_nbody_moments *const part = &g->nodes[c].of;
-            wi_nbody_weigh(&sum, part->m, part->x, part->y, part->z);
-        }
-        wi_nbody_centre(&sum, node[1].of.x, node[1].of.y, node[1].of.z);
+        for (size_t c = k + 1; c < node->next; c = g->nodes[c].next)
+            wi_nbody_weigh(&sum, &g->nodes[c].of, &node[1].of);
+        wi_nbody_centre(&sum, &node[1].of);
         for (size_t c = k + 1; c < node->next; c = g->nodes[c].next)
             wi_nbody_spread(&sum, &g->nodes[c].of);
         node->of = sum;
