@@ -93,14 +93,17 @@ static __global__ void __launch_bounds__(threads)
         return;
     if (p.layer == WI_LAYER_NORM && p.step != WI_LAYER_REST)
         s = moments_of(p, a, c, s);
-    if (p.step == WI_LAYER_SUMS)
+    if (p.step == WI_LAYER_SUMS) {
         wanted[c] = s;
-    else if (p.layer == WI_LAYER_BIAS_BACK)
+    } else if (p.layer == WI_LAYER_BIAS_BACK) {
         a.dshift[c] = (wi_compute<T>)s.first;
-    else if (p.layer == WI_LAYER_NORM)
-        ((factors_for<WI_LAYER_NORM, T> *)factors)[c] = statistics_of(p, a, c, s);
-    else
-        ((channel_factors<double> *)factors)[c] = gradients_of(p, a, c, s);
+    } else if (p.layer == WI_LAYER_NORM) { /* emu does not see what a function returns to memory */
+        const factors_for<WI_LAYER_NORM, T> made = statistics_of(p, a, c, s);
+        ((factors_for<WI_LAYER_NORM, T> *)factors)[c] = made;
+    } else {
+        const channel_factors<double> made = gradients_of(p, a, c, s);
+        ((channel_factors<double> *)factors)[c] = made;
+    }
 }
 
 /* ---- elements ---- */
@@ -348,6 +351,15 @@ static weft_status run_sums(weft_context *ctx, channel_params p, const channel_a
     return status == WEFT_OK ? freed : status;
 }
 
+/* Threads of a block of a gradient of biases that is made by one kernel; else 0. Where memory
+ * begins does not matter, for it decides no bits. */
+template <class T>
+static int whole_threads(const weft_context *ctx, const channel_params &p) {
+    const bool fits = p.layer == WI_LAYER_BIAS_BACK && p.step == WI_LAYER_WHOLE && p.planes &&
+                      width_of_sums<T>(p) > 1;
+    return fits ? wi_sums_whole_threads(ctx, p.channels) : 0;
+}
+
 weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
     channel_params p = {};
     p.layer = a->layer;
@@ -365,6 +377,9 @@ weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
         const channel_arrays<T> arrays = arrays_of<T>(a);
         if (p.layer == WI_LAYER_BIAS || p.layer == WI_LAYER_NORM_INFERENCE)
             return make_all(ctx, p, arrays, (const void *)NULL, a->n);
+        p.parts = 1;
+        if (const int of_block = whole_threads<T>(ctx, p))
+            return sum_whole(ctx, p, of_block, arrays.dy, arrays.dshift);
         return run_sums(ctx, p, arrays, a->n, (sums *)a->sums);
     });
 }

@@ -75,9 +75,9 @@ constexpr int wi_sums_wide_pixel = wi_vector<T>::count < 4 ? wi_vector<T>::count
 template <class Vector, int most>
 constexpr int wi_sums_ahead = 64 / (int)sizeof(Vector) < most ? 64 / (int)sizeof(Vector) : most;
 
-inline channel_rows wi_channel_rows(unsigned vectors, unsigned threads) {
+inline channel_rows wi_channel_rows(unsigned vectors, unsigned threads, unsigned groups = 1) {
     channel_rows r;
-    r.groups = vectors > threads ? (unsigned)wi_layer_pieces(vectors, threads) : 1;
+    r.groups = vectors > threads ? (unsigned)wi_layer_pieces(vectors, threads) : groups;
     r.across = (unsigned)wi_layer_pieces(vectors, r.groups);
     r.rows = threads / (r.across ? r.across : 1);
     return r;
@@ -117,9 +117,9 @@ static __device__ sums sum_of_warp(sums s) {
 }
 
 /* The sums of all warps, in their order; thread 0 has them. */
-template <summed What>
+template <summed What, int Threads>
 static __device__ sums sum_of_block(sums s) {
-    constexpr int warps = wi_sum_planes_threads / 32;
+    constexpr int warps = Threads / 32;
     WEFT_SHARED(sums, of_warps, [warps]);
     s = sum_of_warp<What>(s);
     if (threadIdx.x % 32 == 0)
@@ -133,16 +133,23 @@ static __device__ sums sum_of_block(sums s) {
     return all;
 }
 
+/* Blocks of a multiprocessor: those of one part for each channel leave no room for others. */
+template <summed What, int Threads>
+constexpr int wi_sum_planes_blocks = Threads > wi_sum_planes_threads ? 2048 / Threads
+                                     : What == PRODUCTS              ? 3
+                                                                     : 4;
+
 /* Planes: the vectors of a channel are counted over all images, and a part is a run of them. Parts
- * come one after the other, so that memory is read from its beginning to its end. */
-template <summed What, class T, int Width, bool Aligned>
-static __global__ void __launch_bounds__(wi_sum_planes_threads, What == PRODUCTS ? 3 : 4)
+ * come one after the other, so that memory is read from its beginning to its end. Larger blocks
+ * have a channel each, and write its sum to `whole`. */
+template <summed What, class T, int Width, bool Aligned, int Threads = wi_sum_planes_threads>
+static __global__ void __launch_bounds__(Threads, (wi_sum_planes_blocks<What, Threads>))
     sum_planes(const __grid_constant__ channel_params p, const T *u, const T *v,
-               const wi_compute<T> *mean, sums *to) {
+               const wi_compute<T> *mean, sums *to, wi_compute<T> *whole) {
     using vector = wi_sums_vector<T, Width>;
     wi_wait_for_earlier();
     constexpr int ahead = wi_sums_ahead<vector, 8>, chains = 4;
-    constexpr unsigned threads = wi_sum_planes_threads;
+    constexpr unsigned threads = Threads;
     const unsigned c = blockIdx.x % p.channels, part = blockIdx.x / p.channels;
     const unsigned line = p.plane >= Width ? p.plane / Width : 1;
     const unsigned step_images = threads / line, step = threads % line;
@@ -182,8 +189,12 @@ static __global__ void __launch_bounds__(wi_sum_planes_threads, What == PRODUCTS
         s[0].first += s[j].first;
         s[0].second += s[j].second;
     }
-    const sums sum = sum_of_block<What>(s[0]);
-    if (threadIdx.x == 0)
+    const sums sum = sum_of_block<What, Threads>(s[0]);
+    if (threadIdx.x != 0)
+        return;
+    if constexpr (Threads > wi_sum_planes_threads)
+        whole[c] = (wi_compute<T>)sum.first;
+    else
         to[(size_t)c * p.parts + part] = sum;
 }
 
@@ -268,6 +279,22 @@ static unsigned width_of_sums(const channel_params &p) {
     return (p.planes ? p.plane : p.channels) % width == 0 ? width : 1;
 }
 
+/* Blocks of pixels share out channels, of no less than a line of memory: fewer parts of each are
+ * left to be added up. */
+constexpr unsigned most_groups = 4;
+
+/* Threads of a block that sums a channel alone, if so many blocks as there are channels fill the
+ * device then; else 0. */
+inline int wi_sums_whole_threads(const weft_context *ctx, unsigned channels) {
+    const size_t resident = 2048 * (size_t)ctx->gpu->multiprocessors;
+    for (int threads = 1024; threads >= 512; threads /= 2) {
+        const size_t wanted = (size_t)channels * (size_t)threads;
+        if (wanted >= resident - resident / 10 && (wanted <= resident || threads == 512))
+            return threads;
+    }
+    return 0;
+}
+
 /* So many parts of a channel that blocks fill the device, of planes several times, where two arrays
  * are read or squares summed; but no more than leave a thread enough to sum. */
 template <class T>
@@ -280,7 +307,11 @@ static void share_sums(const weft_context *ctx, channel_params *p) {
         wanted = (p->layer == WI_LAYER_BIAS_BACK ? 4 : 16) * multiprocessors / p->channels;
         most = pixels / width / (wi_sum_planes_threads * each);
     } else {
-        p->share = wi_channel_rows(p->channels / width, wi_sum_pixels_threads);
+        const unsigned vectors = p->channels / width, lines = vectors * width * sizeof(T) / 128;
+        p->share = wi_channel_rows(vectors, wi_sum_pixels_threads,
+                                   lines < 1             ? 1
+                                   : lines < most_groups ? lines
+                                                         : most_groups);
         wanted = 2 * multiprocessors / p->share.groups;
         most = wi_layer_pieces(pixels, p->share.rows * each);
     }
@@ -297,11 +328,12 @@ static weft_status launch_sums(weft_context *ctx, const channel_params &p, const
         return status;
     if constexpr (Width == 1 || Width == wi_sums_wide_plane<T>)
         if (p.planes)
-            return WEFT_LAUNCH((sum_planes<What, T, Width, Aligned>), ctx, (unsigned)blocks,
-                               wi_sum_planes_threads, 0, p, u, v, mean, to);
+            return WEFT_LAUNCH_AHEAD((sum_planes<What, T, Width, Aligned>), ctx, (unsigned)blocks,
+                                     wi_sum_planes_threads, 0, p, u, v, mean, to,
+                                     (wi_compute<T> *)NULL);
     if constexpr (Width == 1 || Width == wi_sums_wide_pixel<T>)
-        return WEFT_LAUNCH((sum_pixels<What, T, Width, Aligned>), ctx, (unsigned)blocks,
-                           wi_sum_pixels_threads, 0, p, u, v, mean, to);
+        return WEFT_LAUNCH_AHEAD((sum_pixels<What, T, Width, Aligned>), ctx, (unsigned)blocks,
+                                 wi_sum_pixels_threads, 0, p, u, v, mean, to);
     return WEFT_OK;
 }
 
@@ -321,6 +353,26 @@ static weft_status sum_channels(weft_context *ctx, const channel_params &p, cons
         return launch_sums<What, T, 1, true>(ctx, p, u, v, mean, to);
     return p.planes ? launch_wide<What, T, wi_sums_wide_plane<T>>(ctx, p, u, v, mean, to)
                     : launch_wide<What, T, wi_sums_wide_pixel<T>>(ctx, p, u, v, mean, to);
+}
+
+/* whole[c]: the sum of u over the planes of channel c, by one kernel; of a call that
+ * wi_sums_whole_threads has given threads for. */
+template <int Threads, bool Aligned, class T>
+static weft_status launch_whole(weft_context *ctx, const channel_params &p, const T *u,
+                                wi_compute<T> *whole) {
+    return WEFT_LAUNCH_AHEAD((sum_planes<ALONE, T, wi_sums_wide_plane<T>, Aligned, Threads>), ctx,
+                             p.channels, Threads, 0, p, u, u, (const wi_compute<T> *)NULL,
+                             (sums *)NULL, whole);
+}
+
+template <class T>
+static weft_status sum_whole(weft_context *ctx, const channel_params &p, int of_block, const T *u,
+                             wi_compute<T> *whole) {
+    if (of_block == 1024)
+        return wi_is_aligned(u) ? launch_whole<1024, true>(ctx, p, u, whole)
+                                : launch_whole<1024, false>(ctx, p, u, whole);
+    return wi_is_aligned(u) ? launch_whole<512, true>(ctx, p, u, whole)
+                            : launch_whole<512, false>(ctx, p, u, whole);
 }
 
 #endif
