@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* f32 by products of bf16 on tensor cores. An element is the sum of three bf16, part 0 the largest,
- * each eight bits below the one before; a product is the sum of six of parts, those left out being
- * less than 2^-23 of it. The smallest come first. Tensor cores cut their sums where fused
- * multiply-adds round, so these are kept short: those of one step of k, which are then added up in
- * f32 with rounding. */
+/* f32 by products of its parts on tensor cores, part 0 the largest. An element is the sum of three
+ * bf16, each eight bits below the one before, and a product that of six of parts, those left out
+ * being less than 2^-23 of it; or, where elements are known to be of f16's range, the sum of two
+ * f16, each eleven bits below the one before, and a product that of three. The smallest come first.
+ * Tensor cores cut their sums where fused multiply-adds round, so these are kept short: those of
+ * one step of k, which are then added up in f32 with rounding. */
 #ifndef WI_GEMM_PARTS_CUH
 #define WI_GEMM_PARTS_CUH
 
@@ -21,10 +22,10 @@ struct wi_gemm_group_of_parts : wi_gemm_group<Shape, A, B> {
     struct pair {
         int a, b;
     };
-    static constexpr int pairs = 6;
+    static constexpr int products = Shape::parts == 3 ? 6 : 3;
     __device__ static constexpr pair factor(int which) {
-        constexpr pair all[pairs] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
-        return all[which];
+        constexpr pair all[] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
+        return all[which + 6 - products];
     }
 
     /* A slot has one part of each. */
@@ -44,7 +45,7 @@ struct wi_gemm_group_of_parts : wi_gemm_group<Shape, A, B> {
                 t.next();
             }
 #pragma unroll
-            for (int which = 0; which < pairs; which++)
+            for (int which = 0; which < products; which++)
                 this->multiply(slot[factor(which).a], slot[factor(which).b], step);
             wi_group_wait<0>();
 #pragma unroll
@@ -57,13 +58,16 @@ struct wi_gemm_group_of_parts : wi_gemm_group<Shape, A, B> {
     }
 };
 
-template <int slots>
-struct wi_gemm_parts_shape : wi_gemm_boxed_shape<__nv_bfloat16, float, float, 128, 128, slots, 16> {
-    static constexpr int parts = 3;
+/* Rates are in percent of multiply-adds of f32. */
+template <class Part, int parts_, int tile_m, int slots, int percent>
+struct wi_gemm_parts_shape : wi_gemm_boxed_shape<Part, float, float, tile_m, 128, slots, 16> {
+    static constexpr int parts = parts_;
     static constexpr bool is_staged = true;
-    static constexpr double rate = 1.8; /* of multiply-adds of f32 */
+    static constexpr double rate = percent / 100.0;
     template <class A, class B>
     using Adder = wi_gemm_group_of_parts<wi_gemm_parts_shape, A, B>;
 };
+using wi_gemm_three_parts = wi_gemm_parts_shape<__nv_bfloat16, 3, 128, 6, 180>;
+using wi_gemm_two_parts = wi_gemm_parts_shape<__half, 2, 128, 6, 300>;
 
 #endif

@@ -49,10 +49,6 @@ weft_status wi_lu_halves(weft_context *ctx, const void *args);
 weft_status wi_lu_cluster(weft_context *ctx, const void *args);
 weft_status wi_lu_overlapped(weft_context *ctx, const void *args);
 
-/* On a GPU whose wi_lu_cluster_width is not 0, of a square matrix: pivots are the largest of some
- * hundred rows below the diagonal, and exchanges are among these. So L may have large elements. */
-weft_status wi_lu_factor_window(weft_context *ctx, const wi_lu_args *args);
-
 /* The widest panel of so many rows that one cluster of a GPU can factor; 0 if none can. */
 size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows);
 

@@ -2,23 +2,34 @@
 /* LU of square matrices whose pivots come from a window of few rows: one small kernel then factors
  * a whole block of columns, the rows of L below the window come from a triangular solve, and the
  * chain of steps from one block to the next is short. Such pivots are good enough only for matrices
- * that have been mixed (solve/solve_mix.h); callers must check the solution. */
+ * that have been mixed (solve/solve_mix.h); callers must check the solution. As they do, large
+ * products take f32 as two f16, which is half of the work: numbers beyond f16's range become a
+ * pivot that is not finite. */
+#include "lu/lu_window.h"
+
+#include "gemm/gemm_two_f16.h"
 #include "gemm/trsm.h"
 #include "lu/lu_steps.cuh"
 
 #ifdef WEFT_EMU /* so that small matrices have several blocks */
 constexpr size_t window_width = 32, window_high = 64;
 constexpr size_t left_to_narrow = 64;
+constexpr size_t least_by_two = 90;
 #else
 constexpr size_t window_width = 256, window_high = 512; /* a block's columns, and its window */
 /* Two blocks are factored as one until only so many columns are left: products are faster then, but
  * the chain is longer. */
 constexpr size_t left_to_narrow = 7168;
+constexpr size_t least_by_two = SIZE_MAX; /* rows and columns of a product that goes by two f16 */
 #endif
+
+/* L has few elements above 2, and those of U grow: both are scaled so as to have room in f16. */
+constexpr int power_of_l = 4, power_of_u = 2;
 
 struct window_steps {
     const steps &s;
     const rows_of_blocks &rows;
+    int power; /* elements of A are at most about 2^power */
 
     size_t order() const {
         return s.args->n;
@@ -48,7 +59,13 @@ struct window_steps {
             return WEFT_OK;
         if (s.asked)
             return s.ask(wi_gemm_most_bytes(s.ctx, g));
-        return wi_pick(s.ctx, &wi_gemm_ladder, g->type, g)->run(s.ctx, g);
+        const wi_row *const row = wi_pick(s.ctx, &wi_gemm_ladder, g->type, g);
+#ifdef WEFT_RING
+        const bool is_large = g->m >= least_by_two && g->n >= least_by_two;
+        if (row->run == wi_gemm_parts || (is_large && !wi_gemm_fits_parts(s.ctx, g)))
+            return wi_gemm_two_f16(s.ctx, g, power_of_l, power_of_u - power);
+#endif
+        return row->run(s.ctx, g);
     }
     weft_status triangle(wi_triangle_args *t) const {
         t->type = s.args->type;
@@ -202,7 +219,7 @@ struct window_steps {
     }
 };
 
-weft_status wi_lu_factor_window(weft_context *ctx, const wi_lu_args *args) {
+weft_status wi_lu_factor_window(weft_context *ctx, const wi_lu_args *args, int power) {
     constexpr size_t wide = 2 * window_width;
     const size_t n = args->n;
     const steps s = {ctx,         args, NULL,
@@ -211,7 +228,9 @@ weft_status wi_lu_factor_window(weft_context *ctx, const wi_lu_args *args) {
     rows_of_blocks rows = {s, NULL, NULL};
     weft_status status = rows.open();
     if (status == WEFT_OK)
-        status = run(s, true, [&](const steps &each) { return window_steps{each, rows}.run(); });
+        status = run(s, true, [&](const steps &each) {
+            return window_steps{each, rows, power}.run();
+        });
     const weft_status closed = rows.close();
     return status == WEFT_OK ? closed : status;
 }

@@ -11,7 +11,7 @@ constexpr int side = 32, high = 8; /* of a tile, and of a block of threads */
 #ifdef WEFT_EMU
 constexpr size_t chunk = 16; /* so that its small matrices have several */
 #else
-constexpr size_t chunk = 512; /* columns that a thread goes along */
+constexpr size_t chunk = 512;        /* columns that a thread goes along */
 #endif
 
 /* ---- the range of rows, and entries that are not finite ---- */
@@ -159,15 +159,21 @@ static weft_status copy(weft_context *ctx, const wi_grid *g, weft_type type, voi
 
 /* ---- the worst of columns ---- */
 
+#ifdef WEFT_EMU
+constexpr int column_threads = 64;
+#else
+constexpr int column_threads = 1024; /* there are few columns */
+#endif
+
 /* A block for a column; F gives the figure of a row, and combines two. */
 template <class F>
-static __global__ void worst_of_column(F f, size_t n) {
+static __global__ void __launch_bounds__(column_threads) worst_of_column(F f, size_t n) {
     using Figure = typename F::figure;
-    WEFT_SHARED(Figure, part, [threads / 32]);
+    WEFT_SHARED(Figure, part, [column_threads / 32]);
     const size_t j = blockIdx.x;
     Figure worst = f.none();
 #pragma unroll 8
-    for (size_t i = threadIdx.x; i < n; i += threads)
+    for (size_t i = threadIdx.x; i < n; i += column_threads)
         worst = f.worse(worst, f.at(i, j));
     worst = wi_warp_reduce(worst, [=](Figure x, Figure y) { return f.worse(x, y); });
     if (wi_lane() == 0)
@@ -175,7 +181,7 @@ static __global__ void worst_of_column(F f, size_t n) {
     __syncthreads();
     if (threadIdx.x > 0)
         return;
-    for (int k = 1; k < threads / 32; k++)
+    for (int k = 1; k < column_threads / 32; k++)
         worst = f.worse(worst, part[k]);
     f.to[j] = worst;
 }
@@ -238,8 +244,8 @@ struct exponents {
 static weft_status peaks(weft_context *ctx, const wi_grid *g, int32_t *power) {
     return wi_with_grid(g, [=](auto a) {
         using T = typename decltype(a)::type;
-        return WEFT_LAUNCH(worst_of_column<exponents<T>>, ctx, (unsigned)g->columns, threads, 0,
-                           exponents<T>{power, a}, g->rows);
+        return WEFT_LAUNCH(worst_of_column<exponents<T>>, ctx, (unsigned)g->columns, column_threads,
+                           0, exponents<T>{power, a}, g->rows);
     });
 }
 
@@ -247,13 +253,13 @@ static weft_status columns_most(weft_context *ctx, weft_type type, size_t n, siz
                                 const void *x, double *most) {
     return wi_with_float(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        return WEFT_LAUNCH(worst_of_column<sizes<T>>, ctx, (unsigned)count, threads, 0,
+        return WEFT_LAUNCH(worst_of_column<sizes<T>>, ctx, (unsigned)count, column_threads, 0,
                            sizes<T>{{most}, (const T *)x, n}, n);
     });
 }
 
 static weft_status misfit(weft_context *ctx, const wi_misfit_args *m) {
-    return WEFT_LAUNCH(worst_of_column<errors>, ctx, (unsigned)m->count, threads, 0,
+    return WEFT_LAUNCH(worst_of_column<errors>, ctx, (unsigned)m->count, column_threads, 0,
                        errors{{m->error}, *m, 1000 * (double)m->n * 0x1p-53}, m->n);
 }
 

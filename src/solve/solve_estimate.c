@@ -64,65 +64,6 @@ static weft_status find_determinant(wi_system *s) {
     return status;
 }
 
-static weft_status most_of(wi_system *s, const double *x, double *most) {
-    const weft_status status = s->place->columns_most(s->ctx, WEFT_F64, s->n, 1, x, s->words);
-    return status == WEFT_OK ? wi_system_get(s, most, s->words, sizeof *most) : status;
-}
-
-/* v = v - F \ (H v) for the factors F, on the place; *most is the size of v, before and after. */
-static weft_status contract(wi_system *s, double *most) {
-    const wi_product p = {.g = s->a,
-                          .symmetric = s->args->spd,
-                          .count = 1,
-                          .x = s->v,
-                          .r = s->v + s->n,
-                          .size = s->v + 2 * s->n,
-                          .room = s->room};
-    double size = 0;
-    weft_status status = s->place->multiply(s->ctx, &p);
-    if (status == WEFT_OK)
-        status = most_of(s, p.r, &size);
-    const int32_t e = wi_exponent(size);
-    const int32_t power = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
-    if (status == WEFT_OK)
-        status = wi_system_put(s, s->powers, &power, sizeof power);
-    if (status == WEFT_OK)
-        status = s->place->narrow(s->ctx, s->factor, s->n, 1, p.r, s->powers, s->d);
-    if (status == WEFT_OK)
-        status = wi_system_substitute(s, false, 1);
-    if (status == WEFT_OK)
-        status = s->place->add(s->ctx, s->factor, s->n, 1, s->d, s->powers, false, s->v, NULL);
-    return status == WEFT_OK ? most_of(s, s->v, most) : status;
-}
-
-/* The factors are those of H + E, and a step of refinement multiplies the error by I - F \ H = F \
- * E. Of a matrix whose condition is beyond the factors' precision F \ E is of the order of 1,
- * whatever F itself seems to be. It is tried on a vector with parts in all directions; the largest
- * then prevails. */
-weft_status wi_system_contraction(wi_system *s, double *worst) {
-    enum {
-        STEPS = 3
-    };
-    double *const v = s->vector, most = 0;
-    uint64_t state = 1;
-    *worst = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        v[i] = (double)(state >> 11) * 0x1p-52 - 1;
-        most = wi_larger(most, fabs(v[i]));
-    }
-    weft_status status = wi_system_put(s, s->v, v, s->n * sizeof *v);
-    for (int k = 0; k < STEPS && status == WEFT_OK; k++) {
-        const double before = most;
-        status = contract(s, &most);
-        const double ratio = most == 0 ? 0 : most / before;
-        /* Of H Q, parts of all directions may add up: the later steps count. */
-        if (k > 0 || !s->mixes || !(ratio < 0x1p20))
-            *worst = wi_larger(*worst, ratio);
-    }
-    return status;
-}
-
 weft_status wi_system_judge_factors(wi_system *s) {
     const weft_status status = find_determinant(s);
     return status != WEFT_OK || s->args->options.no_estimates ? status : find_growth(s);

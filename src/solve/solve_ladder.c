@@ -56,15 +56,6 @@ static bool is_good(const wi_system *s) {
     return !s->lost && s->report->stalled == 0;
 }
 
-/* Are factors of f32 worth going on with? With `chosen` nobody asked for them. */
-static weft_status judge_mixed(wi_system *s, bool chosen, bool *refused) {
-    double contraction;
-    const weft_status status = wi_system_contraction(s, &contraction);
-    s->refines_inverse = !(contraction <= most_contraction);
-    *refused = chosen && s->refines_inverse;
-    return status;
-}
-
 /* Where nothing but solutions is asked of mixed factors, refinement shows what they are worth: it
  * has no other way to go on. */
 static bool shows_itself(const wi_solve_args *args, wi_factoring how) {
@@ -93,13 +84,14 @@ static weft_status solve_by(weft_context *ctx, const wi_solve_args *args, wi_fac
                                          status == WEFT_ENONFINITE)));
     const double middle = wi_now();
     args->report->factor_seconds += middle - begin;
-    if (status == WEFT_OK && !*refused && is_mixed && !shows_itself(args, how))
-        status = judge_mixed(&s, chosen, refused);
+    s.tries = is_mixed && !shows_itself(args, how);
+    s.most_contraction = chosen ? most_contraction : 0;
     if (status == WEFT_OK && !*refused)
         status = wi_system_judge_factors(&s);
-    *refused = *refused || (status == WEFT_OK && is_mixed && !is_good(&s));
     if (status == WEFT_OK && !*refused)
         status = wi_system_solve(&s);
+    s.refines_inverse = !(s.contraction <= most_contraction);
+    *refused = *refused || (status == WEFT_OK && wi_system_is_refused(&s));
     if (status == WEFT_OK && !*refused)
         status = wi_system_bound(&s);
     *refused = *refused || (is_mixed && status == WEFT_ENONFINITE && s.report->variant) ||
@@ -224,17 +216,18 @@ static double direct_seconds(const weft_context *ctx, const void *args) {
            2 * residual_seconds(ctx, g);
 }
 
-/* Some more steps, three trials, and the matrices for which it will not be enough: on a GPU, where
- * matrices are large, perhaps half of them. */
+/* Some more steps, and the matrices for which it will not be enough: on a GPU, where matrices are
+ * large, perhaps half of them. */
 static double mixed_seconds(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
     const double again = ctx->kind == WI_CPU ? 0.2 * factor_seconds(ctx, g, WEFT_F32)
                                              : 0.5 * factor_seconds(ctx, g, WEFT_F64);
-    return factor_seconds(ctx, g, WEFT_F32) + again + 15 * substitution_seconds(ctx, g, WEFT_F32) +
-           9 * residual_seconds(ctx, g);
+    return factor_seconds(ctx, g, WEFT_F32) + again + 13 * substitution_seconds(ctx, g, WEFT_F32) +
+           8 * residual_seconds(ctx, g);
 }
 
-/* Products by tensor cores; a chain from block to block. A third of the matrices may be beyond it.
+/* Products by two f16 on tensor cores; a chain from block to block. A third of the matrices may be
+ * beyond it.
  */
 static double butterfly_seconds(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
@@ -243,7 +236,7 @@ static double butterfly_seconds(const weft_context *ctx, const void *args) {
     const bool few_steps = g->options.refine > 0 && g->options.refine < 10;
     if (few_steps || wi_is_gpus(ctx)) /* others factor by all GPUs */
         return INFINITY;
-    return 0.5 * m->launch_s * n + 2 * n * n * n / 3 / (1.5 * m->f32_flops) +
+    return 0.5 * m->launch_s * n + 2 * n * n * n / 3 / (2.5 * m->f32_flops) +
            factor_seconds(ctx, g, WEFT_F64) / 3 + 15 * substitution_seconds(ctx, g, WEFT_F32) +
            10 * residual_seconds(ctx, g);
 }

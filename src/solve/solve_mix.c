@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "lu/lu.h"
+#include "lu/lu_window.h"
 
 int wi_mixed_parts(size_t n, wi_mixed_part *part) {
     int levels = 0;
@@ -63,7 +63,8 @@ weft_status wi_system_fill_mixed(wi_system *s) {
 
 weft_status wi_system_factor_mixed(wi_system *s) {
     const wi_lu_args lu = {s->factor, s->n, s->n, s->f, s->ld, s->pivot, s->first};
-    return wi_lu_factor_window(s->ctx, &lu);
+    const int32_t e = wi_exponent(s->most_of_a);
+    return wi_lu_factor_window(s->ctx, &lu, e == WI_EXPONENT_OF_0 ? 0 : e);
 }
 
 #else

@@ -6,6 +6,7 @@
 #include "solve/solve_mix.h"
 
 constexpr unsigned mixers = 128;     /* threads */
+constexpr unsigned few_mixers = 32;  /* of a few vectors, for which more multiprocessors work */
 constexpr int most_mixed_levels = 7; /* of a pass */
 
 template <class T>
@@ -66,7 +67,7 @@ static __device__ void mix_all(float (&x)[1 << levels], int first_level, uint32_
 template <class From, int levels, bool transposed>
 static __global__ void __launch_bounds__(mixers) mix_levels(mixing<From> m) {
     constexpr int length = 1 << levels;
-    const size_t e = (size_t)blockIdx.x * mixers + threadIdx.x;
+    const size_t e = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= m.count * (size_t)m.groups)
         return;
     const size_t group = m.by_group ? e % (size_t)m.groups : e / m.count;
@@ -88,11 +89,13 @@ static __global__ void __launch_bounds__(mixers) mix_levels(mixing<From> m) {
 
 template <bool transposed, int levels, class From>
 static weft_status launch_levels(weft_context *ctx, const mixing<From> &m, int wanted) {
-    const size_t blocks = (m.count * (size_t)m.groups + mixers - 1) / mixers;
+    const unsigned threads = m.by_group ? few_mixers : mixers;
+    const size_t blocks = (m.count * (size_t)m.groups + threads - 1) / threads;
     if constexpr (levels < most_mixed_levels)
         if (levels < wanted)
             return launch_levels<transposed, levels + 1>(ctx, m, wanted);
-    return WEFT_LAUNCH((mix_levels<From, levels, transposed>), ctx, (unsigned)blocks, mixers, 0, m);
+    return WEFT_LAUNCH((mix_levels<From, levels, transposed>), ctx, (unsigned)blocks, threads, 0,
+                       m);
 }
 
 template <bool transposed, class From>

@@ -6,12 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/smaller.h"
 #include "solve/system.h"
 
 enum {
     USUAL_STEPS = 10,
     USUAL_MIXED_STEPS = 16, /* that have no GMRES after them */
     USUAL_EXACT_STEPS = 40,
+    TRIAL_STEPS = 3,
     IN_RANGE = 300 /* right-hand sides within 2^+-this are not shifted */
 };
 
@@ -37,6 +39,8 @@ typedef struct group {
     int32_t power[WI_SYSTEM_GROUP];
     progress column[WI_SYSTEM_GROUP];
     size_t steps;
+    size_t own; /* columns that are right-hand sides; one more, if there is, is the trial */
+    int trials; /* steps of the trial that are left */
 } group;
 
 static wi_product residual_of(const group *g) {
@@ -77,20 +81,21 @@ static weft_status measure(group *g) {
                                    .row_most = s->row_most,
                                    .most = s->words,
                                    .error = s->words + s->group};
-    double most[WI_SYSTEM_GROUP], residual[WI_SYSTEM_GROUP], error[WI_SYSTEM_GROUP];
+    double found[3 * WI_SYSTEM_GROUP]; /* as s->words: largest elements of z, errors, and of r */
     weft_status status = s->place->multiply(s->ctx, &product);
     if (status == WEFT_OK)
-        status = most_of(g, WEFT_F64, s->r, residual);
-    if (status == WEFT_OK)
-        status = most_of(g, WEFT_F64, g->z, most);
+        status = s->place->columns_most(s->ctx, WEFT_F64, s->n, g->count, g->z, s->words);
     if (status == WEFT_OK)
         status = s->place->misfit(s->ctx, &misfit);
     if (status == WEFT_OK)
-        status = wi_system_get(s, error, misfit.error, g->count * sizeof *error);
+        status =
+            s->place->columns_most(s->ctx, WEFT_F64, s->n, g->count, s->r, s->words + 2 * s->group);
+    if (status == WEFT_OK)
+        status = wi_system_get(s, found, s->words, 3 * s->group * sizeof *found);
     for (size_t j = 0; j < g->count && status == WEFT_OK; j++) {
-        g->column[j].most = most[j];
-        g->column[j].residual = residual[j];
-        g->column[j].error = error[j];
+        g->column[j].most = found[j];
+        g->column[j].error = found[s->group + j];
+        g->column[j].residual = found[2 * s->group + j];
     }
     return status;
 }
@@ -144,10 +149,13 @@ static weft_status correct(group *g, const double *from, const double *size) {
 /* z = d, or z += d for the columns that take it. */
 static weft_status take(group *g, bool first) {
     wi_system *const s = g->s;
-    for (size_t j = 0; j < g->count && !first; j++)
-        if (!g->column[j].taken)
+    bool all = true;
+    for (size_t j = 0; j < g->own && !first; j++)
+        if (!g->column[j].taken) {
             g->power[j] = WI_EXPONENT_OF_0;
-    const weft_status status = put_powers(g, g->power);
+            all = false;
+        }
+    const weft_status status = all ? WEFT_OK : put_powers(g, g->power); /* else they are there */
     return status == WEFT_OK ? s->place->add(s->ctx, s->factor, s->n, g->count, s->d, s->powers,
                                              first, g->z, g->low)
                              : status;
@@ -168,43 +176,86 @@ static void judge(progress *p, double unit, double least, double size) {
 
 static size_t count_active(const group *g) {
     size_t count = 0;
-    for (size_t j = 0; j < g->count; j++)
+    for (size_t j = 0; j < g->own; j++)
         count += g->column[j].active;
     return count;
 }
 
-/* One step for all active columns; *any: some have taken their correction. */
-static weft_status step(group *g, bool *any) {
+/* ---- the trial of factors that are less accurate than A's type ---- */
+
+/* The factors are those of H + E, and a step of refinement multiplies the error by I - F \ H = F \
+ * E. Of a matrix whose condition is beyond the factors' precision F \ E is of the order of 1,
+ * whatever F itself seems to be. So some steps are tried on a column beside the first right-hand
+ * sides that is all error: its right-hand side is 0, and z has parts in all directions, of which
+ * the largest then prevails. */
+static weft_status begin_trial(group *g) {
     wi_system *const s = g->s;
+    double *const v = s->vector;
+    const size_t line = s->n * sizeof *v, at = g->own * s->n;
+    uint64_t state = 1;
+    memset(v, 0, line);
+    weft_status status = wi_system_put(s, s->c + at, v, line);
+    if (status == WEFT_OK && g->low)
+        status = wi_system_put(s, g->low + at, v, line);
+    for (size_t i = 0; i < s->n; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        v[i] = (double)(state >> 11) * 0x1p-52 - 1;
+    }
+    if (status == WEFT_OK)
+        status = wi_system_put(s, g->z + at, v, line);
+    g->column[g->own] = (progress){.size = 1};
+    g->count = g->own + 1;
+    return status;
+}
+
+/* After a step, before which the error was `before`. */
+static void note_trial(group *g, double before) {
+    wi_system *const s = g->s;
+    const double after = g->column[g->own].most, ratio = after == 0 ? 0 : after / before;
+    /* Of H Q, parts of all directions may add up: the later steps count. */
+    if (g->trials < TRIAL_STEPS || !s->mixes || !(ratio < 0x1p20))
+        s->contraction = wi_larger(s->contraction, ratio);
+    if (--g->trials == 0)
+        g->count = g->own;
+}
+
+/* One step for all active columns; `ended`: for the trial alone. */
+static weft_status step(group *g, bool ended) {
+    wi_system *const s = g->s;
+    const double error = g->trials > 0 ? g->column[g->own].most : 0;
     double size[WI_SYSTEM_GROUP];
+    bool any = false;
     for (size_t j = 0; j < g->count; j++)
         size[j] = g->column[j].residual;
     weft_status status = correct(g, s->r, size);
     if (status == WEFT_OK)
         status = most_of(g, s->factor, s->d, size);
-    *any = false;
-    for (size_t j = 0; j < g->count && status == WEFT_OK; j++) {
+    for (size_t j = 0; j < g->own && status == WEFT_OK; j++) {
         progress *const p = &g->column[j];
         p->taken = false;
-        if (p->active)
+        if (p->active && !ended)
             judge(p, unit_of(g), 0, wi_times_power(size[j], g->power[j]) / p->most);
-        *any = *any || p->taken;
+        any = any || p->taken;
     }
-    if (status != WEFT_OK || !*any)
+    g->steps += any;
+    if (status != WEFT_OK || (!any && g->trials == 0))
         return status;
     status = take(g, false);
-    return status == WEFT_OK ? measure(g) : status;
+    if (status == WEFT_OK)
+        status = measure(g);
+    if (g->trials > 0)
+        note_trial(g, error);
+    return status;
 }
 
 static weft_status refine(group *g, int most) {
     weft_status status = WEFT_OK;
-    bool any = true;
-    for (size_t j = 0; j < g->count; j++)
+    for (size_t j = 0; j < g->own; j++)
         g->column[j].active = most > 0 && g->column[j].residual != 0;
-    for (int k = 0; k < most && any && count_active(g) > 0 && status == WEFT_OK; k++) {
-        status = step(g, &any);
-        g->steps += any;
-    }
+    for (int k = 0; status == WEFT_OK && !wi_system_is_refused(g->s) &&
+                    (g->trials > 0 || (k < most && count_active(g) > 0));
+         k++)
+        status = step(g, k >= most);
     return status;
 }
 
@@ -339,18 +390,22 @@ static weft_status solve_group(group *g) {
     const int usual = s->low ? USUAL_EXACT_STEPS : s->mixes ? USUAL_MIXED_STEPS : USUAL_STEPS;
     const int most = asked == 0 ? usual : asked;
     double size[WI_SYSTEM_GROUP];
-    weft_status status = load(g);
+    weft_status status = g->count > 0 ? load(g) : WEFT_OK;
     for (size_t j = 0; j < g->count; j++)
         size[j] = g->column[j].right;
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && g->count > 0)
         status = correct(g, s->c, size);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && g->count > 0)
         status = take(g, true);
+    if (status == WEFT_OK && g->trials > 0)
+        status = begin_trial(g);
     if (status == WEFT_OK)
         status = measure(g);
     if (status == WEFT_OK)
         status = refine(g, most);
-    if (status == WEFT_OK && most > 0)
+    if (status != WEFT_OK || g->count == 0 || wi_system_is_refused(s))
+        return status;
+    if (most > 0)
         status = refine_stalled(g, most);
     if (status == WEFT_OK)
         status = settle(g);
@@ -363,14 +418,19 @@ weft_status wi_system_solve(wi_system *s) {
     weft_status status;
     memset(s->vector, 0, s->n * sizeof *s->vector);
     status = wi_system_put(s, s->w, s->vector, s->n * sizeof *s->vector);
-    for (size_t j = 0; j < s->args->rhs && status == WEFT_OK; j += s->group) {
-        const size_t left = s->args->rhs - j;
+    bool tries = s->tries;
+    for (size_t j = 0; (tries || j < s->args->rhs) && status == WEFT_OK && !wi_system_is_refused(s);
+         tries = false) {
+        const size_t count = wi_smaller(s->args->rhs - j, s->group - tries);
         group g = {.s = s,
                    .first = j,
-                   .count = left < s->group ? left : s->group,
+                   .count = count,
+                   .own = count,
+                   .trials = tries ? TRIAL_STEPS : 0,
                    .z = s->z + j * s->n,
                    .low = s->low};
         status = solve_group(&g);
+        j += count;
     }
     return status;
 }

@@ -60,7 +60,7 @@ static __device__ void subtract_terms(const wi_typed_grid<T> &a, const piece &p,
         const double scaled = scales ? a.scaled(element, i, column) : element;
 #pragma unroll
         for (int r = 0; r < count; r++)
-            if (count == 1 || (size_t)r < p.count)
+            if (count <= 2 || (size_t)r < p.count)
                 s[r].subtract(scaled, p.x[column + (size_t)r * p.columns]);
     };
     const unsigned all = end > first ? (end - first + step - 1) / step : 0;
@@ -168,6 +168,9 @@ static weft_status launch_part(weft_context *ctx, const wi_grid *g, piece p, siz
     if (p.count == 1)
         return scales ? launch_part<true, 1>(ctx, g, p, first_slot)
                       : launch_part<false, 1>(ctx, g, p, first_slot);
+    if (p.count == 2)
+        return scales ? launch_part<true, 2>(ctx, g, p, first_slot)
+                      : launch_part<false, 2>(ctx, g, p, first_slot);
     return scales ? launch_part<true, at_once>(ctx, g, p, first_slot)
                   : launch_part<false, at_once>(ctx, g, p, first_slot);
 }

@@ -96,8 +96,8 @@ static size_t room_of(const wi_system *s) {
 double wi_system_bytes(const wi_solve_args *args, weft_type factor) {
     const double n = (double)args->n, rhs = (double)args->rhs;
     const double width = (double)weft_type_size(args->type);
-    const double group = rhs < WI_SYSTEM_GROUP ? rhs : WI_SYSTEM_GROUP;
-    return n * (n * (double)weft_type_size(factor) + rhs * (2 * width + sizeof(double)) +
+    const double group = rhs < WI_SYSTEM_GROUP ? rhs + 1 : WI_SYSTEM_GROUP;
+    return n * (n * (double)weft_type_size(factor) + rhs * 2 * width + (rhs + 1) * sizeof(double) +
                 4 * group * sizeof(double));
 }
 
@@ -113,7 +113,7 @@ static weft_status take_all(wi_system *s) {
     if (status == WEFT_OK)
         status = wi_system_take(s, 3 * line, &s->row_most);
     if (status == WEFT_OK)
-        status = wi_system_take(s, bytes_of(n, s->args->rhs, sizeof(double)), &s->z);
+        status = wi_system_take(s, bytes_of(n, s->args->rhs + 1, sizeof(double)), &s->z);
     if (status == WEFT_OK && s->args->options.exact)
         status = wi_system_take(s, block, &s->low);
     if (status == WEFT_OK)
@@ -121,7 +121,7 @@ static weft_status take_all(wi_system *s) {
     if (status == WEFT_OK)
         status = wi_system_take(s, bytes_of(n, group, width), &s->d);
     if (status == WEFT_OK)
-        status = wi_system_take(s, group * (2 * sizeof *s->words + sizeof *s->powers), &s->words);
+        status = wi_system_take(s, group * (3 * sizeof *s->words + sizeof *s->powers), &s->words);
     if (status == WEFT_OK)
         status = wi_system_take(s, 3 * line, &s->v);
     if (status == WEFT_OK)
@@ -135,22 +135,22 @@ static weft_status take_all(wi_system *s) {
     s->w = s->row_most + n;
     s->r = s->c + n * group;
     s->size = s->r + n * group;
-    s->powers = (int32_t *)(void *)(s->words + 2 * group);
+    s->powers = (int32_t *)(void *)(s->words + 3 * group);
     return WEFT_OK;
 }
 
 weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args *args,
                            wi_factoring factoring) {
-    const size_t rhs = args->rhs;
+    const size_t columns = args->rhs + 1; /* with that of the trial */
     *s = (wi_system){.ctx = ctx,
                      .args = args,
                      .place = &wi_system_on_cpu,
                      .call = args->call,
                      .report = args->report,
                      .n = args->n,
-                     .group = rhs < WI_ASCENTS        ? WI_ASCENTS
-                              : rhs < WI_SYSTEM_GROUP ? rhs
-                                                      : WI_SYSTEM_GROUP,
+                     .group = columns < WI_ASCENTS        ? WI_ASCENTS
+                              : columns < WI_SYSTEM_GROUP ? columns
+                                                          : WI_SYSTEM_GROUP,
                      .a = args->a,
                      .factor = factoring.type,
                      .products = factoring.products,

@@ -199,14 +199,14 @@ typedef struct wi_system {
     int64_t *first;                    /* what the factorization found */
     int32_t *row_power, *column_power; /* on the place, if it is scaled */
     double *row_most;                  /* of H */
-    double *z;                         /* n x rhs */
+    double *z;                         /* n x (rhs + 1): the last is of the trial */
     double *low;                       /* n x group: what z leaves out; NULL unless exact */
     double *c, *r, *size;              /* n x group */
     double *w;                         /* weights of the forward bound */
     double *v;                         /* 3 n: vectors of the host, on their way */
     void *room;                        /* of products */
     void *d;                           /* n x group, of the type `factor` */
-    double *words;                     /* 2 group figures on the place, */
+    double *words;                     /* 3 group figures on the place, */
     int32_t *powers;                   /* and powers */
     /* On the host: */
     int32_t *host_row_power, *host_column_power; /* NULL: not scaled */
@@ -218,7 +218,11 @@ typedef struct wi_system {
     double norm_1;                               /* and 1-norm */
     double error_unit;                           /* u of the type that x is returned in */
     double condition;                            /* estimate; 0: not made yet */
-    bool refines_inverse; /* the factors alone are too inaccurate an inverse: by GMRES then */
+    bool tries;                                  /* what a step of refinement gains is tried */
+    double contraction;      /* by how much it multiplies the error, at worst, as far as it shows; 0
+                                before */
+    double most_contraction; /* more, and the factors are refused; 0: never */
+    bool refines_inverse;    /* the factors alone are too inaccurate an inverse: by GMRES then */
     bool lost;      /* GMRES did not converge for the estimates, or refinement had not ended */
     double *krylov; /* its vectors; NULL: not taken yet */
     struct wi_system_block {
@@ -270,10 +274,12 @@ weft_status wi_system_gmres(wi_system *s, bool transposed, double *y, bool *conv
 weft_status wi_system_invert(wi_system *s, bool transposed, size_t count, double *const y[],
                              bool *converged);
 
-/* Solves for all right-hand sides, to s->z, and fills the errors in the report. */
+/* Solves for all right-hand sides, to s->z, and fills the errors in the report; tries the factors
+ * if s->tries, and ends early if they are refused. */
 weft_status wi_system_solve(wi_system *s);
-/* By how much a step of refinement multiplies the error, at worst, as far as it shows. */
-weft_status wi_system_contraction(wi_system *s, double *worst);
+static inline bool wi_system_is_refused(const wi_system *s) {
+    return s->tries && s->most_contraction > 0 && !(s->contraction <= s->most_contraction);
+}
 /* Growth and determinant. */
 weft_status wi_system_judge_factors(wi_system *s);
 /* The condition number, unless it is known. */
