@@ -22,43 +22,46 @@ static double bytes_of(const wi_convolve_args *a) {
            outputs_of(a) * (double)weft_type_size(a->out);
 }
 
-/* Additions and multiplications. */
-static double dense_flops(const wi_convolve_args *a) {
-    return 2 * outputs_of(a) * (double)a->filter_width * (double)a->filter_height;
+/* Weights that an output takes: of a dense filter, and of a column and a row. */
+static double dense_weights(const wi_convolve_args *a) {
+    return (double)a->filter_width * (double)a->filter_height;
 }
 
-static double factor_flops(const wi_convolve_args *a) {
-    return 2 * outputs_of(a) * (double)(a->filter_width + a->filter_height);
+static double factor_weights(const wi_convolve_args *a) {
+    return (double)(a->filter_width + a->filter_height);
+}
+
+int wi_convolve_team(const weft_context *ctx, const wi_convolve_args *a, double weights) {
+    const double moved = a->doubles ? 2 * sizeof(double) : 2 * sizeof(float);
+    return wi_team_size(ctx, (size_t)-1, (size_t)(outputs_of(a) * (moved + weights / 4)));
 }
 
 /* Cycles of a thread with AVX2 are `per_flop` for each f32 operation, and of f64 twice as many. */
-static double cpu_cycles_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops,
+static double cpu_cycles_seconds(const weft_context *ctx, const wi_convolve_args *a, double weights,
                                  double per_flop, double per_pixel) {
     const wi_machine *const m = wi_machine_of(ctx);
+    const double flops = 2 * outputs_of(a) * weights;
     const double cycles = (flops * per_flop + inputs_of(a) * per_pixel) * wi_narrower(m);
-    const int team = wi_team_size(ctx, (size_t)-1, (size_t)(bytes_of(a) + flops / 8));
+    const int team = wi_convolve_team(ctx, a, weights);
     return wi_team_seconds(ctx, team, a->doubles ? 2 * cycles : cycles, bytes_of(a));
 }
 
-static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops) {
-    return cpu_cycles_seconds(ctx, a, flops, 1.0 / 16, 1.5);
+static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double weights) {
+    return cpu_cycles_seconds(ctx, a, weights, 1.0 / 16, 1.5);
 }
 
 double wi_convolve_threads_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
+    const double weights = dense_weights(a);
     if (!wi_convolve_by_strips(a))
-        return cpu_seconds(ctx, a, dense_flops(a));
+        return cpu_seconds(ctx, a, weights);
     if (wi_convolve_is_unrolled(a->filter_width, a->filter_height))
-        return cpu_cycles_seconds(ctx, a, dense_flops(a), 1.0 / 20, 0.4);
-    return cpu_cycles_seconds(ctx, a, dense_flops(a), 1.0 / 18, 1);
-}
-
-static double low_rank_flops(const wi_convolve_args *a) {
-    return (double)a->terms * factor_flops(a);
+        return cpu_cycles_seconds(ctx, a, weights, 1.0 / 20, 0.4);
+    return cpu_cycles_seconds(ctx, a, weights, 1.0 / 18, 1);
 }
 
 double wi_convolve_separable_seconds(const weft_context *ctx, const void *args) {
-    return cpu_seconds(ctx, args, factor_flops(args));
+    return cpu_seconds(ctx, args, factor_weights(args));
 }
 
 /* Seven steps read and write complex numbers, one for two pixels; two of them are transforms. */
@@ -81,6 +84,19 @@ double wi_convolve_transforms_seconds(const weft_context *ctx, const void *args)
 }
 
 #ifdef WEFT_CUDA
+/* Additions and multiplications. */
+static double dense_flops(const wi_convolve_args *a) {
+    return 2 * outputs_of(a) * dense_weights(a);
+}
+
+static double factor_flops(const wi_convolve_args *a) {
+    return 2 * outputs_of(a) * factor_weights(a);
+}
+
+static double low_rank_flops(const wi_convolve_args *a) {
+    return (double)a->terms * factor_flops(a);
+}
+
 /* Written and read once more by two passes. */
 static double bytes_between(const wi_convolve_args *a) {
     return 2 * (double)wi_convolve_between(a) * (a->doubles ? 8 : 4);
@@ -165,5 +181,6 @@ double wi_convolve_low_rank_seconds(const weft_context *ctx, const void *args) {
     if (ctx->kind != WI_CPU)
         return low_rank_passes_seconds(ctx, args);
 #endif
-    return cpu_seconds(ctx, args, 1.2 * low_rank_flops(args)); /* sums come and go between terms */
+    const wi_convolve_args *const a = args; /* sums come and go between terms */
+    return cpu_seconds(ctx, a, 1.2 * (double)a->terms * factor_weights(a));
 }

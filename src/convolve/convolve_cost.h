@@ -5,6 +5,11 @@
 
 #include "convolve/convolve.h"
 
+/* How many threads a call on a cpu uses whose outputs take so many weights each: that depends on
+ * what it moves, in the type of its sums, and on its multiply-adds, four of which count as a byte.
+ */
+int wi_convolve_team(const weft_context *ctx, const wi_convolve_args *a, double weights);
+
 /* Seconds that each rung is predicted to take. */
 double wi_convolve_threads_seconds(const weft_context *ctx, const void *args);
 double wi_convolve_separable_seconds(const weft_context *ctx, const void *args);

@@ -3,6 +3,7 @@
  * whose lines stay in its cache. */
 #include <string.h>
 
+#include "convolve/convolve_cost.h"
 #include "convolve/convolve_simd.h"
 #include "convolve/convolve_terms.h"
 #include "cpu/team.h"
@@ -127,9 +128,7 @@ static void run_share(void *user, int rank, int team) {
 
 static weft_status run(weft_context *ctx, const wi_convolve_args *a, size_t terms) {
     const wi_convolve_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_convolve_simd);
-    const size_t flops =
-        a->out_width * a->out_height * a->channels * a->images * weights_of(a, terms);
-    const int threads = wi_team_size(ctx, (size_t)ctx->threads, flops);
+    const int threads = wi_convolve_team(ctx, a, (double)weights_of(a, terms));
     const bool strips = simd->strips_f32 && terms == 0 && wi_convolve_by_strips(a);
     job j = {.plan = plan_of(a, terms, threads, strips),
              .work = a->doubles ? simd->f64 : simd->f32};

@@ -38,10 +38,10 @@ enum {
      * cache of a processor with AVX2 does not hold those of the next task as well. */
     QUICK_SIDE = WI_VECTOR_BYTES == 64 ? 5 : WI_CONVOLVE_MOST_SIDE,
     /* Loads wait for stores under way whose addresses have the same lowest 12 bits, as those of x
-     * and y often do. So outputs that bypass the cache are written two strips later. */
+     * and y often do; and memory takes a cache line of each of many rows at a fifth of its rate. So
+     * outputs that bypass the cache are written later, so many bytes of a row together. */
     WAITS = WI_VECTOR_BYTES == 32,
-    WAITING = 2,
-    MOST_WAITING_BYTES = WI_CONVOLVE_MOST_ROWS * 64 /* of a strip: 20 x 64, 14 x 64, 8 x 128 */
+    WAITING_BYTES = 512
 };
 
 /* As many as leave `side` times as many sums in registers. */

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "cpu/stream.h"
 #include "cpu/team.h"
 #include "sort/sort_run.h"
 #include "sort/sort_simd.h"
@@ -25,7 +26,9 @@ enum {
     LEAST_LEVEL_RATIO = 16, /* below this, one more level would not save time */
     MOST_LEVELS = 32,
     LINE_BYTES = 64,
-    CHUNK = 512 /* keys read at a time */
+    CHUNK = 512,     /* keys read at a time */
+    SOON = 4,        /* blocks that are on their way while others are looked through */
+    MOST_ASKED = 256 /* elements asked for of each */
 };
 
 #define NAME(f) f##_ranked
@@ -94,22 +97,56 @@ static ranked rank_of(uint64_t key, uint64_t position) {
     return (ranked)key << 64 | position;
 }
 
+/* Notes which of n keys are at most `most`; returns how many. A constant size makes it fast. */
+static inline size_t note_of_size(const uint64_t *keys, unsigned size, size_t n, uint64_t most,
+                                  uint16_t *at) {
+    size_t noted = 0;
+    for (size_t k = 0; k < n; k++) {
+        at[noted] = (uint16_t)k;
+        noted += wi_element_bits(keys, size, k) <= most;
+    }
+    return noted;
+}
+
+static size_t note(const uint64_t *keys, unsigned size, size_t n, uint64_t most, uint16_t *at) {
+    switch (size) {
+    case 1:
+        return note_of_size(keys, 1, n, most, at);
+    case 2:
+        return note_of_size(keys, 2, n, most, at);
+    case 4:
+        return note_of_size(keys, 4, n, most, at);
+    default:
+        return note_of_size(keys, 8, n, most, at);
+    }
+}
+
 /* Collects those of elements first ... end - 1 of a level that come no later than `last`. Returns
  * how many are found. */
 static size_t look_through(const plan *p, const level *l, size_t first, size_t end, ranked last,
                            size_t found) {
     uint64_t keys[CHUNK]; /* room for keys of any width */
-    const uint64_t most = (uint64_t)(last >> 64);
+    uint16_t at[CHUNK];
     for (size_t i = first; i < end; i += CHUNK) {
         const size_t n = end - i < CHUNK ? end - i : CHUNK;
         p->simd->to_keys(&l->key, p->size, n, (const char *)l->x + i * p->size, keys);
-        for (size_t k = 0; k < n; k++) {
-            const uint64_t key = wi_element_bits(keys, p->size, k);
-            if (key <= most && rank_of(key, i + k) <= last)
-                p->found[found++] = rank_of(key, i + k);
+        const size_t noted = note(keys, p->size, n, (uint64_t)(last >> 64), at);
+        for (size_t k = 0; k < noted; k++) {
+            const ranked rank = rank_of(wi_element_bits(keys, p->size, at[k]), i + at[k]);
+            if (rank <= last)
+                p->found[found++] = rank;
         }
     }
     return found;
+}
+
+/* Asks for the blocks that are opened soon: their order is that of their keys, so each is
+ * elsewhere.
+ */
+static void ask_for(const plan *p, const level *l, size_t j) {
+    if (j < p->k)
+        wi_fetch((const char *)l->x + (uint64_t)p->best[j] * l->block * p->size,
+                 (l->block < MOST_ASKED ? l->block : MOST_ASKED) * p->size);
 }
 
 /* Replaces the best blocks of a level by its best elements. */
@@ -119,6 +156,7 @@ static void open_blocks(plan *p, const level *l) {
     ranked last = p->best[p->k - 1] | UINT64_MAX;
     size_t found = 0;
     for (size_t j = 0; j < p->k; j++) {
+        ask_for(p, l, j + SOON);
         const size_t first = (uint64_t)p->best[j] * l->block;
         const size_t end = l->n - first < l->block ? l->n : first + l->block;
         if (rank_of((uint64_t)(p->best[j] >> 64), first) > last)
@@ -138,8 +176,10 @@ static void open_blocks(plan *p, const level *l) {
 /* The length of blocks such that the k blocks opened are about as long as there are blocks; if that
  * leaves enough blocks, the caller's elements are read in whole cache lines. */
 static size_t block_of(size_t ratio, size_t line) {
+    /* Opening blocks of the caller's elements waits for memory, and one thread does it. */
+    const size_t dear = line > 1 ? 8 : 4;
     size_t block = 1;
-    while (4 * block * block <= ratio)
+    while (dear * block * block <= ratio)
         block *= 2;
     while (block < line && 8 * block <= ratio)
         block *= 2;

@@ -15,7 +15,15 @@ enum {
     COUNTED = 1 << 30,      /* elements counted with 32 bits before adding to 64 */
     FEW_KEYS = 32,          /* looked at together before they are picked */
     APART = 4,              /* counters in turn: neighbours often share a bucket */
-    LINES_AT_ONCE = 8       /* asked for at a leaf of vectors: about as many as it has, or more */
+    LINES_AT_ONCE = 8,      /* asked for at a leaf of vectors: about as many as it has, or more */
+    PIECE = 128,            /* elements of a long block whose least key is found at a time */
+/* Places, far from each other, at which `least` reads in turn. Hardware follows each of them, which
+ * brings more from memory than asking for what lies ahead of one place. */
+#ifdef __AVX512F__
+    PLACES = 1 /* not tried */
+#else
+    PLACES = 4
+#endif
 };
 
 /* Element i of an array whose elements have `bytes` bytes; 0 bytes: there is no array. */
@@ -64,6 +72,13 @@ static bool sum_before(size_t *counts, size_t last, size_t n) {
         sum += own;
     }
     return true;
+}
+
+/* How many blocks `least` takes from each of its places. The places are no power of two apart, for
+ * then they would share lines of caches and banks of memory. */
+WI_INLINE size_t each_place(size_t blocks) {
+    const size_t each = blocks / PLACES;
+    return PLACES > 1 ? each - each / 64 * 3 : each;
 }
 
 static void swap_spare(wi_sort_range *range) {
