@@ -174,18 +174,20 @@ static const char *fits_quads(const weft_context *ctx, const void *args) {
     wi_convolve_units units;
     if (fits_dense(ctx, args))
         return fits_dense(ctx, args);
-    if (ctx->gpu->capability < 80)
-        return "needs a GPU of compute capability 8.0 or more";
+    if (ctx->gpu->capability != 90)
+        return "needs a GPU of compute capability 9.0";
     if (a->out != WEFT_U8 || a->doubles || a->truncates)
         return "needs bytes, rounded to nearest, and sums in f32";
-    if (a->filters > 1 || a->summed || a->channels != 3)
-        return "needs three channels, and one filter for all";
+    if (a->filters > 1 || a->summed || (a->channels != 1 && a->channels != 3))
+        return "needs one or three channels, and one filter for all";
     if (wi_convolve_quads_frame(a) == 0)
         return "needs filters of at most 9 rows, and 4 columns on either side of the output";
-    if (!comes_in_boxes(a))
+    if (!comes_in_boxes(a) || ((uintptr_t)a->y | a->ldy) % 16 != 0 ||
+        (a->images > 1 && a->apart_y % 16 != 0))
         return "needs rows and images that begin at multiples of 16 bytes";
-    if (!wi_convolve_find_units(a, &units))
-        return "needs weights of at most 2^22";
+    if ((!wi_convolve_find_units(a, &units) || !units.is_short) &&
+        !wi_convolve_find_fine_units(a, &units))
+        return "needs weights below 4, or bytes in units of a power of 2";
     return NULL;
 }
 #endif
@@ -282,7 +284,7 @@ static const wi_row rows[] = {
      .seconds = wi_convolve_tensor_seconds,
      .run = wi_convolve_tensor},
     {.name = "quads",
-     .what = "the same of three channels, with four bytes of a column side by side",
+     .what = "the same of one or three channels, with 4 x 4 pixels of a channel side by side",
      .kinds = WI_ON_CUDA,
      .types = WI_TYPE(WEFT_U8),
      .misfit = fits_quads,

@@ -9,23 +9,24 @@
 #include "cuda/bytes.cuh"
 #include "cuda/warp.cuh"
 
-constexpr int wi_quads_channels = 3;
-constexpr int wi_quads_warps = 4;
-constexpr int wi_quads_threads = 32 * wi_quads_warps;
-constexpr int wi_quads_rows = 4;
+constexpr int wi_quads_warps = 4; /* that multiply; one more settles and writes */
+constexpr int wi_quads_workers = 32 * wi_quads_warps;
+constexpr int wi_quads_threads = wi_quads_workers + 32;
+constexpr int wi_quads_rows = 4;   /* of a quad, and its pixels in a row */
+constexpr int wi_quads_bytes = 16; /* of a quad */
 constexpr int wi_quads_dozen = 12; /* bytes of a row that a thread turns to quads */
-constexpr int wi_quads_width = wi_quads_dozen * wi_quads_threads; /* bytes of a strip */
-constexpr int wi_quads_turns = 3;                                 /* of outputs */
+constexpr int wi_quads_width = wi_quads_dozen * wi_quads_workers; /* bytes of a strip */
+constexpr int wi_quads_turns = 2;                                 /* of outputs */
 constexpr int wi_quads_pitch = wi_quads_width + 32; /* of outputs: the words of 8 places in four
                                                        rows are in all banks */
-constexpr unsigned wi_quads_entries = 64;           /* of a warp's queue */
+constexpr int wi_quads_tiles = 6;                   /* of 64 places, that a strip has */
+constexpr int wi_quads_most = 16; /* lanes with doubts, of a warp, that are left to others */
 
 /* `frame` is the side of what filters lie in. */
 template <int frame>
 struct wi_quads_params {
     wi_convolve_images m;
-    int above;      /* rows of the filter before the output */
-    bool aligned_y; /* 16 bytes at a time */
+    int above; /* rows of the filter before the output */
     int shift, begin, in_doubt;
     unsigned strips, bands;
     int band; /* rows of quads that a block puts out */
@@ -33,33 +34,36 @@ struct wi_quads_params {
     float weight[frame * frame];
 };
 
-template <int frame>
+template <int channel_count, int frame>
 struct wi_quads_shape {
-    static constexpr int before = frame / 2; /* pixels of the frame before the output */
-    static constexpr int skipped = before * wi_quads_channels; /* bytes before the strip's first */
+    static constexpr int channels = channel_count;
+    static constexpr int before = frame / 2;          /* pixels of the frame before the output */
+    static constexpr int skipped = before * channels; /* bytes before the strip's first */
     static constexpr int words_before = (skipped + 3) / 4 * 4; /* in whole words */
     static constexpr int ahead = words_before - skipped;
     static constexpr int words = (ahead + wi_quads_dozen + 3) / 4; /* that a dozen lies in */
-    static constexpr int rows = (frame + 6) / 4;                   /* of quads, and ... */
-    static constexpr int octets = (frame + 10) / 8; /* ... eight of these, that a place needs */
-    static constexpr int slots = rows + 2;          /* for rows of quads */
-    static constexpr int units_beyond = frame / 4;  /* of a channel: those of four pixels, beyond
-                                                       the strip */
-    static constexpr int channel_bytes = (wi_quads_width / wi_quads_channels + 8 * octets - 4) * 4;
-    static constexpr int blocks = frame == WI_CONVOLVE_QUADS_FRAME ? 4 : 3;
-    static_assert(ahead % 2 == 0, "two bytes are turned at a time");
-    static_assert(skipped <= 16 && 4 * wi_quads_channels <= 16 && skipped + 3 <= 16,
+    static constexpr int rows = (frame + 6) / 4; /* of quads that a place needs, and columns */
+    static constexpr int slots = rows + 2;       /* for rows of quads */
+    static constexpr int pairs = (rows + 1) / 2; /* of columns; a last one may count for nothing */
+    static constexpr int steps = rows * pairs;   /* of 32 bytes along k */
+    static constexpr int places = wi_quads_width / wi_quads_rows / channels; /* of a channel */
+    static constexpr int beyond = rows - 1;        /* quads of a channel beyond the strip */
+    static constexpr int spare = 2 * pairs - rows; /* and those that count for nothing */
+    static constexpr int channel_bytes = (places + beyond + spare) * wi_quads_bytes;
+    static constexpr int blocks = 4;
+    static_assert(ahead == 0 || ahead == 2, "how a thread turns its words");
+    static_assert(skipped <= 16 && 4 * channels <= 16 && skipped + 3 <= 16,
                   "half a warp takes what comes by itself");
-    static_assert(units_beyond < wi_quads_warps, "the first warp takes what lies before the image");
+    static_assert(beyond < wi_quads_warps, "the first warp takes what lies before the image");
 };
 
-template <class Shape>
+template <class Shape, int parts>
 struct wi_quads_shared {
-    alignas(16) unsigned char quads[Shape::slots][Shape::channel_bytes * wi_quads_channels];
+    alignas(16) unsigned char table[Shape::steps][16 * parts * 32];
+    alignas(16) unsigned char quads[Shape::slots][Shape::channel_bytes * Shape::channels];
     alignas(16) unsigned char out[wi_quads_turns][wi_quads_rows * wi_quads_pitch];
-    uint32_t queue[2][wi_quads_warps][wi_quads_entries];
-    unsigned queued[2][wi_quads_warps];
-    int32_t begin[4]; /* what sums begin with: from here they come to registers of their own */
+    uint8_t doubts[wi_quads_turns][wi_quads_workers]; /* a bit for each tile */
+    uint16_t queue[wi_quads_warps * wi_quads_most * wi_quads_tiles];
 };
 
 /* What a thread has of the next four rows: the aligned words that its dozen lies in; and a byte of
@@ -71,11 +75,11 @@ struct wi_quads_raw {
 };
 
 /* How a thread brings its dozen of four rows after the other, and turns it to quads. */
-template <int frame>
+template <class Shape, int frame>
 struct wi_quads_loader {
-    using Shape = wi_quads_shape<frame>;
     using Params = wi_quads_params<frame>;
-    static constexpr int channel_bytes = Shape::channel_bytes, skipped = Shape::skipped;
+    static constexpr int channels = Shape::channels, channel_bytes = Shape::channel_bytes;
+    static constexpr int skipped = Shape::skipped;
 
     const Params &p;
     const uint8_t *const x; /* the image */
@@ -103,7 +107,7 @@ struct wi_quads_loader {
     }
 
     __device__ int row_bytes() const {
-        return p.m.width * wi_quads_channels;
+        return p.m.width * channels;
     }
     __device__ void find_words() {
         const int whole = (1 << Shape::words) - 1;
@@ -121,10 +125,8 @@ struct wi_quads_loader {
     __device__ int late_byte() const {
         const int warp = (int)threadIdx.x / 32, lane = wi_lane(), half = lane % 16;
         const int begin = warp * 32 * wi_quads_dozen, unit = wi_quads_warps - 1 - warp;
-        if (lane < 16 && unit < Shape::units_beyond)
-            return half < 4 * wi_quads_channels
-                       ? wi_quads_width + unit * 4 * wi_quads_channels + half
-                       : -1;
+        if (lane < 16 && unit < Shape::beyond)
+            return half < 4 * channels ? wi_quads_width + unit * 4 * channels + half : -1;
         if (lane < 16)
             return begin == 0 && first == 0 && half < skipped ? half : -1;
         const int end = row_bytes() / 4 * 4 - first + skipped;
@@ -134,12 +136,13 @@ struct wi_quads_loader {
     }
     __device__ void find_late() {
         const int byte = late_byte();
-        const int pixel = (first + byte) / wi_quads_channels - Shape::before,
-                  channel = byte % wi_quads_channels;
+        const int pixel = (first + byte) / channels - Shape::before, channel = byte % channels;
         const int from = byte < 0 ? -1 : wi_convolve_pixel(p.m.border, pixel, p.m.width);
         late_there = from >= 0;
-        late_from = from * wi_quads_channels + channel - first_word;
-        late_to = byte < 0 ? -1 : channel * channel_bytes + byte / wi_quads_channels * 4;
+        late_from = from * channels + channel - first_word;
+        late_to = byte < 0 ? -1
+                           : channel * channel_bytes + byte / (4 * channels) * wi_quads_bytes +
+                                 byte / channels % 4;
         has_late = __any_sync(wi_all_lanes, byte >= 0);
     }
 
@@ -204,30 +207,51 @@ struct wi_quads_loader {
         next += wi_quads_rows * p.m.ldx;
     }
 
+    /* A thread's dozen of a row: four pixels of each channel; of a single one, three times four. */
+    __device__ static void pick(const uint32_t (&w)[Shape::words], uint32_t (&four)[3]) {
+        if constexpr (channels == 1) {
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                four[i] =
+                    Shape::ahead ? wi_pick_bytes(w[i], w[(i + 1) % Shape::words], 0x5432) : w[i];
+        } else if constexpr (Shape::ahead) {
+            const uint32_t low = wi_pick_bytes(w[0], w[1], 0x6352);
+            const uint32_t high = wi_pick_bytes(w[2], w[Shape::words - 1], 0x5241);
+            four[0] = wi_pick_bytes(low, w[2], 0x7410);
+            four[1] = wi_pick_bytes(low, high, 0x5432);
+            four[2] = wi_pick_bytes(w[1], high, 0x7630);
+        } else {
+            const uint32_t low = wi_pick_bytes(w[0], w[1], 0x5241);
+            const uint32_t high = wi_pick_bytes(w[1], w[2], 0x6352);
+            four[0] = wi_pick_bytes(w[0], high, 0x5430);
+            four[1] = wi_pick_bytes(low, high, 0x7610);
+            four[2] = wi_pick_bytes(low, w[2], 0x7432);
+        }
+    }
+
     /* Turns them to quads, in a slot. */
     __device__ void store(unsigned char *slot) const {
-        uint32_t quad[wi_quads_dozen];
+        constexpr int apart = channels == 1 ? wi_quads_bytes : channel_bytes;
+        uint32_t quad[3][wi_quads_rows];
 #pragma unroll
-        for (int e = 0; e < wi_quads_dozen; e += 2) {
-            const int word = (e + Shape::ahead) / 4;
-            const uint32_t which = (e + Shape::ahead) % 4 ? 0x7362 : 0x5140;
-            const uint32_t upper = wi_pick_bytes(raw.word[0][word], raw.word[1][word], which);
-            const uint32_t lower = wi_pick_bytes(raw.word[2][word], raw.word[3][word], which);
-            quad[e] = wi_pick_bytes(upper, lower, 0x5410);
-            quad[e + 1] = wi_pick_bytes(upper, lower, 0x7632);
-        }
-        unsigned char *const to = slot + (int)threadIdx.x * 16;
+        for (int r = 0; r < wi_quads_rows; r++) {
+            uint32_t four[3];
+            pick(raw.word[r], four);
 #pragma unroll
-        for (int u = 0; u < wi_quads_channels; u++) {
-            const auto at = [&](int pixel) { return quad[u + pixel * wi_quads_channels]; };
-            *(uint4 *)(to + u * channel_bytes) = {at(0), at(1), at(2), at(3)};
+            for (int i = 0; i < 3; i++)
+                quad[i][r] = four[i];
         }
+        unsigned char *const to = slot + (int)threadIdx.x * wi_quads_bytes * 3 / channels;
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            *(uint4 *)(to + i * apart) = {quad[i][0], quad[i][1], quad[i][2], quad[i][3]};
         if (!has_late)
             return;
         __syncwarp();
         if (late_to >= 0)
-            *(uint32_t *)(slot + late_to) =
-                raw.late[0] | raw.late[1] << 8 | raw.late[2] << 16 | raw.late[3] << 24;
+#pragma unroll
+            for (int r = 0; r < wi_quads_rows; r++)
+                slot[late_to + 4 * r] = (unsigned char)raw.late[r];
     }
 };
 

@@ -84,6 +84,22 @@ static void check_units(test_random *random, const wi_convolve_args *a) {
     }
 }
 
+/* The same of finer units, whose sums are cut to 2^-16. */
+static void check_fine_units(test_random *random, const wi_convolve_args *a) {
+    uint8_t x[WEIGHTS];
+    wi_convolve_units u;
+    if (a->truncates || !wi_convolve_find_fine_units(a, &u))
+        return;
+    assert_true(u.shift == WI_CONVOLVE_FINE_SHIFT || u.shift == WI_CONVOLVE_COARSE_SHIFT);
+    for (int t = 0; t < 12; t++) {
+        draw_window(random, a, u.shift, t % 3, x);
+        const double right = ldexp(sum_in_order(a, x), 16) + 0x8000;
+        const double most = floor(ldexp(sum_of_units(a, x, u.shift), 16 - u.shift)) + u.begin;
+        assert_true(fabs(most) + u.in_doubt < 0x1p31);
+        assert_true(most - u.in_doubt < right && right <= most);
+    }
+}
+
 static void units(void **state) {
     test_random random = test_random_at(1);
     (void)state;
@@ -93,6 +109,7 @@ static void units(void **state) {
         a.truncates = t % 2;
         draw(&random, t % FILTERS, w * h);
         check_units(&random, &a);
+        check_fine_units(&random, &a);
         for (size_t j = 0; j < h; j++)
             column[j] = filter[j];
         for (size_t i = 0; i < w; i++)
@@ -112,6 +129,13 @@ static void large_weights(void **state) {
     a.filter = weights + 1;
     a.filter_width = 1;
     assert_true(wi_convolve_find_units(&a, &u) && u.is_exact && u.is_short && u.shift == 0);
+    for (int k = -2; k < 4; k++) { /* 1/4 to 8 */
+        const double weight = ldexp(1, k);
+        a.filter = &weight;
+        assert_int_equal(wi_convolve_find_fine_units(&a, &u), k < 2);
+        assert_true(k >= 2 ||
+                    u.shift == (k < -1 ? WI_CONVOLVE_FINE_SHIFT : WI_CONVOLVE_COARSE_SHIFT));
+    }
 }
 
 /* ---- images ---- */
@@ -165,7 +189,7 @@ static void compare(weft_context *ctx, const weft_convolution *c, const uint8_t 
 
 enum {
     NARROW = 20, /* images */
-    IMAGES = 48
+    IMAGES = 64
 };
 
 static void run_image(weft_context *ctx, test_random *random, int t, void *memory[3]) {
@@ -176,7 +200,7 @@ static void run_image(weft_context *ctx, test_random *random, int t, void *memor
     const bool is_wide = t >= NARROW;
     const size_t side = is_wide ? 1 + (size_t)t / 2 % 8 : (size_t)t / 2 % 4;
     const size_t w = sides[side][0], h = sides[side][1];
-    const unsigned channels = is_wide ? 3 : t % 3 == 0 ? 4 : 1;
+    const unsigned channels = is_wide ? (t / 4 % 2 ? 3 : 1) : t % 3 == 0 ? 4 : 1;
     draw(random, kind, w * h);
     memset(poison, 0x5a, sizeof poison);
     for (size_t k = 0; k < PIXELS; k++) /* an odd number everywhere: all sums are halves */

@@ -225,7 +225,7 @@ static void draw_images(rig *r, picture *p, size_t width, size_t pair) {
                           ? 3 + (unsigned)test_below(&r->random, 2)
                           : 1;
     if (is_named(p->row, "quads"))
-        c->channels = 3;
+        c->channels = test_below(&r->random, 2) ? 3 : 1;
     c->images = test_below(&r->random, 4) ? 1 : test_below(&r->random, 4);
     while (c->width * c->height * c->channels * (c->images ? c->images : 1) > most_pixels)
         c->height > 1 ? c->height-- : c->width--;
@@ -244,8 +244,8 @@ static bool may_refuse(const picture *p) {
                c->filter_width != 9;
     const bool is_apart = c->ldx % 16 != 0 || p->offset[X] % 16 != 0 || !(p->device >> X & 1);
     if (is_named(p->row, "quads"))
-        return is_apart || p->o.by_factors || c->how & WEFT_TRUNCATE ||
-               c->border == WEFT_BORDER_VALID;
+        return is_apart || c->ldy % 16 != 0 || p->offset[Y] % 16 != 0 || !(p->device >> Y & 1) ||
+               p->o.by_factors || c->how & WEFT_TRUNCATE || c->border == WEFT_BORDER_VALID;
     if (is_tensor_rung(p->row)) /* the copy of an image in host memory has no gaps */
         return is_apart
 #ifdef WEFT_EMU

@@ -89,35 +89,72 @@ static double sum_of_partial_sums(const double *weights, size_t n) {
     return sum;
 }
 
-/* How far rounding moves a sum of the promised order, at most. */
+/* How far rounding moves a number of at most `most`: less than 2^e, by at most 2^(e - 25). */
+static double rounding_of(double most) {
+    int e = 0;
+    frexp(most, &e);
+    return most > 0 ? ldexp(1, (e > -100 ? e : -100) - 25) : 0;
+}
+
+/* How far rounding moves a sum of the promised order, at most. A partial sum is a little larger
+ * than what it should be, by what rounding moved those before. */
 static double most_rounding(const wi_convolve_args *a) {
     const size_t w = a->filter_width, h = a->filter_height;
     const double of_one = most_byte * 0x1.01p-24;
-    if (!a->column)
-        return of_one * sum_of_partial_sums(a->filter, w * h);
-    return of_one * (sum_of_partial_sums(a->row, w) * sum_of_magnitudes(a->column, h) +
-                     sum_of_partial_sums(a->column, h) * sum_of_magnitudes(a->row, w));
+    double partial = 0, sum = 0;
+    if (a->column)
+        return of_one * (sum_of_partial_sums(a->row, w) * sum_of_magnitudes(a->column, h) +
+                         sum_of_partial_sums(a->column, h) * sum_of_magnitudes(a->row, w));
+    for (size_t k = 0; k < w * h; k++) {
+        partial += fabs((double)(float)a->filter[k]);
+        sum += rounding_of(most_byte * 0x1.01p0 * partial);
+    }
+    return sum;
 }
 
-/* Where sums of the promised order lie: with pixels from 0 to 255, what units leave of weights
- * moves them to either side of ours, and so does rounding. */
-static void find_doubt(const wi_convolve_args *a, wi_convolve_units *u) {
-    double above = ldexp(most_rounding(a), u->shift), below = above;
+/* Where sums of the promised order lie, from ours on to either side: with pixels from 0 to 255,
+ * what units leave of weights moves them, and so does rounding. */
+typedef struct distances {
+    double above, below; /* in units */
+} distances;
+
+static distances most_distances(const wi_convolve_args *a, int shift) {
+    const double rounding = ldexp(most_rounding(a), shift);
+    distances d = {rounding, rounding};
     for (size_t j = 0; j < a->filter_height; j++)
         for (size_t i = 0; i < a->filter_width; i++) {
-            const double weight = ldexp(weight_of(a, j, i), u->shift);
+            const double weight = ldexp(weight_of(a, j, i), shift);
             const double rest = (weight - rint(weight)) * most_byte;
-            above += rest > 0 ? rest : 0;
-            below -= rest < 0 ? rest : 0;
+            d.above += rest > 0 ? rest : 0;
+            d.below -= rest < 0 ? rest : 0;
         }
+    return d;
+}
+
+static void find_doubt(const wi_convolve_args *a, wi_convolve_units *u) {
+    const distances d = most_distances(a, u->shift);
     const double half = a->truncates ? 0 : ldexp(0.5, u->shift);
-    const double most = ceil(half + above), least = floor(half - below);
+    const double most = ceil(half + d.above), least = floor(half - d.below);
     u->begin = (int32_t)most;
     u->in_doubt = (int32_t)(most - least) + 1;
 }
 
-bool wi_convolve_find_rough_units(const wi_convolve_args *args, wi_convolve_units *units) {
+/* A cut sum is less than a unit of 2^-16 below what it was. */
+bool wi_convolve_find_fine_units(const wi_convolve_args *args, wi_convolve_units *units) {
     const magnitudes m = magnitudes_of(args);
+    const bool is_fine = ldexp(m.largest, WI_CONVOLVE_FINE_SHIFT) <= WI_CONVOLVE_MOST_UNITS;
+    const int shift = is_fine ? WI_CONVOLVE_FINE_SHIFT : WI_CONVOLVE_COARSE_SHIFT;
+    if (!(ldexp(m.largest, shift) <= WI_CONVOLVE_MOST_UNITS) || !(m.sum * most_byte < 0x7ffe))
+        return false;
+    const distances d = most_distances(args, shift);
+    const double above = ceil(ldexp(d.above, 16 - shift) + 1);
+    const double below = ceil(ldexp(d.below, 16 - shift));
+    *units = (wi_convolve_units){
+        .shift = shift, .begin = 0x8000 + (int32_t)above, .in_doubt = (int32_t)(above + below) + 1};
+    return true;
+}
+
+static bool find_rough_units(const wi_convolve_args *args, magnitudes m, wi_convolve_units *units) {
     *units = (wi_convolve_units){.shift = WI_CONVOLVE_MOST_SHIFT};
     while (units->shift >= 0 && !has_room(m, units->shift))
         units->shift--;
@@ -131,7 +168,7 @@ bool wi_convolve_find_units(const wi_convolve_args *args, wi_convolve_units *uni
     const magnitudes m = magnitudes_of(args);
     const int exact = exact_shift(args, m);
     if (exact < 0)
-        return wi_convolve_find_rough_units(args, units);
+        return find_rough_units(args, m, units);
     *units = (wi_convolve_units){.shift = exact, .is_exact = true};
     units->is_short = ldexp(m.largest, exact) <= INT8_MAX;
     return true;

@@ -13,7 +13,9 @@ extern "C" {
 
 enum {
     WI_CONVOLVE_MOST_UNITS = 127 * (65536 + 256 + 1), /* the largest weight: three bytes of 127 */
-    WI_CONVOLVE_MOST_SHIFT = 22
+    WI_CONVOLVE_MOST_SHIFT = 22,
+    WI_CONVOLVE_FINE_SHIFT = 24, /* of weights below 1/2, and of those below 4 */
+    WI_CONVOLVE_COARSE_SHIFT = 21
 };
 
 typedef struct wi_convolve_units {
@@ -40,9 +42,9 @@ bool wi_convolve_find_reach(const wi_convolve_args *args, wi_convolve_reach *rea
 /* The units for a call's filter, which is one for all; false if its weights are too large. */
 bool wi_convolve_find_units(const wi_convolve_args *args, wi_convolve_units *units);
 
-/* The same with the finest units that there is room for, whether or not coarser ones make sums
- * exact. */
-bool wi_convolve_find_rough_units(const wi_convolve_args *args, wi_convolve_units *units);
+/* The same for sums that are cut to units of 2^-16, in which `begin` and `in_doubt` count here:
+ * weights are finer, one of the two shifts above. False if they, or sums, are too large. */
+bool wi_convolve_find_fine_units(const wi_convolve_args *args, wi_convolve_units *units);
 
 /* Weight (j, i) in units of 2^-shift. */
 int32_t wi_convolve_unit(const wi_convolve_args *args, size_t j, size_t i, int shift);

@@ -10,7 +10,6 @@ static wi_quads_params<frame> params_of(const wi_convolve_args *args,
     wi_quads_params<frame> p = {};
     p.m = wi_convolve_images_of(args);
     p.above = (int)args->above;
-    p.aligned_y = ((uintptr_t)args->y | args->ldy | args->apart_y) % 16 == 0;
     p.shift = units.shift;
     p.begin = units.begin;
     p.in_doubt = units.in_doubt;
@@ -28,7 +27,7 @@ static weft_status cut(weft_context *ctx, const wi_convolve_args *args, size_t r
                        wi_quads_params<frame> *p) {
     constexpr size_t least = 4; /* rows of quads */
     const size_t rows = wi_convolve_pieces(args->out_height, wi_quads_rows);
-    const size_t strips = wi_convolve_pieces(args->out_width * wi_quads_channels, wi_quads_width);
+    const size_t strips = wi_convolve_pieces(args->out_width * args->channels, wi_quads_width);
     const size_t bands = resident / (strips * args->images);
     const size_t band = wi_convolve_pieces(rows, bands > 1 ? bands : 1);
     p->band = (int)(band > least ? band : least);
@@ -37,43 +36,47 @@ static weft_status cut(weft_context *ctx, const wi_convolve_args *args, size_t r
     return wi_convolve_check_grid(ctx, strips * p->bands * args->images);
 }
 
-template <int parts, int frame>
+template <int channels, int parts, int frame, int drop>
 static weft_status launch(weft_context *ctx, const wi_convolve_args *args,
-                          wi_quads_params<frame> *p) {
-    constexpr size_t bytes = sizeof(typename wi_quads_block<parts, frame>::Shared);
+                          const wi_convolve_units &units) {
+    using Block = wi_quads_block<channels, parts, frame, drop>;
+    constexpr size_t bytes = sizeof(typename Block::Shared);
+    wi_quads_params<frame> p = params_of<frame>(args, units);
     size_t resident = 1;
-    const auto kernel = wi_quads<parts, frame>;
+    const auto kernel = wi_quads<channels, parts, frame, drop>;
     weft_status status = wi_grant_shared(ctx, "wi_quads", kernel, bytes);
     if (status == WEFT_OK)
         status = wi_resident_blocks(ctx, kernel, wi_quads_threads, bytes, &resident);
     if (status == WEFT_OK)
-        status = cut(ctx, args, resident, p);
+        status = cut(ctx, args, resident, &p);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH((wi_quads<parts, frame>), ctx,
-                       (unsigned)(p->strips * p->bands * args->images), wi_quads_threads, bytes,
-                       *p);
+    return WEFT_LAUNCH((wi_quads<channels, parts, frame, drop>), ctx,
+                       (unsigned)(p.strips * p.bands * args->images), wi_quads_threads, bytes, p);
 }
 
-template <int parts, int frame>
-static weft_status launch_for(weft_context *ctx, const wi_convolve_args *args,
-                              const wi_convolve_units &units) {
-    wi_quads_params<frame> p = params_of<frame>(args, units);
-    return launch<parts>(ctx, args, &p);
-}
-
-template <int frame>
+/* By the bytes that weights have, and how fine they are. */
+template <int channels, int frame>
 static weft_status choose(weft_context *ctx, const wi_convolve_args *args) {
+    constexpr int fine = WI_CONVOLVE_FINE_SHIFT - 16, coarse = WI_CONVOLVE_COARSE_SHIFT - 16;
     wi_convolve_units units;
     if (wi_convolve_find_units(args, &units) && units.is_short)
-        return launch_for<1, frame>(ctx, args, units);
-    return wi_convolve_find_rough_units(args, &units) ? launch_for<3, frame>(ctx, args, units)
-                                                      : WEFT_EUNSUPPORTED;
+        return launch<channels, 1, frame, 0>(ctx, args, units);
+    if (!wi_convolve_find_fine_units(args, &units))
+        return WEFT_EUNSUPPORTED;
+    return units.shift == WI_CONVOLVE_FINE_SHIFT
+               ? launch<channels, 3, frame, fine>(ctx, args, units)
+               : launch<channels, 3, frame, coarse>(ctx, args, units);
+}
+
+template <int channels>
+static weft_status choose_frame(weft_context *ctx, const wi_convolve_args *args) {
+    return wi_convolve_quads_frame(args) == WI_CONVOLVE_QUADS_FRAME
+               ? choose<channels, WI_CONVOLVE_QUADS_FRAME>(ctx, args)
+               : choose<channels, WI_CONVOLVE_QUADS_WIDE_FRAME>(ctx, args);
 }
 
 weft_status wi_convolve_quads(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
-    return wi_convolve_quads_frame(args) == WI_CONVOLVE_QUADS_FRAME
-               ? choose<WI_CONVOLVE_QUADS_FRAME>(ctx, args)
-               : choose<WI_CONVOLVE_QUADS_WIDE_FRAME>(ctx, args);
+    return args->channels == 1 ? choose_frame<1>(ctx, args) : choose_frame<3>(ctx, args);
 }
