@@ -3,6 +3,7 @@
 #ifndef WEFT_LIMITS_H
 #define WEFT_LIMITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,7 @@ extern size_t wi_mark_blocks;         /* the same with marks */
 extern size_t wi_lane_blocks;         /* and with four segments for a lane */
 extern size_t wi_end_blocks;          /* and where runs of keys end */
 extern size_t wi_path_blocks;         /* blocks that walk paths, at most */
+extern bool wi_fft_tall_small;        /* are 64 and 128 tall columns? */
 extern size_t wi_conv_fft_bytes;      /* of spectra at a time: one image's at least */
 extern size_t wi_summary_blocks;      /* the same of summary, */
 extern size_t wi_expr_most_blocks;    /* and of expr */

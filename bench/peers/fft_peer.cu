@@ -153,9 +153,9 @@ static void start(const track &t, const race &r) {
 
 /* Lengths with as many transforms as make about `numbers` numbers; of c128 half as many. */
 static void lengths(const track &t, bool is_double) {
-    static const size_t n[] = {1 << 8,  1 << 9,  1 << 10, 1 << 11, 1 << 12, 1 << 13,
-                               1 << 14, 1000,    19683,   16807,   1 << 15, 1 << 16,
-                               1 << 17, 1 << 18, 1 << 20, 1 << 24, 1 << 27, 1021};
+    static const size_t n[] = {1 << 21, 1 << 22, 1 << 23, 1 << 8,  1 << 9,  1 << 10, 1 << 11,
+                               1 << 12, 1 << 13, 1 << 14, 1000,    19683,   16807,   1 << 15,
+                               1 << 16, 1 << 17, 1 << 18, 1 << 20, 1 << 24, 1 << 27, 1021};
     const size_t numbers = (size_t)1 << (is_double ? 26 : 27);
     for (const size_t each : n) {
         const size_t batch = numbers / each ? numbers / each : 1;

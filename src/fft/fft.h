@@ -166,6 +166,11 @@ typedef struct wi_fft_engine {
      * memory. NULL: none. */
     size_t (*long_chirps)(weft_type type, size_t n);
     weft_status (*long_chirp)(weft_context *ctx, const wi_fft_lines *l, void *room, bool queues);
+    /* Can it transform such lines in some passes of its own, through a copy of each line? So many
+     * bytes of copies should be made together. NULL: it cannot. */
+    bool (*passes)(const weft_context *ctx, const wi_fft_lines *l);
+    weft_status (*in_passes)(weft_context *ctx, const wi_fft_lines *l, void *room, bool queues);
+    size_t passes_bytes;
     /* About how many microseconds such lines take it without a convolution, by sums, 2^24 numbers
      * in all; 0 if it does not do so: else they can be lines like others. NULL: none. */
     double (*sums)(const wi_fft_lines *l);
@@ -248,6 +253,16 @@ static inline bool wi_fft_is_odd_power(size_t n) {
 static inline bool wi_fft_is_column(weft_type type, size_t n, size_t lines) {
     const size_t least = type == WEFT_F64 ? 4096 : 2048, enough = type == WEFT_F64 ? 4 : 8;
     return type != WEFT_F16 && n >= least && n <= 8192 && (n & (n - 1)) == 0 && lines >= enough;
+}
+
+/* Longer lines that clusters transform in two passes: the first factor, about the square root; 0 if
+ * they do not. */
+static inline size_t wi_fft_first_of_two(size_t n) {
+    const size_t least = (size_t)1 << 21, most = (size_t)1 << 24;
+    size_t first = 1;
+    while (first * first < n)
+        first *= 2;
+    return n >= least && n <= most && (n & (n - 1)) == 0 ? first : 0;
 }
 
 /* The radices of which n is the product, falling and as few as can be: up to `most`, or 11 and 13.

@@ -9,6 +9,7 @@
 #include "fft/fft_cuda.h"
 #include "fft/fft_cut.cuh"
 #include "fft/fft_shape.cuh"
+#include "fft/fft_tall.h"
 
 constexpr unsigned parts_of(unsigned count, unsigned parts) {
     return (count + parts - 1) / parts;
@@ -295,5 +296,8 @@ weft_status wi_fft_clusters(weft_context *ctx, const void *args) {
     engine.takes = team_takes;
     engine.prepare = team_prepare;
     engine.lines = team_lines;
+    engine.passes = wi_fft_takes_two_tall;
+    engine.in_passes = wi_fft_run_two_tall;
+    engine.passes_bytes = (size_t)1 << 30;
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

@@ -62,14 +62,14 @@ static double fused_seconds(const weft_context *ctx, const void *args) {
     const double waiting = 8e-6;
     return waiting + 0.7 * cached_seconds(ctx, args);
 }
-/* Lines that clusters hold, and columns, are read and written once. 7^5 and 3^9 of f32 fit one
- * block. */
+/* Lines that clusters hold, and columns, are read and written once; longer ones are two passes, not
+ * three. 7^5 and 3^9 of f32 fit one block. */
 static double clusters_seconds(const weft_context *ctx, const void *args) {
     const wi_fft_args *const a = args;
     const bool is_wide = a->d.type == WEFT_F64;
     const size_t n = a->d.n[a->d.rank - 1], least = (size_t)1 << (is_wide ? 13 : 15);
     bool is_held = (n >= least && n <= (size_t)1 << (is_wide ? 16 : 17) && (n & (n - 1)) == 0) ||
-                   (is_wide && wi_fft_is_odd_power(n));
+                   (is_wide && wi_fft_is_odd_power(n)) || wi_fft_first_of_two(n) > 0;
     for (unsigned k = 0; k + 1 < a->d.rank; k++)
         is_held = is_held || wi_fft_is_column(a->d.type, a->d.n[k], n);
     return is_held ? 0.6 * cached_seconds(ctx, args) : 1.01 * fused_seconds(ctx, args);

@@ -232,33 +232,44 @@ static weft_status by_pairs(wi_fft_job *job, const wi_fft_lines *l, size_t n1,
 
 /* ---- one pass after the other ---- */
 
-/* Numbers of scratch memory that a line takes: if it is cut by n1, or, with 0, as an engine's own
- * convolution in some passes. */
-static size_t room_of(const wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
-    return n1 ? l->n : job->engine->long_chirps(l->type, l->n);
+/* Lines in passes of an engine's own. */
+static bool has_passes(const wi_fft_job *job, const wi_fft_lines *l) {
+    return job->engine->passes && job->engine->passes(job->ctx, l);
 }
 
-static weft_status run_long_chirp(wi_fft_job *job, const wi_fft_lines *l) {
+/* Numbers of scratch memory that a line takes: if it is cut by n1, or, with 0, in passes of an
+ * engine's own, or as its own convolution in some passes. */
+static size_t room_of(const wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
+    return n1 || has_passes(job, l) ? l->n : job->engine->long_chirps(l->type, l->n);
+}
+
+/* In passes of an engine's own. */
+static weft_status run_passes(wi_fft_job *job, const wi_fft_lines *l) {
+    const wi_fft_engine *const engine = job->engine;
     const size_t lines = wi_fft_loops_lines(&l->loops);
     const size_t bytes = lines * room_of(job, l, 0) * wi_fft_number_bytes(l->type);
     void *const room = wi_fft_take(job, bytes);
-    const weft_status status = job->args->asks_bytes
-                                   ? WEFT_OK
-                                   : job->engine->long_chirp(job->ctx, l, room, !job->is_rehearsal);
+    weft_status status = WEFT_OK;
+    if (!job->args->asks_bytes)
+        status = (has_passes(job, l) ? engine->in_passes : engine->long_chirp)(job->ctx, l, room,
+                                                                               !job->is_rehearsal);
     wi_fft_give(job, bytes);
     return status;
 }
 
 /* So many lines together that what is in between stays in the cache, or takes little memory. */
 static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
-    const size_t kept = (n1 ? 1 : 2) * job->engine->group_bytes, room = room_of(job, l, n1);
+    const wi_fft_engine *const engine = job->engine;
+    const size_t kept =
+        has_passes(job, l) ? engine->passes_bytes : (n1 ? 1 : 2) * engine->group_bytes;
+    const size_t room = room_of(job, l, n1);
     const size_t bytes = wi_fft_loops_lines(&l->loops) * room * wi_fft_number_bytes(l->type);
     const int k = outermost(&l->loops);
     weft_status status = WEFT_OK;
     if (kept == 0 || k < 0 || bytes <= kept)
-        return n1 ? two_steps(job, l, n1) : run_long_chirp(job, l);
+        return n1 ? two_steps(job, l, n1) : run_passes(job, l);
     const bool is_close = k == 0 && (is_across(l) || l->loops.out[0] < l->stride_out);
-    const size_t least = is_close ? job->engine->together : 1;
+    const size_t least = is_close ? engine->together : 1;
     const size_t fit = kept / (bytes / l->loops.count[k]), together = fit < least ? least : fit;
     for (size_t at = 0; at < l->loops.count[k] && status == WEFT_OK; at += together) {
         const size_t left = l->loops.count[k] - at;
@@ -266,7 +277,7 @@ static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l, size_t n1) 
         if (k > 0 && fit == 0)
             status = by_groups(job, &part, n1);
         else
-            status = n1 ? two_steps(job, &part, n1) : run_long_chirp(job, &part);
+            status = n1 ? two_steps(job, &part, n1) : run_passes(job, &part);
     }
     return status;
 }
@@ -419,5 +430,7 @@ weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
         const bool is_long = engine->long_chirps && engine->long_chirps(l->type, l->n) > 0;
         return n1 || is_long ? by_groups(job, &sorted, n1) : by_chirp(job, &sorted);
     }
+    if (has_passes(job, &sorted))
+        return by_groups(job, &sorted, 0);
     return engine->takes(job->ctx, &sorted) ? run_lines(job, &sorted) : by_cutting(job, &sorted);
 }

@@ -154,6 +154,27 @@ static void run_columns(rig *r, const wi_row *row, weft_type type) {
         run_long(r, row, type, n, 8 + test_below(&r->random, n > 4096 ? 4 : 12), true);
 }
 
+#ifdef WEFT_CUDA
+/* Lines of two passes of columns that fill a multiprocessor; on emu of small ones, and more tiles
+ * than there are multiprocessors. */
+static void run_tall(rig *r, const wi_row *row, weft_type type) {
+#    ifdef WEFT_EMU
+    struct wi_gpu *const gpu = r->ctx->gpu;
+    const int all = gpu->multiprocessors;
+    gpu->multiprocessors = 2;
+    wi_fft_tall_small = true;
+    for (size_t n = 4096; n <= 16384; n *= 2)
+        run_apart(r, row, type, n, 1 + test_below(&r->random, 2), false, test_below(&r->random, 3));
+    wi_fft_tall_small = false;
+    gpu->multiprocessors = all;
+#    else
+    run_apart(r, row, type, 1 << 21, 1, false, 0);
+    run_apart(r, row, type, 1 << 21, 2, false, 1 + test_below(&r->random, 2));
+    run_apart(r, row, type, 1 << 23, 1, false, 0);
+#    endif
+}
+#endif
+
 static void run_pieces(rig *r, const wi_row *row, weft_type type) {
 #ifdef WEFT_EMU
     run_long(r, row, type, 1 << (type == WEFT_F64 ? 13 : 15), type == WEFT_F64 ? 5 : 2,
@@ -167,7 +188,12 @@ static void run_pieces(rig *r, const wi_row *row, weft_type type) {
 }
 
 static void long_lines(weft_context *ctx) {
-    rig r = rig_open(ctx, ARRAYS, capacity);
+#if defined WEFT_CUDA && !defined WEFT_EMU
+    const size_t longest = ctx->gpu ? (size_t)1 << 28 : capacity; /* bytes */
+#else
+    const size_t longest = capacity;
+#endif
+    rig r = rig_open(ctx, ARRAYS, longest);
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t count = test_rows(ctx, &wi_fft_ladder, rows);
     static const weft_type types[] = {WEFT_F32, WEFT_F64, WEFT_F16};
@@ -203,6 +229,9 @@ static void long_lines(weft_context *ctx) {
             else if (is_cluster) {
                 run_clusters(&r, rows[k], type);
                 run_columns(&r, rows[k], type);
+#ifdef WEFT_CUDA
+                run_tall(&r, rows[k], type);
+#endif
             } else
                 run_pieces(&r, rows[k], type);
         }
