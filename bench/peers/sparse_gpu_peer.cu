@@ -161,6 +161,7 @@ static void race_weft(problem &p) {
     fflush(stdout);
     race_rung(p, plan, "batched");
     race_rung(p, plan, "overlapped");
+    race_rung(p, plan, "rising");
     if (report.flops < 1e9)
         race_rung(p, plan, "levels");
     race_rung(p, plan, "batched");

@@ -171,7 +171,7 @@ static weft_status end_level(weft_context *ctx, const weft_chol *plan, int64_t k
     if (!plan->device->windows)
         return WEFT_OK;
     const weft_status status =
-        gather(ctx, plan, level->first, level->small[0] + level->small[1] + level->large,
+        gather(ctx, plan, level->first, wi_small_fronts(level) + level->large,
                wi_chol_device_sides_of(plan, 1).solution);
     return status == WEFT_OK ? wi_chol_windows_keep(ctx, plan, k) : status;
 }
@@ -213,14 +213,31 @@ typedef weft_status (*level_step)(weft_context *ctx, const weft_chol *plan,
                                   const wi_chol_level *level);
 struct level_steps {
     level_step usual, together;
+    bool rises; /* the first levels of L Lt are one kernel's */
 };
+
+/* The levels that one kernel does, if any; how many. */
+static weft_status rise(weft_context *ctx, const wi_chol_args *a, bool rises, int64_t *levels) {
+    const wi_schedule *const schedule = &a->plan->device->schedule;
+    *levels = rises && !wi_chol_has_d(a->plan) ? schedule->rising : 0;
+    if (*levels == 0)
+        return WEFT_OK;
+    const weft_status status = wi_chol_rise(ctx, a->plan);
+    if (status == WEFT_OK &&
+        !wi_chol_tell(a->plan, (double)schedule->rising / (double)schedule->levels))
+        return wi_chol_cancel(ctx, a->call);
+    return status;
+}
 
 /* All levels of one GPU. The first waits for the others before the top, which needs them. */
 static weft_status run_levels(weft_context *ctx, const wi_chol_args *a, level_steps steps) {
     const weft_chol *const plan = a->plan;
     const wi_schedule *const schedule = &plan->device->schedule;
     weft_status status = wi_chol_windows_begin(ctx, plan);
-    for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
+    int64_t first = 0;
+    if (status == WEFT_OK)
+        status = rise(ctx, a, steps.rises, &first);
+    for (int64_t k = first; k < schedule->levels && status == WEFT_OK; k++) {
         const wi_chol_level *const level = &schedule->level[k];
         if (k == schedule->waits)
             status = wi_chol_first_waits(ctx, plan);
@@ -297,7 +314,7 @@ static weft_status one_after_the_other(weft_context *ctx, const weft_chol *plan,
 static weft_status side_by_side(weft_context *ctx, const weft_chol *plan,
                                 const wi_chol_level *level) {
     const bool has_one_lane = plan->device->captured || plan->device->windows;
-    if (level->large == 0 || level->small[0] + level->small[1] == 0 || has_one_lane)
+    if (level->large == 0 || wi_small_fronts(level) == 0 || has_one_lane)
         return one_after_the_other(ctx, plan, level);
     weft_status status = wi_gpu_fork(ctx);
     if (status != WEFT_OK)
@@ -313,12 +330,15 @@ static weft_status side_by_side(weft_context *ctx, const weft_chol *plan,
 
 #if WEFT_LADDER
 weft_status wi_chol_levels(weft_context *ctx, const void *args) {
-    return run(ctx, args, {wi_chol_alone_fronts, wi_chol_alone_fronts});
+    return run(ctx, args, {wi_chol_alone_fronts, wi_chol_alone_fronts, false});
 }
 #endif
 weft_status wi_chol_batched(weft_context *ctx, const void *args) {
-    return run(ctx, args, {one_after_the_other, wi_chol_together});
+    return run(ctx, args, {one_after_the_other, wi_chol_together, false});
 }
 weft_status wi_chol_overlapped(weft_context *ctx, const void *args) {
-    return run(ctx, args, {side_by_side, wi_chol_together});
+    return run(ctx, args, {side_by_side, wi_chol_together, false});
+}
+weft_status wi_chol_rising(weft_context *ctx, const void *args) {
+    return run(ctx, args, {side_by_side, wi_chol_together, true});
 }

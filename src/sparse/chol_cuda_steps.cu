@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(step_threads) wi_factor_alone(wi_device_chol d
 
 weft_status wi_chol_alone_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level) {
-    const int fronts = level->small[0] + level->small[1] + level->large;
+    const int fronts = wi_small_fronts(level) + level->large;
     return WEFT_LAUNCH(wi_factor_alone, ctx, (unsigned)fronts, step_threads, 0,
                        wi_chol_device_view(plan), level->first);
 }

@@ -17,10 +17,11 @@ static size_t whole_words(size_t bytes) {
 
 /* The parts of `index`, in bytes from its beginning: after the schedule, for each entry of A its
  * place in L; the word for a failure; how far a substitution is; two numbers for each row of a
- * front; one for each front; and D. If pivots are interchanged, windows, and three numbers for each
- * column. */
+ * front; how far rung `rising` is; one for each front; and D. If pivots are interchanged, windows,
+ * and three numbers for each column. */
 typedef struct index_parts {
-    size_t place, failed, progress, relative, rows, arrived, pivots, window, column, boxes, end;
+    size_t place, failed, progress, relative, rows, risen, arrived, pivots, window, column, boxes,
+        end;
 } index_parts;
 
 static bool is_interchanged(const weft_chol *plan) {
@@ -35,7 +36,8 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     at.progress = at.failed + sizeof(uint64_t);
     at.relative = at.progress + WI_PROGRESS_BYTES;
     at.rows = at.relative + rows * sizeof(int32_t);
-    at.arrived = at.rows + rows * sizeof(int32_t);
+    at.risen = at.rows + rows * sizeof(int32_t);
+    at.arrived = at.risen + (1 + (size_t)schedule->rising) * sizeof(uint32_t);
     at.pivots = whole_words(at.arrived + (size_t)wi_schedule_records(schedule) * sizeof(uint32_t));
     /* aligned so that one access can read the state of a window */
     at.window = whole(at.pivots + wi_pivots_bytes(plan), sizeof(wi_window_state));
@@ -340,10 +342,12 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
                             .item = item,
                             .child = child,
                             .list = child + records,
+                            .rise = (const wi_rise_item *)(child + records + d->schedule.lists),
                             .relative = (const int32_t *)(d->index + at.relative),
                             .rows = (const int32_t *)(d->index + at.rows),
                             .l = d->l,
                             .updates = d->work,
+                            .risen = (uint32_t *)(d->index + at.risen),
                             .arrived = (uint32_t *)(d->index + at.arrived),
                             .failed = (unsigned long long *)(d->index + at.failed),
                             .progress = (uint32_t *)(d->index + at.progress),

@@ -38,8 +38,12 @@ typedef struct wi_device_chol {
     const wi_front_record *front;
     const wi_sweep_item *item;
     const int32_t *child, *list, *relative, *rows;
-    void *l, *updates;          /* of floats if the plan is `narrow`, else of doubles */
-    uint32_t *arrived;          /* for each front: blocks that have loaded a panel's square */
+    void *l, *updates; /* of floats if the plan is `narrow`, else of doubles */
+    const wi_rise_item *rise;
+    uint32_t *risen;            /* of rung `rising`: the next item that a block takes, and how many
+                                   fronts of each level are done; `arrived` comes after it */
+    uint32_t *arrived;          /* for each front: blocks that have loaded a panel's square; or, of
+                                   a small one, whether `rising` has done it */
     unsigned long long *failed; /* the first column whose pivot is none; all ones: none */
     uint32_t *progress;         /* of a substitution: the next item that a block takes, and,
                                    WI_PROGRESS_APART         words behind it, so that the two do not hold up
@@ -310,6 +314,7 @@ weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, i
 weft_status wi_chol_levels(weft_context *ctx, const void *args);
 weft_status wi_chol_batched(weft_context *ctx, const void *args);
 weft_status wi_chol_overlapped(weft_context *ctx, const void *args);
+weft_status wi_chol_rising(weft_context *ctx, const void *args);
 
 /* ---- values in device memory, and graphs: chol_values.cu ---- */
 
@@ -356,6 +361,8 @@ weft_status wi_chol_small_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level);
 weft_status wi_chol_large_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level);
+/* The first levels by one kernel: L Lt. */
+weft_status wi_chol_rise(weft_context *ctx, const weft_chol *plan);
 /* All fronts of a level, each by one block: the teaching rung. */
 weft_status wi_chol_alone_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level);

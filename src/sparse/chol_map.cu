@@ -163,7 +163,7 @@ static weft_status find_columns(weft_context *ctx, const weft_chol *plan, wi_map
     weft_status status = clear(ctx, room.front, 0xff, plan->report.n * sizeof *room.front);
     for (int64_t k = 0; k < s->levels && status == WEFT_OK; k++) {
         const wi_chol_level *const level = &s->level[k];
-        const int fronts = level->small[0] + level->small[1] + level->large;
+        const int fronts = wi_small_fronts(level) + level->large;
         const int64_t shift = level->l_at - wi_schedule_level_at(s, k);
         status = WEFT_LAUNCH(wi_find_columns, ctx, (unsigned)fronts, map_threads, 0,
                              wi_chol_device_view(plan), level->first, shift, room);

@@ -22,7 +22,7 @@ __device__ inline int wi_panel_width(const wi_front_record &r, int p) {
 
 /* The number of the first large front of a level. */
 inline int wi_first_large(const wi_chol_level *level) {
-    return level->first + level->small[0] + level->small[1];
+    return level->first + wi_small_fronts(level);
 }
 
 /* The fronts' entries of A, and what their children left: chol_tiles.cu. */

@@ -9,6 +9,13 @@
 
 constexpr int wi_warp_side = 32, wi_warp_stride = wi_warp_side + 1;
 static_assert(WI_FRONT_TINY <= wi_warp_side, "a lane for each row");
+using wi_warp_room = double[wi_warp_side][wi_warp_stride];
+
+/* What a front waits for, where all is there: its children, and the memory for its update. */
+struct wi_all_there {
+    __device__ void child(int) const {}
+    __device__ void memory() const {}
+};
 
 /* What a front needs of its child. */
 struct wi_warp_child {
@@ -16,14 +23,15 @@ struct wi_warp_child {
     int rows, ld;
 };
 
-template <class real>
+template <class real, class Ready>
 struct wi_warp_front {
     static constexpr int width = 8; /* columns that are made those of L together */
 
     const wi_device_chol &d;
     const wi_front_record &r;
-    double (*f)[wi_warp_stride]; /* element (i, j), i >= j, at f[j][i]; above the diagonal, the
+    wi_warp_room &f; /* element (i, j), i >= j, at f[j][i]; above the diagonal, the
                                     inverse of the square of the columns: (i, j) at f[i][j] */
+    Ready ready;
 
     /* The entries of A, zeros, and the children's updates one after the other. */
     __device__ void assemble() const {
@@ -37,8 +45,10 @@ struct wi_warp_front {
         for (int from = 0; from < r.children; from += 32) {
             wi_warp_child mine = {};
             if (from + row < r.children) {
-                const wi_front_record &c = d.front[d.child[r.child + from + row]];
+                const int number = d.child[r.child + from + row];
+                const wi_front_record &c = d.front[number];
                 mine = {c.update, c.relative, c.height - c.columns, c.ld_update};
+                ready.child(number);
             }
             for (int k = 0; k < 32 && from + k < r.children; k++)
                 add(wi_shuffle(mine, k));
@@ -160,5 +170,20 @@ struct wi_warp_front {
                     (real)f[j][row];
     }
 };
+
+template <class real, class Ready>
+__device__ void wi_factor_by_warp(const wi_device_chol &d, const wi_front_record &r,
+                                  wi_warp_room &f, Ready ready) {
+    const wi_warp_front<real, Ready> front = {d, r, f, ready};
+    front.assemble();
+    const int done = front.eliminate();
+    front.invert(done);
+    if (wi_lane() == 0)
+        ready.memory();
+    __syncwarp();
+    front.store(done);
+    if (done < r.columns && wi_lane() == 0)
+        wi_chol_tell_failed(d, r.first + done);
+}
 
 #endif

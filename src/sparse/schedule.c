@@ -190,6 +190,23 @@ static void count_lists(making *m, const int32_t *level) {
     }
 }
 
+/* The first levels, of a few small fronts, which rung `rising` does; not where something is copied
+ * between levels. */
+static void count_rising(making *m, const int32_t *level) {
+    wi_schedule *const out = m->out;
+    if (m->wish->window > 0 || m->wish->owner || m->wish->interchanged)
+        return;
+    for (int64_t k = 0; k < out->fronts;) {
+        const int32_t now = level[k];
+        int32_t small[WI_CLASSES + 1] = {0};
+        for (; k < out->fronts && level[k] == now; k++)
+            small[class_of(m, m->order[k])]++;
+        if (small[WI_CLASSES] > 0 || small[0] + small[1] > WI_RISE_MOST)
+            return;
+        wi_rise_count(out, small);
+    }
+}
+
 static void fill_record(const making *m, int64_t s, wi_front_record *r) {
     const wi_symbolic *const symbolic = m->symbolic;
     *r = (wi_front_record){.relative = symbolic->rows_at[s] + wi_super_columns(symbolic, s),
@@ -291,7 +308,7 @@ static int32_t tiles_of_window(const wi_schedule *out, const wi_front_record *r,
 /* The windows of a level, after its panels. */
 static void list_windows(making *m, wi_chol_level *level, int64_t *step, int64_t *next) {
     wi_schedule *const out = m->out;
-    const int32_t large = level->first + level->small[0] + level->small[1];
+    const int32_t large = level->first + wi_small_fronts(level);
     level->window = *step;
     level->windows =
         level->large && m->wish->interchanged ? wi_windows_of_front(out->front[large].columns) : 0;
@@ -308,7 +325,7 @@ static void list_windows(making *m, wi_chol_level *level, int64_t *step, int64_t
 
 static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *next) {
     wi_schedule *const out = m->out;
-    const int32_t large = level->first + level->small[0] + level->small[1];
+    const int32_t large = level->first + wi_small_fronts(level);
     level->heights_at = add_sums(out, next, large, level->large, blocks_of_height, 0);
     level->columns_at = add_sums(out, next, large, level->large, blocks_of_columns, 0);
     level->step = *step;
@@ -368,6 +385,7 @@ static void fill(making *m, const int32_t *level_of) {
         list_level(m, &out->level[k], &step, &next);
     out->maps += out->flow_from > 0 ? out->hosted : 0;
     wi_sweep_list(out);
+    wi_rise_list(out);
 }
 
 static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
@@ -382,6 +400,7 @@ static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
     out->front = (wi_front_record *)(out->item + out->ups + out->downs);
     out->child = (int32_t *)(out->front + wi_schedule_records(out));
     out->list = out->child + wi_schedule_records(out);
+    out->rise = (wi_rise_item *)(out->list + out->lists);
     return WEFT_OK;
 }
 
@@ -410,6 +429,7 @@ weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbo
     keep_own(&m);
     const int32_t *const level = find_levels(&m);
     count_lists(&m, level);
+    count_rising(&m, level);
     const weft_status status = take(ctx, call, schedule);
     if (status == WEFT_OK)
         fill(&m, level);

@@ -33,7 +33,7 @@ enum {
     WI_OUTER = 4,        /* the part of a front right of them is updated once for so many panels */
     WI_FLOW_OUTER = 8,   /* of one that the kernel of dense Cholesky factors, for so many */
     WI_FRONT_SMALL = 64, /* a front of up to so many rows is factored by one block of threads */
-    WI_FRONT_TINY = 32,  /* up to so many rows: by a block of fewer threads */
+    WI_FRONT_TINY = 32,  /* up to so many rows: by a block of fewer threads, or by a warp */
     WI_FRONT_ROWS = 128, /* a block of threads computes so many rows below a panel, */
     WI_FRONT_TILE = 64,  /* or so many rows and columns of an update, */
     WI_RING_ROWS = 96,   /* or, of one by the copy engine, so many rows */
@@ -43,6 +43,8 @@ enum {
     WI_FRONT_LINE = 16,     /* or of so many, a line of the cache, */
     WI_FRONT_LONG = 256,    /* if they have so many rows */
     WI_CLASSES = 2,         /* of small fronts: tiny, and the others */
+    WI_RISE_WARPS = 8,      /* of a block that takes fronts as their children finish; */
+    WI_RISE_MOST = 4096,    /* not in levels of more fronts, which keep a launch at work */
     WI_UP_WARPS = 4,        /* of a block that substitutes forward, */
     WI_DOWN_WARPS = 8       /* or backward */
 };
@@ -82,6 +84,13 @@ typedef struct wi_sweep_item {
     int32_t after; /* forward: the items of the levels before */
 } wi_sweep_item;
 
+/* What a block of threads of rung `rising` takes: `fronts` tiny fronts of level `level` from record
+ * `front` on, a warp each; or, if that is 0, the small front `front`. */
+typedef struct wi_rise_item {
+    int32_t front, fronts, level;
+    int32_t before; /* how many fronts the level before has */
+} wi_rise_item;
+
 /* A level. Its records begin at `first`: small[0] fronts of up to WI_FRONT_TINY rows, then small[1]
  * of up to WI_FRONT_SMALL, then `large` others, those with the most panels first. */
 typedef struct wi_chol_level {
@@ -106,6 +115,8 @@ typedef struct wi_schedule {
                                        then hosted fronts */
     int64_t levels, steps, lists;
     int64_t ups, downs; /* items of a substitution forward, and backward */
+    int64_t rising;     /* so many levels, the first ones, have a few small fronts only, */
+    int64_t rises;      /* and so many items of rung `rising` */
     int64_t waits;      /* the first level of the top; `levels` if there is none */
     wi_chol_level
         *level; /* the deepest first. All arrays are one block of memory, which begins here */
@@ -115,6 +126,7 @@ typedef struct wi_schedule {
                             the arrays after it */
     wi_front_record *front;
     int32_t *child, *list;
+    wi_rise_item *rise;
     int64_t l, updates, parts; /* sizes: numbers of L and of the memory for updates; rows of the
                                   memory for parts */
     int64_t window;            /* numbers of a window; 0: all of L is on the device */
@@ -161,6 +173,11 @@ static inline bool wi_is_below_top(const wi_symbolic *symbolic, const wi_schedul
     return parent >= 0 && wi_is_top(wish, parent) && !wi_is_top(wish, s);
 }
 
+/* The small fronts of a level. */
+static inline int32_t wi_small_fronts(const wi_chol_level *level) {
+    return level->small[0] + level->small[1];
+}
+
 static inline int64_t wi_schedule_records(const wi_schedule *s) {
     return s->fronts + s->guests + s->hosted;
 }
@@ -168,7 +185,8 @@ static inline int64_t wi_schedule_records(const wi_schedule *s) {
 /* Bytes of the part that the device has a copy of. */
 static inline size_t wi_schedule_device_bytes(const wi_schedule *s) {
     return (size_t)wi_schedule_records(s) * (sizeof *s->front + sizeof *s->child) +
-           (size_t)(s->ups + s->downs) * sizeof *s->item + (size_t)s->lists * sizeof *s->list;
+           (size_t)(s->ups + s->downs) * sizeof *s->item + (size_t)s->lists * sizeof *s->list +
+           (size_t)s->rises * sizeof *s->rise;
 }
 static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
     return (size_t)s->levels * sizeof *s->level + (size_t)s->steps * sizeof *s->step +
@@ -188,6 +206,11 @@ void wi_schedule_place(const wi_symbolic *symbolic, const wi_schedule_wish *wish
  * are there. */
 void wi_sweep_count(wi_schedule *schedule, int64_t height, int64_t columns, bool small, int64_t k);
 void wi_sweep_list(wi_schedule *schedule);
+
+/* The levels and items of rung `rising`: counts the next level, which has so many fronts of each
+ * class; and lists the items of all of them. */
+void wi_rise_count(wi_schedule *schedule, const int32_t small[WI_CLASSES]);
+void wi_rise_list(wi_schedule *schedule);
 
 /* The largest panel of this GPU's fronts, in numbers of L. */
 int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish);

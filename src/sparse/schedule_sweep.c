@@ -14,14 +14,10 @@ void wi_sweep_count(wi_schedule *schedule, int64_t height, int64_t columns, bool
     schedule->downs += panels;
 }
 
-static int32_t smalls_of(const wi_chol_level *level) {
-    return level->small[0] + level->small[1];
-}
-
 /* The small fronts of a level, so many to an item. */
 static wi_sweep_item *list_small(const wi_chol_level *level, int32_t each, int32_t after,
                                  wi_sweep_item *next) {
-    const int32_t all = smalls_of(level);
+    const int32_t all = wi_small_fronts(level);
     for (int32_t k = 0; k < all; k += each)
         *next++ = (wi_sweep_item){
             .front = level->first + k, .fronts = all - k < each ? all - k : each, .after = after};
@@ -30,7 +26,7 @@ static wi_sweep_item *list_small(const wi_chol_level *level, int32_t each, int32
 
 /* Panels first: they are a chain, and the rows below wait for them. */
 static void list_up(const wi_schedule *s, wi_chol_level *level, int64_t at) {
-    const int32_t large = level->first + smalls_of(level), after = (int32_t)at;
+    const int32_t large = level->first + wi_small_fronts(level), after = (int32_t)at;
     wi_sweep_item *next = s->item + at;
     for (int32_t p = 0; p < level->steps; p++)
         for (int32_t k = 0; k < s->step[level->step + p].active; k++)
@@ -48,7 +44,7 @@ static void list_up(const wi_schedule *s, wi_chol_level *level, int64_t at) {
 }
 
 static void list_down(const wi_schedule *s, wi_chol_level *level, int64_t at) {
-    const int32_t large = level->first + smalls_of(level);
+    const int32_t large = level->first + wi_small_fronts(level);
     wi_sweep_item *next = s->item + at;
     for (int32_t p = level->steps - 1; p >= 0; p--)
         for (int32_t k = 0; k < s->step[level->step + p].active; k++)
