@@ -9,7 +9,7 @@ from pathlib import Path
 
 MOST_BYTES = 5_000_000
 MOST_CLICKS = 3
-IMPLIED = {"td", "th", "tr"}  # have no end of their own
+IMPLIED = {"body", "head", "html", "li", "p", "td", "th", "tr"}  # have no end of their own
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "rect", "line"}
 
 

@@ -17,6 +17,9 @@ DOORS = [  # the top of every page but sources: address, words
 # sample operation of docs/adding-an-operation.md, a module and a function of Fortran.
 NO_CALLS = {"weft_blas", "weft_command", "weft_share_ptx", "weft_negate", "weft_c", "weft_when"}
 
+# Tags that HTML implies where these pages have them.
+IMPLIED = r"</(?:td|th|tr|li|p)>|</?(?:head|body)>\n|</html>\n"
+
 
 class Site:
     """Collects pages. `homes` says which file of the repository became which page, `calls` where a
@@ -139,7 +142,7 @@ class Site:
 </body>
 </html>
 """
-        self.write(page, re.sub(r"</(?:td|th|tr)>", "", text))  # HTML implies these
+        self.write(page, re.sub(IMPLIED, "", text))
 
 
 def turns(site, page, pages, k):
