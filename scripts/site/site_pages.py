@@ -38,8 +38,9 @@ class Site:
         self.files.add(address)
 
     def copy_results(self, source, address):
-        """A file of figures, without what all of them say: that the result was right."""
-        self.write(address, (self.root / source).read_text().replace(',"ok":true', "").replace(', "ok": true', ""))
+        """A file of figures, without blanks and what all of them say: that the result was right."""
+        text = (self.root / source).read_text().replace('": ', '":').replace(', "', ',"')
+        self.write(address, text.replace(',"ok":true', ""))
 
     def copy(self, source, address):
         if address not in self.files:
