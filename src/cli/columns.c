@@ -224,7 +224,7 @@ const char *wi_column_name(const wi_column_set *columns, size_t k, char out[WI_C
     return out;
 }
 
-size_t wi_columns_rows(const wi_column_set *columns) {
+size_t wi_table_rows(const wi_column_set *columns) {
     return columns->count > 0 ? columns->column[0].layout.count : 0;
 }
 

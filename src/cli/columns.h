@@ -52,7 +52,7 @@ wi_exit wi_columns_load_each(const wi_arguments *args, weft_context *ctx, const 
 const char *wi_column_name(const wi_column_set *columns, size_t k, char out[WI_COLUMN_BYTES]);
 
 /* How many rows there are, on this rank. */
-size_t wi_columns_rows(const wi_column_set *columns);
+size_t wi_table_rows(const wi_column_set *columns);
 
 /* Takes memory for that many columns of no elements yet. */
 wi_exit wi_columns_make(const wi_arguments *args, size_t count, wi_column_set *out);

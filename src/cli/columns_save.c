@@ -26,7 +26,7 @@ static void write_own_titles(FILE *file, char separator, const wi_column_set *co
 weft_status wi_columns_write(FILE *file, const char *name, const char *titles,
                              const wi_column_set *columns, wi_note *note) {
     const char separator = wi_table_separator(name);
-    const size_t rows = wi_columns_rows(columns);
+    const size_t rows = wi_table_rows(columns);
     if (titles)
         wi_titles_write(file, titles, separator);
     else
@@ -63,7 +63,7 @@ static weft_type type_of(const wi_column_set *columns) {
 
 /* That of an array of them. */
 static wi_npy_layout layout_of(const wi_column_set *columns) {
-    const size_t rows = wi_columns_rows(columns), width = columns->count;
+    const size_t rows = wi_table_rows(columns), width = columns->count;
     const weft_type type = type_of(columns);
     return (wi_npy_layout){.type = type,
                            .opaque = type == WEFT_BF16,

@@ -148,11 +148,11 @@ static wi_exit load_two(const wi_arguments *args, const wi_said_types *said, wi_
                                  &g->values);
     if (result != WI_EXIT_OK)
         return result;
-    if (wi_columns_rows(&g->values) == wi_columns_rows(&g->keys) || g->keys.count == 0)
+    if (wi_table_rows(&g->values) == wi_table_rows(&g->keys) || g->keys.count == 0)
         return WI_EXIT_OK;
     wi_say_error("group: %s holds %zu rows, but %s holds %zu keys; give one for each row",
-                 args->operand[0], wi_columns_rows(&g->values), args->operand[1],
-                 wi_columns_rows(&g->keys));
+                 args->operand[0], wi_table_rows(&g->values), args->operand[1],
+                 wi_table_rows(&g->keys));
     return WI_EXIT_FAILED;
 }
 
@@ -229,7 +229,7 @@ static const char *ladder_used(const weft_context *ctx) {
 
 static void print_json(const wi_arguments *args, const weft_context *ctx,
                        const wi_column_set *table, const char *titles) {
-    for (size_t r = 0; r < wi_columns_rows(table); r++) {
+    for (size_t r = 0; r < wi_table_rows(table); r++) {
         wi_json json;
         const char *title = titles;
         wi_json_open(&json);

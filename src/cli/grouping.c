@@ -348,7 +348,7 @@ static void end_work(work *w) {
 wi_exit wi_group_rows(const wi_arguments *args, weft_context *ctx, wi_grouping *g,
                       wi_column_set *table) {
     work w = {.args = args, .g = g, .ctx = ctx, .own = weft_ranks(ctx) > 1 ? ctx->child : ctx};
-    w.rows = wi_columns_rows(&g->keys);
+    w.rows = wi_table_rows(&g->keys);
     w.key_bytes = wi_key_bytes(&g->keys);
     w.row_keys = wi_keys_pack(&g->keys);
     wi_exit result = w.row_keys ? widen_values(&w) : no_memory(w.rows);

@@ -19,7 +19,7 @@ size_t wi_key_bytes(const wi_column_set *keys) {
 }
 
 char *wi_keys_pack(const wi_column_set *keys) {
-    const size_t n = wi_columns_rows(keys), bytes = wi_key_bytes(keys);
+    const size_t n = wi_table_rows(keys), bytes = wi_key_bytes(keys);
     char *const packed = wi_host_alloc(n * bytes);
     size_t at = 0;
     for (size_t k = 0; packed && k < keys->count; at += size_of(&keys->column[k++])) {
@@ -33,7 +33,7 @@ char *wi_keys_pack(const wi_column_set *keys) {
 
 weft_status wi_keys_order(weft_context *ctx, weft_order direction, const wi_column_set *keys,
                           const char *packed, uint64_t *order) {
-    const size_t n = wi_columns_rows(keys);
+    const size_t n = wi_table_rows(keys);
     weft_field fields[WI_KEY_COLUMNS];
     size_t at = 0;
     if (keys->count == 1)

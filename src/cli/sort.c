@@ -62,7 +62,7 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
 /* Makes the positions that put rows in order. */
 static wi_exit order_rows(const wi_arguments *args, weft_context *ctx, const wi_column_set *keys,
                           wi_npy *positions) {
-    const size_t n = wi_columns_rows(keys);
+    const size_t n = wi_table_rows(keys);
     char *const packed = wi_keys_pack(keys);
     positions->layout.type = WEFT_U64;
     wi_npy_flatten_part(positions, n, wi_npy_whole(&keys->column[0].layout));
