@@ -22,7 +22,7 @@ plant() { sed -i "s|</main>|$2</main>|" "$site/$1"; }
 plant tutorial/index.html '<a href="11-none.html">next</a>'
 plant numbers.html '<a href="index.html#nowhere">x</a>'
 plant testing.html '<script>1</script>'
-plant coming-from.html '<p>'
+plant coming-from.html '<div>'
 cp "$site/testing.html" "$site/alone.html"
 python3 scripts/site/check.py "$site" >"$folder/found" 2>&1 && fail 'faults in pages pass'
 found() {
