@@ -16,10 +16,10 @@ enum {
 static const size_t orders[] = {1, 15, 16, 17, 33, 40, 50};
 
 #ifdef WEFT_EMU
-/* Lowers the limit for a system, whose vectors count, too. */
+/* Lowers the limit for a system, whose vectors count, too; one is that of the trial. */
 static void lower_memory(const linear_system *s, int placement) {
-    const size_t n = s->n, group = s->rhs < 64 ? s->rhs : 64, width = test_size_of(s->type);
-    const size_t vectors = n * (s->rhs * (2 * width + 8) + 32 * group);
+    const size_t n = s->n, group = s->rhs < 64 ? s->rhs + 1 : 64, width = test_size_of(s->type);
+    const size_t vectors = n * (s->rhs * 2 * width + (s->rhs + 1) * 8 + 32 * group);
     const size_t factors = n * n * (placement == FACTORS_FIT ? width : 4);
     wi_lu_resident_bytes = placement == ALL_BEYOND ? 1 : (factors + vectors) * 7 / 6 + 1;
 }
