@@ -85,8 +85,8 @@ static const char *name_of(const wi_column_set *columns, const char *titles, siz
     return out;
 }
 
-/* Are the cells, converted from n integers, those integers exactly? The first that is not: n if
- * they are. */
+/* *first: the first of n integers that its cell, converted from it, does not hold exactly; n if all
+ * do. */
 static weft_status find_inexact(weft_context *ctx, const wi_npy *from, weft_type type,
                                 const void *cells, size_t *first) {
     const size_t n = from->layout.count, size = weft_type_size(from->layout.type);

@@ -25,7 +25,7 @@ static wi_exit load_positions(const wi_arguments *args, weft_context *ctx, task 
     static const wi_said_types none = {.types = {.typing = WI_TABLE_OWN}};
     wi_column_set read;
     if (!wi_is_table(ctx, path) && !by)
-        return wi_load_columns_part(args, ctx, path, NULL, NULL, &t->positions);
+        return wi_load_any_columns_part(args, ctx, path, NULL, NULL, &t->positions);
     wi_exit result = wi_columns_load_part(args, ctx, path, by, &none, &read);
     if (result != WI_EXIT_OK)
         return result;

@@ -58,13 +58,13 @@ weft_status wi_read_part(const wi_arguments *args, weft_context *ctx, FILE *file
     return status == WEFT_OK ? wi_npy_take_part(rank, ranks, array, note) : status;
 }
 
-wi_exit wi_load_columns_part(const wi_arguments *args, weft_context *ctx, const char *path,
-                             const char *columns, const weft_type *type, wi_npy *array) {
+wi_exit wi_load_any_columns_part(const wi_arguments *args, weft_context *ctx, const char *path,
+                                 const char *columns, const weft_type *type, wi_npy *array) {
     wi_note note = {""};
     FILE *file = NULL;
     *array = (wi_npy){.data = NULL};
     if (weft_ranks(ctx) == 1)
-        return wi_load_columns(args, path, columns, type, array);
+        return wi_load_any_columns(args, path, columns, type, array);
     weft_status status = WEFT_OK;
     if (!wi_is_standard(path))
         file = fopen(path, "rb");
@@ -85,7 +85,8 @@ wi_exit wi_load_columns_part(const wi_arguments *args, weft_context *ctx, const 
 
 wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char *path,
                          const weft_type *type, wi_npy *array) {
-    return wi_load_columns_part(args, ctx, path, wi_value(args, &wi_columns_option), type, array);
+    return wi_load_any_columns_part(args, ctx, path, wi_value(args, &wi_columns_option), type,
+                                    array);
 }
 
 wi_exit wi_load_part(const wi_arguments *args, weft_context *ctx, const char *path, wi_npy *array) {

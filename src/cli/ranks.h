@@ -15,8 +15,8 @@ wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char
                          const weft_type *type, wi_npy *array);
 
 /* The same with chosen columns, or all if `columns` is NULL, in place of those of --columns. */
-wi_exit wi_load_columns_part(const wi_arguments *args, weft_context *ctx, const char *path,
-                             const char *columns, const weft_type *type, wi_npy *array);
+wi_exit wi_load_any_columns_part(const wi_arguments *args, weft_context *ctx, const char *path,
+                                 const char *columns, const weft_type *type, wi_npy *array);
 
 /* Reads this rank's part of an open file: of a table of text, or of an array. Of a table, and of
  * some columns of an array, every rank reads all and keeps its part. */

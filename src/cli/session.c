@@ -126,8 +126,8 @@ void wi_close_input(FILE *file) {
         fclose(file);
 }
 
-wi_exit wi_load_columns(const wi_arguments *args, const char *path, const char *columns,
-                        const weft_type *type, wi_npy *array) {
+wi_exit wi_load_any_columns(const wi_arguments *args, const char *path, const char *columns,
+                            const weft_type *type, wi_npy *array) {
     wi_note note = {""};
     FILE *file;
     *array = (wi_npy){.data = NULL};
@@ -151,7 +151,7 @@ wi_exit wi_load_columns(const wi_arguments *args, const char *path, const char *
 
 wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type *type,
                     wi_npy *array) {
-    return wi_load_columns(args, path, wi_value(args, &wi_columns_option), type, array);
+    return wi_load_any_columns(args, path, wi_value(args, &wi_columns_option), type, array);
 }
 
 wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {

@@ -31,13 +31,13 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array);
 wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type *type,
                     wi_npy *array);
 
+/* The same with chosen columns, or all if `columns` is NULL, in place of those of --columns. */
+wi_exit wi_load_any_columns(const wi_arguments *args, const char *path, const char *columns,
+                            const weft_type *type, wi_npy *array);
+
 /* Refuses several columns of a table of text, for an operation that would mix their numbers and
  * write them back under the columns' names. */
 wi_exit wi_need_one_column(const wi_arguments *args, const weft_context *ctx, const wi_npy *array);
-
-/* The same with chosen columns, or all if `columns` is NULL, in place of those of --columns. */
-wi_exit wi_load_columns(const wi_arguments *args, const char *path, const char *columns,
-                        const weft_type *type, wi_npy *array);
 
 /* Prints an error if the arrays of the first two operands differ in type or shape. */
 wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const wi_npy_layout *b);

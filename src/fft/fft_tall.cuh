@@ -260,7 +260,6 @@ struct wi_fft_tall_block {
             keep(threadIdx.x + (unsigned)i * threads, re[i], im[i]);
     }
 
-    /* Also waits until all have kept their results of the stage before. */
     /* w^(l j) of each set of the last stage, and the turns of all: while results are on their way
      * to others and none wait in registers. */
     __device__ __forceinline__ void prepare_turns(const wi_fft_place &at, number *start) const {
@@ -274,6 +273,7 @@ struct wi_fft_tall_block {
         }
     }
 
+    /* Also waits until all have kept their results of the stage before. */
     template <class Next>
     __device__ __forceinline__ void last_stage(const wi_fft_place &at, const number *start,
                                                bool has_next, const Next &next) const {

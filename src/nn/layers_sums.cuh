@@ -133,9 +133,11 @@ static __device__ sums sum_of_block(sums s) {
     return all;
 }
 
+constexpr int wi_sum_threads_held = 2048; /* by a multiprocessor of 8.0 and 9.0, at most */
+
 /* Blocks of a multiprocessor: those of one part for each channel leave no room for others. */
 template <summed What, int Threads>
-constexpr int wi_sum_planes_blocks = Threads > wi_sum_planes_threads ? 2048 / Threads
+constexpr int wi_sum_planes_blocks = Threads > wi_sum_planes_threads ? wi_sum_threads_held / Threads
                                      : What == PRODUCTS              ? 3
                                                                      : 4;
 
@@ -286,7 +288,7 @@ constexpr unsigned most_groups = 4;
 /* Threads of a block that sums a channel alone, if so many blocks as there are channels fill the
  * device then; else 0. */
 inline int wi_sums_whole_threads(const weft_context *ctx, unsigned channels) {
-    const size_t resident = 2048 * (size_t)ctx->gpu->multiprocessors;
+    const size_t resident = wi_sum_threads_held * (size_t)ctx->gpu->multiprocessors;
     for (int threads = 1024; threads >= 512; threads /= 2) {
         const size_t wanted = (size_t)channels * (size_t)threads;
         if (wanted >= resident - resident / 10 && (wanted <= resident || threads == 512))

@@ -20,9 +20,9 @@ union wi_rise_room {
 
 /* What a front waits for. */
 struct wi_rise_ready {
-    const uint32_t *done;   /* is a front? */
-    const uint32_t *before; /* how many of the level before are, */
-    uint32_t all;           /* of so many */
+    const uint32_t *done;   /* 1 for each front that is done */
+    const uint32_t *before; /* how many fronts of the level before are done */
+    uint32_t all;           /* how many that level has */
 
     __device__ void child(int number) const {
         wait(done + number, 1);
