@@ -55,13 +55,13 @@ def _scalar(result, out):
 
 def _along(c, a, x, axis, op, dtype, keepdims, name, exact=False):
     """Reduces along one axis; as the results of weft_reduce, then converted to `dtype`. `exact`:
-    sums of floats, correctly rounded to their type."""
+    sums of floats, correctly rounded to `dtype`."""
     lines, _ = last_axis(c, x, axis, name)
     shape = list(x.shape)
     shape[axis] = 1
     shape = shape if keepdims else shape[: axis % x.ndim] + shape[axis % x.ndim + 1 :]
     wide = x.dtype if op in (_MIN, _MAX) else np.uint64 if op >= _ARGMIN else _wide(x.dtype)
-    y = new(c, x, tuple(shape), x.dtype if exact else wide)
+    y = new(c, x, tuple(shape), dtype if exact else wide)
     if lines.shape[-1] == 0:
         if op != _SUM and op != _PRODUCT:
             _refuse_none(lines[..., :1], name)
@@ -251,13 +251,16 @@ def summary(a):
 
 
 def mean(a, axis=None):
-    """The mean: of floats correctly rounded to their type, of integers as float64."""
+    """The mean: of floats correctly rounded to their type, of integers as float64. Along an axis it
+    is the exact sum, rounded to float64, over the number of elements."""
     c = current()
     x = as_numbers(c, take(c, a))
     if axis is not None and x.ndim > 1:
-        sums = sum(x if type(x) is ndarray else a, axis)
         dtype = x.dtype if x.dtype.kind == "f" else np.float64
-        return (np.asarray(sums, np.float64) / x.shape[axis]).astype(dtype)
+        if x.dtype.kind != "f" and x.dtype.itemsize == 8:
+            x = cast(c, x, np.float64)  # sums of integers would wrap
+        sums = _along(c, a, x, axis, _SUM, np.float64, False, "mean", x.dtype.kind == "f")
+        return (np.asarray(sums) / x.shape[axis]).astype(dtype)
     if x.dtype.kind != "f":
         s = summary(x)
         if s.count and builtins.max(-s.min, s.max) * s.count < 2**62:  # the sum cannot overflow

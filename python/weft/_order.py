@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Order, under numpy's names."""
 
+import math
+
 import numpy as np
 from numpy import ndarray
 
@@ -225,6 +227,8 @@ def histogram(a, bins=10, range=None, density=None):
         edges = np.histogram_bin_edges(sample, bins, (low, high))
     limits = edges.astype(np.float64)
     limits[-1] = np.nextafter(limits[-1], np.inf)
+    if range is None and np.ndim(bins) == 0:  # the least integer may be below its float64
+        limits[0] = np.nextafter(limits[0], -np.inf)
     counts = new(c, x, (len(edges) - 1,), np.int64)
     _core.histogram(c, x, len(edges) - 1, 0, 0, limits, counts, None)
     if density:
@@ -258,7 +262,7 @@ def quantile(a, q, axis=None, *, method="linear"):
     x = as_numbers(c, take_line(c, a))
     if axis is not None and x.ndim > 1:
         lines, _ = last_axis(c, x, axis, "quantile")
-        rows = lines.reshape(-1, lines.shape[-1])
+        rows = lines.reshape(math.prod(lines.shape[:-1]), lines.shape[-1])
         each = np.array([quantile(row, q, method=method) for row in rows])
         shape = np.shape(q) + lines.shape[:-1]
         return np.moveaxis(each, 0, -1).reshape(shape) if np.ndim(q) else each.reshape(shape)
