@@ -181,6 +181,8 @@ test_histogram() {
         --lo -1 --hi 8
     expect 0 '^ *-2 +3 #+$' "$weft" histogram "$folder/fives.npy" -p "$place" --bins 2
     expect 0 '"counts": \[0, 0\]' "$weft" histogram "$folder/empty.npy" -p "$place" --bins 2 --json
+    printf '%s\n' 9007199254740995 1152921504606846976 >"$folder/long.txt" # as f64 the first is one more
+    expect 0 '"below": 0, .*"counts": \[1, 1\]' "$weft" histogram "$folder/long.txt" -p "$place" -t i64 --bins 2 --json
     expect 0 '"channel": "gray".*"counts": \[3, 0, 0, 3\]' "$weft" histogram -p "$place" \
         "$corpus/pnm/plain_gray.pgm" --bins 4 --lo 0 --hi 16 --json
     expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" \
