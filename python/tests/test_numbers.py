@@ -117,6 +117,13 @@ def test_axes(rng):
                 )
 
 
+def test_axes_that_are_not_there():
+    for name in ("sort", "argsort", "sum", "prod", "mean", "max", "argmax", "cumsum", "median"):
+        for axis in (1, -2):
+            with pytest.raises(ValueError, match="axis"):
+                getattr(weft, name)(np.arange(3.0), axis)
+
+
 def test_means_along_an_axis():
     """Where the sum is beyond the type: it neither wraps nor becomes infinite."""
     large = {np.int64: 2**62, np.uint64: 2**63, np.float16: 100, np.float32: 3e38}
