@@ -181,6 +181,8 @@ test_histogram() {
         --lo -1 --hi 8
     expect 0 '^ *-2 +3 #+$' "$weft" histogram "$folder/fives.npy" -p "$place" --bins 2
     expect 0 '"counts": \[0, 0\]' "$weft" histogram "$folder/empty.npy" -p "$place" --bins 2 --json
+    printf '%s\n' 9007199254740995 1152921504606846976 >"$folder/long.txt" # as f64 the first is one more
+    expect 0 '"below": 0, .*"counts": \[1, 1\]' "$weft" histogram "$folder/long.txt" -p "$place" -t i64 --bins 2 --json
     expect 0 '"channel": "gray".*"counts": \[3, 0, 0, 3\]' "$weft" histogram -p "$place" \
         "$corpus/pnm/plain_gray.pgm" --bins 4 --lo 0 --hi 16 --json
     expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" \
@@ -580,6 +582,7 @@ test_analyze() {
     expect 1 'compressed by gzip; unpack it' "$weft" analyze "$folder/path.mtx.gz"
     expect 2 'there is no ordering "amdd"; did you mean "amd"' \
         "$weft" analyze "$folder/path.mtx" --ordering amdd
+    expect 2 'SVG; end the name .*p.PNG in .svg' "$weft" analyze "$folder/path.mtx" --plot "$folder/p.PNG"
     expect 1 'option --plot: cannot write' "$weft" analyze "$folder/path.mtx" --plot "$folder/no/p.svg"
     [ ! -w /dev/full ] || expect 1 'No space left' "$weft" analyze "$folder/path.mtx" --plot /dev/full
     expect 1 'analyze: .*no.mtx: opening failed' "$weft" analyze "$folder/no.mtx"
@@ -650,6 +653,10 @@ test_kinds() {
     for kind in definite quasidefinite indefinite; do
         expect 0 'tree ' "$weft" analyze "$folder/quasi.mtx" --kind "$kind"
     done
+    printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '2 2 3' '1 1 1' '2 1 1' '2 2 1' >"$folder/one.mtx"
+    printf '%s\n' 1 2 >"$folder/sides.txt"
+    expect 1 'has a backward error of .*singular' \
+        "$weft" solve "$folder/one.mtx" --kind indefinite -b "$folder/sides.txt" -o "$folder/x.npy"
     expect 2 'there is no kind "odd"' "$weft" solve "$folder/quasi.mtx" --kind odd
     expect 2 'there is no kind "odd"' "$weft" analyze "$folder/quasi.mtx" --kind odd
 }
@@ -781,6 +788,8 @@ test_links() {
     expect 1 'has one rank' "$weft" links --place cpu:1
     expect 2 'without --place' "$weft" links --place cpu:1 --staged
     expect 2 'name a file' "$weft" links --plot -
+    expect 2 'SVG' "$weft" links --plot "$folder/l.pdf"
+    expect 2 'SVG' "$weft" precision --demo --plot "$folder/l.pdf"
     expect 1 'cannot write' "$weft" links --plot "$folder/none/l.svg"
     if [ "$("$weft" links --bytes 65536 | awk 'length > 80' | wc -l)" != 0 ]; then
         fail 'links: a line is longer than 80 columns'

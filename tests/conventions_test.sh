@@ -154,6 +154,32 @@ check_headers_stand_alone() {
     done | breach_lines "does not compile alone"
 }
 
+# Does CALL take elements of TYPE and a result of RESULT, without a warning?
+takes() { # takes CALL TYPE RESULT
+    printf '#include "weft/reduce.h"\n#include "weft/sort.h"\nweft_status f(weft_context *c, const %s *x, %s *y) { return %s(c, 1, x, y); }\n' \
+        "$2" "$3" "$1" | "$CC" -std=c17 -Wall -Werror -Iinclude -fsyntax-only -x c - 2>/dev/null
+}
+
+check_typed_results() {
+    local call type right wrong
+    while read -r call type right wrong; do
+        takes "$call" "$type" "$right" || echo "$call of $type does not take $right"
+        if takes "$call" "$type" "$wrong"; then echo "$call of $type takes $wrong"; fi
+    done <<'END' | breach_lines "results of typed calls"
+weft_sum_fast int int64_t int
+weft_sum_fast weft_bf16 float double
+weft_product _Bool uint64_t int64_t
+weft_nrm1_fast short uint64_t float
+weft_nrm1_fast float float double
+weft_nrm2_fast int double float
+weft_nrm2_fast weft_f16 float double
+weft_nrm2_fast double double float
+weft_max int int float
+weft_argmin float uint64_t int
+weft_sort_ascending double double float
+END
+}
+
 declared_calls() {
     grep -hoE 'WEFT_API [^;{]*\(' include/weft/*.h | grep -oE 'weft_[a-z0-9_]+\($' | tr -d '(' |
         sort -u
@@ -219,6 +245,7 @@ check_sources_apart
 check_types_of_kernels
 check_sizes
 check_headers_stand_alone
+check_typed_results
 check_cases
 check_exports
 check_planted_faults

@@ -24,7 +24,7 @@ none() {
 offered() {
     grep -hoE 'WEFT_API [^;{]*\(' include/weft/*.h | grep -oE 'weft_[a-z0-9_]+\($'
     grep -hoE '^# *define weft_[a-z0-9_]+\(' include/weft/*.h | grep -o 'weft_.*' |
-        grep -vE 'weft_wide_of'
+        grep -vE 'weft_(wide|norm)_of'
 }
 
 # A page as one reads it: without roff's requests and escapes.

@@ -49,7 +49,7 @@ extern "C" {
 /* The values are part of the ABI: new ones are added at the end. */
 typedef enum weft_expr_op {
     WEFT_X_INPUT = 0, /* puts the element of input number `argument` on the stack */
-    WEFT_X_CONSTANT,  /* puts `value`, of type `argument`, there */
+    WEFT_X_CONSTANT,  /* puts `value`, of type `argument`, there: of an integer its low bits */
     WEFT_X_DUP,       /* puts a second copy of the top value there */
     WEFT_X_ADD,       /* from here to GE two values of one type; first the left, then the right */
     WEFT_X_SUB,

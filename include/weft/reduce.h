@@ -83,29 +83,33 @@ WEFT_API weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *res
  * *); the compiler warns of any other.
  *     float sum; weft_sum_fast(ctx, n, x, &sum); */
 #    define weft_wide_of(x)                                                                        \
-        _Generic(*(x), _Bool                                                                       \
-                 : (uint64_t *)0, signed char                                                      \
+        _Generic(*(x), signed char                                                                 \
                  : (int64_t *)0, short                                                             \
                  : (int64_t *)0, int                                                               \
                  : (int64_t *)0, long                                                              \
                  : (int64_t *)0, long long                                                         \
-                 : (int64_t *)0, unsigned char                                                     \
-                 : (uint64_t *)0, unsigned short                                                   \
-                 : (uint64_t *)0, unsigned int                                                     \
-                 : (uint64_t *)0, unsigned long                                                    \
-                 : (uint64_t *)0, unsigned long long                                               \
-                 : (uint64_t *)0, weft_f16                                                         \
+                 : (int64_t *)0, weft_f16                                                          \
                  : (float *)0, weft_bf16                                                           \
                  : (float *)0, float                                                               \
                  : (float *)0, double                                                              \
-                 : (double *)0)
+                 : (double *)0, default                                                            \
+                 : (uint64_t *)0)
+#    define weft_norm_of(x, integers)                                                              \
+        _Generic(*(x), weft_f16                                                                    \
+                 : (float *)0, weft_bf16                                                           \
+                 : (float *)0, float                                                               \
+                 : (float *)0, double                                                              \
+                 : (double *)0, default                                                            \
+                 : (integers *)0)
 #    define weft_sum_fast(ctx, n, x, result)                                                       \
         ((void)sizeof((result) == weft_wide_of(x)),                                                \
          weft_reduce((ctx), WEFT_SUM, weft_type_of(x), (n), (x), (result)))
 #    define weft_nrm1_fast(ctx, n, x, result)                                                      \
-        weft_reduce((ctx), WEFT_NRM1, weft_type_of(x), (n), (x), (result))
+        ((void)sizeof((result) == weft_norm_of(x, uint64_t)),                                      \
+         weft_reduce((ctx), WEFT_NRM1, weft_type_of(x), (n), (x), (result)))
 #    define weft_nrm2_fast(ctx, n, x, result)                                                      \
-        weft_reduce((ctx), WEFT_NRM2, weft_type_of(x), (n), (x), (result))
+        ((void)sizeof((result) == weft_norm_of(x, double)),                                        \
+         weft_reduce((ctx), WEFT_NRM2, weft_type_of(x), (n), (x), (result)))
 #    define weft_product(ctx, n, x, result)                                                        \
         ((void)sizeof((result) == weft_wide_of(x)),                                                \
          weft_reduce((ctx), WEFT_PRODUCT, weft_type_of(x), (n), (x), (result)))

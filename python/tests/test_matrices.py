@@ -110,6 +110,11 @@ def test_exact_solution():
     assert facts["exact"] and x.tolist() == [2 / 5, -1 / 5]
 
 
+def test_stacks_of_systems_of_no_unknowns():
+    for _ in range(20):  # memory that nothing is written to may hold anything
+        assert weft.linalg.solve(np.zeros((3, 0, 0)), np.ones((3, 0, 2))).shape == (3, 0, 2)
+
+
 def test_systems_without_solution():
     with pytest.raises(weft.SingularError, match="column 1") as caught:
         weft.linalg.solve(np.array([[1.0, 2.0], [2.0, 4.0]]), np.ones(2))

@@ -85,6 +85,9 @@ def test_transpose_and_diff(rng):
     for n in (0, 1, 2, 100):
         x = rng.integers(-100, 100, n).astype(np.int16)
         same(weft.diff(x), np.diff(x))
+        same(weft.diff(x.reshape(-1, 1, 1)), np.diff(x.reshape(-1, 1, 1)))
+    x = rng.normal(size=(3, 4, 5))
+    same_bits(weft.diff(x), np.diff(x))
     with pytest.raises(ValueError, match="matrix"):
         weft.transpose(np.zeros(3))
 

@@ -117,6 +117,21 @@ def test_axes(rng):
                 )
 
 
+def test_axes_that_are_not_there():
+    for name in ("sort", "argsort", "sum", "prod", "mean", "max", "argmax", "cumsum", "median"):
+        for axis in (1, -2):
+            with pytest.raises(ValueError, match="axis"):
+                getattr(weft, name)(np.arange(3.0), axis)
+
+
+def test_means_along_an_axis():
+    """Where the sum is beyond the type: it neither wraps nor becomes infinite."""
+    large = {np.int64: 2**62, np.uint64: 2**63, np.float16: 100, np.float32: 3e38}
+    for dtype, number in large.items():
+        x = np.full((2, 1000), number, dtype)
+        same(weft.mean(x, 1), np.full(2, number, dtype if np.dtype(dtype).kind == "f" else float))
+
+
 def test_dot(rng):
     for n in lengths(rng, CASES):
         x, y = numbers(rng, n, np.float64, False), numbers(rng, n, np.float64, False)
@@ -164,6 +179,9 @@ def test_random():
     dice = one.integers(1, 7, size=600)
     assert set(dice) == set(range(1, 7)) and dice.dtype == np.int64
     same(np.sort(one.permutation(100)), np.arange(100))
+    same(np.sort(one.permutation([3, 4, 5])), np.array([3, 4, 5]))
+    with pytest.raises(ValueError, match="scale"):
+        one.normal(0, -1, 3)
     assert isinstance(one.random(), float)
     with pytest.raises(ValueError):
         one.integers(5, 5)

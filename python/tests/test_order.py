@@ -210,6 +210,8 @@ def test_histogram(rng, dtype):
             same(weft.histogram(x, edges)[0], np.histogram(x, edges)[0])
             low, high = float(edges[0]), float(edges[-1])
             same(weft.histogram(x, bins, (low, high))[0], np.histogram(x, bins, (low, high))[0])
+    large = np.array([2**53 + 3, 2**60])  # as float64 the first is one more
+    assert weft.histogram(large, 4)[0].tolist() == [1, 0, 0, 1]
     density = weft.histogram(np.arange(10.0), 5, density=True)[0]
     np.testing.assert_allclose(density, np.histogram(np.arange(10.0), 5, density=True)[0])
 
@@ -240,6 +242,8 @@ def test_quantiles(rng, dtype):
             np.testing.assert_allclose(weft.quantile(x, q, method=method), want, atol=scale)
         np.testing.assert_allclose(weft.median(x), np.median(wide), rtol=1e-12)
         np.testing.assert_allclose(weft.percentile(x, 30), np.percentile(wide, 30), atol=scale)
+    assert np.isnan(weft.median(np.zeros((3, 0)), 1)).tolist() == [True] * 3
+    assert weft.quantile(np.zeros((0, 3)), [0.5, 1], 1).shape == (2, 0)
     with pytest.raises(ValueError):
         weft.quantile(np.arange(3.0), 1.5)
 

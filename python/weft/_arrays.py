@@ -365,9 +365,13 @@ def number_of(dtype):
     return number
 
 
-def last_axis(context, x, axis, name):
-    """x with `axis` moved to the end, without gaps, and a function that moves it back."""
-    if not -x.ndim <= axis < x.ndim:
+def has_lines(x, axis, name):
+    """Does a call work on lines along `axis`, and not on all elements as one line? An axis that is
+    not there is refused."""
+    if axis is None:
+        return False
+    most = max(x.ndim, 1)
+    if not -most <= axis < most:
         raise (
             np.exceptions.AxisError(axis, x.ndim)
             if hasattr(np, "exceptions")
@@ -375,6 +379,11 @@ def last_axis(context, x, axis, name):
                 f"{name}: axis {axis} is out of bounds for an array of {x.ndim} dimensions"
             )
         )
+    return x.ndim > 1
+
+
+def last_axis(context, x, axis, name):
+    """x with `axis` moved to the end, without gaps, and a function that moves it back."""
     if axis in (-1, x.ndim - 1):
         return x, lambda y: y
     if type(x) is not ndarray:

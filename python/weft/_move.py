@@ -128,13 +128,19 @@ def transpose(a, *, out=None):
 
 
 def diff(a):
-    """The differences of neighbours, a[1:] - a[:-1], of the flattened array."""
+    """The differences of neighbours along the last axis, a[..., 1:] - a[..., :-1]."""
     c = current()
-    x = flat(_arrays.take(c, a))
+    x = _arrays.take(c, a)
     if x.dtype.kind == "b":
         raise TypeError("diff: numbers are needed, not bool")
-    y = new(c, x, x.shape, x.dtype)
-    _core.adjacent_difference(c, x, y)
+    if x.ndim != 1 and type(x) is not ndarray:
+        raise TypeError("diff: an array in device memory needs one dimension")
+    if x.ndim == 0:
+        raise ValueError("diff: a number has no neighbours")
+    y = new(c, x, (x.size,), x.dtype)
+    _core.adjacent_difference(c, flat(x), y)
+    if x.ndim > 1:
+        return np.array(y.reshape(x.shape)[..., 1:])
     return finish(cut(y, max(x.size - 1, 0), min(x.size, 1)), a)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import as_numbers, cast, finish, flat, is_bfloat16, last_axis, new, offsets_of
-from ._arrays import output, take, take_line
+from ._arrays import as_numbers, cast, finish, flat, has_lines, is_bfloat16, last_axis, new
+from ._arrays import offsets_of, output, take, take_line
 from ._context import current
 
 _SUM, _PRODUCT, _MIN, _MAX, _AND, _OR, _XOR, _ARGMIN, _ARGMAX, _NRM1, _NRM2, _NRMINF = range(12)
@@ -55,13 +55,13 @@ def _scalar(result, out):
 
 def _along(c, a, x, axis, op, dtype, keepdims, name, exact=False):
     """Reduces along one axis; as the results of weft_reduce, then converted to `dtype`. `exact`:
-    sums of floats, correctly rounded to their type."""
+    sums of floats, correctly rounded to `dtype`."""
     lines, _ = last_axis(c, x, axis, name)
     shape = list(x.shape)
     shape[axis] = 1
     shape = shape if keepdims else shape[: axis % x.ndim] + shape[axis % x.ndim + 1 :]
     wide = x.dtype if op in (_MIN, _MAX) else np.uint64 if op >= _ARGMIN else _wide(x.dtype)
-    y = new(c, x, tuple(shape), x.dtype if exact else wide)
+    y = new(c, x, tuple(shape), dtype if exact else wide)
     if lines.shape[-1] == 0:
         if op != _SUM and op != _PRODUCT:
             _refuse_none(lines[..., :1], name)
@@ -82,7 +82,7 @@ def sum(a, axis=None, *, out=None, keepdims=False, exact=True):
     x = as_numbers(c, take(c, a))
     floats = x.dtype.kind == "f"
     dtype = x.dtype if floats else np.uint64 if x.dtype.kind == "u" else np.int64
-    if axis is not None and x.ndim > 1:
+    if has_lines(x, axis, "sum"):
         return _along(c, a, x, axis, _SUM, dtype, keepdims, "sum", floats and exact)
     if floats and exact:
         y = _number(c, x, dtype, out)
@@ -105,7 +105,7 @@ def prod(a, axis=None, *, keepdims=False):
     c = current()
     x = as_numbers(c, take_line(c, a))
     dtype = x.dtype if x.dtype.kind == "f" else np.uint64 if x.dtype.kind == "u" else np.int64
-    if axis is not None and x.ndim > 1:
+    if has_lines(x, axis, "prod"):
         return _along(c, a, x, axis, _PRODUCT, dtype, keepdims, "prod")
     y = np.empty((), _wide(x.dtype))
     _core.reduce(c, _PRODUCT, x, y)
@@ -115,7 +115,7 @@ def prod(a, axis=None, *, keepdims=False):
 def _extreme(a, axis, op, keepdims, out, name):
     c = current()
     x = as_numbers(c, take_line(c, a))
-    if axis is not None and x.ndim > 1:
+    if has_lines(x, axis, name):
         return _along(c, a, x, axis, op, x.dtype, keepdims, name)
     _refuse_none(x, name)
     y = _number(c, x, x.dtype, out)
@@ -136,7 +136,7 @@ def max(a, axis=None, *, keepdims=False, out=None):
 def _position(a, axis, op, name):
     c = current()
     x = take_line(c, a)
-    if axis is not None and x.ndim > 1:
+    if has_lines(x, axis, name):
         return _along(c, a, x, axis, op, np.int64, False, name)
     _refuse_none(x, name)
     y = np.empty((), np.uint64)
@@ -159,7 +159,7 @@ def _scan(a, op, axis, out, exclusive, name, widen, exact=False):
     x = take_line(c, a)
     kind = "f" if is_bfloat16(x.dtype) else x.dtype.kind
     wide = (np.uint64 if kind == "u" else np.int64) if widen and kind != "f" else x.dtype
-    if axis is None or x.ndim < 2:
+    if not has_lines(x, axis, name):
         x = flat(x)
         y = output(c, x, x.shape, wide, out)
         if exact and kind == "f":
@@ -251,13 +251,16 @@ def summary(a):
 
 
 def mean(a, axis=None):
-    """The mean: of floats correctly rounded to their type, of integers as float64."""
+    """The mean: of floats correctly rounded to their type, of integers as float64. Along an axis it
+    is the exact sum, rounded to float64, over the number of elements."""
     c = current()
     x = as_numbers(c, take(c, a))
-    if axis is not None and x.ndim > 1:
-        sums = sum(x if type(x) is ndarray else a, axis)
+    if has_lines(x, axis, "mean"):
         dtype = x.dtype if x.dtype.kind == "f" else np.float64
-        return (np.asarray(sums, np.float64) / x.shape[axis]).astype(dtype)
+        if x.dtype.kind != "f" and x.dtype.itemsize == 8:
+            x = cast(c, x, np.float64)  # sums of integers would wrap
+        sums = _along(c, a, x, axis, _SUM, np.float64, False, "mean", x.dtype.kind == "f")
+        return (np.asarray(sums) / x.shape[axis]).astype(dtype)
     if x.dtype.kind != "f":
         s = summary(x)
         if s.count and builtins.max(-s.min, s.max) * s.count < 2**62:  # the sum cannot overflow

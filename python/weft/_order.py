@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Order, under numpy's names."""
 
+import math
+
 import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import as_numbers, cast, cut, finish, flat, last_axis, new, offsets_of, output, take
-from ._arrays import take_line
+from ._arrays import as_numbers, cast, cut, finish, flat, has_lines, last_axis, new, offsets_of
+from ._arrays import output, take, take_line
 from ._context import current
 
 _RULES = {"linear": 0, "lower": 1, "higher": 2, "nearest": 3, "midpoint": 4}
@@ -24,7 +26,7 @@ def sort(a, axis=-1, *, descending=False, out=None):
     """The elements of `a` in order: along `axis`, or all of them if it is None. out may be `a`."""
     c = current()
     x = take_line(c, a)
-    if axis is None or x.ndim < 2:
+    if not has_lines(x, axis, "sort"):
         return _as_one_line(_core.sort, c, a, x, x.dtype, descending, out)
     lines, back = last_axis(c, x, axis, "sort")
     y = output(c, x, lines.shape, x.dtype, out if lines is x else None)
@@ -51,7 +53,7 @@ def argsort(a, axis=-1, *, descending=False, out=None):
     """The positions (int64) that put `a` in order. Equal elements keep their order."""
     c = current()
     x = take_line(c, a)
-    if axis is None or x.ndim < 2:
+    if not has_lines(x, axis, "argsort"):
         return _as_one_line(_core.argsort, c, a, x, np.int64, descending, out)
     if type(x) is not ndarray:
         raise TypeError("argsort: an array in device memory must have one dimension")
@@ -225,6 +227,8 @@ def histogram(a, bins=10, range=None, density=None):
         edges = np.histogram_bin_edges(sample, bins, (low, high))
     limits = edges.astype(np.float64)
     limits[-1] = np.nextafter(limits[-1], np.inf)
+    if range is None and np.ndim(bins) == 0:  # the least integer may be below its float64
+        limits[0] = np.nextafter(limits[0], -np.inf)
     counts = new(c, x, (len(edges) - 1,), np.int64)
     _core.histogram(c, x, len(edges) - 1, 0, 0, limits, counts, None)
     if density:
@@ -256,9 +260,9 @@ def quantile(a, q, axis=None, *, method="linear"):
         raise ValueError(f"quantile: method {method!r} is none of {', '.join(_RULES)}")
     c = current()
     x = as_numbers(c, take_line(c, a))
-    if axis is not None and x.ndim > 1:
+    if has_lines(x, axis, "quantile"):
         lines, _ = last_axis(c, x, axis, "quantile")
-        rows = lines.reshape(-1, lines.shape[-1])
+        rows = lines.reshape(math.prod(lines.shape[:-1]), lines.shape[-1])
         each = np.array([quantile(row, q, method=method) for row in rows])
         shape = np.shape(q) + lines.shape[:-1]
         return np.moveaxis(each, 0, -1).reshape(shape) if np.ndim(q) else each.reshape(shape)

@@ -133,8 +133,9 @@ def _solve_stack(a, b, spd):
         return np.array([solve(m, s, assume_a=how) for m, s in each]).reshape(sides.shape)
     x = _copy(c, sides)
     info = new(c, x, (int(np.prod(stack, dtype=np.int64)),), np.int32)
-    _core.solve_batch(c, spd, n, 1 if vectors else sides.shape[-1], matrices, x, info)
-    _told(info, "solve", spd)
+    if n > 0:  # else there is nothing to do, and info would stay as it is
+        _core.solve_batch(c, spd, n, 1 if vectors else sides.shape[-1], matrices, x, info)
+        _told(info, "solve", spd)
     return finish(x, b)
 
 

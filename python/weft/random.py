@@ -52,6 +52,8 @@ class Generator:
 
     def normal(self, loc=0.0, scale=1.0, size=None):
         """Normally distributed float64 of mean `loc` and standard deviation `scale`, on the host."""
+        if np.any(np.asarray(scale) < 0):
+            raise ValueError("normal: scale is less than 0")
         return loc + scale * np.asarray(self.standard_normal(size))
 
     def bits(self, size=None, dtype=np.uint64, *, out=None):
@@ -81,7 +83,9 @@ class Generator:
     def permutation(self, n):
         """The numbers 0 to n - 1 in an order that the seed and the calls before choose; or a copy of
         an array with its elements, or rows, in such an order."""
-        if hasattr(n, "shape"):
+        if not hasattr(n, "shape") and not hasattr(n, "__index__"):
+            n = np.asarray(n)
+        if getattr(n, "shape", ()) != ():
             return take(n, self.permutation(n.shape[0]), axis=0)
         count = self._offset.get("p", 0)
         self._offset["p"] = count + 1

@@ -120,7 +120,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_check_meaning(args);
     if (result == WI_EXIT_OK)
-        result = wi_check_writable(args, &plot_option);
+        result = wi_check_drawing(args, &plot_option);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "sparse", &ctx);
     if (result == WI_EXIT_OK)

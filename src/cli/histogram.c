@@ -150,6 +150,13 @@ static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, co
     return result;
 }
 
+/* Has an element of 64 bits become larger as f64? */
+static bool rounded_up(weft_type type, uint64_t element, double value) {
+    if (type == WEFT_I64)
+        return value >= 0x1p63 || (int64_t)value > (int64_t)element;
+    return type == WEFT_U64 && (value >= 0x1p64 || (uint64_t)value > element);
+}
+
 /* From the smallest element to just above the largest; if these are not finite, of the finite ones.
  */
 static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
@@ -165,6 +172,8 @@ static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_
         weft_reduce(ctx, WEFT_MAX, layout->type, layout->count, array->data, &most) != WEFT_OK)
         return wi_session_failed(ctx);
     *lo = wi_element_value(layout->type, &least);
+    if (rounded_up(layout->type, least, *lo))
+        *lo = nextafter(*lo, -INFINITY);
     *hi = wi_element_value(layout->type, &most);
     *hi = wi_type_is_float(layout->type) && *hi > *lo ? nextafter(*hi, INFINITY)
                                                       : fmax(*hi + 1, nextafter(*hi, INFINITY));

@@ -290,7 +290,7 @@ static wi_exit check_plot(const wi_arguments *args) {
     if (path && wi_is_standard(path))
         return wi_usage(args->command, "option --plot: standard output takes the rates already; "
                                        "name a file");
-    return wi_check_writable(args, &wi_links_plot_option);
+    return wi_check_drawing(args, &wi_links_plot_option);
 }
 
 /* The links of this machine, seen by one process. */

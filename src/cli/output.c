@@ -217,6 +217,17 @@ static wi_exit check_apart(const wi_arguments *args, const wi_option *option) {
     return result;
 }
 
+wi_exit wi_check_drawing(const wi_arguments *args, const wi_option *option) {
+    static const char *const others[] = {".png", ".ppm", ".pgm", ".jpg", ".jpeg", ".gif", ".pdf"};
+    const char *const path = wi_value(args, option);
+    for (size_t k = 0; path && k < sizeof others / sizeof *others; k++)
+        if (wi_ends_in(path, others[k]))
+            return wi_usage(args->command,
+                            "option --%s: the picture is SVG; end the name %s in .svg",
+                            option->name, path);
+    return wi_check_writable(args, option);
+}
+
 wi_exit wi_check_writable(const wi_arguments *args, const wi_option *option) {
     const char *const path = wi_value(args, option);
     const int error = path && !wi_is_standard(path) ? wi_target_foresee(path) : 0;

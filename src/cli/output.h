@@ -22,6 +22,10 @@ bool wi_ends_in(const char *path, const char *suffix);
  * yet. */
 wi_exit wi_check_writable(const wi_arguments *args, const wi_option *option);
 
+/* The same of a file that gets a picture as SVG, whose name must not say that it is another kind.
+ */
+wi_exit wi_check_drawing(const wi_arguments *args, const wi_option *option);
+
 /* A file being written, or standard output. */
 typedef struct wi_output {
     FILE *file;

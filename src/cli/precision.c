@@ -295,7 +295,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (demo == (args->operands > 0))
         return wi_usage(args->command, demo ? "--demo has arrays of its own; leave out the file"
                                             : "give a file of floats, or --demo");
-    result = wi_check_writable(args, &plot_option);
+    result = wi_check_drawing(args, &plot_option);
     if (result == WI_EXIT_OK)
         result = open_places(args, &t);
     if (result == WI_EXIT_OK)

@@ -188,6 +188,17 @@ static wi_exit compute(wi_solving *s, weft_chol_report *report) {
     return WI_EXIT_OK;
 }
 
+/* Says so if the factor of an indefinite matrix, with pivots that were replaced, has not led to x.
+ */
+static bool is_solved(const weft_chol_report *report) {
+    if (report->stalled == 0 || report->backward_error <= 0x1p-44)
+        return true;
+    wi_say_error("solve: of %zu right-hand side%s the best x that was found has a backward error "
+                 "of %.2g: the matrix is singular, or nearly so",
+                 report->stalled, wi_plural(report->stalled), report->backward_error);
+    return false;
+}
+
 static wi_exit run(wi_solving *s) {
     weft_chol_report report = {.size = sizeof report};
     wi_exit result = wi_agree_result(s->args, s->ctx, wi_load_matrix(s->args, s->ctx, &s->matrix));
@@ -206,7 +217,7 @@ static wi_exit run(wi_solving *s) {
         wi_solve_print_json(s, &report);
     else
         wi_solve_print_report(s, &report);
-    return WI_EXIT_OK;
+    return is_solved(&report) ? WI_EXIT_OK : WI_EXIT_FAILED;
 }
 
 /* Refuses options that are about matrices of the other kind. */
@@ -301,7 +312,8 @@ const wi_command wi_solve_command = {
         "below 0. Of a matrix "
         "that is given as positive definite in .npy the lower triangle is read. One "
         "that is singular or not positive "
-        "definite is refused with the column that shows it. If a sparse file gives both "
+        "definite is refused with the column that shows it, an indefinite one if no x was found. "
+        "If a sparse file gives both "
         "halves, entries a[i][j] and a[j][i] that differ by no more than --symmetry-tolerance, "
         "relative to the larger of their size and of sqrt(a[i][i] a[j][j]), become their "
         "mean, and the largest difference is reported; --half takes one half as it is. A "

@@ -46,10 +46,12 @@ static void name_place(const weft_context *ctx, const char *wish, char *place, s
 }
 
 /* Opens the context for this rank's own work, and shares what it has. */
-static weft_status open_child(weft_context *ctx, const char *source, const char *wish) {
+static weft_status open_child(weft_context *ctx, const char *source, const char *whole) {
     char place[WI_PLACE_BYTES];
+    const bool bare = strlen(whole) < strlen(prefix); /* "mpi": the best place */
+    const char *const wish = bare ? "" : whole + strlen(prefix);
     const bool one_place = strncmp(wish, "cpu", 3) == 0 || strncmp(wish, GPU, strlen(GPU)) == 0;
-    if ((*wish && !one_place) || strncmp(wish, GPU "s", strlen(GPU "s")) == 0 ||
+    if ((!bare && !one_place) || strncmp(wish, GPU "s", strlen(GPU "s")) == 0 ||
         strlen(wish) + strlen(prefix) >= sizeof place)
         return wi_fail(
             ctx, WEFT_EARG,
@@ -136,8 +138,7 @@ weft_status wi_dist_open(weft_context *ctx, const char *source, const char *plac
         return status;
     status = wi_dist_room(ctx, source);
     if (status == WEFT_OK)
-        status =
-            open_child(ctx, source, strlen(place) < strlen(prefix) ? "" : place + strlen(prefix));
+        status = open_child(ctx, source, place);
     status = wi_agree(ctx, 0, status);
     if (status == WEFT_OK)
         status = open_device_steps(ctx);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "comm/gpus.h"
+#include "comma.h"
 #include "core/gpu.h"
 #include "full_disk.h"
 #include "testing.h"
@@ -298,6 +299,22 @@ static void test_full_disk(void **state) {
     weft_close(ctx);
 }
 
+/* A program's locale is not the file's. */
+static void test_locale(void **state) {
+    char path[128];
+    (void)state;
+    if (!test_comma_locale())
+        skip();
+    weft_context *const ctx = test_open("cpu:1");
+    assert_int_equal(weft_trace_begin(ctx, path_of("l.json", path)), WEFT_OK);
+    assert_int_equal(scan_host(ctx), WEFT_OK);
+    assert_int_equal(weft_trace_end(ctx), WEFT_OK);
+    setlocale(LC_NUMERIC, "C");
+    free(read_timeline(path));
+    assert_int_equal(unlink(path), 0);
+    weft_close(ctx);
+}
+
 /* ---- several contexts ---- */
 
 typedef struct part {
@@ -402,8 +419,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(names_and_bytes), TEST_ON_EACH_PLACE(segments),
         TEST_ON_EACH_PLACE(refusals),        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_two_files),    cmocka_unit_test(test_variable),
-        cmocka_unit_test(test_gpus),
+        cmocka_unit_test(test_locale),       cmocka_unit_test(test_two_files),
+        cmocka_unit_test(test_variable),     cmocka_unit_test(test_gpus),
     };
     return cmocka_run_group_tests_name("trace", tests, make_folder, remove_folder);
 }

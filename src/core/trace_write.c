@@ -73,23 +73,34 @@ static void put_lane(sink *s, int process, const wi_tracer *tracer, int lane) {
              process, thread_of(tracer, lane), thread_of(tracer, lane));
 }
 
+enum {
+    MICROS_BYTES = 32
+};
+
+/* Nanoseconds as microseconds, with a point whatever the program's locale is. */
+static const char *micros(int64_t nanoseconds, char out[MICROS_BYTES]) {
+    const int64_t size = nanoseconds < 0 ? -nanoseconds : nanoseconds;
+    snprintf(out, MICROS_BYTES, "%s%" PRId64 ".%03d", nanoseconds < 0 ? "-" : "", size / 1000,
+             (int)(size % 1000));
+    return out;
+}
+
 /* The file counts in microseconds from `zero`, which is in seconds, by wi_now. Times are rounded to
  * whole nanoseconds first, so that spans that follow each other do not overlap. */
 static void put_span(sink *s, int process, const wi_tracer *tracer, const wi_span *span,
                      double zero) {
-    char bytes[96] = "";
+    char bytes[96] = "", at[MICROS_BYTES], duration[MICROS_BYTES];
     const int64_t begin = (int64_t)((span->begin - zero) * 1e9 + 0.5);
     const int64_t end = (int64_t)((span->end - zero) * 1e9 + 0.5);
-    const int64_t length = end > begin ? end - begin : 0;
     if (span->bytes.in > 0 || span->bytes.out > 0)
         snprintf(bytes, sizeof bytes, "\"bytes_read\":%" PRIu64 ",\"bytes_written\":%" PRIu64,
                  span->bytes.in, span->bytes.out);
     put_line(s,
-             "{\"ph\":\"X\",\"name\":\"%s%s%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,"
-             "\"dur\":%" PRId64 ".%03d,\"args\":{%s}}",
+             "{\"ph\":\"X\",\"name\":\"%s%s%s\",\"pid\":%d,\"tid\":%d,\"ts\":%s,"
+             "\"dur\":%s,\"args\":{%s}}",
              span->op, span->what ? " " : "", span->what ? span->what : "", process,
-             thread_of(tracer, span->lane), (double)begin / 1e3, length / 1000,
-             (int)(length % 1000), bytes);
+             thread_of(tracer, span->lane), micros(begin, at),
+             micros(end > begin ? end - begin : 0, duration), bytes);
 }
 
 static void put_tracer(sink *s, int process, const wi_tracer *tracer, double zero) {

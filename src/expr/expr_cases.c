@@ -148,6 +148,18 @@ static void wrong_programs(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Integers beyond a constant's type keep their low bits. */
+static void wide_constants(weft_context *ctx) {
+    int32_t z[2] = {0};
+    const weft_expr_step byte = {.op = WEFT_X_CONSTANT, .argument = WEFT_I8, .value = {.i = 255}};
+    const weft_expr_step word = {
+        .op = WEFT_X_CONSTANT, .argument = WEFT_I32, .value = {.i = (1LL << 40) + 7}};
+    assert_int_equal(weft_expr(ctx, &byte, 1, 2, NULL, 0, WEFT_I32, z), WEFT_OK);
+    assert_int_equal(z[1], -1);
+    assert_int_equal(weft_expr(ctx, &word, 1, 2, NULL, 0, WEFT_I32, z), WEFT_OK);
+    assert_int_equal(z[1], 7);
+}
+
 static void empty(weft_context *ctx) {
     const float one = 1;
     const weft_expr_input in = {WEFT_F32, NULL};
@@ -188,6 +200,7 @@ static const test_refusal refusals[] = {
     {"expr: null arguments", null_arguments},     {"expr: wrong values", wrong_values},
     {"expr: wrong reductions", wrong_reductions}, {"expr: overlaps", overlaps},
     {"expr: wrong programs", wrong_programs},     {"expr: empty", empty},
+    {"expr: wide constants", wide_constants},
 };
 
 static const test_call calls[] = {

@@ -3,6 +3,7 @@
 #include "group/group.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "comm/gpus.h"
 #include "core/gpu.h"
@@ -187,9 +188,26 @@ static weft_status check_count(weft_context *ctx, const char *call, size_t n, si
     return wi_fail(ctx, WEFT_EARG, "%s: %zu segments do not fit the address space", call, segments);
 }
 
+enum {
+    OFFSET_BYTES = 24
+};
+
+/* Offset s as messages show it. */
+static const char *offset_text(weft_type type, const void *offsets, size_t s,
+                               char out[OFFSET_BYTES]) {
+    const uint64_t offset = offset_at(offsets, weft_type_size(type), s);
+    if (type == WEFT_I32 || type == WEFT_I64)
+        snprintf(out, OFFSET_BYTES, "%lld",
+                 type == WEFT_I32 ? (long long)(int32_t)offset : (long long)offset);
+    else
+        snprintf(out, OFFSET_BYTES, "%llu", (unsigned long long)offset);
+    return out;
+}
+
 /* Checks offsets in host memory; those in device memory are not read here. */
 static weft_status check_offsets(weft_context *ctx, const char *call, size_t n, size_t segments,
                                  weft_type offset_type, const void *offsets) {
+    char from[OFFSET_BYTES], to[OFFSET_BYTES];
     const size_t bytes = weft_type_size(offset_type);
     if (segments == 0 || !wi_is_host(ctx, offsets))
         return WEFT_OK;
@@ -198,17 +216,18 @@ static weft_status check_offsets(weft_context *ctx, const char *call, size_t n, 
     wi_team_run(ctx, wi_team_size(ctx, segments, segments * bytes), find_fall, &f);
     const size_t s = atomic_load(&f.first);
     if (s < segments)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: offsets fall from %llu to %llu at segment %zu; pass offsets that "
-                       "never fall",
-                       call, (unsigned long long)offset_at(offsets, bytes, s),
-                       (unsigned long long)offset_at(offsets, bytes, s + 1), s);
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: offsets fall from %s to %s at segment %zu; pass offsets that never fall", call,
+            offset_text(offset_type, offsets, s, from),
+            offset_text(offset_type, offsets, s + 1, to), s);
     const uint64_t first = offset_at(offsets, bytes, 0), last = offset_at(offsets, bytes, segments);
     if (wi_is_dist(ctx) || (first == 0 && last == n)) /* over ranks they are those of the whole */
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
-                   "%s: offsets run from %llu to %llu; the first must be 0 and the last n, %zu",
-                   call, (unsigned long long)first, (unsigned long long)last, n);
+                   "%s: offsets run from %s to %s; the first must be 0 and the last n, %zu", call,
+                   offset_text(offset_type, offsets, 0, from),
+                   offset_text(offset_type, offsets, segments, to), n);
 }
 
 weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, size_t segments,

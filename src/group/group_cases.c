@@ -37,6 +37,7 @@ static void segments_arguments(weft_context *ctx) {
     rig r = rig_open(ctx);
     const uint32_t good[3] = {0, 3, N}, falls[4] = {0, 5, 4, N}, late[3] = {1, 3, N},
                    early[3] = {0, 3, N - 1};
+    const int32_t negative[3] = {0, -1, N};
     int64_t *const y = (int64_t *)(void *)r.y;
     REFUSED(call, "x", reduce(ctx, NULL, 2, WEFT_U32, good, y));
     REFUSED(call, "y", reduce(ctx, r.x, 2, WEFT_U32, good, NULL));
@@ -45,6 +46,8 @@ static void segments_arguments(weft_context *ctx) {
     REFUSED(call, "offset_type", reduce(ctx, r.x, 2, WEFT_I16, good, y));
     REFUSED(call, "overlap", reduce(ctx, r.x, 2, WEFT_U32, good, r.x));
     REFUSED(call, "fall", reduce(ctx, r.x, 3, WEFT_U32, falls, y));
+    REFUSED(call, "fall", reduce(ctx, r.x, 2, WEFT_I32, negative, y));
+    assert_non_null(strstr(weft_message(ctx), "from -1 to 8"));
     REFUSED(call, "offsets", reduce(ctx, r.x, 2, WEFT_U32, late, y));
     REFUSED(call, "offsets", reduce(ctx, r.x, 2, WEFT_U32, early, y));
     REFUSED(call, "segments", reduce(ctx, r.x, SIZE_MAX, WEFT_U32, good, y));

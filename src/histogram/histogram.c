@@ -14,8 +14,8 @@ static const char name[] = "weft_histogram";
 static weft_status check_even(weft_context *ctx, const weft_bins *bins) {
     if (!isfinite(bins->lo) || !isfinite(bins->hi) || !(bins->lo < bins->hi))
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: bins cover [lo, hi) = [%g, %g); pass finite numbers with lo < hi", name,
-                       bins->lo, bins->hi);
+                       "%s: bins cover [lo, hi) = [%.17g, %.17g); pass finite numbers with lo < hi",
+                       name, bins->lo, bins->hi);
     if (!isfinite((double)bins->count * (bins->hi - bins->lo)))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: bins of [%g, %g) overflow f64; pass a shorter range, or edges", name,
@@ -27,7 +27,7 @@ static weft_status check_edges(weft_context *ctx, const double *edges, size_t co
     for (size_t k = 0; k <= count; k++) {
         if (edges[k] != edges[k] || (k > 0 && !(edges[k - 1] <= edges[k])))
             return wi_fail(ctx, WEFT_EARG,
-                           "%s: edges[%zu] of bins is %g, after %g; pass edges that ascend, "
+                           "%s: edges[%zu] of bins is %.17g, after %.17g; pass edges that ascend, "
                            "without NaN",
                            name, k, edges[k], k ? edges[k - 1] : -INFINITY);
     }

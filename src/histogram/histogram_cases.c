@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of histogram for the tests of all calls: with no context, with wrong arguments, and
  * with each of their allocations failed. */
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "arguments.h"
 #include "cases.h"
@@ -51,18 +53,19 @@ static void histogram_arguments(weft_context *ctx) {
 
 static void histogram_bins(weft_context *ctx) {
     rig r = rig_open(ctx);
-    const double falling[] = {0, 2, 1}, with_nan[] = {0, NAN, 1};
+    const double with_nan[] = {0, NAN, 1}, falling[] = {0, 2 + DBL_EPSILON * 2, 2};
     const weft_bins bad[] = {
         {.count = 0, .lo = 0, .hi = 1},          {.count = WEFT_MOST_BINS + 1, .lo = 0, .hi = 1},
         {.count = 2, .lo = 1, .hi = 1},          {.count = 2, .lo = 2, .hi = 1},
         {.count = 2, .lo = NAN, .hi = 1},        {.count = 2, .lo = 0, .hi = INFINITY},
-        {.count = 2, .lo = -1e308, .hi = 1e308}, {.count = 2, .edges = falling},
-        {.count = 2, .edges = with_nan},
+        {.count = 2, .lo = -1e308, .hi = 1e308}, {.count = 2, .edges = with_nan},
+        {.count = 2, .edges = falling},
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         REFUSED("weft_histogram", bad[k].edges ? "edges" : "bins",
                 COUNT_I32(4, 1, r.x, &bad[k], WEFT_OVERWRITE, WEFT_U32, r.y, r.z));
     }
+    assert_null(strstr(weft_message(ctx), "is 2, after 2;"));
     rig_close(&r);
 }
 

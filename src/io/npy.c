@@ -18,7 +18,7 @@ static weft_status read_prefix(const wi_source *s, size_t *length) {
         if (ferror(s->file))
             return wi_source_cut_short(s, "beginning", 8, 0);
         if (read == 0)
-            return wi_note_fail(s->note, WEFT_EFORMAT, "%s: it is empty; give a .npy array",
+            return wi_note_fail(s->note, WEFT_EFORMAT, "%s: it is empty; give a file with data",
                                 s->name);
         if (wi_note_packed(s->note, s->name, prefix, read) != WEFT_OK)
             return WEFT_EFORMAT;

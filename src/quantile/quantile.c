@@ -30,8 +30,8 @@ static weft_status check_quantiles(weft_context *ctx, const wi_quantile_request 
                        r->call, (int)r->rule);
     for (size_t j = 0; j < r->m; j++)
         if (!(q[j] >= 0 && q[j] <= 1))
-            return wi_fail(ctx, WEFT_EARG, "%s: q[%zu] is %g; pass numbers from 0 to 1", r->call, j,
-                           q[j]);
+            return wi_fail(ctx, WEFT_EARG, "%s: q[%zu] is %.17g; pass numbers from 0 to 1", r->call,
+                           j, q[j]);
     return WEFT_OK;
 }
 

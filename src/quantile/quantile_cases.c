@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of quantile for the tests of all calls: with no context, with wrong arguments, and with
  * each of their allocations failed. */
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "arguments.h"
 #include "cases.h"
@@ -41,7 +43,7 @@ static void nth_arguments(weft_context *ctx) {
 static void quantiles_arguments(weft_context *ctx) {
     static const char call[] = "weft_quantiles";
     rig r = rig_open(ctx);
-    const double q[] = {0, 1}, bad[][2] = {{0, 1.5}, {-0.1, 0}, {0, NAN}};
+    const double q[] = {0, 1}, bad[][2] = {{0, 1.5}, {-0.1, 0}, {0, NAN}, {0, 1 + DBL_EPSILON}};
     double *const y = (double *)r.y;
     REFUSED(call, "x", weft_quantiles(ctx, WEFT_LINEAR, WEFT_I32, 4, NULL, 2, q, y));
     REFUSED(call, "q", weft_quantiles(ctx, WEFT_LINEAR, WEFT_I32, 4, r.x, 2, NULL, y));
@@ -50,6 +52,7 @@ static void quantiles_arguments(weft_context *ctx) {
             weft_quantiles(ctx, WEFT_LINEAR, WEFT_I32, 4, r.x, 2, q, (double *)r.x));
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
         REFUSED(call, "q", weft_quantiles(ctx, WEFT_LINEAR, WEFT_I32, 4, r.x, 2, bad[k], y));
+    assert_null(strstr(weft_message(ctx), "is 1;")); /* which would be from 0 to 1 */
     for (int k = 0; k < 2; k++) {
         const weft_quantile_rule rule = (weft_quantile_rule)(k ? WEFT_MIDPOINT + 1 : -1);
         REFUSED(call, "rule", weft_quantiles(ctx, rule, WEFT_I32, 4, r.x, 2, q, y));

@@ -109,9 +109,8 @@ static weft_status check_size(weft_context *ctx, const char *label, const wi_mm_
                               weft_storage storage) {
     if (head->symmetry == WI_MM_SKEW)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: the matrix is skew-symmetric, so it is not positive definite, and "
-                       "weft solves no other systems; write a skew matrix as general to multiply "
-                       "by it",
+                       "%s: the matrix is skew-symmetric, and weft factors symmetric ones only; "
+                       "write a skew matrix as general to multiply by it",
                        label);
     const size_t most = head->entries < wi_most_rows / ROWS_FOR_AN_ENTRY
                             ? ROWS_FOR_ANY_FILE + ROWS_FOR_AN_ENTRY * head->entries

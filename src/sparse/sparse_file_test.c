@@ -162,7 +162,7 @@ static void refused(weft_context *ctx) {
     refuse(ctx, BANNER "coordinate complex general\n1 1 1\n1 1 1 0\n", WEFT_EUNSUPPORTED,
            "complex");
     refuse(ctx, BANNER "coordinate real skew-symmetric\n2 2 1\n2 1 1\n", WEFT_EUNSUPPORTED,
-           "skew-symmetric");
+           "symmetric ones only");
     refuse(ctx, BANNER "coordinate real general\n1 1 1\n1 1 inf\n", WEFT_ENONFINITE, "line 3");
     refuse(ctx, BANNER "coordinate real general\n1 1 2\n1 1 1e308\n1 1 1e308\n", WEFT_ENONFINITE,
            "add up to inf");

@@ -58,6 +58,8 @@ static void test_expr(weft::context &ctx) {
     OK(weft::expr(ctx, program, inputs, z));
     CHECK((z == vector<float>{4, -6, 20}));
     const float sum = OK(weft::expr_reduce<float, float>(ctx, WEFT_SUM, program, 3, inputs));
+    REFUSED(ctx, WEFT_EARG, "the result is of f32; make it of u64",
+            weft::expr_reduce<float, float>(ctx, WEFT_ARGMIN, program, 3, inputs));
     CHECK(sum == 18);
     const auto least =
         OK(weft::expr_reduce<float, std::uint64_t>(ctx, WEFT_ARGMIN, program, 3, inputs));
@@ -219,6 +221,13 @@ static void test_groups(weft::context &ctx) {
     CHECK(y[3] == 7 && y[4] == 5);
     REFUSED(ctx, WEFT_EARG, "offsets has 0",
             weft::reduce_segments(ctx, WEFT_SUM, x, vector<std::int64_t>(), sums));
+    vector<int> narrow(3); /* sums of int are of i64 */
+    REFUSED(ctx, WEFT_EARG, "y is of i32; make it of i64",
+            weft::reduce_segments(ctx, WEFT_SUM, keys, offsets, narrow));
+    const weft_column too_narrow[] = {weft::column(WEFT_SUM, keys, narrow)};
+    REFUSED(ctx, WEFT_EARG, "y is NULL", weft::reduce_by_key(ctx, keys, weft::none, too_narrow));
+    OK(weft::reduce_segments(ctx, WEFT_MAX, keys, offsets, narrow));
+    CHECK(narrow[0] == 7 && narrow[2] == 8);
 
     vector<std::uint64_t> counts(256), outside(3);
     const vector<std::uint8_t> bytes = {1, 1, 255};

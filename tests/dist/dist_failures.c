@@ -61,6 +61,7 @@ void dist_test_open(void **state) {
     test_refused(NULL, status, wrong ? WEFT_EARG : WEFT_ECOMM, "weft_open", wrong ? NULL : word);
     assert_null(ctx);
     assert_int_equal(weft_open(&ctx, "mpi:mpi"), WEFT_EARG);
+    assert_int_equal(weft_open(&ctx, "mpi:"), WEFT_EARG);
     assert_int_equal(weft_open(&ctx, "mpi:nowhere"), WEFT_EARG);
     assert_non_null(strstr(weft_message(NULL), "place of one rank"));
 }

@@ -249,6 +249,13 @@ class call {
             refuse("%s: %s has %zu %s; pass one of %zu", name_, argument, have, what, want);
         return *this;
     }
+    /* Refuses results of another type than the call makes. */
+    call &makes(const char *argument, weft_type have, weft_type want) {
+        if (have != want)
+            refuse("%s: %s is of %s; make it of %s", name_, argument, weft_type_name(have),
+                   weft_type_name(want));
+        return *this;
+    }
     /* Refuses a matrix of T that has not this shape; T is X, but for const. */
     template <class X, class T>
     call &same(const char *argument, std::size_t rows, std::size_t cols, std::size_t want_rows,
@@ -314,6 +321,17 @@ class call {
     const char *name_;
     weft_status status_ = WEFT_OK;
 };
+
+namespace detail {
+
+/* The type of what `op` makes of elements of `type`. */
+inline weft_type reduced(weft_op op, weft_type type) {
+    weft_type found = type;
+    weft_reduce_type(op, type, &found); /* bitwise operations, which it does not know, keep it */
+    return found;
+}
+
+} // namespace detail
 
 /* ---- memory of a place ---- */
 

@@ -113,6 +113,7 @@ template <class T, class R, class P, class I>
 result<R> expr_reduce(context &ctx, weft_op op, const P &program, std::size_t n, const I &inputs) {
     R value{};
     return call(ctx, "weft::expr_reduce")
+        .makes("the result", type_of<R>, detail::reduced(op, type_of<T>))
         .give(value, weft_expr_reduce, op, detail::data(program), detail::size(program), n,
               detail::data(inputs), detail::size(inputs), type_of<T>, &value);
 }

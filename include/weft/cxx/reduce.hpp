@@ -299,14 +299,17 @@ result<void> reduce_segments(context &ctx, weft_op op, const X &x, const O &offs
     return call(ctx, "weft::reduce_segments")
         .holds("offsets", offsets, 1)
         .holds("y", y, segments)
+        .makes("y", detail::type<Y>, detail::reduced(op, detail::type<X>))
         .run(weft_reduce_segments, op, detail::type<X>, detail::size(x), detail::data(x), segments,
              detail::type<O>, detail::data(offsets), detail::data(y));
 }
 
-/* What to do with one column of a table. */
+/* What to do with one column of a table. A y of another type than op makes becomes NULL, which the
+ * calls refuse. */
 template <class X, class Y>
 weft_column column(weft_op op, const X &x, Y &&y) {
-    return {op, detail::type<X>, detail::data(x), detail::data(y)};
+    const bool fits = detail::type<Y> == detail::reduced(op, detail::type<X>);
+    return {op, detail::type<X>, detail::data(x), fits ? detail::data(y) : nullptr};
 }
 
 /* For columns of n elements each; `columns` holds weft_column. */
