@@ -13,6 +13,7 @@
 #include "comm/gpus.h"
 #include "core/gpu.h"
 #include "full_disk.h"
+#include "gpu_name.h"
 #include "testing.h"
 #include "weft/trace.h"
 
