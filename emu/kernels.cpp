@@ -28,8 +28,9 @@ std::vector<Grid *> emu::grids;
 Block *emu::blocks[most_blocks];
 static auto &spare_fibres = *new std::vector<Fibre *>(); /* never freed */
 static std::deque<Fibre *> ready;
-static Cluster *ended; /* a cluster all of whose threads have ended */
-static Context host;   /* the host thread that runs the grids now */
+static size_t drawn_from; /* so many were ready when the first of them was drawn */
+static Cluster *ended;    /* a cluster all of whose threads have ended */
+static Context host;      /* the host thread that runs the grids now */
 static struct {
     bool blocks;    /* block by block, or the same warp of all blocks */
     unsigned which; /* the slot of the block, or the number of the warp */
@@ -62,7 +63,7 @@ static void take_turns_at_starving() {
     }
 }
 
-/* The thread that runs next where none is drawn: what a switch to it reads lies far away. */
+/* What a switch to a thread reads lies far away. */
 static void fetch_soon(const Fibre *f) {
     const char *const top = (const char *)f->context.top;
     __builtin_prefetch(top);
@@ -70,18 +71,35 @@ static void fetch_soon(const Fibre *f) {
     __builtin_prefetch(top + 128);
 }
 
+/* Takes a thread that is drawn from all. It was drawn a turn ahead, to be fetched by now; those
+ * that have become ready since get the chance that they have in one draw from all. */
+static Fibre *draw() {
+    const size_t all = ready.size(), late = all - drawn_from;
+    if (late > 0 && random_below(all) < late)
+        std::swap(ready[0], ready[drawn_from + random_below(late)]);
+    Fibre *const f = ready.front();
+    ready.pop_front();
+    drawn_from = ready.size();
+    if (drawn_from > 0)
+        std::swap(ready[0], ready[random_below(drawn_from)]);
+    return f;
+}
+
+static Fibre *take_first() {
+    Fibre *const f = ready.front();
+    ready.pop_front();
+    return f;
+}
+
 static Fibre *choose() {
     const bool drawn = settings.policy == RANDOM || settings.policy == STARVE;
     if (settings.policy == STARVE)
         take_turns_at_starving();
     for (int look = 1;; look++) {
-        if (drawn)
-            std::swap(ready[0], ready[random_below(ready.size())]);
-        Fibre *const f = ready.front();
-        ready.pop_front();
+        Fibre *const f = drawn ? draw() : take_first();
         if (settings.policy != STARVE || !starves(f) || look == starving_looks ||
             random_below(starving_turns) == 0) {
-            if (!drawn && !ready.empty())
+            if (!ready.empty())
                 fetch_soon(ready.front());
             return f;
         }
@@ -413,6 +431,12 @@ static void replace(Cluster *cluster) {
     }
 }
 
+/* What follows is ordered by streams and events, but for what other devices read of this later. */
+static void forget_released() {
+    for (auto each = released.begin(); each != released.end();)
+        each = each->first.second == any_device ? std::next(each) : released.erase(each);
+}
+
 void emu::run_grids() {
     watch_stacks();
     host = {}; /* maybe another thread than the last time */
@@ -422,7 +446,7 @@ void emu::run_grids() {
             return;
         replace(std::exchange(ended, nullptr));
     }
-    released.clear();
+    forget_released();
 }
 
 void emu::forget_grids() {
@@ -439,6 +463,7 @@ void emu::forget_grids() {
         delete grid;
     grids.clear();
     ready.clear();
+    drawn_from = 0;
     forget_spinning();
     released.clear();
 }

@@ -86,6 +86,9 @@ static void rig_close(rig *r) {
 
 static void check_untouched(test_buffer *b, const char *what) {
     const unsigned char *bytes = test_buffer_read(b, what);
+    if (bytes[0] == TEST_POISON && memcmp(bytes, bytes + 1, b->bytes - 1) == 0) {
+        return; /* one byte at a time this takes two fifths of the program's time */
+    }
     for (size_t i = 0; i < b->bytes; i++) {
         if (bytes[i] != TEST_POISON) {
             fail_msg("%s: failed, yet byte %zu of an output was written", what, i);

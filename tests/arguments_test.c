@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "cases.h"
+#include "gpu_name.h"
 
 static void test_no_context(void **state) {
     (void)state;

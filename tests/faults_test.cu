@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "core/gpu_limits.h"
+#include "gpu_name.h"
 #include "testing.h"
 }
 

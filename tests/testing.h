@@ -55,13 +55,6 @@ enum {
     TEST_MAX_PLACES = 8
 };
 
-/* The name of this build's GPU places. */
-#ifdef WEFT_EMU
-#    define TEST_GPU "emu"
-#else
-#    define TEST_GPU "gpu"
-#endif
-
 /* The places to test: WEFT_TEST_PLACES ("cpu:2 gpu"), else "cpu:1", "cpu:3" and, if it opens,
  * "gpu". A place that is named there but does not open fails the test that opens it. */
 size_t test_places(const char *names[TEST_MAX_PLACES]);

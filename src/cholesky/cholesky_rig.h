@@ -72,17 +72,19 @@ static inline void fill_sort(test_random *r, sort s, weft_type type, size_t n, l
         fill_graded(r, n, n, s == ILL_CONDITIONED ? powl(u, 0.25L) : sqrtl(u * 64 * (n + 4)), x);
     else
         fill_graded(r, n, n, 0.1L, x);
+    memset(a, 0, n * n * sizeof *a);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j <= i; j++)
+                a[i * n + j] += x[k * n + i] * x[k * n + j];
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j <= i; j++) {
             const int power = s == GRADED  ? -(int)(i * 13 % 11) - (int)(j * 13 % 11)
                               : s == TINY  ? -reach
                               : s == LARGE ? reach
                                            : 0;
-            long double sum = 0;
-            for (size_t k = 0; k < n; k++)
-                sum += x[k * n + i] * x[k * n + j];
-            a[i * n + j] =
-                s == ONLY_DIAGONAL ? (i == j ? 1 + fabs(test_unit(r)) : 0) : ldexpl(sum, power);
+            a[i * n + j] = a[j * n + i] = s == ONLY_DIAGONAL ? (i == j ? 1 + fabs(test_unit(r)) : 0)
+                                                             : ldexpl(a[i * n + j], power);
         }
     free(x);
 }

@@ -6,6 +6,7 @@
 #include "climb/collectives.h"
 #include "comm/gpus.h"
 #include "core/gpu.h"
+#include "gpu_name.h"
 #include "testing.h"
 
 enum {

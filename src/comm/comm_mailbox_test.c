@@ -12,6 +12,7 @@
 #include "comm/dist.h"
 #include "comm/gpus.h"
 #include "comm/mailbox.h"
+#include "gpu_name.h"
 #include "testing.h"
 #ifdef WEFT_EMU
 #    include "emu_faults.h"

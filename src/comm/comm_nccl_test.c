@@ -13,6 +13,7 @@
 #include "comm/dist.h"
 #include "comm/gpus.h"
 #include "core/gpu.h"
+#include "gpu_name.h"
 #include "testing.h"
 
 enum {

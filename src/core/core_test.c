@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/gpu.h"
+#include "gpu_name.h"
 #include "testing.h"
 
 /* ---- names and types ---- */

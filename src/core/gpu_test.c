@@ -9,6 +9,7 @@
 
 #include "capture.h"
 #include "core/gpu.h"
+#include "gpu_name.h"
 #include "testing.h"
 
 #ifdef WEFT_CUDA

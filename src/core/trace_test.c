@@ -14,6 +14,7 @@
 #include "comma.h"
 #include "core/gpu.h"
 #include "full_disk.h"
+#include "gpu_name.h"
 #include "testing.h"
 #include "weft/trace.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gemm/gemm_cases.h"
+#include "gpu_name.h"
 #include "limits.h"
 
 #ifdef WEFT_EMU

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factors of f32 for systems of f64: refinement, GMRES, falling back, and when the library chooses
  * them; and that each call gives the same bits each time. */
+#include "gpu_name.h"
 #include "solve/solve_kinds.h"
 #include "solve/system.h"
 

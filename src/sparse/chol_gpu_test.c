@@ -3,6 +3,7 @@
  * second run; solutions, failures, memory, and what is refused. */
 #include <dirent.h>
 
+#include "gpu_name.h"
 #include "limits.h"
 #include "sparse/chol_device.h"
 #include "sparse/generate.h"

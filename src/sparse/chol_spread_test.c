@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Factors that several GPUs share, on emu (WEFT_EMU_DEVICES): the bits of one GPU in solutions,
  * directions and reports, however subtrees are dealt. And the deal itself, on any place. */
+#include "gpu_name.h"
 #include "limits.h"
 #include "sparse/chol_pair.h"
 

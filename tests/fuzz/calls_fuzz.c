@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calls/calls.h"
+#include "gpu_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
