@@ -36,8 +36,8 @@ static weft_status take_memory(weft_context *ctx, const wi_group_keys_args *a, w
 template <class Key>
 static weft_status launch_find(weft_context *ctx, const wi_end_cuts &cuts, const void *keys,
                                void *found) {
-    return WEFT_LAUNCH(find_ends<Key>, ctx, cuts.stretches / warps, threads, 0, cuts,
-                       (const Key *)keys, (Key *)found);
+    return WEFT_LAUNCH(find_ends<Key>, ctx, cuts.stretches / warps, threads,
+                       warps * sizeof(wi_end_ring<Key>), cuts, (const Key *)keys, (Key *)found);
 }
 static weft_status find(weft_context *ctx, const wi_end_cuts &cuts, const wi_group_keys_args *a,
                         void *found) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel of the rung "lanes": segments of an element or two, on average.
  *
- * A warp walks a stretch of the path, as in "marks", 128 segments at a time. A lane has four that
- * follow one another: it reads their offsets as one vector, their elements from where they lie, and
- * writes their results as one vector. What is longer than a lane should take goes to a list, of
- * which groups of eight lanes take one each, or the whole warp. So a stretch takes about the same
- * time whatever lengths are in it. What stretches leave open is carried on as in "marks". */
+ * A block has a stretch of the path, of which its warps take 128 segments at a time, whoever comes
+ * to the next. So they read side by side, and come to the end together. A lane has four segments
+ * that follow one another: it reads their offsets as one vector, their elements from where they
+ * lie, and writes their results as one vector. What is longer than a lane should take goes to a
+ * list, of which groups of eight lanes take one each, or the whole warp. So a stretch takes about
+ * the same time whatever lengths are in it. What stretches leave open is carried on as in "marks".
+ */
 #ifndef WI_GROUP_LANES_CUH
 #define WI_GROUP_LANES_CUH
 
@@ -14,7 +16,7 @@
 #include "group/group_marks_cut.cuh"
 #include "group/group_records.cuh"
 
-constexpr int threads = 256;
+constexpr int threads = 512;
 constexpr int warps = threads / 32;
 /* How many elements an end counts in the path: an offset that is read and a result. */
 constexpr unsigned end_steps = 2;
@@ -22,6 +24,8 @@ constexpr unsigned items = 4;            /* segments of a lane */
 constexpr unsigned at_once = 32 * items; /* of a warp */
 constexpr unsigned short_most = 16;      /* elements that a lane takes of a segment, at most */
 constexpr unsigned group_most = 256;     /* that eight lanes take */
+/* Into how many parts a stretch is cut: a segment that is longer than one is the whole block's. */
+constexpr unsigned stretch_parts = 64;
 
 /* A segment that several lanes reduce: where it begins, its length, and its place among the
  * stretch's. */
@@ -29,8 +33,19 @@ struct wi_long_segment {
     uint32_t begin, length, place;
 };
 
-/* A warp at work on its stretch. Segments are counted from `base`, a multiple of `items`, elements
- * from the stretch's first. */
+/* What the warps of a block share. */
+template <class State>
+struct wi_lane_shared {
+    wi_mark_cut cut[2]; /* where the stretch begins and ends */
+    wi_path_record<State> record;
+    uint32_t next;      /* the first group that nobody has */
+    uint32_t very_long; /* segments that are the whole block's */
+    wi_long_segment list[stretch_parts];
+    State of_warp[warps];
+};
+
+/* A warp at work on its block's stretch. Segments are counted from `base`, a multiple of `items`,
+ * elements from the stretch's first. */
 template <class Reducer, class T>
 struct wi_lane_walk {
     using State = typename Reducer::State;
@@ -39,7 +54,7 @@ struct wi_lane_walk {
     const Reducer &reducer;
     const wi_group_params<Reducer, T> &p;
     wi_long_segment *list;
-    wi_path_record<State> *record;
+    wi_lane_shared<State> &shared;
     uint64_t count, base;
     uint64_t element;     /* the first */
     const T *x;           /* from that on */
@@ -48,8 +63,8 @@ struct wi_lane_walk {
 
     __device__ wi_lane_walk(const Reducer &r, const wi_group_params<Reducer, T> &params,
                             uint64_t segments, const wi_mark_cut &from, const wi_mark_cut &to,
-                            wi_long_segment *own_list, wi_path_record<State> *own_record)
-        : reducer(r), p(params), list(own_list), record(own_record), count(segments),
+                            wi_long_segment *own_list, wi_lane_shared<State> &of_block)
+        : reducer(r), p(params), list(own_list), shared(of_block), count(segments),
           base(from.end / items * items), element(from.element), x(params.x + from.element),
           first((uint32_t)(from.end - base)),
           last(first + (to.end > from.end ? (uint32_t)(to.end - from.end) : 0)),
@@ -117,9 +132,9 @@ struct wi_lane_walk {
         if (segment < first || segment > last)
             return;
         if (segment == last)
-            record->open.state = state;
+            shared.record.open.state = state;
         else if (segment == first)
-            record->head = state;
+            shared.record.head = state;
         else
             p.y[base + segment] = reducer.finish(state);
     }
@@ -253,6 +268,11 @@ struct wi_lane_walk {
             uint32_t longer = __ballot_sync(wi_all_lanes, is_longer && lane % 8 == 0);
             for (; longer != 0; longer &= longer - 1) {
                 const wi_long_segment one = list[from + (unsigned)(__ffs((int)longer) - 1) / 8];
+                if (one.length > length / stretch_parts) {
+                    if (lane == 0)
+                        shared.list[atomicAdd(&shared.very_long, 1u)] = one;
+                    continue;
+                }
                 const State whole = reduce<32>(one.begin, one.length);
                 if (lane == 0)
                     put(one.place, whole);
@@ -261,47 +281,91 @@ struct wi_lane_walk {
         __syncwarp(); /* the list may be used again */
     }
 
+    /* Takes groups, that of its number first; then whatever is next. */
     __device__ void walk() const {
-        begins now = load(0);
+        const auto ask = [&] { return wi_lane() == 0 ? atomicAdd(&shared.next, at_once) : 0; };
+        uint32_t group = threadIdx.x / 32 * at_once, second = wi_shuffle(ask(), 0);
+        if (group > last)
+            return;
+        begins now = load(group);
 #pragma unroll 1
-        for (uint32_t group = 0; group <= last; group += at_once) {
-            begins next = now;
-            if (group + at_once <= last)
-                next = load(group + at_once);
+        while (group <= last) {
+            const uint32_t third = ask();
+            begins ahead = now;
+            if (second <= last)
+                ahead = load(second);
             place(group, now);
             take(group, now);
-            now = next;
+            now = ahead;
+            group = second, second = wi_shuffle(third, 0);
+        }
+    }
+
+    /* Takes the segments that are the whole block's, all of its warps a part of each. */
+    __device__ void take_very_long() const {
+        const unsigned lane = (unsigned)wi_lane(), warp = threadIdx.x / 32;
+        __syncthreads();
+        for (uint32_t k = 0; k < shared.very_long; k++) {
+            const wi_long_segment one = shared.list[k];
+            const uint32_t each = one.length / warps, from = warp * each;
+            const State part =
+                reduce<32>(one.begin + from, warp == warps - 1 ? one.length - from : each);
+            if (lane == 0)
+                shared.of_warp[warp] = part;
+            __syncthreads();
+            if (warp == 0) {
+                const State all =
+                    wi_warp_reduce(lane < warps ? shared.of_warp[lane] : reducer.identity(),
+                                   [&](State a, State b) { return reducer.combine(a, b); });
+                if (lane == 0)
+                    put(one.place, all);
+            }
+            __syncthreads();
         }
     }
 };
 
-/* A stretch for each warp of each block. */
+/* Finds where a block's stretch begins and ends, and puts down what all know at first. Called by a
+ * warp. */
 template <class Reducer, class T>
-__global__ void __launch_bounds__(threads, 5)
+__device__ void wi_cut_block(const Reducer &reducer, const wi_group_params<Reducer, T> &p,
+                             wi_lane_shared<typename Reducer::State> &shared) {
+    const uint64_t count = p.starts.count(), steps = p.starts.n + count * end_steps;
+    const uint64_t each = steps / gridDim.x, rest = steps % gridDim.x;
+    const unsigned half = (unsigned)wi_lane() / 16, k = blockIdx.x + half;
+    wi_mark_cut cut = wi_mark_find<end_steps>(p.starts, count, k * each + (k < rest ? k : rest));
+    if (k == gridDim.x)
+        cut = {p.starts.n, count};
+    const wi_mark_cut from = wi_shuffle(cut, 0), to = wi_shuffle(cut, 16);
+    if (wi_lane() > 0)
+        return;
+    shared.cut[0] = from, shared.cut[1] = to;
+    shared.record = {reducer.identity(), {reducer.identity(), to.end > from.end}, from.end};
+    shared.next = warps * at_once;
+    shared.very_long = 0;
+}
+
+/* A stretch for each block. */
+template <class Reducer, class T>
+__global__ void __launch_bounds__(threads, 2)
     reduce_lanes(Reducer reducer, wi_group_params<Reducer, T> p, unsigned *ticket,
                  wi_path_record<typename Reducer::State> *records) {
     using State = typename Reducer::State;
-    using Record = wi_path_record<State>;
+    using Shared = wi_lane_shared<State>;
     using Open = wi_open_segment<State>;
     WEFT_SHARED(wi_long_segment, lists, [warps][at_once]);
-    WEFT_SHARED(Record, record, [warps]);
+    WEFT_SHARED(Shared, shared, );
     WEFT_SHARED(Open, of_warp, [warps]);
-    const uint64_t count = p.starts.count(), steps = p.starts.n + count * end_steps;
     const unsigned warp = threadIdx.x / 32;
-    const uint64_t parts = (uint64_t)gridDim.x * warps, each = steps / parts, rest = steps % parts;
-    const uint64_t k = (uint64_t)blockIdx.x * warps + warp + (unsigned)wi_lane() / 16;
-    wi_mark_cut cut = wi_mark_find<end_steps>(p.starts, count, k * each + (k < rest ? k : rest));
-    if (k == parts)
-        cut = {p.starts.n, count};
-    const wi_mark_cut from = wi_shuffle(cut, 0), to = wi_shuffle(cut, 16);
-    if (wi_lane() == 0)
-        record[warp] = {reducer.identity(), {reducer.identity(), to.end > from.end}, from.end};
-    __syncwarp();
-    const wi_lane_walk<Reducer, T> walk(reducer, p, count, from, to, lists[warp], &record[warp]);
-    walk.walk();
-    __syncthreads();
     if (warp == 0)
-        wi_join_records<warps>(reducer, record, p.y, &records[blockIdx.x]);
+        wi_cut_block(reducer, p, shared);
+    __syncthreads();
+    const wi_lane_walk<Reducer, T> walk(reducer, p, p.starts.count(), shared.cut[0], shared.cut[1],
+                                        lists[warp], shared);
+    walk.walk();
+    walk.take_very_long();
+    if (threadIdx.x == 0)
+        records[blockIdx.x] = shared.record;
     if (wi_ends_last(ticket))
         wi_close_records<threads>(reducer, records, gridDim.x, p.y, of_warp);
 }
