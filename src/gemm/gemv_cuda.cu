@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/smaller.h"
+#include "cuda/ahead.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/warp.cuh"
@@ -115,6 +116,7 @@ __global__ void __launch_bounds__(threads, Shape::blocks) along(wi_gemv_params<T
     const size_t row = first_row + place, left = row < p.rows ? p.rows - row : 0;
     const int there = left < Shape::width ? (int)left : Shape::width;
     Sum sum[Shape::width] = {};
+    wi_wait_for_earlier();
     for (size_t from = first; from < end; from += Shape::piece) {
         const int count = end - from < Shape::piece ? (int)(end - from) : Shape::piece;
         if (from > first)
@@ -182,6 +184,7 @@ __global__ void __launch_bounds__(threads) across(wi_gemv_params<T> p, int steps
     const size_t end = p.terms - first < p.slice ? p.terms : first + p.slice;
     size_t column =
         blockIdx.x % tiles * Shape::reach * steps + threadIdx.x / Shape::lanes * Shape::columns;
+    wi_wait_for_earlier();
     for (int step = 0; step < steps; step++, column += Shape::reach) {
         Sum sum[Shape::columns] = {};
         const T *line[Shape::columns]; /* beyond the last column that one again, to no effect */
@@ -229,6 +232,7 @@ __global__ void __launch_bounds__(sum_threads) add_slices(wi_gemv_params<T> p, s
     const int place = (int)threadIdx.x % results, part = (int)threadIdx.x / results;
     const size_t i = (size_t)blockIdx.x * results + place;
     Sum sum = 0;
+    wi_wait_for_earlier();
     if (i < p.results)
 #pragma unroll 8
         for (size_t s = part; s < slices; s += parts)
@@ -250,9 +254,9 @@ static const char partial_sums = 0; /* its address is the key of their scratch m
 
 template <class T, int parts>
 static weft_status launch_adder(weft_context *ctx, const wi_gemv_params<T> &p, size_t slices) {
-    return WEFT_LAUNCH((add_slices<T, parts>), ctx,
-                       (unsigned)wi_gemm_pieces(p.results, sum_threads / parts), sum_threads, 0, p,
-                       slices);
+    return WEFT_LAUNCH_AHEAD((add_slices<T, parts>), ctx,
+                             (unsigned)wi_gemm_pieces(p.results, sum_threads / parts), sum_threads,
+                             0, p, slices);
 }
 
 template <class T>
@@ -296,8 +300,8 @@ static weft_status launch_along(weft_context *ctx, const wi_gemv_params<T> &para
     const size_t tiles = wi_gemm_pieces(params.rows, Shape::tile);
     return run_slices(ctx, params, tiles, in_flight * Shape::groups,
                       [=](const wi_gemv_params<T> &p, size_t slices) {
-                          return WEFT_LAUNCH((along<T, Shape>), ctx, (unsigned)(tiles * slices),
-                                             threads, 0, p);
+                          return WEFT_LAUNCH_AHEAD((along<T, Shape>), ctx,
+                                                   (unsigned)(tiles * slices), threads, 0, p);
                       });
 }
 
@@ -319,8 +323,9 @@ static weft_status launch_across(weft_context *ctx, const wi_gemv_params<T> &par
     const size_t tiles = wi_gemm_pieces(params.columns, (size_t)Shape::reach * steps);
     return run_slices(ctx, params, tiles, Shape::ahead * Shape::stride,
                       [=](const wi_gemv_params<T> &p, size_t slices) {
-                          return WEFT_LAUNCH((across<T, Shape>), ctx, (unsigned)(tiles * slices),
-                                             threads, 0, p, steps);
+                          return WEFT_LAUNCH_AHEAD((across<T, Shape>), ctx,
+                                                   (unsigned)(tiles * slices), threads, 0, p,
+                                                   steps);
                       });
 }
 
