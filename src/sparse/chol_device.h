@@ -353,6 +353,9 @@ weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args);
 /* From how many columns on fronts are factored by the kernel of dense Cholesky; 0: none. */
 int32_t wi_chol_flow_from(const weft_context *ctx, const weft_chol *plan);
 
+/* Takes the memory that this kernel works with, on both lanes of the context. */
+weft_status wi_chol_flow_reserve(weft_context *ctx, const wi_schedule *schedule);
+
 /* Describes L of the fronts that have it so to the copy engine, as the device's copy. */
 weft_status wi_chol_describe_fronts(weft_context *ctx, const wi_chol_device *d, void *there);
 
