@@ -213,6 +213,7 @@ endforeach()
 # seven. For climb_test, whose data are always the same, every second round has one.
 set(emu_long
     allocation_test
+    chol_clusters_test
     chol_gpu_test
     chol_mixed_calls_test
     chol_mixed_test

@@ -112,4 +112,40 @@ static inline void test_put_chain(test_device_case *c, int power, int at, double
     test_put(c->ctx, c->value, value, 7);
 }
 
+static inline void *test_fetch_l(weft_context *ctx, const weft_chol *plan) {
+    const size_t bytes = (size_t)plan->device->schedule.l * wi_chol_number(plan);
+    void *const l = malloc(bytes + 1);
+    assert_non_null(l);
+    if (bytes > 0)
+        test_ok(ctx, weft_copy(ctx, l, plan->device->l, bytes));
+    return l;
+}
+
+/* Factors by two rungs in turns, twice each: the same column fails, if any; else L has the same
+ * bits. */
+static inline void test_same_factors(weft_context *ctx, const weft_sparse *matrix, weft_chol *plan,
+                                     const char *rung, const char *other) {
+    void *wanted = NULL;
+    int64_t failed = -1;
+    for (int k = 0; k < 4; k++) {
+        const char *const now = k % 2 ? other : rung;
+        test_ok(ctx, weft_use(ctx, "sparse", now));
+        const weft_status status = weft_chol_factor(ctx, plan, matrix);
+        if (status != WEFT_OK && status != WEFT_ENOTSPD)
+            fail_msg("%s: %s", now, weft_message(ctx));
+        const int64_t column = status == WEFT_OK ? -1 : plan->failed;
+        void *const l = column < 0 ? test_fetch_l(ctx, plan) : NULL;
+        if (k == 0) {
+            failed = column;
+            wanted = l;
+            continue;
+        }
+        assert_int_equal(column, failed);
+        if (l && memcmp(l, wanted, (size_t)plan->device->schedule.l * wi_chol_number(plan)) != 0)
+            fail_msg("launch %d of %s: L has other bits", k / 2, now);
+        free(l);
+    }
+    free(wanted);
+}
+
 #endif

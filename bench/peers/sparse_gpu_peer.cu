@@ -18,6 +18,7 @@
 #include <chrono>
 #include <string>
 
+#include "core/gpu.h"
 #include "peer.cuh"
 #include "sparse/chol.h"
 #include "sparse/generate.h"
@@ -161,6 +162,8 @@ static void race_weft(problem &p) {
     fflush(stdout);
     race_rung(p, plan, "batched");
     race_rung(p, plan, "overlapped");
+    if (p.ctx->gpu->capability >= 90)
+        race_rung(p, plan, "clusters");
     race_rung(p, plan, "rising");
     if (report.flops < 1e9)
         race_rung(p, plan, "levels");

@@ -21,9 +21,16 @@ int32_t wi_chol_flow_from(const weft_context *, const weft_chol *) {
 constexpr size_t flow_block = WI_FLOW_OUTER * WI_PANEL;
 constexpr int square_side = WI_PANEL, square_threads = 128;
 
+/* What the kernel works with, for a block of a front with so many rows. */
+static weft_status take_memory(weft_context *ctx, wi_cholesky_args *g, wi_cholesky_steps *steps) {
+    static const char words = 0;
+    const weft_status status =
+        wi_gpu_scratch(ctx, &words, WI_CHOLESKY_WORDS * sizeof *g->first, (void **)&g->first);
+    return status == WEFT_OK ? wi_cholesky_flow_memory(ctx, g, flow_block, steps) : status;
+}
+
 weft_status wi_chol_flow_block(weft_context *ctx, const wi_device_chol &d, const wi_front_record &r,
                                int begin) {
-    static const char words = 0;
     const size_t ld = (size_t)r.ld;
     const size_t left = (size_t)(wi_flow_columns(r.columns, d.flow_from) - begin);
     wi_cholesky_args g = {};
@@ -35,11 +42,28 @@ weft_status wi_chol_flow_block(weft_context *ctx, const wi_device_chol &d, const
     wi_cholesky_steps steps = {};
     steps.columns = g.columns;
     steps.units = (unsigned)ctx->gpu->multiprocessors;
-    weft_status status =
-        wi_gpu_scratch(ctx, &words, WI_CHOLESKY_WORDS * sizeof *g.first, (void **)&g.first);
-    if (status == WEFT_OK)
-        status = wi_cholesky_flow_memory(ctx, &g, flow_block, &steps);
+    const weft_status status = take_memory(ctx, &g, &steps);
     return status == WEFT_OK ? wi_cholesky_run_flow(ctx, &g, &steps) : status;
+}
+
+weft_status wi_chol_flow_reserve(weft_context *ctx, const wi_schedule *s) {
+    wi_cholesky_args g = {};
+    wi_cholesky_steps steps = {};
+    for (int64_t k = 0; k < wi_schedule_records(s); k++)
+        if (wi_flow_columns(s->front[k].columns, s->flow_from) > 0 && (size_t)s->front[k].ld > g.n)
+            g.n = (size_t)s->front[k].ld;
+    if (g.n == 0)
+        return WEFT_OK;
+    weft_status status = take_memory(ctx, &g, &steps);
+    if (status == WEFT_OK)
+        status = wi_gpu_fork(ctx);
+    if (status != WEFT_OK)
+        return status;
+    wi_gpu_take_side(ctx, true);
+    status = take_memory(ctx, &g, &steps);
+    wi_gpu_take_side(ctx, false);
+    const weft_status joined = wi_gpu_join(ctx);
+    return status == WEFT_OK ? joined : status;
 }
 
 /* ---- inverses of squares on the diagonal ---- */

@@ -11,9 +11,10 @@
 
 #include "sparse/chol_panels.cuh"
 
-template <class real>
+template <class real, bool in_cluster = false>
 struct wi_panel_rows {
-    static constexpr int side = WI_PANEL, others = WI_FRONT_ROWS, width = wi_strips<side>::width;
+    static constexpr int side = WI_PANEL, others = in_cluster ? WI_MIDDLE_ROWS : WI_FRONT_ROWS;
+    static constexpr int width = wi_strips<side>::width;
     static constexpr int halves = 2; /* threads for a row of the square: four columns each */
     static constexpr int threads = halves * side + others;
     using shared = double[side][side + others];
@@ -25,7 +26,9 @@ struct wi_panel_rows {
                   f[j][side + i] */
     double (&corner)[2];
     real *l;                        /* element (i, j) of the panel at l[i + j * ld] */
-    int ld, columns, height, first; /* the other rows begin with the panel's row `first` */
+    int ld, columns, height, first; /* the other rows begin with the panel's row `first`, */
+    int blocks = 1; /* and in a cluster of so many they are every blocks-th strip of WI_MIDDLE_STRIP
+                       rows from there on; those before the panel have a row below 0 */
 
     __device__ static bool is_of_square() {
         return (int)threadIdx.x < halves * side;
@@ -37,10 +40,15 @@ struct wi_panel_rows {
         return is_of_square() ? (int)threadIdx.x % side : (int)threadIdx.x - (halves - 1) * side;
     }
     __device__ int row() const {
-        return is_of_square() ? shared_row() : first + shared_row() - side;
+        const int other = shared_row() - side;
+        if (is_of_square())
+            return shared_row();
+        return in_cluster ? first + other / WI_MIDDLE_STRIP * WI_MIDDLE_STRIP * blocks +
+                                other % WI_MIDDLE_STRIP
+                          : first + other;
     }
     __device__ bool is_of_unit() const {
-        return !is_of_square() && row() < columns;
+        return !is_of_square() && row() < columns && (!in_cluster || row() >= 0);
     }
     /* Is element (row(), j) one of A, and, when its column is done, of L? */
     __device__ bool is_there(int j) const {
@@ -48,7 +56,9 @@ struct wi_panel_rows {
         return i < (is_of_square() ? columns : height) && j < columns &&
                (is_of_square() ? i >= j : i >= columns);
     }
-    __device__ void load() const {
+    /* Element (row(), j) of A is read(j). */
+    template <class Read>
+    __device__ void load(Read read) const {
         constexpr int batch = 16;
         const int step = is_of_square() ? halves : 1, whole = wi_pieces(columns, width) * width;
         for (int from = half(); from < whole; from += batch * step) {
@@ -56,9 +66,7 @@ struct wi_panel_rows {
 #pragma unroll
             for (int k = 0; k < batch; k++) {
                 const int j = from + k * step;
-                x[k] = is_there(j)                  ? l[row() + (int64_t)j * ld]
-                       : is_of_unit() && j == row() ? (real)1
-                                                    : (real)0;
+                x[k] = is_there(j) ? read(j) : is_of_unit() && j == row() ? (real)1 : (real)0;
             }
 #pragma unroll
             for (int k = 0; k < batch; k++)

@@ -309,24 +309,48 @@ static weft_status one_after_the_other(weft_context *ctx, const weft_chol *plan,
     return status == WEFT_OK ? wi_chol_large_fronts(ctx, plan, level) : status;
 }
 
-/* Small fronts on the side lane, if there are large ones, too. A graph has one lane, and
- * the other moves L if it lies in host memory. */
-static weft_status side_by_side(weft_context *ctx, const weft_chol *plan,
-                                const wi_chol_level *level) {
-    const bool has_one_lane = plan->device->captured || plan->device->windows;
-    if (level->large == 0 || wi_small_fronts(level) == 0 || has_one_lane)
-        return one_after_the_other(ctx, plan, level);
-    weft_status status = wi_gpu_fork(ctx);
+/* Some fronts of a level on the side lane, if there are others, too. A graph has one lane, and the
+ * other moves L if it lies in host memory. */
+static weft_status on_lanes(weft_context *ctx, const weft_chol *plan, const wi_chol_level *level,
+                            level_step aside, level_step others, bool has_both) {
+    const bool both = has_both && !plan->device->captured && !plan->device->windows;
+    weft_status status = both ? wi_gpu_fork(ctx) : WEFT_OK;
     if (status != WEFT_OK)
         return status;
-    wi_gpu_take_side(ctx, true);
-    status = wi_chol_small_fronts(ctx, plan, level);
+    wi_gpu_take_side(ctx, both);
+    status = aside(ctx, plan, level);
     wi_gpu_take_side(ctx, false);
     if (status == WEFT_OK)
-        status = wi_chol_large_fronts(ctx, plan, level);
-    const weft_status joined = wi_gpu_join(ctx);
+        status = others(ctx, plan, level);
+    const weft_status joined = both ? wi_gpu_join(ctx) : WEFT_OK;
     return status == WEFT_OK ? joined : status;
 }
+
+static weft_status side_by_side(weft_context *ctx, const weft_chol *plan,
+                                const wi_chol_level *level) {
+    return on_lanes(ctx, plan, level, wi_chol_small_fronts, wi_chol_large_fronts,
+                    level->large > 0 && wi_small_fronts(level) > 0);
+}
+
+#if WEFT_LADDER
+static weft_status small_and_middle(weft_context *ctx, const weft_chol *plan,
+                                    const wi_chol_level *level) {
+    const weft_status status = wi_chol_middle_fronts(ctx, plan, level);
+    return status == WEFT_OK ? wi_chol_small_fronts(ctx, plan, level) : status;
+}
+
+/* Middle fronts by clusters: beside larger ones, or small fronts beside them. */
+static weft_status by_clusters(weft_context *ctx, const weft_chol *plan,
+                               const wi_chol_level *level) {
+    const int32_t middle = wi_middle_fronts(level), small = wi_small_fronts(level);
+    wi_chol_level larger = *level;
+    larger.large -= middle;
+    return larger.large == 0 ? on_lanes(ctx, plan, level, wi_chol_small_fronts,
+                                        wi_chol_middle_fronts, middle > 0 && small > 0)
+                             : on_lanes(ctx, plan, &larger, small_and_middle, wi_chol_large_fronts,
+                                        middle + small > 0);
+}
+#endif
 
 #if WEFT_LADDER
 weft_status wi_chol_levels(weft_context *ctx, const void *args) {
@@ -339,6 +363,11 @@ weft_status wi_chol_batched(weft_context *ctx, const void *args) {
 weft_status wi_chol_overlapped(weft_context *ctx, const void *args) {
     return run(ctx, args, {side_by_side, wi_chol_together, false});
 }
+#if WEFT_LADDER
+weft_status wi_chol_clusters(weft_context *ctx, const void *args) {
+    return run(ctx, args, {by_clusters, wi_chol_together, false});
+}
+#endif
 weft_status wi_chol_rising(weft_context *ctx, const void *args) {
     return run(ctx, args, {side_by_side, wi_chol_together, true});
 }

@@ -227,6 +227,8 @@ static weft_status make_one(weft_context *ctx, const char *call, const weft_chol
         status = take(ctx, plan, d);
     if (status == WEFT_OK)
         status = take_sides(ctx, call, plan, d, rhs);
+    if (status == WEFT_OK)
+        status = wi_chol_flow_reserve(ctx, &d->schedule);
     if (status == WEFT_OK && gpu > 0)
         status = wi_chol_find_guests(ctx, call, first, d);
     return status;

@@ -54,6 +54,7 @@ typedef struct wi_device_chol {
 } wi_device_chol;
 
 enum {
+    WI_CLUSTER_SHARED = 225 << 10, /* shared memory of a block of rung `clusters`, at most */
     WI_BOXES_BYTES = 128,
     WI_PROGRESS_APART = 32,
     WI_PROGRESS_BYTES = (WI_PROGRESS_APART + 2) * 4
@@ -314,6 +315,7 @@ weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, i
 weft_status wi_chol_levels(weft_context *ctx, const void *args);
 weft_status wi_chol_batched(weft_context *ctx, const void *args);
 weft_status wi_chol_overlapped(weft_context *ctx, const void *args);
+weft_status wi_chol_clusters(weft_context *ctx, const void *args);
 weft_status wi_chol_rising(weft_context *ctx, const void *args);
 
 /* ---- values in device memory, and graphs: chol_values.cu ---- */
@@ -353,6 +355,9 @@ weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args);
 /* From how many columns on fronts are factored by the kernel of dense Cholesky; 0: none. */
 int32_t wi_chol_flow_from(const weft_context *ctx, const weft_chol *plan);
 
+/* Takes the memory that this kernel works with, on both lanes of the context. */
+weft_status wi_chol_flow_reserve(weft_context *ctx, const wi_schedule *schedule);
+
 /* Describes L of the fronts that have it so to the copy engine, as the device's copy. */
 weft_status wi_chol_describe_fronts(weft_context *ctx, const wi_chol_device *d, void *there);
 
@@ -361,6 +366,9 @@ weft_status wi_chol_small_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level);
 weft_status wi_chol_large_fronts(weft_context *ctx, const weft_chol *plan,
                                  const wi_chol_level *level);
+/* The last of its large fronts, middle ones, each by a cluster: L Lt of doubles. */
+weft_status wi_chol_middle_fronts(weft_context *ctx, const weft_chol *plan,
+                                  const wi_chol_level *level);
 /* The first levels by one kernel: L Lt. */
 weft_status wi_chol_rise(weft_context *ctx, const weft_chol *plan);
 /* All fronts of a level, each by one block: the teaching rung. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The factorization on a GPU: L held against P A Pt, against the cpu's, and against itself in a
- * second run; solutions, failures, memory, and what is refused. */
+ * second run; solutions, failures, and what is refused. */
 #include <dirent.h>
 
 #include "gpu_name.h"
@@ -443,31 +443,7 @@ static void values(weft_context *ctx) {
     weft_sparse_destroy(matrix);
 }
 
-/* ---- memory and places ---- */
-
-/* What the report foretells is what is held; and nothing is allocated later. */
-static void memory(weft_context *ctx) {
-    if (ctx->kind == WI_CPU)
-        return;
-    weft_sparse *const matrix = test_generated(ctx, "laplace2d", 9);
-    const size_t n = weft_sparse_rows(matrix);
-    weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
-    double b[81] = {1}, x[81];
-    assert_int_equal(n, 81);
-    const weft_chol_report before = test_report_of(ctx, plan);
-    assert_true(before.device_bytes_needed > before.nnz_l * sizeof(double));
-    assert_true(before.bytes_needed > before.device_bytes_needed + before.analysis_bytes);
-    assert_int_equal(weft_chol_reserve(ctx, plan, 1), WEFT_OK);
-    assert_int_equal(test_report_of(ctx, plan).bytes_peak, before.bytes_needed);
-    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
-    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, n, x, n), WEFT_OK);
-    const weft_chol_report after = test_report_of(ctx, plan);
-    assert_int_equal(after.bytes_peak, before.bytes_needed);
-    assert_int_equal(after.bytes_needed, before.bytes_needed);
-    assert_int_equal(after.device_bytes_needed, before.device_bytes_needed);
-    weft_chol_destroy(plan);
-    weft_sparse_destroy(matrix);
-}
+/* ---- places ---- */
 
 /* A plan may be factored on either kind of place, and is then solved there; it may outlive the
  * context. */
@@ -593,12 +569,11 @@ static void no_place(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(definite),  TEST_ON_EACH_PLACE(indefinite),
-        TEST_ON_EACH_PLACE(large),     TEST_ON_EACH_PLACE(files),
-        TEST_ON_EACH_PLACE(memory),    TEST_ON_EACH_PLACE(places),
-        TEST_ON_EACH_PLACE(cancelled), TEST_ON_EACH_PLACE(range),
-        TEST_ON_EACH_PLACE(values),    TEST_ON_EACH_PLACE(places_with_d),
-        TEST_ON_EACH_PLACE(no_place),
+        TEST_ON_EACH_PLACE(definite),      TEST_ON_EACH_PLACE(indefinite),
+        TEST_ON_EACH_PLACE(large),         TEST_ON_EACH_PLACE(files),
+        TEST_ON_EACH_PLACE(places),        TEST_ON_EACH_PLACE(cancelled),
+        TEST_ON_EACH_PLACE(range),         TEST_ON_EACH_PLACE(values),
+        TEST_ON_EACH_PLACE(places_with_d), TEST_ON_EACH_PLACE(no_place),
     };
     return cmocka_run_group_tests_name("chol_gpu", tests, NULL, NULL);
 }

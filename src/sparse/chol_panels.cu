@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(wi_panel_rows<real>::threads)
     real *const l = wi_front_panel<real>(d, r) + (int64_t)begin * (r.ld + 1);
     const panel_rows rows = {
         f, corner, l, r.ld, width, r.height - begin, share.block * WI_FRONT_ROWS};
-    rows.load();
+    rows.load([&](int j) { return l[rows.row() + (int64_t)j * r.ld]; });
     __syncthreads();
     if (threadIdx.x == 0)
         is_last = arrives_last(d.arrived + number, (unsigned)wi_panel_blocks(r.height, b.panel));
@@ -254,21 +254,19 @@ static weft_status large_fronts(weft_context *ctx, const weft_chol *plan,
     weft_status status = wi_chol_assemble_large(ctx, plan, level);
     for (int p = 0; p < level->steps && status == WEFT_OK; p++) {
         const wi_chol_step *const step = &schedule->step[level->step + p];
-        wi_front_batch b = {wi_first_large(level), step->active, d.list + step->rows_at, p,
-                            level->maps};
-        const unsigned blocks = (unsigned)list[step->rows_at + step->active];
+        const int active = step->active < level->large ? step->active : level->large;
+        wi_front_batch b = {wi_first_large(level), active, d.list + step->rows_at, p, level->maps};
+        const unsigned blocks = (unsigned)list[step->rows_at + active];
         if (p % WI_FLOW_OUTER == 0)
             status = flow_blocks(ctx, plan, d, b.first, b.fronts, p);
         if (status == WEFT_OK && blocks > 0)
             status = wi_chol_factor_panel(ctx, plan, d, b, blocks);
         b.sums = d.list + step->tiles_at;
         if (status == WEFT_OK)
-            status = wi_chol_update_tiles(ctx, plan, d, b,
-                                          (unsigned)list[step->tiles_at + step->active]);
+            status = wi_chol_update_tiles(ctx, plan, d, b, (unsigned)list[step->tiles_at + active]);
         if (status == WEFT_OK && step->boxes_at >= 0) {
             b.sums = d.list + step->boxes_at;
-            status =
-                wi_chol_update_by_ring(ctx, d, b, (unsigned)list[step->boxes_at + step->active]);
+            status = wi_chol_update_by_ring(ctx, d, b, (unsigned)list[step->boxes_at + active]);
         }
     }
     if (status == WEFT_OK)

@@ -3,16 +3,6 @@
  * rung `overlapped`, bit by bit. */
 #include "device_case.h"
 
-enum {
-    LAUNCHES = 2 /* of each rung: the words by which fronts tell each other begin anew */
-};
-
-static const char *const rungs[] = {"overlapped", "rising"};
-
-static void use(weft_context *ctx, const char *rung) {
-    test_ok(ctx, weft_use(ctx, "sparse", rung));
-}
-
 /* Where among the items each front is, or -1; every item is of one level, and comes after those of
  * the levels before. */
 static int32_t *place_fronts(const wi_schedule *s) {
@@ -54,42 +44,11 @@ static void check_items(const wi_schedule *s) {
     free(place);
 }
 
-static void *fetch_l(weft_context *ctx, const weft_chol *plan) {
-    const size_t bytes = (size_t)plan->device->schedule.l * wi_chol_number(plan);
-    void *const l = malloc(bytes + 1);
-    assert_non_null(l);
-    if (bytes > 0)
-        test_ok(ctx, weft_copy(ctx, l, plan->device->l, bytes));
-    return l;
-}
-
-/* Both rungs in turns: the same column fails, if any; else L has the same bits. Returns how many
- * levels rise. */
+/* Returns how many levels rise. */
 static int64_t compare(weft_context *ctx, const weft_sparse *matrix, weft_chol *plan) {
-    void *wanted = NULL;
-    int64_t failed = -1, rising = 0;
-    for (int k = 0; k < 2 * LAUNCHES; k++) {
-        use(ctx, rungs[k % 2]);
-        const weft_status status = weft_chol_factor(ctx, plan, matrix);
-        const wi_schedule *const s = &plan->device->schedule;
-        if (status != WEFT_OK && status != WEFT_ENOTSPD)
-            fail_msg("%s", weft_message(ctx));
-        const int64_t now = status == WEFT_OK ? -1 : plan->failed;
-        void *const l = now < 0 ? fetch_l(ctx, plan) : NULL;
-        if (k == 0) {
-            failed = now;
-            wanted = l;
-            rising = s->rising;
-            check_items(s);
-            continue;
-        }
-        assert_int_equal(now, failed);
-        if (l && memcmp(l, wanted, (size_t)s->l * wi_chol_number(plan)) != 0)
-            fail_msg("launch %d of %s: L has other bits", k / 2, rungs[k % 2]);
-        free(l);
-    }
-    free(wanted);
-    return rising;
+    test_same_factors(ctx, matrix, plan, "overlapped", "rising");
+    check_items(&plan->device->schedule);
+    return plan->device->schedule.rising;
 }
 
 /* Random systems, some of them not positive definite. */

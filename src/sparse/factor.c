@@ -13,6 +13,15 @@ static const char *fits_ranks(const weft_context *ctx, const void *args) {
                : NULL;
 }
 
+#if defined(WEFT_CUDA) && WEFT_LADDER
+static const char *fits_clusters(const weft_context *ctx, const void *args) {
+    if (ctx->gpu->capability < 90)
+        return "needs clusters: compute capability 9.0";
+    return ctx->gpu->shared_optin < WI_CLUSTER_SHARED ? "needs 225 KiB of shared memory for a block"
+                                                      : wi_chol_fits_definite(ctx, args);
+}
+#endif
+
 static const wi_row rows[] = {
 #if WEFT_LADDER
     {.name = "up_looking",
@@ -53,6 +62,14 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
      .run = wi_chol_overlapped},
+#    if WEFT_LADDER
+    {.name = "clusters",
+     .what = "overlapped; a front of up to 512 rows in the shared memory of a cluster",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = fits_clusters,
+     .run = wi_chol_clusters},
+#    endif
     {.name = "rising",
      .what = "overlapped; the first levels by one kernel, fronts as their children finish",
      .kinds = WI_ON_CUDA,

@@ -52,10 +52,16 @@ static void find_depths(making *m) {
     }
 }
 
-/* In a level: tiny fronts, small ones, and large ones with the most panels first. */
+/* In a level: tiny fronts, small ones, and large ones with the most panels first; of those with as
+ * many, first those that are too high for a cluster. */
 static int32_t place_in_level(const making *m, int64_t s) {
     const int kind = class_of(m, s);
-    return kind < WI_CLASSES ? kind : WI_CLASSES + m->most_panels - panels_of(m->symbolic, s);
+    const bool fits =
+        wi_fits_cluster((int32_t)wi_super_height(m->symbolic, s),
+                        (int32_t)wi_super_columns(m->symbolic, s), m->wish->flow_from);
+    return kind < WI_CLASSES
+               ? kind
+               : WI_CLASSES + 2 * (m->most_panels - panels_of(m->symbolic, s)) + (int32_t)fits;
 }
 
 static int32_t deepest_first(const making *m, int64_t s) {
@@ -82,7 +88,7 @@ static void sort_by(making *m, int32_t keys, int32_t (*key)(const making *m, int
 static void sort_fronts(making *m) {
     for (int64_t s = 0; s < m->symbolic->supernodes; s++)
         m->order[s] = (int32_t)s;
-    sort_by(m, WI_CLASSES + m->most_panels + 1, place_in_level, m->order, m->other);
+    sort_by(m, WI_CLASSES + 2 * (m->most_panels + 1), place_in_level, m->order, m->other);
     sort_by(m, m->depths, deepest_first, m->other, m->order);
 }
 
@@ -179,7 +185,7 @@ static void count_lists(making *m, const int32_t *level) {
         if (is_small)
             continue;
         const int32_t panels = panels_of(m->symbolic, s);
-        out->lists += 2 + 2 * (int64_t)steps_of(m, panels) + panels;
+        out->lists += 3 + 2 * (int64_t)steps_of(m, panels) + panels; /* 2 and more sums; middle */
         if (panels > most[level[k]])
             most[level[k]] = panels;
     }
@@ -346,6 +352,7 @@ static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *
         add_tiles(out, now, next, large, p);
     }
     list_windows(m, level, step, next);
+    wi_middle_list(out, level, next);
 }
 
 static void find_wait(making *m) {
@@ -407,7 +414,7 @@ static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
 weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
                              const wi_schedule_wish *wish, wi_schedule *schedule) {
     const size_t n = (size_t)symbolic->supernodes;
-    const size_t counters = n + (size_t)symbolic->n / WI_PANEL + WI_CLASSES + 2;
+    const size_t counters = n + 2 * ((size_t)symbolic->n / WI_PANEL + 2) + WI_CLASSES;
     const size_t bytes = (4 * n + counters) * sizeof(int32_t);
     *schedule = (wi_schedule){.window = wish->window, .flow_from = wish->flow_from};
     if (symbolic->n > INT32_MAX)

@@ -45,8 +45,11 @@ enum {
     WI_CLASSES = 2,         /* of small fronts: tiny, and the others */
     WI_RISE_WARPS = 8,      /* of a block that takes fronts as their children finish; */
     WI_RISE_MOST = 4096,    /* not in levels of more fronts, which keep a launch at work */
-    WI_UP_WARPS = 4,        /* of a block that substitutes forward, */
-    WI_DOWN_WARPS = 8       /* or backward */
+    WI_MIDDLE_STRIP = 16,  /* rows of a middle front that lie together in one block of a cluster, */
+    WI_MIDDLE_ROWS = 64,   /* so many rows in each block, */
+    WI_MIDDLE_CLASSES = 3, /* of 2, 4 or 8 blocks */
+    WI_UP_WARPS = 4,       /* of a block that substitutes forward, */
+    WI_DOWN_WARPS = 8      /* or backward */
 };
 
 /* A front, as the kernels see it. */
@@ -105,9 +108,12 @@ typedef struct wi_chol_level {
     int32_t windows;                /* of which there are 0 unless pivots are interchanged */
     int64_t maps;                   /* its first description for the copy engine, */
     int32_t mapped;                 /* and how many of its first large fronts have one */
-    bool together;                  /* its only front is factored by all GPUs */
-    int64_t up, down;               /* its first items forward, and backward, */
-    int32_t ups, downs;             /* and how many there are */
+    int64_t middle_at;              /* list[this ...]: the records of those of its last large fronts
+                                       that are middle ones, for rung `clusters`, */
+    int32_t middle[WI_MIDDLE_CLASSES]; /* so many for clusters of 2, 4 and 8 blocks; 8 come first */
+    bool together;                     /* its only front is factored by all GPUs */
+    int64_t up, down;                  /* its first items forward, and backward, */
+    int32_t ups, downs;                /* and how many there are */
 } wi_chol_level;
 
 typedef struct wi_schedule {
@@ -212,6 +218,12 @@ void wi_sweep_list(wi_schedule *schedule);
 void wi_rise_count(wi_schedule *schedule, const int32_t small[WI_CLASSES]);
 void wi_rise_list(wi_schedule *schedule);
 
+/* Lists the middle fronts of a level, whose records are there, from list[*next] on. */
+void wi_middle_list(wi_schedule *schedule, wi_chol_level *level, int64_t *next);
+static inline int32_t wi_middle_fronts(const wi_chol_level *level) {
+    return level->middle[0] + level->middle[1] + level->middle[2];
+}
+
 /* The largest panel of this GPU's fronts, in numbers of L. */
 int64_t wi_schedule_widest(const wi_symbolic *symbolic, const wi_schedule_wish *wish);
 void wi_schedule_free(wi_schedule *schedule);
@@ -236,6 +248,12 @@ WI_COUNTED int64_t wi_front_aligned(int64_t at, int32_t rows) {
  * panels. */
 WI_COUNTED int32_t wi_flow_columns(int32_t columns, int32_t flow_from) {
     return flow_from > 0 && columns >= flow_from ? columns / WI_PANEL * WI_PANEL : 0;
+}
+
+/* May a cluster factor a large front of so many rows and columns? */
+WI_COUNTED bool wi_fits_cluster(int32_t height, int32_t columns, int32_t flow_from) {
+    return height <= WI_MIDDLE_ROWS << WI_MIDDLE_CLASSES &&
+           wi_flow_columns(columns, flow_from) == 0;
 }
 
 /* The panels of a block. */
