@@ -141,19 +141,22 @@ static double low_rank_passes_seconds(const weft_context *ctx, const wi_convolve
            gpu_seconds(ctx, a, low_rank_flops(a), 0.3, 1.6 * bytes);
 }
 
-/* An output takes as long as so many operations of f32, and the first rows of all blocks a while.
- */
+/* An output takes as long as so many operations of f32, with more weights more, as more sums are in
+ * doubt. The first rows of all blocks take a while; that of rows and tensor, which their costs
+ * leave out, is taken off here, so that it is known from which size on quads are faster. */
 double wi_convolve_quads_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
     const bool is_wide = wi_convolve_quads_frame(a) > WI_CONVOLVE_QUADS_FRAME;
-    const double first = is_wide ? 1.5e-5 : 6e-6, each = is_wide ? 107 : 51;
-    return first + gpu_seconds(ctx, a, each * outputs_of(a), 1, bytes_of(a));
+    const double first = is_wide ? 7e-6 : 2e-6, one_channel = a->channels == 1 ? 1.18 : 1;
+    const double each = is_wide ? 72 + 0.44 * dense_weights(a) : 49 + 0.08 * dense_weights(a);
+    return first + gpu_seconds(ctx, a, one_channel * each * outputs_of(a), 1, bytes_of(a));
 }
 
-/* What takes as long as so many operations of f32: rounding an output; a step of its products; a
- * product of a sum in doubt, which other warps make again at the same time. */
+/* What takes as long as so many operations of f32: rounding an output; a step of its products;
+ * filters of more than 5 rows, whatever their steps; a product of a sum in doubt, which other warps
+ * make again at the same time. */
 double wi_convolve_tensor_seconds(const weft_context *ctx, const void *args) {
-    const double rounding = 50, step = 10, again = 10;
+    const double rounding = 50, step = 10, tall = 35, again = 10;
     const wi_convolve_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
     wi_convolve_units units;
@@ -163,7 +166,8 @@ double wi_convolve_tensor_seconds(const weft_context *ctx, const void *args) {
     const double groups = floor(((double)a->filter_height + 6) / 4);
     const double steps = ceil(groups * reach.slots / 2);
     const double doubts = units.is_exact ? 0 : ldexp((double)units.in_doubt, -units.shift);
-    const double multiplying = outputs_of(a) * (rounding + step * steps) / m->f32_flops;
+    const double each = rounding + step * steps + (groups > 2 ? tall : 0);
+    const double multiplying = outputs_of(a) * each / m->f32_flops;
     const double settling = again * fmin(doubts, 1) * dense_flops(a) / m->f32_flops;
     const double working = multiplying > settling ? multiplying : settling;
     const double moving = wi_seconds_moving(m, 1.25 * bytes_of(a));

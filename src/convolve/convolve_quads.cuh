@@ -125,7 +125,7 @@ struct wi_quads_block {
         constexpr int table_units = (int)sizeof shared.table[0] / 16;
         const wi_group_units<16, 128> a = {wi_group_start_behind(o.quads[row], at + 2 * pair)};
         const wi_group_units<128, 256> b = {wi_group_start_behind(o.table, step * table_units)};
-        wi_group_multiply_units<(step > 0)>(sum, a, b);
+        wi_group_multiply_units(sum, a, b, step > 0 ? 1 : p.adds);
         if constexpr (step + 1 < Shape::steps)
             multiply<step + 1>(o, at, sum);
     }
@@ -138,7 +138,8 @@ struct wi_quads_block {
     /* ---- outputs of sums ---- */
 
     /* The whole number that an exact sum rounds to: to nearest, ties to even. */
-    __device__ int rounded(int sum) const {
+    __device__ int rounded(const wi_quads_join &join, int total) const {
+        const int sum = total * join.low;
         if (p.shift == 0)
             return sum;
         return (sum + (1 << (p.shift - 1)) - 1 + (sum >> p.shift & 1)) >> p.shift;
@@ -146,20 +147,20 @@ struct wi_quads_block {
 
     /* A sum of the bytes of weights, rounded in its upper half: the most that it may be in the
      * promised order. The lower half says how near it is to the next smaller output. */
-    __device__ int joined(int high, int middle, int low) const {
-        const int lower = ((middle * 256 + low) >> drop) + p.begin;
-        return (int)((uint32_t)high * (65536u >> drop) + (uint32_t)lower);
+    __device__ static int joined(const wi_quads_join &join, int high, int middle, int low) {
+        const int lower = (middle * join.low + low) >> drop;
+        return (int)((uint32_t)high * join.high + join.begin + (uint32_t)lower);
     }
 
     /* All of a lane's outputs of a tile. */
-    __device__ void round(const Sums &sum, Places &out) const {
+    __device__ void round(int tile, const Sums &sum, Places &out) const {
 #pragma unroll
         for (int e = 0; e < 8; e++) {
             const int at = e / 2 % 2 * 4 + e / 4 * 2 + e % 2;
             if constexpr (parts == 1)
-                out[e / 4][e % 4] = rounded(sum[at]);
+                out[e / 4][e % 4] = rounded(p.join[tile], sum[at]);
             else
-                out[e / 4][e % 4] = joined(sum[at], sum[8 + at], sum[16 + at]);
+                out[e / 4][e % 4] = joined(p.join[tile], sum[at], sum[8 + at], sum[16 + at]);
         }
         wi_group_hold(out[0]);
         wi_group_hold(out[1]);
@@ -173,55 +174,42 @@ struct wi_quads_block {
                           : wi_pick_bytes(upper_halves(a, b), upper_halves(c, d), 0x6420);
     }
 
-    /* Four pixels of three channels as they lie in the image. */
-    __device__ static void interleave(uint32_t (&word)[channels]) {
-        if constexpr (channels == 3) {
-            const uint32_t a = word[0], b = word[1], c = word[2];
-            const uint32_t low = wi_pick_bytes(a, b, 0x5140), high = wi_pick_bytes(a, b, 0x7362);
-            word[0] = wi_pick_bytes(low, c, 0x2410);
-            word[1] = wi_pick_bytes(wi_pick_bytes(low, c, 0x0053), high, 0x5410);
-            word[2] = wi_pick_bytes(high, c, 0x7326);
-        }
-    }
-
-    /* Puts the words of a lane's places where they go. */
-    __device__ void put(int k, int tile, uint32_t (&out)[2][channels]) const {
+    /* Puts a lane's places where they go: four pixels of each, whose channels lie side by side. */
+    __device__ void put(int k, int tile, const Places (&out)[channels]) const {
         constexpr int bytes = 4 * channels; /* of a place */
         unsigned char *const to = shared.out[k % wi_quads_turns] + wi_lane() % 4 * wi_quads_pitch +
                                   (place_of(tile) + warp() * 16 + wi_lane() / 4) * bytes;
+        const auto at = [&](int place, int byte) {
+            return out[byte % channels][place][byte / channels];
+        };
 #pragma unroll
-        for (int place = 0; place < 2; place++) {
-            interleave(out[place]);
+        for (int place = 0; place < 2; place++)
 #pragma unroll
-            for (int i = 0; i < channels; i++)
-                *(uint32_t *)(to + place * 8 * bytes + 4 * i) = out[place][i];
-        }
+            for (int b = 0; b < bytes; b += 4)
+                *(uint32_t *)(to + place * 8 * bytes + b) =
+                    pack(at(place, b), at(place, b + 1), at(place, b + 2), at(place, b + 3));
     }
 
     /* A warp's outputs of four rows. As soon as a tile's sums are joined, tensor cores get the next
      * tile. */
     __device__ void work(int k) const {
-        Sums sum;
-        uint32_t word[2][channels];
+        Sums sum = {};
+        Places out[channels];
         unsigned doubts = 0;
         const operands o = operands_of(k);
         begin(o, 0, sum);
 #pragma unroll
         for (int tile = 0; tile < tiles; tile++) {
-            Places out;
+            Places &mine = out[channel_of(tile)];
             wi_group_wait<0>();
             wi_group_hold(sum);
-            round(sum, out);
+            round(tile, sum, mine);
             if (tile + 1 < tiles)
                 begin(o, tile + 1, sum);
-            if (has_doubt(out))
+            if (has_doubt(mine))
                 doubts |= 1u << tile;
-#pragma unroll
-            for (int place = 0; place < 2; place++)
-                word[place][channel_of(tile)] =
-                    pack(out[place][0], out[place][1], out[place][2], out[place][3]);
             if (channel_of(tile) == channels - 1)
-                put(k, tile, word);
+                put(k, tile, out);
         }
         if (parts > 1)
             note(k, doubts);
@@ -264,12 +252,7 @@ struct wi_quads_block {
         uint32_t mine = *(const uint32_t *)(shared.doubts[k % wi_quads_turns] + 4 * wi_lane());
         if (!__any_sync(wi_all_lanes, mine != 0))
             return;
-        unsigned end = (unsigned)__popc(mine);
-#pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-            const unsigned before = wi_shuffle_up(end, step);
-            end += wi_lane() >= step ? before : 0;
-        }
+        const uint32_t end = wi_warp_sum_scan((uint32_t)__popc(mine));
         for (unsigned at = end - (unsigned)__popc(mine); mine; mine &= mine - 1)
             shared.queue[at++] = (uint16_t)(wi_lane() * 32 + __ffs((int)mine) - 1);
         const unsigned all = 8 * wi_shuffle(end, 31);
@@ -329,8 +312,8 @@ struct wi_quads_block {
             wi_bulk_store(to + (size_t)lane * p.m.ldy, out + lane * wi_quads_pitch,
                           (uint32_t)whole);
         wi_bulk_commit();
-        for (int r = 0; r < rows; r++)
-            if (whole + lane < bytes)
+        if (whole + lane < bytes)
+            for (int r = 0; r < rows; r++)
                 to[(size_t)r * p.m.ldy + whole + lane] = out[r * wi_quads_pitch + whole + lane];
         wi_bulk_wait_read<0>();
     }

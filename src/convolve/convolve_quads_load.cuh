@@ -22,12 +22,24 @@ constexpr int wi_quads_pitch = wi_quads_width + 32; /* of outputs: the words of 
 constexpr int wi_quads_tiles = 6;                   /* of 64 places, that a strip has */
 constexpr int wi_quads_most = 16; /* lanes with doubts, of a warp, that are left to others */
 
+/* How sums of weights' bytes become one: what the highest and the middle byte count, and what is
+ * added. It is the same for all tiles. But CUDA 13.0's compiler takes what the same arithmetic
+ * makes of the same registers for the same number, though tensor cores have put other sums there;
+ * so each tile has factors of its own, which the compiler cannot know to be alike. */
+struct wi_quads_join {
+    uint32_t high;
+    int low;
+    uint32_t begin;
+};
+
 /* `frame` is the side of what filters lie in. */
 template <int frame>
 struct wi_quads_params {
     wi_convolve_images m;
     int above; /* rows of the filter before the output */
-    int shift, begin, in_doubt;
+    int shift, in_doubt;
+    wi_quads_join join[wi_quads_tiles];
+    uint32_t adds; /* 0: sums begin with it, which the compiler does not know */
     unsigned strips, bands;
     int band; /* rows of quads that a block puts out */
     int units[frame * frame];

@@ -2,7 +2,7 @@
 /* The rung quads of convolve: which kernel a call takes, and its blocks. */
 #include "convolve/convolve_quads.cuh"
 
-template <int frame>
+template <int parts, int frame, int drop>
 static wi_quads_params<frame> params_of(const wi_convolve_args *args,
                                         const wi_convolve_units &units) {
     const size_t w = args->filter_width, h = args->filter_height;
@@ -11,7 +11,8 @@ static wi_quads_params<frame> params_of(const wi_convolve_args *args,
     p.m = wi_convolve_images_of(args);
     p.above = (int)args->above;
     p.shift = units.shift;
-    p.begin = units.begin;
+    for (wi_quads_join &join : p.join)
+        join = {65536u >> drop, parts > 1 ? 256 : 1, (uint32_t)units.begin};
     p.in_doubt = units.in_doubt;
     for (size_t k = 0; k < w * h; k++) {
         const size_t at = k / w * frame + k % w + shifted;
@@ -41,7 +42,7 @@ static weft_status launch(weft_context *ctx, const wi_convolve_args *args,
                           const wi_convolve_units &units) {
     using Block = wi_quads_block<channels, parts, frame, drop>;
     constexpr size_t bytes = sizeof(typename Block::Shared);
-    wi_quads_params<frame> p = params_of<frame>(args, units);
+    wi_quads_params<frame> p = params_of<parts, frame, drop>(args, units);
     size_t resident = 1;
     const auto kernel = wi_quads<channels, parts, frame, drop>;
     weft_status status = wi_grant_shared(ctx, "wi_quads", kernel, bytes);

@@ -43,8 +43,8 @@ inline wi_group_elements<uint8_t, 16> wi_group_unit(const Units &x, int row, int
         x.start + row / 8 * (int)Units::across + row % 8 * 16 + half * (int)Units::along;
     return *(const wi_group_elements<uint8_t, 16> *)at;
 }
-template <bool adds, class A, class B, int sums>
-inline void wi_group_multiply_units(int32_t (&sum)[sums], const A &a, const B &b) {
+template <class A, class B, int sums>
+inline void wi_group_multiply_units(int32_t (&sum)[sums], const A &a, const B &b, uint32_t adds) {
     const int first = (int)threadIdx.x / 32 % 4 * 16 + wi_lane() / 4, column = wi_lane() % 4 * 2;
     for (int i = 0; i < sums && !adds; i++)
         sum[i] = 0;
@@ -70,37 +70,34 @@ __device__ inline uint64_t wi_group_descriptor(const wi_group_units<along, acros
     return (uint64_t)(across >> 4) << 32 | (x.start + (along >> 4 << 16));
 }
 
-#    define WI_UNITS_8(kind, a, b, adds)                                                           \
-        asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, " adds ", 0;\n\t"                   \
+#    define WI_UNITS_8(a, b, adds)                                                                 \
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, %10, 0;\n\t"                        \
                      "wgmma.mma_async.sync.aligned.m64n16k32.s32.u8.s8 "                           \
                      "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, add;\n\t}"                         \
-                     : WI_SUMS_8(kind, 0)                                                          \
-                     : "l"(a), "l"(b))
-#    define WI_UNITS_24(kind, a, b, adds)                                                          \
-        asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, " adds ", 0;\n\t"                   \
+                     : WI_SUMS_8(WI_WHOLE_SUM, 0)                                                  \
+                     : "l"(a), "l"(b), "r"(adds))
+#    define WI_UNITS_24(a, b, adds)                                                                \
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.u32 add, %26, 0;\n\t"                        \
                      "wgmma.mma_async.sync.aligned.m64n48k32.s32.u8.s8 "                           \
                      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, "                         \
                      "%12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, "               \
                      "%24, %25, add;\n\t}"                                                         \
-                     : WI_SUMS_8(kind, 0), WI_SUMS_8(kind, 8), WI_SUMS_8(kind, 16)                 \
-                     : "l"(a), "l"(b))
-#    define WI_NEW_SUM(x) "=r"(x)
+                     : WI_SUMS_8(WI_WHOLE_SUM, 0), WI_SUMS_8(WI_WHOLE_SUM, 8),                     \
+                       WI_SUMS_8(WI_WHOLE_SUM, 16)                                                 \
+                     : "l"(a), "l"(b), "r"(adds))
 
-/* The product of operands in units, for 16 or 48 columns. Without `adds` sums begin with 0, in
- * registers of their own: CUDA 13.0's compiler takes two sums, added up in the same registers one
- * after the other, for one. */
-template <bool adds, class A, class B, int sums>
-__device__ inline void wi_group_multiply_units(int32_t (&sum)[sums], const A &a, const B &b) {
+/* The product of operands in units, for 16 or 48 columns. If `adds` is 0 sums begin with 0. Where
+ * the compiler knows that they do, it has new registers for them, and those before stay where they
+ * are: twice as many. */
+template <class A, class B, int sums>
+__device__ inline void wi_group_multiply_units(int32_t (&sum)[sums], const A &a, const B &b,
+                                               uint32_t adds) {
     static_assert(sums == 8 || sums == 24, "16 or 48 columns");
     const uint64_t from_a = wi_group_descriptor(a), from_b = wi_group_descriptor(b);
-    if constexpr (sums == 8 && adds)
-        WI_UNITS_8(WI_WHOLE_SUM, from_a, from_b, "1");
-    else if constexpr (sums == 8)
-        WI_UNITS_8(WI_NEW_SUM, from_a, from_b, "0");
-    else if constexpr (adds)
-        WI_UNITS_24(WI_WHOLE_SUM, from_a, from_b, "1");
+    if constexpr (sums == 8)
+        WI_UNITS_8(from_a, from_b, adds);
     else
-        WI_UNITS_24(WI_NEW_SUM, from_a, from_b, "0");
+        WI_UNITS_24(from_a, from_b, adds);
 }
 
 /* Values that are there when this is called, neither computed later nor earlier: sums behind a
