@@ -123,7 +123,8 @@ weft_status wi_ascend(size_t n, wi_ascent *all, int count, wi_inverse *inverse, 
     bool ended = false;
     for (int k = 0; k < count; k++)
         begin(&all[k], n);
-    for (bool transposed = false; !ended && status == WEFT_OK; transposed = !transposed) {
+    for (bool transposed = false; !ended && *converged && status == WEFT_OK;
+         transposed = !transposed) {
         status = step(&c, all, count, transposed, converged);
         ended = true;
         for (int k = 0; k < count; k++)

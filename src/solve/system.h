@@ -223,6 +223,7 @@ typedef struct wi_system {
                                 before */
     double most_contraction; /* more, and the factors are refused; 0: never */
     bool refines_inverse;    /* the factors alone are too inaccurate an inverse: by GMRES then */
+    bool knows_inverse;      /* norms of the inverse were found so, or without the factors */
     bool lost;      /* GMRES did not converge for the estimates, or refinement had not ended */
     double *krylov; /* its vectors; NULL: not taken yet */
     struct wi_system_block {
