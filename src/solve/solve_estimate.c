@@ -73,8 +73,8 @@ weft_status wi_system_judge_factors(wi_system *s) {
 /* ---- condition, and the forward error ---- */
 
 static wi_ascent ascent_in(const wi_system *s, size_t first, const double *weight) {
-    return (wi_ascent){
-        .weight = weight, .x = s->vector + first * s->n, .y = s->vector + (first + 1) * s->n};
+    double *const x = s->vector + first * s->n;
+    return (wi_ascent){.weight = weight, .x = x, .y = x + s->n, .waves = x + 2 * s->n};
 }
 
 static weft_status invert(void *user, bool transposed, size_t count, double *const y[],
@@ -154,10 +154,10 @@ weft_status wi_system_find_condition(wi_system *s) {
 
 /* Both climbs together, if the condition is not known yet. */
 weft_status wi_system_bound(wi_system *s) {
-    double *const weight = s->vector + 4 * s->n;
+    double *const weight = s->vector + 2 * WI_ASCENT_LINES * s->n;
     const bool known = s->condition > 0;
     const int count = known ? 1 : 2;
-    wi_ascent all[WI_ASCENTS] = {ascent_in(s, 2, weight), ascent_in(s, 0, NULL)};
+    wi_ascent all[WI_ASCENTS] = {ascent_in(s, WI_ASCENT_LINES, weight), ascent_in(s, 0, NULL)};
     if (s->args->options.no_estimates)
         return WEFT_OK;
     if (s->args->rhs == 0)
