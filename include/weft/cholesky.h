@@ -36,9 +36,9 @@ extern "C" {
  * A may be host or device memory. The call returns when the factorization is done, since it says
  * whether A is positive definite: it cannot be captured into a CUDA graph.
  *
- * A host matrix that does not fit the memory of a GPU (7/8 of it) is factored there all the same,
- * in panels of columns that come one after another. If memory runs out on the way, what A holds is
- * lost.
+ * A host matrix that does not fit the memory of a GPU (7/8 of what is free there) is factored there
+ * all the same, in panels of columns that come one after another, and weft_used(ctx, "cholesky")
+ * says "streamed". If memory runs out on the way, what A holds is lost.
  *
  * On place mpi the matrix is the columns of all ranks in their order, and a rank passes n of them,
  * any number, with all rows. All ranks return the same status and message, and columns are counted

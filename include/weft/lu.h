@@ -46,9 +46,10 @@ extern "C" {
  * stored by rows is transposed, factored and transposed back: in place if it is square, else with
  * temporary memory of its own size.
  *
- * A host matrix that does not fit the memory of a GPU (7/8 of it) is factored there all the same,
- * in panels of columns that come one after another; where pivots are tied, rounding may then choose
- * others. If memory runs out on the way, what A holds is lost.
+ * A host matrix that does not fit the memory of a GPU (7/8 of what is free there) is factored there
+ * all the same, in panels of columns that come one after another, and weft_used(ctx, "lu") says
+ * "streamed"; where pivots are tied, rounding may then choose others. If memory runs out on the
+ * way, what A holds is lost.
  *
  * On place mpi the matrix is the columns of all ranks in their order: a rank passes n of them, any
  * number, of m rows each, m the same on all. pivot has the min(m, columns of all) pivots on every

@@ -82,8 +82,11 @@ typedef struct weft_report {
      * where refinement was successful; 0 without refinement. */
     double forward_estimate;
     /* |A| |A^-1| in the 1-norm, estimated (Hager 1984, Higham 1988): a lower bound, seldom by more
-     * than a factor of 3 too small. Beyond the precision of the factors, about 1e15 of f64 and 1e7
-     * of f32, it says no more than that. */
+     * than a factor of 3 too small. Where growth, or a condition near the precision of the factors,
+     * makes these too inaccurate an inverse, it is found another way: up to 128 unknowns without
+     * them, in twice the precision of f64 (true up to some 2^100), else by GMRES. Where that does
+     * not converge, and beyond 2^50 or so, it says no more of a larger matrix than that its
+     * condition is large or growth has spoilt the factors: forward_bound is INFINITY then. */
     double condition_estimate;
     double growth; /* the largest entry of U over that of A; of Cholesky, of the square of L's; of
                       butterfly U is that of the mixed matrix */

@@ -63,17 +63,25 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status;
 }
 
-/* A matrix that is larger than a GPU's memory, in host memory. What is the upper triangle by
- * columns is the lower one by rows. */
-static weft_status run_streamed(weft_context *ctx, const wi_host_matrix *s, request *r) {
-    int before;
-    weft_status status = wi_gpu_enter(ctx, &before);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_cholesky_factor_streamed(ctx, s, r->words);
+typedef struct streamed_call {
+    const wi_host_matrix *matrix;
+    int64_t *words;
+} streamed_call;
+
+static weft_status factor_streamed(weft_context *ctx, const void *args) {
+    const streamed_call *const c = args;
+    const weft_status status = wi_cholesky_factor_streamed(ctx, c->matrix, c->words);
     wi_gpu_sync(ctx);
-    wi_gpu_leave(ctx, before);
     return status;
+}
+
+/* A matrix that is larger than a GPU's memory, in host memory. What is the upper triangle by
+ * columns is the lower one by rows. The row is none of the ladder's: it is how weft_used tells. */
+static weft_status run_streamed(weft_context *ctx, const wi_host_matrix *s, request *r) {
+    static const wi_row row = {
+        .name = "streamed", .what = "panels of a host matrix", .run = factor_streamed};
+    const streamed_call call = {s, r->words};
+    return wi_run_row(ctx, &wi_cholesky_ladder, &row, &call);
 }
 
 static weft_status tell(weft_context *ctx, const int64_t *words) {

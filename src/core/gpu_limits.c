@@ -95,6 +95,23 @@ weft_status wi_gpu_limits_of(weft_context *ctx, wi_gpu_limits *limits) {
     return status;
 }
 
+size_t wi_gpu_free_bytes(const weft_context *ctx) {
+    size_t left = 0, all = 0;
+    uint64_t held = 0, used = 0;
+    int before;
+    if (wi_gpu_enter((weft_context *)ctx, &before) != WEFT_OK)
+        return 0;
+    const cudaMemPool_t pool = ctx->gpu->pool;
+    const bool known =
+        cudaMemGetInfo(&left, &all) == cudaSuccess &&
+        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) == cudaSuccess &&
+        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess;
+    if (!known)
+        cudaGetLastError();
+    wi_gpu_leave((weft_context *)ctx, before);
+    return known ? left + (size_t)(held - used) : 0;
+}
+
 /* ---- what kernels use ---- */
 
 const char *wi_bound_name(wi_bound bound) {

@@ -35,6 +35,9 @@ typedef struct wi_gpu_limits {
 } wi_gpu_limits;
 
 weft_status wi_gpu_limits_of(weft_context *ctx, wi_gpu_limits *limits);
+/* Bytes that wi_gpu_alloc could still take: what is free, and what the context's pool keeps for
+ * later. 0 if CUDA does not say. */
+size_t wi_gpu_free_bytes(const weft_context *ctx);
 
 /* The limit that keeps more blocks of a kernel off a multiprocessor. */
 typedef enum wi_bound {

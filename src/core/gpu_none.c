@@ -62,6 +62,11 @@ weft_status wi_gpu_free(weft_context *ctx, void *p) {
     return refuse(ctx);
 }
 
+size_t wi_gpu_free_bytes(const weft_context *ctx) {
+    (void)ctx;
+    return 0;
+}
+
 unsigned wi_gpu_nest(weft_context *ctx, int change) {
     (void)ctx;
     (void)change;

@@ -7,6 +7,7 @@
  *
  * How pieces are cut depends on the product and on how much memory the device has in all, not on
  * how much is free: so they have the same bits each time. */
+#include "core/gpu_limits.h"
 #include "core/smaller.h"
 #include "core/stage.h"
 #include "cuda/limit.cuh"
@@ -324,20 +325,6 @@ static weft_status add_slot(panels *x, int k) {
                    "making an event for a piece");
 }
 
-/* What may still be allocated: the pool also has memory that was freed. */
-static weft_status ask_free(const panels *x, size_t *bytes) {
-    size_t all = 0;
-    uint64_t reserved = 0, used = 0;
-    const cudaMemPool_t pool = x->ctx->gpu->pool;
-    cudaError_t error = cudaMemGetInfo(bytes, &all);
-    if (error == cudaSuccess)
-        error = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
-    if (error == cudaSuccess)
-        error = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
-    *bytes += (size_t)(reserved - used);
-    return wi_cuda(x->ctx, error, "asking for free memory");
-}
-
 /* Takes memory for slots: for C and B as many as they need, and for A as many as leave an eighth of
  * the device's memory free, but at least one. */
 static weft_status take_slots(panels *x, size_t memory) {
@@ -346,13 +333,9 @@ static weft_status take_slots(panels *x, size_t memory) {
     weft_status status = WEFT_OK;
     for (int k = C; k >= A; k--)
         for (size_t q = 0; q < most[k] && !x->of[k].on_device && status == WEFT_OK; q++) {
-            size_t free_bytes = 0;
-            status = ask_free(x, &free_bytes);
-            if (status == WEFT_OK && k == A && q > 0 &&
-                free_bytes < slot_bytes(x, A) + memory / WANTED)
+            if (k == A && q > 0 && wi_gpu_free_bytes(x->ctx) < slot_bytes(x, A) + memory / WANTED)
                 return WEFT_OK;
-            if (status == WEFT_OK)
-                status = add_slot(x, k);
+            status = add_slot(x, k);
         }
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Panels of a host matrix on their way to a GPU and back, and triangular systems with them. */
+#include "core/gpu_limits.h"
 #include "core/smaller.h"
 #include "lu/host_panels.cuh"
 
@@ -19,25 +20,25 @@ enum {
     SHARE = 2,  /* of the device's memory that panels may take: one part in so many */
     STEP = 16,  /* columns of a panel are a multiple */
     ROOM = 7,
-    OF = 8 /* of the device's memory that matrices may take */
+    OF = 8 /* of the device's memory that is free, which matrices may take */
 };
 
-static size_t device_bytes(void) {
-    size_t left = 0, all = 0;
-    return cudaMemGetInfo(&left, &all) == cudaSuccess ? all : 0;
+size_t wi_read_panel_bytes(void) {
+    constexpr size_t usual = (size_t)1 << 28, part = 16;
+    return wi_lu_resident_bytes > 0 ? wi_lu_resident_bytes / part : usual;
 }
 
-size_t wi_panels_memory(void) {
-    return wi_lu_resident_bytes > 0 ? wi_lu_resident_bytes : device_bytes();
+size_t wi_panels_memory(const weft_context *ctx) {
+    return wi_lu_resident_bytes > 0 ? wi_lu_resident_bytes : wi_gpu_free_bytes(ctx);
 }
 
 bool wi_fits_device(const weft_context *ctx, double bytes) {
-    const double few = (double)((size_t)1 << 30); /* that every GPU holds */
+    const double few = (double)((size_t)1 << 28); /* not worth the question */
     if (ctx->kind != WI_CUDA || !ctx->gpu)
         return true;
     if (wi_lu_resident_bytes > 0)
         return bytes <= (double)wi_lu_resident_bytes;
-    return bytes <= few || bytes <= (double)(device_bytes() / OF * ROOM);
+    return bytes <= few || bytes <= (double)(wi_gpu_free_bytes(ctx) / OF * ROOM);
 }
 
 /* ---- panels that travel ---- */
@@ -143,7 +144,7 @@ static weft_status take(const wi_panels *w, char **p, size_t bytes) {
 /* As many columns as fit the share of the memory, at least STEP. */
 static void choose_width(wi_panels *w) {
     const size_t column = PANELS * w->s->m * w->width;
-    const size_t wide = wi_panels_memory() / SHARE / column / STEP * STEP;
+    const size_t wide = wi_panels_memory(w->ctx) / SHARE / column / STEP * STEP;
     w->wide = wi_smaller(wide > (size_t)STEP ? wide : (size_t)STEP, w->s->n);
 }
 

@@ -28,15 +28,17 @@ weft_status wi_panels_close(const wi_panels *w, weft_status status);
 /* The columns from `first` on that make a panel, cut off at `end`, from row `top` on. */
 wi_panel wi_panel_at(const wi_panels *w, size_t first, size_t end, size_t top);
 
+/* Bytes of the device that panels may share: those of a matrix that would just not be streamed. */
+size_t wi_panels_memory(const weft_context *ctx);
+/* Bytes of a panel that is only read: the same whenever it is asked, however much is free. */
+size_t wi_read_panel_bytes(void);
+
 /* A panel to `there`, by columns of p.rows elements, or back. */
 weft_status wi_panel_move(const wi_panels *w, wi_panel p, char *there, bool back);
 
 /* Lines of elements of a type from one matrix to another, one of which is host memory. */
 weft_status wi_host_copy_lines(weft_context *ctx, const char *call, weft_type type, void *from,
                                size_t ld_from, void *to, size_t ld_to, size_t lines, size_t length);
-
-/* Bytes of the device that panels may share: those of a matrix that would just not be streamed. */
-size_t wi_panels_memory(void);
 
 static inline char *wi_panel_row(const wi_panels *w, void *x, size_t rows) {
     return (char *)x + rows * w->width;

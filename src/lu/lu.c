@@ -114,24 +114,34 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status;
 }
 
-/* A matrix that is larger than a GPU's memory, in host memory. */
-static weft_status run_streamed(weft_context *ctx, const wi_host_matrix *s, int64_t *pivot,
-                                int64_t *words) {
-    const size_t bytes = (s->m < s->n ? s->m : s->n) * sizeof *pivot;
+typedef struct streamed_call {
+    const wi_host_matrix *matrix;
+    int64_t *pivot, *words;
+} streamed_call;
+
+static weft_status factor_streamed(weft_context *ctx, const void *args) {
+    const streamed_call *const c = args;
+    const wi_host_matrix *const s = c->matrix;
+    const size_t bytes = (s->m < s->n ? s->m : s->n) * sizeof *c->pivot;
     int64_t *const found = wi_host_alloc(bytes);
-    int before;
     if (!found)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for %zu bytes", name, bytes);
-    weft_status status = wi_gpu_enter(ctx, &before);
-    if (status == WEFT_OK) {
-        status = wi_lu_factor_streamed(ctx, s, found, words);
-        if (status == WEFT_OK)
-            status = wi_gpu_copy(ctx, pivot, found, bytes);
-        wi_gpu_sync(ctx);
-        wi_gpu_leave(ctx, before);
-    }
+    weft_status status = wi_lu_factor_streamed(ctx, s, found, c->words);
+    if (status == WEFT_OK)
+        status = wi_gpu_copy(ctx, c->pivot, found, bytes);
+    wi_gpu_sync(ctx);
     wi_host_free(found);
     return status;
+}
+
+/* A matrix that is larger than a GPU's memory, in host memory. The row is none of the ladder's: it
+ * is how weft_used tells. */
+static weft_status run_streamed(weft_context *ctx, const wi_host_matrix *s, int64_t *pivot,
+                                int64_t *words) {
+    static const wi_row row = {
+        .name = "streamed", .what = "panels of a host matrix", .run = factor_streamed};
+    const streamed_call call = {s, pivot, words};
+    return wi_run_row(ctx, &wi_lu_ladder, &row, &call);
 }
 
 static weft_status tell(weft_context *ctx, const int64_t *words) {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elimination by three kernels a column: one block finds the pivot and the multipliers; rows are
- * exchanged; everything after the column is eliminated. */
+/* Elimination by three kernels a column, on the transpose of the matrix as paper has it: there a
+ * row lies in one piece, here a column does, so that neighbouring threads have neighbouring
+ * addresses where a column is searched, divided and taken from others. One block finds the pivot
+ * and the multipliers; the pivot's row, an element of each column, is extracted to an array of its
+ * own while rows are exchanged; everything after the column is eliminated. Columns that augment the
+ * matrix, as right-hand sides do, are columns like others. */
 #include "cuda/launch.cuh"
 #include "cuda/reciprocal.cuh"
 #include "cuda/warp.cuh"
@@ -18,6 +22,7 @@ struct column_params {
     wi_lu_columns whole;
     int64_t *pivot, *first;
     size_t row_blocks; /* that share the rows of a column */
+    T *row;            /* the pivot's, an element for each column of `whole` */
 };
 
 /* The best of what all threads have, in every thread. */
@@ -60,16 +65,17 @@ __global__ void __launch_bounds__(finders) find_pivot(column_params<T> p) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(swappers) swap_pivot_row(column_params<T> p) {
+__global__ void __launch_bounds__(swappers) extract_pivot_row(column_params<T> p) {
     const size_t with = (size_t)p.pivot[p.column], stride = (size_t)gridDim.x * swappers;
     for (size_t j = p.whole.first + (size_t)blockIdx.x * swappers + threadIdx.x; j < p.whole.end;
          j += stride) {
         if (j == p.column)
             continue;
         T *const x = p.a + j * p.lda;
-        const T old = x[p.column];
-        x[p.column] = x[with];
-        x[with] = old;
+        const T above = x[p.column], pivots = x[with];
+        x[p.column] = pivots;
+        x[with] = above;
+        p.row[j - p.whole.first] = pivots;
     }
 }
 
@@ -82,7 +88,7 @@ __global__ void __launch_bounds__(eliminators) eliminate(column_params<T> p) {
         return;
     for (size_t j = p.column + 1 + blockIdx.x / p.row_blocks; j < p.whole.end; j += stride) {
         T *const x = p.a + j * p.lda;
-        const T u = x[p.column];
+        const T u = p.row[j - p.whole.first];
 #pragma unroll
         for (int r = 0; r < rows_each; r++) {
             const size_t i = first + (size_t)r * eliminators;
@@ -105,7 +111,7 @@ static weft_status eliminate_column(weft_context *ctx, const column_params<T> &p
     const size_t swaps = (wi_lu_count(p.whole) + swappers - 1) / swappers;
     weft_status status = WEFT_LAUNCH(find_pivot<T>, ctx, 1, finders, 0, p);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(swap_pivot_row<T>, ctx, (unsigned)(swaps < fill ? swaps : fill),
+        status = WEFT_LAUNCH(extract_pivot_row<T>, ctx, (unsigned)(swaps < fill ? swaps : fill),
                              swappers, 0, p);
     if (status != WEFT_OK || p.row_blocks == 0 || p.column + 1 == p.whole.end)
         return status;
@@ -116,11 +122,15 @@ template <class T>
 static weft_status factor(weft_context *ctx, const wi_lu_panel *panel, wi_lu_columns whole) {
     const wi_lu_args *const args = panel->args;
     constexpr size_t rows = rows_each * eliminators; /* of a block */
-    weft_status status = WEFT_OK;
+    T *row;
+    weft_status status = wi_gpu_alloc(ctx, (void **)&row, wi_lu_count(whole) * sizeof *row);
+    if (status != WEFT_OK)
+        return status;
     for (size_t k = panel->first; k < panel->first + panel->width && status == WEFT_OK; k++)
         status = eliminate_column<T>(ctx, {(T *)args->a, args->lda, args->m, k, whole, args->pivot,
-                                           args->first, (args->m - k - 1 + rows - 1) / rows});
-    return status;
+                                           args->first, (args->m - k - 1 + rows - 1) / rows, row});
+    const weft_status freed = wi_gpu_free(ctx, row);
+    return status == WEFT_OK ? freed : status;
 }
 
 weft_status wi_lu_factor_by_columns(weft_context *ctx, const wi_lu_panel *panel,

@@ -139,7 +139,7 @@ static const wi_row rows[] = {
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
     {.name = "three_kernels",
-     .what = "a column: find the pivot, exchange rows, eliminate",
+     .what = "a column of the transpose: find pivot and multipliers, extract the row, eliminate",
      .kinds = WI_ON_CUDA,
      .types = LU_TYPES,
      .run = wi_lu_three_kernels},

@@ -6,29 +6,69 @@
 #include "solve/system.h"
 
 enum {
-    MOST_STEPS = 5
+    MOST_STEPS = 5,
+    LANES = 8
 };
 
-static double sum_of_sizes(size_t n, const double *y) {
-    double sum = 0;
-    for (size_t k = 0; k < n; k++)
-        sum += fabs(y[k]);
-    return sum;
+/* Sums are those of lanes that do not wait for each other. */
+static double sum_of_lanes(const double *lane) {
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
+static double sum_of_sizes(size_t n, const double *y) {
+    double lane[LANES] = {0};
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            lane[l] += fabs(y[k + l]);
+    for (; k < n; k++)
+        lane[0] += fabs(y[k]);
+    return sum_of_lanes(lane);
+}
+
+static double dot(size_t n, const double *x, const double *y) {
+    double lane[LANES] = {0};
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            lane[l] += x[k + l] * y[k + l];
+    for (; k < n; k++)
+        lane[0] += x[k] * y[k];
+    return sum_of_lanes(lane);
+}
+
+/* The number of the first of the largest elements. */
+static size_t highest_of(size_t n, const double *y) {
+    double lane[LANES] = {0}, most = 0;
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            lane[l] = fabs(y[k + l]) > lane[l] ? fabs(y[k + l]) : lane[l];
+    for (; k < n; k++)
+        lane[0] = fabs(y[k]) > lane[0] ? fabs(y[k]) : lane[0];
+    for (size_t l = 0; l < LANES; l++)
+        most = lane[l] > most ? lane[l] : most;
+    for (k = 0; k < n && !(fabs(y[k]) == most); k++)
+        continue;
+    return k < n ? k : 0;
+}
+
+/* The waves are a vector for which the ascent is known to fail. */
 static void begin(wi_ascent *a, size_t n) {
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
         a->x[k] = a->y[k] = 1 / (double)n;
+        a->waves[k] = (k % 2 ? -1 : 1) * (n > 1 ? 0.5 + 0.5 * (double)k / (double)(n - 1) : 0.5);
+    }
     a->norm = 0;
     a->step = 0;
     a->phase = WI_ASCENT_APPLY;
 }
 
-/* The last vector to be tried, for which the ascent is known to fail. */
-static void begin_waves(wi_ascent *a, size_t n) {
-    for (size_t k = 0; k < n; k++)
-        a->y[k] = (k % 2 ? -1 : 1) * (n > 1 ? 0.5 + 0.5 * (double)k / (double)(n - 1) : 0.5);
-    a->phase = WI_ASCENT_WAVES;
+/* The norm is not less than what the waves show. */
+static void end(wi_ascent *a, size_t n) {
+    a->norm = wi_larger(4 * sum_of_sizes(n, a->waves) / (3 * (double)n), a->norm);
+    a->phase = WI_ASCENT_ENDED;
 }
 
 /* y = M x has been found: its size is the norm so far, and its signs the way up. */
@@ -38,7 +78,7 @@ static void weigh_size(wi_ascent *a, size_t n) {
         a->norm = (double)INFINITY;
         a->phase = WI_ASCENT_ENDED;
     } else if (!(size > a->norm)) {
-        begin_waves(a, n);
+        end(a, n);
     } else {
         a->norm = size;
         for (size_t k = 0; k < n; k++)
@@ -50,14 +90,9 @@ static void weigh_size(wi_ascent *a, size_t n) {
 /* y = Mt sign(M x) has been found: its largest element names the unit vector to go to, unless x is
  * a local maximum. */
 static void choose_vector(wi_ascent *a, size_t n) {
-    size_t highest = 0;
-    double along = 0;
-    for (size_t k = 0; k < n; k++) {
-        along += a->y[k] * a->x[k];
-        highest = fabs(a->y[k]) > fabs(a->y[highest]) ? k : highest;
-    }
-    if (++a->step == MOST_STEPS || !(fabs(a->y[highest]) > along)) {
-        begin_waves(a, n);
+    const size_t highest = highest_of(n, a->y);
+    if (++a->step == MOST_STEPS || !(fabs(a->y[highest]) > dot(n, a->x, a->y))) {
+        end(a, n);
         return;
     }
     for (size_t k = 0; k < n; k++)
@@ -65,25 +100,19 @@ static void choose_vector(wi_ascent *a, size_t n) {
     a->phase = WI_ASCENT_APPLY;
 }
 
-static void advance(wi_ascent *a, size_t n) {
-    if (a->phase == WI_ASCENT_APPLY) {
-        weigh_size(a, n);
-    } else if (a->phase == WI_ASCENT_TURN) {
-        choose_vector(a, n);
-    } else {
-        a->norm = wi_larger(4 * sum_of_sizes(n, a->y) / (3 * (double)n), a->norm);
-        a->phase = WI_ASCENT_ENDED;
-    }
-}
-
 /* Is H^-t what the ascent needs next, rather than H^-1? */
 static bool needs_transpose(const wi_ascent *a) {
     return (a->phase == WI_ASCENT_TURN) != (a->weight != NULL);
 }
 
-static void multiply_by_weights(const wi_ascent *a, size_t n) {
+static void multiply_by_weights(const wi_ascent *a, size_t n, double *y) {
     for (size_t k = 0; k < n && a->weight; k++)
-        a->y[k] *= a->weight[k];
+        y[k] *= a->weight[k];
+}
+
+/* M times the waves is found together with the first M x. */
+static bool begins(const wi_ascent *a) {
+    return a->phase == WI_ASCENT_APPLY && a->step == 0;
 }
 
 typedef struct climb {
@@ -95,23 +124,26 @@ typedef struct climb {
 /* The next step of those that need H^-1, or H^-t. */
 static weft_status step(const climb *c, wi_ascent *all, int count, bool transposed,
                         bool *converged) {
-    double *y[WI_ASCENTS];
+    double *y[WI_ASCENT_COLUMNS];
     wi_ascent *chosen[WI_ASCENTS];
-    int some = 0;
+    int some = 0, columns = 0;
     for (int k = 0; k < count; k++)
         if (all[k].phase != WI_ASCENT_ENDED && needs_transpose(&all[k]) == transposed) {
-            chosen[some] = &all[k];
-            y[some++] = all[k].y;
+            chosen[some++] = &all[k];
+            y[columns++] = all[k].y;
+            if (begins(&all[k]))
+                y[columns++] = all[k].waves;
+            if (all[k].phase == WI_ASCENT_TURN)
+                multiply_by_weights(&all[k], c->n, all[k].y);
         }
-    for (int k = 0; k < some; k++)
-        if (chosen[k]->phase == WI_ASCENT_TURN)
-            multiply_by_weights(chosen[k], c->n);
     const weft_status status =
-        some > 0 ? c->inverse(c->user, transposed, (size_t)some, y, converged) : WEFT_OK;
+        some > 0 ? c->inverse(c->user, transposed, (size_t)columns, y, converged) : WEFT_OK;
     for (int k = 0; k < some && status == WEFT_OK; k++) {
-        if (chosen[k]->phase != WI_ASCENT_TURN)
-            multiply_by_weights(chosen[k], c->n);
-        advance(chosen[k], c->n);
+        if (begins(chosen[k]))
+            multiply_by_weights(chosen[k], c->n, chosen[k]->waves);
+        if (chosen[k]->phase == WI_ASCENT_APPLY)
+            multiply_by_weights(chosen[k], c->n, chosen[k]->y);
+        (chosen[k]->phase == WI_ASCENT_APPLY ? weigh_size : choose_vector)(chosen[k], c->n);
     }
     return status;
 }
@@ -123,7 +155,8 @@ weft_status wi_ascend(size_t n, wi_ascent *all, int count, wi_inverse *inverse, 
     bool ended = false;
     for (int k = 0; k < count; k++)
         begin(&all[k], n);
-    for (bool transposed = false; !ended && status == WEFT_OK; transposed = !transposed) {
+    for (bool transposed = false; !ended && *converged && status == WEFT_OK;
+         transposed = !transposed) {
         status = step(&c, all, count, transposed, converged);
         ended = true;
         for (int k = 0; k < count; k++)

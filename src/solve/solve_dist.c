@@ -60,7 +60,7 @@ static void take_exact(wi_ranks *s, size_t numbers) {
 static void take_all(wi_ranks *s) {
     const size_t n = s->n, size = (size_t)s->ctx->comm->size;
     const size_t some = wi_smaller(s->most_group, s->all_rhs);
-    const size_t group = some > WI_ASCENTS ? some : WI_ASCENTS;
+    const size_t group = some > WI_ASCENT_COLUMNS ? some : WI_ASCENT_COLUMNS;
     const size_t block = n * group * sizeof(double);
     wi_product p = wi_ranks_product(s, group), turned;
     if (s->args->solve.spd)
@@ -75,7 +75,7 @@ static void take_all(wi_ranks *s) {
     s->place_x = take(s, block, false);
     s->place_r = take(s, 3 * block, false);
     s->room = take(s, room > other ? room : other, false);
-    s->vector = take(s, 5 * n * sizeof *s->vector, true);
+    s->vector = take(s, 7 * n * sizeof *s->vector, true);
     s->place_power = take(s, 2 * n * sizeof *s->place_power, false);
     s->power = take(s, 2 * n * sizeof *s->power, true);
     s->place_shift = take(s, s->rhs * sizeof *s->place_shift, false);
@@ -100,7 +100,7 @@ static void take_all(wi_ranks *s) {
     s->low = s->size + numbers;
     s->gathered_low = s->gathered + size * numbers;
     s->own_x = s->own_b + n * s->rhs;
-    s->weight = s->vector + 4 * n;
+    s->weight = s->vector + 6 * n;
 }
 
 static void give_all(wi_ranks *s) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "solve/solve_mix.h"
+#include "solve/solve_small.h"
 
 /* ---- growth, determinant ---- */
 
@@ -72,8 +73,8 @@ weft_status wi_system_judge_factors(wi_system *s) {
 /* ---- condition, and the forward error ---- */
 
 static wi_ascent ascent_in(const wi_system *s, size_t first, const double *weight) {
-    return (wi_ascent){
-        .weight = weight, .x = s->vector + first * s->n, .y = s->vector + (first + 1) * s->n};
+    double *const x = s->vector + first * s->n;
+    return (wi_ascent){.weight = weight, .x = x, .y = x + s->n, .waves = x + 2 * s->n};
 }
 
 static weft_status invert(void *user, bool transposed, size_t count, double *const y[],
@@ -81,6 +82,7 @@ static weft_status invert(void *user, bool transposed, size_t count, double *con
     return wi_system_invert(user, transposed, count, y, converged);
 }
 
+/* By the factors, or by GMRES if s->refines_inverse. */
 static weft_status climb(wi_system *s, wi_ascent *all, int count) {
     bool converged = true;
     const weft_status status = wi_ascend(s->n, all, count, invert, s, &converged);
@@ -88,39 +90,92 @@ static weft_status climb(wi_system *s, wi_ascent *all, int count) {
     return status;
 }
 
-static void note_condition(wi_system *s, const wi_ascent *a) {
-    const double condition = a->norm * s->norm_1;
+static void note_condition(wi_system *s, double norm) {
+    const double condition = norm * s->norm_1;
     s->condition = isnan(condition) ? (double)INFINITY : condition;
     s->report->condition_estimate = s->condition;
+}
+
+/* Factors are the exact ones of a matrix beside H, by rounding errors that growth multiplies: may
+ * its inverse be quite another? Growth alone is no reason as long as refinement did not stall, and
+ * as it is moderate; and beyond the precision of f64 GMRES helps no more. */
+static bool doubts_inverse(const wi_system *s) {
+    const bool reduced = s->factor != s->args->type || s->products != WI_FULL_PRODUCTS;
+    const double unit = s->args->type == WEFT_F64 || reduced ? 0x1p-53 : 0x1p-24;
+    const bool large = s->report->growth > 0x1p20, stalled = s->report->iterations > 0;
+    if (s->refines_inverse || reduced)
+        return wi_is_small(s) && !(s->condition * unit < 0x1p-3);
+    if (s->condition >= 0x1p53 && !large && !wi_is_small(s))
+        return false;
+    return !(s->condition * unit * (large || stalled ? fmax(s->report->growth, 1) : 1) < 0x1p-3);
+}
+
+/* The same norms by GMRES, from whose solutions growth is gone; if that does not converge, they
+ * stay what they were. */
+static weft_status climb_by_gmres(wi_system *s, wi_ascent *all, int count) {
+    double norm[WI_ASCENTS];
+    bool converged = true;
+    for (int k = 0; k < count; k++)
+        norm[k] = all[k].norm;
+    s->refines_inverse = true;
+    const weft_status status = wi_ascend(s->n, all, count, invert, s, &converged);
+    s->refines_inverse = s->knows_inverse = converged;
+    for (int k = 0; k < count && !converged; k++)
+        all[k].norm = norm[k];
+    return status;
+}
+
+/* Without H's factors, or with as little of them as is possible. */
+static weft_status climb_again(wi_system *s, wi_ascent *all, int count) {
+    const double *weight = NULL;
+    wi_small_norms norms;
+    if (!wi_is_small(s))
+        return climb_by_gmres(s, all, count);
+    for (int k = 0; k < count; k++)
+        weight = all[k].weight ? all[k].weight : weight;
+    const weft_status status = wi_small_inverse(s, weight, &norms);
+    for (int k = 0; k < count && status == WEFT_OK; k++)
+        all[k].norm = all[k].weight ? norms.weighted : norms.one;
+    s->knows_inverse = true;
+    return status;
 }
 
 weft_status wi_system_find_condition(wi_system *s) {
     wi_ascent a = ascent_in(s, 0, NULL);
     if (s->condition > 0 || s->args->options.no_estimates)
         return WEFT_OK;
-    const weft_status status = climb(s, &a, 1);
-    note_condition(s, &a);
+    weft_status status = climb(s, &a, 1);
+    note_condition(s, a.norm);
+    if (status == WEFT_OK && doubts_inverse(s))
+        status = climb_again(s, &a, 1);
+    note_condition(s, a.norm);
     return status;
 }
 
 /* Both climbs together, if the condition is not known yet. */
 weft_status wi_system_bound(wi_system *s) {
-    double *const weight = s->vector + 4 * s->n;
+    double *const weight = s->vector + 2 * WI_ASCENT_LINES * s->n;
     const bool known = s->condition > 0;
-    wi_ascent all[WI_ASCENTS] = {ascent_in(s, 2, weight), ascent_in(s, 0, NULL)};
+    const int count = known ? 1 : 2;
+    wi_ascent all[WI_ASCENTS] = {ascent_in(s, WI_ASCENT_LINES, weight), ascent_in(s, 0, NULL)};
     if (s->args->options.no_estimates)
         return WEFT_OK;
     if (s->args->rhs == 0)
         return wi_system_find_condition(s);
     weft_status status = wi_system_get(s, weight, s->w, s->n * sizeof *weight);
     if (status == WEFT_OK)
-        status = climb(s, all, known ? 1 : 2);
+        status = climb(s, all, count);
+    if (status == WEFT_OK && !known)
+        note_condition(s, all[1].norm);
+    if (status == WEFT_OK && doubts_inverse(s))
+        status = climb_again(s, all, count);
     if (status != WEFT_OK)
         return status;
     if (!known)
-        note_condition(s, &all[1]);
+        note_condition(s, all[1].norm);
+    const double growth = s->knows_inverse ? 1 : s->report->growth;
     s->report->forward_bound =
         s->lost ? (double)INFINITY
-                : wi_forward_bound(s->args->type, s->condition, s->report->growth, all[0].norm);
+                : wi_forward_bound(s->args->type, s->condition, growth, all[0].norm);
     return WEFT_OK;
 }

@@ -3,6 +3,18 @@
  * without a report that says so. */
 #include "solve/solve_kinds.h"
 
+#ifdef WEFT_EMU
+enum {
+    LARGEST = 12,
+    ONE_IN = 4
+};
+#else
+enum {
+    LARGEST = 150,
+    ONE_IN = 1
+};
+#endif
+
 typedef struct hard {
     const char *name;
     size_t n;
@@ -15,9 +27,10 @@ typedef struct hard {
         for (size_t j = 0; j < n; j++)                                                             \
             a[i * n + j] = (double)(expression);
 
+/* No line of it is a sum of others, as it would be of a linear generator. */
 static double noise(size_t i, size_t j) {
-    const uint64_t mixed = (i * 2654435761u + j * 40503u + 12345) * UINT64_C(0x9e3779b97f4a7c15);
-    return (double)(mixed >> 40) * 0x1p-23 - 1;
+    test_random random = {i * 1000003 + j};
+    return test_unit(&random);
 }
 
 static void hilbert(size_t n, double *a) {
@@ -146,7 +159,7 @@ static const hard all[] = {
     {"companion", 16, companion, false}, {"difference", 40, difference, true},
     {"correlation", 24, correlation, 1}, {"forsythe", 12, forsythe, false},
     {"redheffer", 24, redheffer, false}, {"magic", 4, magic, false},
-    {"identity", 24, identity, true},
+    {"identity", 24, identity, true},    {"near singular", 150, near_singular, false},
 };
 
 enum {
@@ -169,7 +182,7 @@ static void balance(linear_system *s, bool rows) {
 
 /* Rows and columns times powers of two that bring the diagonal between 1 and 4. */
 static void balance_both(linear_system *s) {
-    int power[80];
+    int power[LARGEST];
     for (size_t i = 0; i < s->n; i++)
         power[i] = -(int)floor(ilogb(s->a[i * s->n + i]) / 2.0);
     for (size_t i = 0; i < s->n; i++)
@@ -192,12 +205,17 @@ static double condition_of(const linear_system *s, const weft_report *report) {
     return condition;
 }
 
+/* Within 10 of the truth. Beyond 2^100, which pairs of doubles do not tell from singular, and the
+ * truth itself hardly, it is enough to say so. */
 static void check_condition(const linear_system *s, const weft_report *report, const char *what) {
     const double truth = condition_of(s, report), told = report->condition_estimate;
-    const double most = s->type == WEFT_F64 ? 0x1p48 : 0x1p19;
-    const bool low = told >= truth / 10 || told >= most, high = told <= 1.1 * truth || truth > most;
-    if (!(low && high) && !(report->growth > 1e6 && told >= truth / 100))
+    const bool true_to_10 = told >= truth / 10 && told <= 1.1 * truth;
+    const bool singular = truth > 0x1p100 && told > 0x1p90;
+    if (!true_to_10 && !singular)
         fail_msg("%s: the condition is %.3g, and %.3g is reported", what, truth, told);
+    if (truth > 0x1p51 && isfinite(report->forward_bound))
+        fail_msg("%s: the condition is %.3g, and the bound %.3g", what, truth,
+                 report->forward_bound);
 }
 
 /* The scaled solution is what the bound is about: where columns were scaled by other powers than
@@ -251,25 +269,13 @@ static void solve_hard(weft_context *ctx, const hard *h, weft_type type, weft_pr
 }
 
 static bool fits_f32(const hard *h) {
-    double a[80 * 80];
+    double a[LARGEST * LARGEST];
     h->fill(h->n, a);
     for (size_t k = 0; k < h->n * h->n; k++)
         if (a[k] != 0 && !(fabs(a[k]) > 1e-30 && fabs(a[k]) < 1e30))
             return false;
     return true;
 }
-
-#ifdef WEFT_EMU
-enum {
-    LARGEST = 12,
-    ONE_IN = 4
-};
-#else
-enum {
-    LARGEST = 80,
-    ONE_IN = 1
-};
-#endif
 
 static void hard_set(weft_context *ctx) {
     test_random random = test_random_at(1);

@@ -13,6 +13,12 @@
 #include "solve/system.h"
 
 enum {
+#if WEFT_LADDER
+    SERIAL,
+#    ifdef WEFT_CUDA
+    THREE_KERNELS,
+#    endif
+#endif
     DIRECT,
     MIXED,
     BUTTERFLY,
@@ -126,11 +132,24 @@ static void begin_report(const wi_solve_args *args, const char *method) {
                                   .factor_seconds = before.factor_seconds};
 }
 
-weft_status wi_solve_direct(weft_context *ctx, const void *args) {
-    const wi_solve_args *const g = args;
+static weft_status solve_fully(weft_context *ctx, const wi_solve_args *args, const char *method,
+                               bool augments) {
+    const wi_factoring how = {args->type, WI_FULL_PRODUCTS, false, augments};
     bool refused;
-    begin_report(g, "direct");
-    return solve_by(ctx, g, (wi_factoring){g->type, WI_FULL_PRODUCTS, false}, false, &refused);
+    begin_report(args, method);
+    return solve_by(ctx, args, how, false, &refused);
+}
+
+weft_status wi_solve_direct(weft_context *ctx, const void *args) {
+    return solve_fully(ctx, args, "direct", false);
+}
+
+weft_status wi_solve_serial(weft_context *ctx, const void *args) {
+    return solve_fully(ctx, args, "serial", true);
+}
+
+weft_status wi_solve_three_kernels(weft_context *ctx, const void *args) {
+    return solve_fully(ctx, args, "three_kernels", true);
 }
 
 /* By less accurate factors; falls back to direct. */
@@ -155,24 +174,28 @@ static weft_status solve_reduced(weft_context *ctx, const void *args, const char
 }
 
 weft_status wi_solve_mixed(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "mixed", (wi_factoring){WEFT_F32, WI_FULL_PRODUCTS, false});
+    return solve_reduced(ctx, args, "mixed",
+                         (wi_factoring){WEFT_F32, WI_FULL_PRODUCTS, false, false});
 }
 
 /* Matrices that no window of rows represents contract too little, whoever asked. */
 weft_status wi_solve_butterfly(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "butterfly", (wi_factoring){WEFT_F32, WI_FULL_PRODUCTS, true});
+    return solve_reduced(ctx, args, "butterfly",
+                         (wi_factoring){WEFT_F32, WI_FULL_PRODUCTS, true, false});
 }
 
 weft_status wi_solve_tf32(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "tf32", (wi_factoring){WEFT_F32, WI_TF32_PRODUCTS, false});
+    return solve_reduced(ctx, args, "tf32",
+                         (wi_factoring){WEFT_F32, WI_TF32_PRODUCTS, false, false});
 }
 
 weft_status wi_solve_bf16(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "bf16", (wi_factoring){WEFT_F32, WI_BF16_PRODUCTS, false});
+    return solve_reduced(ctx, args, "bf16",
+                         (wi_factoring){WEFT_F32, WI_BF16_PRODUCTS, false, false});
 }
 
 weft_status wi_solve_f16(weft_context *ctx, const void *args) {
-    return solve_reduced(ctx, args, "f16", (wi_factoring){WEFT_F32, WI_F16_PRODUCTS, false});
+    return solve_reduced(ctx, args, "f16", (wi_factoring){WEFT_F32, WI_F16_PRODUCTS, false, false});
 }
 
 /* ---- the choice ---- */
@@ -241,6 +264,15 @@ static double butterfly_seconds(const weft_context *ctx, const void *args) {
            10 * residual_seconds(ctx, g);
 }
 
+#if WEFT_LADDER
+static const char *fits_augmented(const weft_context *ctx, const void *args) {
+    const wi_solve_args *const g = args;
+    (void)ctx;
+    return g->spd || g->streamed ? "takes general matrices that are in memory beside their factors"
+                                 : NULL;
+}
+#endif
+
 static const char *fits_mixed(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
     (void)ctx;
@@ -268,6 +300,22 @@ static const char *fits_ranks(const weft_context *ctx, const void *args) {
 }
 
 static const wi_row rows[] = {
+#if WEFT_LADDER
+    [SERIAL] = {.name = "serial",
+                .what = "the augmented matrix as on paper: elimination, back substitution",
+                .kinds = WI_ON_CPU,
+                .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
+                .misfit = fits_augmented,
+                .run = wi_solve_serial},
+#    ifdef WEFT_CUDA
+    [THREE_KERNELS] = {.name = "three_kernels",
+                       .what = "the transposed augmented matrix, three kernels a column",
+                       .kinds = WI_ON_CUDA,
+                       .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
+                       .misfit = fits_augmented,
+                       .run = wi_solve_three_kernels},
+#    endif
+#endif
     [DIRECT] = {.name = "direct",
                 .what = "factors of the matrix's type",
                 .kinds = WI_ON_CPU | WI_ON_CUDA,

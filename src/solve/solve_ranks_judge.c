@@ -143,13 +143,13 @@ static weft_status invert(void *user, bool transposed, size_t count, double *con
 }
 
 static wi_ascent ascent_in(const wi_ranks *s, size_t first, const double *weight) {
-    return (wi_ascent){
-        .weight = weight, .x = s->vector + first * s->n, .y = s->vector + (first + 1) * s->n};
+    double *const x = s->vector + first * s->n;
+    return (wi_ascent){.weight = weight, .x = x, .y = x + s->n, .waves = x + 2 * s->n};
 }
 
 weft_status wi_ranks_bound(wi_ranks *s) {
     const bool weighted = s->all_rhs > 0;
-    wi_ascent all[WI_ASCENTS] = {ascent_in(s, 0, NULL), ascent_in(s, 2, s->weight)};
+    wi_ascent all[WI_ASCENTS] = {ascent_in(s, 0, NULL), ascent_in(s, WI_ASCENT_LINES, s->weight)};
     bool converged = true;
     if (s->args->solve.options.no_estimates)
         return WEFT_OK;

@@ -13,8 +13,7 @@ enum {
     USUAL_STEPS = 10,
     USUAL_MIXED_STEPS = 16, /* that have no GMRES after them */
     USUAL_EXACT_STEPS = 40,
-    TRIAL_STEPS = 3,
-    IN_RANGE = 300 /* right-hand sides within 2^+-this are not shifted */
+    TRIAL_STEPS = 3
 };
 
 /* With exact residuals, z is kept as the sum of two numbers, which is refined to this times the
@@ -104,46 +103,30 @@ static weft_status put_powers(const group *g, const int32_t *power) {
     return wi_system_put(g->s, g->s->powers, power, g->count * sizeof *power);
 }
 
-/* c = 2^-shift R b, with the largest numbers of extreme columns near 1. */
 static weft_status load(group *g) {
-    wi_system *const s = g->s;
-    wi_grid b = s->args->b;
     double right[WI_SYSTEM_GROUP];
-    b.p = (const char *)b.p + g->first * b.across * weft_type_size(b.type);
-    b.columns = g->count;
-    b.row_power = s->a.row_power;
-    weft_status status = s->place->peaks(s->ctx, &b, s->powers);
+    weft_status status = wi_system_load(g->s, g->first, g->count);
     if (status == WEFT_OK)
-        status = wi_system_get(s, g->power, s->powers, g->count * sizeof *g->power);
-    for (size_t j = 0; j < g->count && status == WEFT_OK; j++) {
-        const int32_t peak = g->power[j];
-        const bool is_far = peak != WI_EXPONENT_OF_0 && (peak > IN_RANGE || peak < -IN_RANGE);
-        s->shift[g->first + j] = is_far ? peak : 0;
-        g->power[j] = is_far ? -peak : 0;
-    }
-    if (status == WEFT_OK)
-        status = put_powers(g, g->power);
-    b.column_power = s->powers;
-    if (status == WEFT_OK)
-        status = s->place->copy(s->ctx, &b, WEFT_F64, s->c, s->n);
-    if (status == WEFT_OK)
-        status = most_of(g, WEFT_F64, s->c, right);
+        status = most_of(g, WEFT_F64, g->s->c, right);
     for (size_t j = 0; j < g->count && status == WEFT_OK; j++)
         g->column[j] = (progress){.right = right[j], .size = 1};
     return status;
 }
 
-/* d = H \ (2^-power from), by the factors, where 2^power is the size of each column. */
+/* d = H \ (2^-power from), by the factors. */
 static weft_status correct(group *g, const double *from, const double *size) {
     wi_system *const s = g->s;
-    for (size_t j = 0; j < g->count; j++) {
-        const int32_t e = wi_exponent(size[j]);
-        g->power[j] = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
-    }
-    weft_status status = put_powers(g, g->power);
-    if (status == WEFT_OK)
-        status = s->place->narrow(s->ctx, s->factor, s->n, g->count, from, s->powers, s->d);
+    const weft_status status = wi_system_narrow(s, g->count, from, size, g->power, s->d);
     return status == WEFT_OK ? wi_system_substitute(s, false, g->count) : status;
+}
+
+/* The first solution, of right-hand sides of these sizes. */
+static weft_status begin(group *g, const double *size) {
+    wi_system *const s = g->s;
+    if (!s->augments)
+        return correct(g, s->c, size);
+    const weft_status status = wi_system_narrow(s, g->count, s->c, size, g->power, s->d);
+    return status == WEFT_OK ? wi_system_back_substitute(s, g->first, g->count) : status;
 }
 
 /* z = d, or z += d for the columns that take it. */
@@ -394,7 +377,7 @@ static weft_status solve_group(group *g) {
     for (size_t j = 0; j < g->count; j++)
         size[j] = g->column[j].right;
     if (status == WEFT_OK && g->count > 0)
-        status = correct(g, s->c, size);
+        status = begin(g, size);
     if (status == WEFT_OK && g->count > 0)
         status = take(g, true);
     if (status == WEFT_OK && g->trials > 0)

@@ -6,8 +6,7 @@
 #include "lu/host_panels.cuh"
 #include "solve/solve_cuda.cuh"
 
-constexpr size_t part_of_memory = 16; /* that a panel may take */
-constexpr size_t step = 16;           /* rows of a panel are a multiple */
+constexpr size_t step = 16; /* rows of a panel are a multiple */
 constexpr size_t aligned = 256;
 
 static bool is_beyond(const weft_context *ctx, const wi_grid *g) {
@@ -123,7 +122,7 @@ static wi_grid lower_of(const wi_grid *g) {
 /* Rows that a panel of so many columns has, at most. */
 static size_t panel_rows(const wi_grid *g) {
     const size_t row = g->columns * weft_type_size(g->type);
-    const size_t rows = wi_panels_memory() / part_of_memory / row / step * step;
+    const size_t rows = wi_read_panel_bytes() / row / step * step;
     return rows < step ? step : rows < g->rows ? rows : g->rows;
 }
 

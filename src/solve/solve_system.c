@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A system's memory, its factorization, and substitution with the factors. */
+#include <math.h>
 #include <string.h>
 
 #include "cholesky/cholesky_dist.h"
@@ -104,8 +105,9 @@ double wi_system_bytes(const wi_solve_args *args, weft_type factor) {
 static weft_status take_all(wi_system *s) {
     const size_t n = s->n, group = s->group, width = weft_type_size(s->factor);
     const size_t block = bytes_of(n, group, sizeof(double)), line = n * sizeof(double);
-    weft_status status = (s->streams_factors ? wi_system_take_host
-                                             : wi_system_take)(s, bytes_of(s->ld, n, width), &s->f);
+    const size_t columns = n + (s->augments ? s->args->rhs : 0);
+    weft_status status = (s->streams_factors ? wi_system_take_host : wi_system_take)(
+        s, bytes_of(s->ld, columns, width), &s->f);
     if (status == WEFT_OK)
         status = wi_system_take(s, n * sizeof *s->pivot, &s->pivot);
     if (status == WEFT_OK)
@@ -127,7 +129,7 @@ static weft_status take_all(wi_system *s) {
     if (status == WEFT_OK)
         status = wi_system_take(s, room_of(s), &s->room);
     if (status == WEFT_OK)
-        status = wi_system_take_host(s, 5 * line, &s->vector);
+        status = wi_system_take_host(s, 7 * line, &s->vector);
     if (status == WEFT_OK)
         status = wi_system_take_host(s, s->args->rhs * sizeof *s->shift, &s->shift);
     if (status != WEFT_OK)
@@ -148,14 +150,15 @@ weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args 
                      .call = args->call,
                      .report = args->report,
                      .n = args->n,
-                     .group = columns < WI_ASCENTS        ? WI_ASCENTS
+                     .group = columns < WI_ASCENT_COLUMNS ? WI_ASCENT_COLUMNS
                               : columns < WI_SYSTEM_GROUP ? columns
                                                           : WI_SYSTEM_GROUP,
                      .a = args->a,
                      .factor = factoring.type,
                      .products = factoring.products,
                      .mixes = factoring.mixes,
-                     .ld = (args->n + 3) / 4 * 4,
+                     .augments = factoring.augments,
+                     .ld = factoring.augments ? args->n : (args->n + 3) / 4 * 4,
                      .error_unit = args->type == WEFT_F64 ? 0x1p-53 : 0x1p-24};
 #ifdef WEFT_CUDA
     if (ctx->kind == WI_CUDA)
@@ -219,7 +222,19 @@ static weft_status run_narrow(wi_system *s) {
                         : wi_lu_factor_narrow(s->ctx, &lu, &how);
 }
 
+/* The elimination of the texts, on a cpu or a GPU, of a matrix augmented by right-hand sides. */
+static weft_status run_augmented(wi_system *s) {
+    const wi_lu_args args = {s->factor, s->n, s->n + s->args->rhs, s->f, s->ld, s->pivot, s->first};
+#if defined(WEFT_CUDA) && WEFT_LADDER
+    if (s->ctx->kind == WI_CUDA)
+        return wi_lu_three_kernels(s->ctx, &args);
+#endif
+    return wi_lu_serial(s->ctx, &args);
+}
+
 static weft_status run_factor(wi_system *s) {
+    if (s->augments)
+        return run_augmented(s);
     if (s->streams_factors)
         return run_streamed(s);
     if (s->products != WI_FULL_PRODUCTS)
@@ -249,7 +264,15 @@ static weft_status fill(wi_system *s) {
     if (s->mixes)
         return wi_system_fill_mixed(s);
     const wi_grid a = s->a.half == WI_HALF_UPPER ? wi_grid_turned(&s->a) : s->a;
-    return s->place->copy(s->ctx, &a, s->factor, s->f, s->ld);
+    const weft_status status = s->place->copy(s->ctx, &a, s->factor, s->f, s->ld);
+    return status == WEFT_OK && s->augments ? wi_system_augment(s) : status;
+}
+
+/* The rung that factored. */
+static const char *variant_of(const wi_system *s) {
+    if (s->augments)
+        return s->ctx->kind == WI_CUDA ? "three_kernels" : "serial";
+    return s->mixes ? "window" : weft_used(s->ctx, s->args->spd ? "cholesky" : "lu");
 }
 
 weft_status wi_system_factor(wi_system *s) {
@@ -261,7 +284,7 @@ weft_status wi_system_factor(wi_system *s) {
         status = wi_system_get(s, found, s->first, sizeof found);
     if (status != WEFT_OK)
         return status;
-    s->report->variant = s->mixes ? "window" : weft_used(s->ctx, s->args->spd ? "cholesky" : "lu");
+    s->report->variant = variant_of(s);
     s->report->factor_type = s->products == WI_BF16_PRODUCTS  ? WEFT_BF16
                              : s->products == WI_F16_PRODUCTS ? WEFT_F16
                                                               : s->factor;
@@ -278,7 +301,7 @@ weft_status wi_system_factor(wi_system *s) {
     return WEFT_OK;
 }
 
-static weft_status triangle(wi_system *s, bool upper, bool transposed, bool unit, size_t count) {
+weft_status wi_system_triangle(wi_system *s, bool upper, bool transposed, bool unit, size_t count) {
     const wi_triangle_args args = {.type = s->factor,
                                    .upper = upper,
                                    .transposed = transposed,
@@ -302,17 +325,17 @@ weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count) {
                    : wi_lu_solve_streamed(s->ctx, &f, transposed, count, s->pivot, s->d, s->n);
     }
     if (s->args->spd) {
-        status = triangle(s, false, false, false, count);
-        return status == WEFT_OK ? triangle(s, false, true, false, count) : status;
+        status = wi_system_triangle(s, false, false, false, count);
+        return status == WEFT_OK ? wi_system_triangle(s, false, true, false, count) : status;
     }
     if (s->mixes && transposed)
         status = wi_system_mix(s, count, true);
     if (!transposed)
         status = wi_lu_swap_rows(s->ctx, s->factor, count, s->d, s->n, s->n, s->pivot, true);
     if (status == WEFT_OK)
-        status = triangle(s, transposed, transposed, !transposed, count);
+        status = wi_system_triangle(s, transposed, transposed, !transposed, count);
     if (status == WEFT_OK)
-        status = triangle(s, !transposed, transposed, transposed, count);
+        status = wi_system_triangle(s, !transposed, transposed, transposed, count);
     if (status == WEFT_OK && transposed)
         status = wi_lu_swap_rows(s->ctx, s->factor, count, s->d, s->n, s->n, s->pivot, false);
     if (status == WEFT_OK && s->mixes && !transposed)
@@ -322,16 +345,27 @@ weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count) {
 
 /* ---- vectors of the host ---- */
 
+/* NaN if an element is not finite. */
 static double largest(size_t n, const double *y) {
-    double most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = wi_larger(most, y[i] < 0 ? -y[i] : y[i]);
+    double lane[8] = {0}, zero[8] = {0}, most = 0;
+    for (size_t i = 0; i + 8 <= n; i += 8)
+        for (size_t l = 0; l < 8; l++) {
+            const double size = fabs(y[i + l]);
+            lane[l] = size > lane[l] ? size : lane[l];
+            zero[l] += size * 0;
+        }
+    for (size_t i = n / 8 * 8; i < n; i++) {
+        lane[0] = fabs(y[i]) > lane[0] ? fabs(y[i]) : lane[0];
+        zero[0] += y[i] * 0;
+    }
+    for (size_t l = 0; l < 8; l++)
+        most = zero[l] == 0 ? wi_larger(most, lane[l]) : (double)NAN;
     return most;
 }
 
 weft_status wi_system_apply(wi_system *s, bool transposed, size_t count, double *const y[]) {
     const size_t line = s->n * sizeof **y;
-    int32_t power[WI_ASCENTS];
+    int32_t power[WI_ASCENT_COLUMNS];
     weft_status status = WEFT_OK;
     for (size_t k = 0; k < count && status == WEFT_OK; k++) {
         const int32_t e = wi_exponent(largest(s->n, y[k]));

@@ -162,6 +162,8 @@ typedef struct wi_solve_args {
 extern const wi_ladder wi_solve_ladder;
 /* The rung of options.precision, other than WEFT_PRECISION_AUTO. */
 const wi_row *wi_solve_row(weft_precision precision);
+weft_status wi_solve_serial(weft_context *ctx, const void *args);
+weft_status wi_solve_three_kernels(weft_context *ctx, const void *args);
 weft_status wi_solve_direct(weft_context *ctx, const void *args);
 weft_status wi_solve_mixed(weft_context *ctx, const void *args);
 weft_status wi_solve_butterfly(weft_context *ctx, const void *args);
@@ -178,6 +180,7 @@ typedef struct wi_factoring {
     weft_type type;
     wi_products products; /* other than WI_FULL_PRODUCTS: of f32 */
     bool mixes;           /* of f32, on a GPU: those of H Q (solve_mix.h) */
+    bool augments;        /* right-hand sides are columns beside H, and are eliminated with it */
 } wi_factoring;
 
 typedef struct wi_system {
@@ -187,13 +190,13 @@ typedef struct wi_system {
     wi_system_place streamed; /* the place, if A is streamed */
     const char *call;
     weft_report *report;
-    size_t n, group; /* group: right-hand sides worked on together, at least WI_ASCENTS */
+    size_t n, group; /* group: right-hand sides worked on together, at least WI_ASCENT_COLUMNS */
     wi_grid a;       /* H */
     weft_type factor;
     wi_products products;
-    bool mixes;
+    bool mixes, augments;
     size_t ld;                         /* of f */
-    void *f;                           /* the factors; */
+    void *f;                           /* the factors, and what augments them; */
     bool streams_factors;              /* they are in host memory */
     int64_t *pivot;                    /* of LU */
     int64_t *first;                    /* what the factorization found */
@@ -211,7 +214,7 @@ typedef struct wi_system {
     /* On the host: */
     int32_t *host_row_power, *host_column_power; /* NULL: not scaled */
     int32_t *shift;                              /* for each right-hand side */
-    double *vector;                              /* 5 n */
+    double *vector;                              /* 7 n */
     wi_survey found;                             /* of A, on the host; NULL: not made */
     double most_of_a;                            /* the largest entry of H, and */
     double norm;                                 /* its infinity norm */
@@ -223,6 +226,7 @@ typedef struct wi_system {
                                 before */
     double most_contraction; /* more, and the factors are refused; 0: never */
     bool refines_inverse;    /* the factors alone are too inaccurate an inverse: by GMRES then */
+    bool knows_inverse;      /* norms of the inverse were found so, or without the factors */
     bool lost;      /* GMRES did not converge for the estimates, or refinement had not ended */
     double *krylov; /* its vectors; NULL: not taken yet */
     struct wi_system_block {
@@ -260,11 +264,23 @@ void wi_system_note_range(size_t n, const int32_t *power, int *least, int *most)
 weft_status wi_system_fits(wi_system *s, weft_type type, bool *fits);
 /* Copies H to f, and factors it. WEFT_ESINGULAR and WEFT_ENOTSPD come with message and witness. */
 weft_status wi_system_factor(wi_system *s);
+/* c = 2^-shift R b, with the largest numbers of extreme columns near 1: `count` of them. */
+weft_status wi_system_load(wi_system *s, size_t first, size_t count);
+/* to = 2^-power from, of the type `factor`, where 2^power is the size of each column; powers go to
+ * the place too. */
+weft_status wi_system_narrow(wi_system *s, size_t count, const double *from, const double *size,
+                             int32_t *power, void *to);
+/* Puts all right-hand sides beside H, as wi_system_narrow makes them. */
+weft_status wi_system_augment(wi_system *s);
+/* d = U \ what elimination made of them. */
+weft_status wi_system_back_substitute(wi_system *s, size_t first, size_t count);
+/* d = T \ d for a triangle of the factors. */
+weft_status wi_system_triangle(wi_system *s, bool upper, bool transposed, bool unit, size_t count);
 /* The factors in host memory, or a leading block of `order` columns. */
 wi_host_matrix wi_system_host_factors(const wi_system *s, size_t order);
 /* d = H \ d or Ht \ d, by the factors: `count` columns. */
 weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count);
-/* The same for vectors of f64 on the host, `count` of them and WI_ASCENTS at most. */
+/* The same for vectors of f64 on the host, WI_ASCENT_COLUMNS at most. */
 weft_status wi_system_apply(wi_system *s, bool transposed, size_t count, double *const y[]);
 /* out = H y or Ht y, vectors on the host. */
 weft_status wi_system_multiply(wi_system *s, bool transposed, const double *y, double *out);
@@ -292,17 +308,18 @@ weft_status wi_system_refuse(wi_system *s, weft_status status, size_t column);
 /* A norm that is looked for: that of M = H^-1 or, with weights, of M = W H^-t, in the 1-norm. The
  * latter is the infinity norm of H^-1 W. */
 enum {
-    WI_ASCENTS = 2 /* at once */
+    WI_ASCENTS = 2,        /* at once */
+    WI_ASCENT_COLUMNS = 3, /* that they solve for together, at most: */
+    WI_ASCENT_LINES = 3    /* one begins, with its waves, when the other turns */
 };
 typedef struct wi_ascent {
-    const double *weight; /* NULL: none */
-    double *x, *y;        /* n each */
-    double norm;          /* the result */
+    const double *weight;  /* NULL: none */
+    double *x, *y, *waves; /* n each */
+    double norm;           /* the result */
     int step;
     enum {
         WI_ASCENT_APPLY, /* y = M x is next, */
-        WI_ASCENT_TURN,  /* y = Mt y, */
-        WI_ASCENT_WAVES, /* or M times the last vector to be tried */
+        WI_ASCENT_TURN,  /* or y = Mt y */
         WI_ASCENT_ENDED
     } phase;
 } wi_ascent;
