@@ -135,6 +135,8 @@ def write_sources(site):
         rows = highlight.remarks(text.rstrip("\n")).split("\n")
         for line in lines:
             rows[line - 1] = f'<a id="line-{line}"></a>' + rows[line - 1]
+        if "SPDX-License" in rows[0]: # the page's foot says it
+            del rows[0]
         shown = "\n".join(tabbed(row) for row in rows)
         site.page(page, path, f'<h1>{html.escape(path)}</h1><pre tabindex="0"><code>{shown}</code></pre>', doors=doors)
 

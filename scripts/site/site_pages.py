@@ -19,6 +19,13 @@ NO_CALLS = {"weft_blas", "weft_command", "weft_share_ptx", "weft_negate", "weft_
 
 # Tags that HTML implies where these pages have them.
 IMPLIED = r"</(?:td|th|tr|li|p)>|</?(?:head|body)>\n|</html>\n"
+TAG = re.compile(r"<[a-z][^<>]*(?<!/)>")
+VALUE = re.compile(r"""="([^"'\s=<>`]+)\"""")
+
+
+def bare(text):
+    """Without the quotes that HTML lets one leave out, of which a page has hundreds."""
+    return TAG.sub(lambda tag: VALUE.sub(r"=\1", tag[0]), text)
 
 
 class Site:
@@ -143,7 +150,7 @@ class Site:
 </body>
 </html>
 """
-        self.write(page, re.sub(IMPLIED, "", text))
+        self.write(page, bare(re.sub(IMPLIED, "", text)))
 
 
 def turns(site, page, pages, k):
