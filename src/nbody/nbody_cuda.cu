@@ -8,9 +8,9 @@ constexpr int tile_size = WI_NBODY_SUMMED;
 /* f64 needs twice the registers, and its arithmetic half as many instructions a cycle. */
 template <class T>
 constexpr int each = sizeof(T) == 4 ? 4 : 2; /* bodies of a thread */
-constexpr int threads = 256;
-constexpr int blocks_resident = 2; /* of a multiprocessor, at least */
-constexpr int unrolled = 8;        /* others a pass of the inner loop */
+constexpr int threads = 128;                 /* few: they wait for each other at each tile */
+constexpr int blocks_resident = 4;           /* of a multiprocessor, at least */
+constexpr int unrolled = 8;                  /* others a pass of the inner loop */
 
 /* The others, padded to whole tiles by bodies without mass. */
 template <class T>
@@ -56,7 +56,9 @@ static __global__ void __launch_bounds__(threads, blocks_resident)
     for (size_t t = p.tiles * part / p.parts; t < end; t++) {
         wi_nbody_sums<T> sum[each<T>] = {};
         __syncthreads();
-        others[threadIdx.x] = p.bodies[t * tile_size + threadIdx.x];
+#pragma unroll
+        for (int j = 0; j < tile_size; j += threads)
+            others[j + threadIdx.x] = p.bodies[t * tile_size + j + threadIdx.x];
         __syncthreads();
 #pragma unroll unrolled
         for (int j = 0; j < tile_size; j++) {
@@ -107,7 +109,7 @@ static size_t pieces(size_t n, size_t size) {
 /* As many parts as make `waves` times the blocks that the device holds at once, so that none of it
  * is idle for long at the end. */
 static size_t parts_of(size_t blocks, size_t resident, size_t tiles) {
-    constexpr size_t waves = 8, most = 1024;
+    constexpr size_t waves = 32, most = 1024;
     size_t parts = pieces(waves * resident, blocks);
     parts = parts < most ? parts : most;
     return parts < tiles ? parts : tiles;
@@ -127,7 +129,7 @@ static weft_status run_blocked(weft_context *ctx, const wi_nbody_args *a) {
     const size_t tiles = pieces(a->n, tile_size);
     const size_t parts =
         parts_of(blocks, (size_t)blocks_resident * (size_t)ctx->gpu->multiprocessors, tiles);
-    const size_t packed_bytes = tiles * tile_size * sizeof(wi_nbody_body<T>);
+    const size_t padded = tiles * tile_size, packed_bytes = padded * sizeof(wi_nbody_body<T>);
     void *room = NULL;
     weft_status status =
         wi_gpu_alloc(ctx, &room, packed_bytes + parts * a->own * sizeof(wi_nbody_sums<double>));
@@ -136,8 +138,8 @@ static weft_status run_blocked(weft_context *ctx, const wi_nbody_args *a) {
     wi_nbody_body<T> *const packed = (wi_nbody_body<T> *)room;
     wi_nbody_sums<double> *const sums =
         (wi_nbody_sums<double> *)(void *)((char *)room + packed_bytes);
-    status = WEFT_LAUNCH(gather<T>, ctx, (unsigned)tiles, threads, 0, wi_nbody_bodies_of<T>(a),
-                         packed, tiles * tile_size);
+    status = WEFT_LAUNCH(gather<T>, ctx, (unsigned)pieces(padded, threads), threads, 0,
+                         wi_nbody_bodies_of<T>(a), packed, padded);
     if (status == WEFT_OK)
         status = launch(ctx, a,
                         blocked_params<T>{packed, a->first, a->own, tiles, parts, (unsigned)blocks,
