@@ -12,8 +12,7 @@
 
 constexpr int strip = WI_MIDDLE_STRIP, own_strips = WI_MIDDLE_ROWS / WI_MIDDLE_STRIP;
 using cluster_rows = wi_panel_rows<double, true>;
-constexpr int cluster_threads = cluster_rows::threads, cluster_warps = cluster_threads / 32;
-constexpr int column_of_tiles = 8, depth = 16; /* of a product of tensor cores */
+constexpr int cluster_threads = cluster_rows::threads;
 
 /* The shared memory of a block. */
 struct wi_cluster_room {
@@ -31,6 +30,9 @@ static constexpr size_t room_bytes(unsigned blocks) {
 static_assert(room_bytes(1 << WI_MIDDLE_CLASSES) <= WI_CLUSTER_SHARED, "what the misfit says");
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+constexpr int cluster_warps = cluster_threads / 32;
+constexpr int column_of_tiles = 8, depth = 16; /* of a product of tensor cores */
+
 /* A front, as a block of its cluster sees it. */
 struct wi_cluster_front {
     const wi_device_chol &d;
