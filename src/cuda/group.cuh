@@ -23,13 +23,10 @@
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 
-/* An operand of a product: its first element is `further` bytes behind `start`. Operands of one
- * slot that differ in `further` alone, a constant, are told to the hardware by one addition each.
- */
+/* An operand of a product, from its first element on. */
 struct wi_group_operand {
     const char *start;    /* in shared memory */
     uint32_t panel_bytes; /* across: from one box to the next */
-    uint32_t further = 0;
 };
 
 #ifdef WEFT_EMU
@@ -82,8 +79,8 @@ struct wi_group_operand {
  * lines are 1024 bytes; 1 in the highest bits says how lines are shuffled. */
 __device__ inline uint64_t wi_group_descriptor(const wi_group_operand &x) {
     constexpr uint64_t shuffled = (uint64_t)1 << 62, eight_lines = (uint64_t)(1024 >> 4) << 32;
-    const uint32_t first = (wi_shared_address(x.start) & 0x3ffff) >> 4 | x.panel_bytes >> 4 << 16;
-    return shuffled | eight_lines | (first + (x.further >> 4));
+    return shuffled | eight_lines | (uint64_t)(x.panel_bytes >> 4) << 16 |
+           (wi_shared_address(x.start) & 0x3ffff) >> 4;
 }
 
 #    define WI_FLOAT_SUM(x) "+f"(x)
@@ -235,11 +232,6 @@ __device__ inline void wi_group_multiply_bytes(int32_t (&sum)[sums], const uint3
                      : WI_REGISTERS_OF_A, "r"((uint32_t)adds));
 }
 
-/* Of an operand: its start is computed here, not behind the wait for what is there, where one group
- * alone would leave tensor cores idle for as long. */
-__device__ inline void wi_group_expect(const char *&start) {
-    asm volatile("" : "+l"(start));
-}
 /* Before a group of products: what threads did to the sums comes first. */
 __device__ inline void wi_group_begin() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");

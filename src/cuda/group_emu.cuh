@@ -14,7 +14,7 @@ struct alignas(count * sizeof(T)) wi_group_elements {
  * swizzled (cuda/boxes.cuh). */
 template <class T, int count>
 inline wi_group_elements<T, count> wi_group_read(const wi_group_operand &x, size_t at) {
-    const uintptr_t from = (uintptr_t)x.start + x.further + at;
+    const uintptr_t from = (uintptr_t)x.start + at;
     return *(const wi_group_elements<T, count> *)(from ^ (from >> 7 & 7) << 4);
 }
 /* The value that tensor cores use: of an f32 only the bits of tf32. */
@@ -49,8 +49,6 @@ inline void wi_group_load(const wi_group_operand &x, int i,
         }
     }
 }
-
-inline void wi_group_expect(const char *&) {}
 
 template <class T, bool a_by_k, bool b_by_k, class Sum, int sums>
 inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operand &a,

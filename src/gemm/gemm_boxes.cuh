@@ -90,8 +90,6 @@ struct wi_gemm_boxed_block {
     const wi_gemm_deal<Sum> &deal;
     char *slot; /* the first */
     barriers &b;
-    size_t first_done; /* of the first piece of the work, which is known before others have ended */
-    wi_gemm_item first;
 
     __device__ static char *first_slot(unsigned char *memory) {
         const uintptr_t past = (uintptr_t)memory % wi_box_align;
@@ -100,8 +98,7 @@ struct wi_gemm_boxed_block {
     __device__ wi_gemm_boxed_block(const Params &g_, const wi_gemm_deal<Sum> &deal_,
                                    unsigned char *memory)
         : g(g_), deal(deal_), slot(first_slot(memory)),
-          b(*(barriers *)(slot + (size_t)slots * slot_bytes + Sent::bytes)), first_done(0),
-          first(item_at(blockIdx.x / blocks, first_done)) {
+          b(*(barriers *)(slot + (size_t)slots * slot_bytes + Sent::bytes)) {
         if (threadIdx.x == 0) {
             for (int s = 0; s < slots; s++) {
                 wi_barrier_init(&b.full[s], 1);
@@ -142,40 +139,26 @@ struct wi_gemm_boxed_block {
                 share};
     }
 
-    /* wi_gemm_place_of by 32 bits, as all of C is in memory: the first copy waits for it. */
-    __device__ wi_gemm_place place(uint32_t tile) const {
-        constexpr uint32_t band = Shape::band;
-        const uint32_t before = tile / (band * deal.tiles_m) * band, left = deal.tiles_n - before;
-        const uint32_t width = left < band ? left : band;
-        const uint32_t within = tile - before * deal.tiles_m, down = within / width;
-        return {down, before + within - down * width};
-    }
-    /* Piece i of the work, from `done` steps behind its beginning on. */
-    __device__ wi_gemm_item item_at(size_t i, size_t &done) const {
-        wi_gemm_item item = {0, 0, 0, g.k, true, 0, 0};
-        size_t tile = i;
-        if (i >= deal.whole) {
-            item = part(i - deal.whole, done);
-            tile = deal.whole + item.cut;
-        }
-        const wi_gemm_place at = deal.wanted == WI_ALL
-                                     ? place((uint32_t)tile)
-                                     : Triangle(g.m, g.n, deal.wanted).place(tile);
-        item.row = at.row * Shape::tile_m;
-        item.column = at.column * dealt_n + rank() * Shape::tile_n;
-        return item;
-    }
-
     /* Calls f(item) for each piece of this block's work. */
     template <class F>
     __device__ void each_item(F f) const {
+        const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
+        const size_t tiles_n = wi_gemm_pieces(g.n, dealt_n);
         const size_t items = deal.whole + deal.shares();
-        size_t i = blockIdx.x / blocks, done = first_done;
-        for (wi_gemm_item item = first;; item = item_at(i, done)) {
+        size_t done = 0;
+        for (size_t i = blockIdx.x / blocks; i < items; i += done == 0 ? gridDim.x / blocks : 0) {
+            wi_gemm_item item = {0, 0, 0, g.k, true, 0, 0};
+            size_t tile = i;
+            if (i >= deal.whole) {
+                item = part(i - deal.whole, done);
+                tile = deal.whole + item.cut;
+            }
+            const wi_gemm_place at = deal.wanted == WI_ALL
+                                         ? wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n)
+                                         : Triangle(g.m, g.n, deal.wanted).place(tile);
+            item.row = at.row * Shape::tile_m;
+            item.column = at.column * dealt_n + rank() * Shape::tile_n;
             f(item);
-            i += done == 0 ? gridDim.x / blocks : 0;
-            if (i >= items)
-                return;
         }
     }
 
@@ -274,14 +257,10 @@ struct wi_gemm_boxed_block {
             Sent::finish();
     }
 
-    /* For an adder: A in the slot, behind which is B. */
-    __device__ const char *at(const turn &t) const {
-        return slot + (uint32_t)t.slot * slot_bytes;
-    }
-    /* Waits until the slot is full; returns A in it. */
+    /* For an adder: waits until the slot is full; returns A, behind which is B. */
     __device__ const char *wait(const turn &t) const {
         wi_barrier_wait(&b.full[t.slot], t.parity);
-        return at(t);
+        return slot + (uint32_t)t.slot * slot_bytes;
     }
     /* For an adder: its warp needs the slot no more. Tensor cores have read it, as the copy engine
      * does, and are done. */
@@ -415,12 +394,9 @@ struct wi_gemm_boxed_block {
                 store_rows(sums, tile, rows, columns);
                 return;
             }
-        const bool by_runs =
-            !Shape::is_staged && aligned && beta == (Sum)0 && deal.wanted == WI_ALL;
-        /* pairs of f32 by one access each, of which the compiler makes two where C may be read */
-        if (!Shape::is_staged && !(Shape::writes_rows && by_runs) && is_plain(item, c))
+        if (!Shape::is_staged && is_plain(item, c))
             store_all(sums, tile, across, alpha, beta);
-        else if (by_runs)
+        else if (!Shape::is_staged && aligned && beta == (Sum)0 && deal.wanted == WI_ALL)
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
                 To *const to = tile + (size_t)i + (size_t)j * across;
                 const bool is_there = (size_t)j < columns && (size_t)i < rows;

@@ -34,8 +34,7 @@ struct wi_gemm_deal {
                           * NULL: a kernel adds up the slices */
     wi_gemm_condition when;
     wi_gemm_wanted wanted;
-    bool fetches;              /* what C was, to the second-level cache, ahead of time */
-    uint32_t tiles_m, tiles_n; /* of C, or pairs of tiles */
+    bool fetches; /* what C was, to the second-level cache, ahead of time */
 
     __host__ __device__ size_t shares() const {
         return wi_gemm_pieces(rest * steps, share);
@@ -128,10 +127,9 @@ struct wi_gemm_pace {
         const double bytes = elements * sizeof(Sum);
         multiplying = 2 * elements * depth * m->units / (Shape::rate * peak);
         bringing = wi_gemm_is_unlined(g) ? bringing_to_one(m, g) : 0;
-        /* small tiles of deep products ask memory for more than it has, but not square pairs */
-        constexpr bool is_square_pair = Shape::is_pair && (int)Shape::tile_m == Shape::tile_n;
+        /* small tiles of deep products ask memory for more than it has */
         if (wi_gemm_is_deep(m, g))
-            multiplying *= is_square_pair ? 0.88 : elements < 256 * 128 ? 1.45 : 1;
+            multiplying *= elements < 256 * 128 ? 1.45 : Shape::is_pair ? 0.88 : 1;
 
         slice = bytes * m->units / (of_all * m->bytes_per_s);
         end =
@@ -244,17 +242,13 @@ template <class Shape>
 wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, const wi_gemm_args *g) {
     const size_t units = wi_gemm_units(ctx, g) / wi_gemm_blocks_of<Shape>;
     const size_t line = 128 / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
-    const size_t tiles_m = wi_gemm_pieces(g->m, Shape::tile_m);
-    const size_t tiles_n = wi_gemm_pieces(g->n, wi_gemm_dealt_n<Shape>);
-    const size_t tiles = g->wanted == WI_ALL
-                             ? tiles_m * tiles_n
-                             : wi_gemm_triangle<Shape>(g->m, g->n, g->wanted).count();
+    const size_t tiles =
+        g->wanted == WI_ALL
+            ? wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, wi_gemm_dealt_n<Shape>)
+            : wi_gemm_triangle<Shape>(g->m, g->n, g->wanted).count();
     const size_t rest = tiles % units;
-    wi_gemm_plan<typename Shape::Sum> plan = {{tiles, 0, steps, steps, NULL, NULL, g->when,
-                                               g->wanted, false, (uint32_t)tiles_m,
-                                               (uint32_t)tiles_n},
-                                              false,
-                                              0};
+    wi_gemm_plan<typename Shape::Sum> plan = {
+        {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, false}, false, 0};
     const wi_gemm_pace<Shape> pace(wi_machine_of(ctx), g);
     const double of_steps = pace.step(units) * (double)steps;
     const double of_pair = Shape::is_pair ? 0.3 * wi_machine_of(ctx)->launch_s : 0;

@@ -254,7 +254,7 @@ static void sent(weft_context *ctx) {
  * second block may have nothing, k whole and in slices. */
 static void paired(weft_context *ctx) {
 #ifdef WEFT_EMU
-    static const size_t tiles[][2] = {{128, 128}, {192, 128}, {192, 64}};
+    static const size_t tiles[][2] = {{256, 128}, {192, 128}, {192, 64}};
     const operation op = {&wi_gemm_ladder, 1, run_gemm};
     if (ctx->kind != WI_CUDA)
         return;

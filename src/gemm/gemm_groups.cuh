@@ -27,9 +27,8 @@ struct wi_gemm_group {
         wi_group_begin();
 #pragma unroll
         for (int p = 0; p < A::depth; p += product_k) {
-            const wi_group_operand a = {of_a, A::box_bytes, A::at(0, p)};
-            const wi_group_operand b = {of_b + A::bytes + B::at(column, 0), B::box_bytes,
-                                        B::at(0, p)};
+            const wi_group_operand a = {of_a + A::at(0, p), A::box_bytes};
+            const wi_group_operand b = {of_b + A::bytes + B::at(column, p), B::box_bytes};
             wi_group_multiply<T, B::by_k, A::by_k>(to, b, a);
         }
         wi_group_commit();
@@ -38,17 +37,14 @@ struct wi_gemm_group {
     template <class Ring>
     __device__ void add_up(const Ring &ring, size_t steps, typename Ring::turn &t) {
         typename Ring::turn before = t;
-        const char *slot = ring.at(t);
         for (size_t s = 0; s < steps; s++) {
-            ring.wait(t);
+            const char *const slot = ring.wait(t);
             multiply(slot, slot, sum);
             wi_group_wait<1>();
             if (s > 0)
                 ring.release(before);
             before = t;
             t.next();
-            slot = ring.at(t);
-            wi_group_expect(slot);
         }
         wi_group_wait<0>();
         if (steps > 0)

@@ -6,20 +6,6 @@
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_groups.cuh"
 
-/* Do one round's tiles, of lines that memory has in two, wait for the second-level cache? Pairs ask
- * it for five eighths as much. */
-template <class Shape>
-static bool waits_for_cache(const weft_context *ctx, const wi_gemm_args *g) {
-    constexpr size_t least_k = 768, least_columns = 4; /* fewer do not repay a pair's beginning */
-    const size_t columns = wi_gemm_pieces(g->n, Shape::tile_n);
-    const size_t tiles = wi_gemm_pieces(g->m, Shape::tile_m) * columns;
-    const size_t units = wi_gemm_units(ctx, g);
-    const bool in_two = wi_gemm_line_reads(g->a, g->lda, g->type) > 1 ||
-                        wi_gemm_line_reads(g->b, g->ldb, g->type) > 1;
-    return wi_gemm_only_tile_m == 0 && wi_gemm_may_be_lean(g) && in_two && g->k >= least_k &&
-           columns >= least_columns && 2 * tiles > units && tiles <= units;
-}
-
 template <class In>
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     using large = wi_gemm_groups_shape<In, In, float, 256, 4, 1200>;
@@ -29,7 +15,7 @@ static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     using small = wi_gemm_groups_shape<In, In, float, 128, 6, 1200>;
     using narrow = wi_gemm_one_group_shape<In, In, float, 128, 8, 1050>;
     using square = wi_gemm_one_group_shape<In, In, float, 64, 12, 500>;
-    using two_square = wi_gemm_pair_groups_shape<In, 128, 6, 1200>;
+    using two_large = wi_gemm_pair_groups_shape<In, 256, 4, 1200>;
     using two_middle = wi_gemm_pair_groups_shape<In, 192, 4, 1300>;
     using two_tall = wi_gemm_pair_one_group_shape<In, 6, 1000>;
     wi_gemm_choice best = {};
@@ -40,11 +26,9 @@ static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
     wi_gemm_consider<narrow>(ctx, g, wi_gemm_boxed_by_layout<narrow>, &best);
     wi_gemm_consider<square>(ctx, g, wi_gemm_boxed_by_layout<square>, &best);
-    wi_gemm_consider_pair<two_square>(ctx, g, true, &best);
+    wi_gemm_consider_pair<two_large>(ctx, g, true, &best);
     wi_gemm_consider_pair<two_middle>(ctx, g, false, &best);
     wi_gemm_consider_pair<two_tall>(ctx, g, false, &best);
-    if (best.run == wi_gemm_boxed_by_layout<narrow> && waits_for_cache<narrow>(ctx, g))
-        best.run = wi_gemm_boxed_by_layout<two_square>;
     return best;
 }
 

@@ -80,47 +80,16 @@ static void kernels(weft_context *ctx) {
 #    endif
 }
 
-/* The device has as much less as was foretold, to 3 %, when a system of some hundred megabytes is
- * factored and solved. */
-static void device(weft_context *ctx) {
-#    ifdef WEFT_EMU
-    (void)ctx;
-#    else
-    if (ctx->kind == WI_CPU)
-        return;
-    for (size_t k = 0; k < 2; k++) { /* the first time the driver takes some for kernels */
-        weft_sparse *const matrix = test_generated(ctx, "laplace3d", 50);
-        const size_t n = weft_sparse_rows(matrix);
-        double *const x = calloc(n, sizeof *x);
-        assert_non_null(x);
-        test_ok(ctx, weft_sync(ctx));
-        const size_t before = wi_chol_free_bytes(ctx);
-        weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
-        test_ok(ctx, weft_chol_factor(ctx, plan, matrix));
-        test_ok(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, n, x, n));
-        const double held = (double)before - (double)wi_chol_free_bytes(ctx);
-        const double foretold = (double)test_report_of(ctx, plan).device_bytes_needed;
-        if (k > 0 && !(fabs(held - foretold) <= 0.03 * foretold))
-            fail_msg("the device has %.0f bytes less, %.0f foretold", held, foretold);
-        weft_chol_destroy(plan);
-        weft_sparse_destroy(matrix);
-        free(x);
-    }
-#    endif
-}
-
 #else
 static void kernels(weft_context *ctx) {
     (void)ctx;
 }
-#    define device kernels
 #endif
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(memory),
         TEST_ON_EACH_PLACE(kernels),
-        TEST_ON_EACH_PLACE(device),
     };
     return cmocka_run_group_tests_name("chol_memory", tests, NULL, NULL);
 }
