@@ -32,7 +32,7 @@ test_help() {
         echo "${COMPREPLY[@]}"' - "$folder/weft.bash")" 'completion of sc'
     : >"$folder/A.mtx"
     : >"$folder/a.npy"
-    same "$("$weft" help solve | sed -n '/^Variants/{n;s/^  //;p}') $folder/A.mtx $folder/a.npy" "$(bash -c '. "$1"
+    same "$("$weft" help solve | sed -n '/^Variants/,/^$/s/^  //p' | xargs) $folder/A.mtx $folder/a.npy" "$(bash -c '. "$1"
         COMP_WORDS=(weft solve --variant ""); COMP_CWORD=3; _weft; echo -n "${COMPREPLY[@]} "
         COMP_WORDS=(weft solve "$2/"); COMP_CWORD=2; _weft; echo "${COMPREPLY[@]}"' - \
         "$folder/weft.bash" "$folder")" 'completion of weft solve'

@@ -16,7 +16,7 @@ compile() {
     local file=$1 like=${2:-$1} command said
     command=$(grep -F -- "-c $like\"" compile_commands.json | grep -v -e -DWEFT_EMU |
         sed -n '1s/^ *"command": "\(.*\)",$/\1/p') && [ -n "$command" ] || return 1
-    command=$(sed -E 's/\\(.)/\1/g; s/ -DWEFT_(CUDA|RING)=1//g; s/ -O[0-3s]//; s/ -o [^ ]+ -c .*//' \
+    command=$(sed -E 's/\\(.)/\1/g; s/ -DWEFT_(CUDA|RING)=1//g; s/ -O[0-3s]//; s# -include[^ ]*/same\.h##; s/ -o [^ ]+ -c .*//' \
         <<<"$command")
     said=$(eval "$command -Wall -Wextra -Werror" -o "$work/${file//\//_}.o" -c "$file" 2>&1) || {
         printf 'no_cuda_test: without CUDA %s does not compile:\n%s\n' "$file" "$said" >&2

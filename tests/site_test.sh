@@ -71,7 +71,7 @@ same '<p><code><a href="R">weft_add</a></code></p>' "$(html '<!-- no -->\n`weft_
 
 # Every call has its place in the reference, every ladder its page.
 for name in $(grep -hoE 'WEFT_API [^;{]*\(' include/weft/*.h | grep -oE 'weft_[a-z0-9_]+\($' | tr -d '('); do
-    grep -qs "id=\"$name\"" "$site"/reference/*.html || fail "the reference lacks $name"
+    grep -qsE "id=$name[ >]" "$site"/reference/*.html || fail "the reference lacks $name"
 done
 for ladder in $(sed -n 's/^WI_[A-Z]*(\(.*\))$/\1/p' src/core/ops.def); do
     [ -s "$site/ladders/$ladder.html" ] || fail "no page of ladder $ladder"
