@@ -70,6 +70,11 @@ int32_t wi_chol_flow_from(const weft_context *ctx, const weft_chol *plan) {
     return 0;
 }
 
+weft_status wi_chol_flow_reserve(weft_context *ctx, const wi_schedule *schedule) {
+    (void)schedule;
+    return refuse(ctx);
+}
+
 weft_status wi_chol_describe_fronts(weft_context *ctx, const wi_chol_device *d, void *there) {
     (void)d, (void)there;
     return refuse(ctx);
