@@ -19,8 +19,10 @@ NO_CALLS = {"weft_blas", "weft_command", "weft_share_ptx", "weft_negate", "weft_
 
 # Tags that HTML implies where these pages have them.
 IMPLIED = r"</(?:td|th|tr|li|p)>|</?(?:head|body)>\n|</html>\n"
+
+# Tags that do not end in />, and values of attributes that need no quotes.
 TAG = re.compile(r"<[a-z][^<>]*(?<!/)>")
-VALUE = re.compile(r"""="([^"'\s=<>`]+)\"""")
+VALUE = re.compile(r'="([^"\'\s=<>`]+)"')
 
 
 def bare(text):

@@ -80,7 +80,7 @@ static inline void oracle_chirp(oracle_number *z, size_t p, const oracle_number 
 }
 
 /* From the transforms of every p-th number, which lie one after the other in `part`, that of all n;
- * their roots are `step` apart. By the definition, */
+ * their roots are `step` apart. By the definition. */
 static inline void oracle_sums(const oracle_number *part, oracle_number *to, size_t n, size_t p,
                                const oracle_number *roots, size_t step) {
     const size_t m = n / p;
@@ -97,7 +97,7 @@ static inline void oracle_sums(const oracle_number *part, oracle_number *to, siz
     }
 }
 
-/* and by convolutions. */
+/* The same, with each transform of p numbers by a convolution. */
 static inline void oracle_chirps(const oracle_number *part, oracle_number *to, size_t n, size_t p,
                                  const oracle_number *roots, size_t step) {
     const size_t m = n / p;

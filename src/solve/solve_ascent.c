@@ -139,11 +139,15 @@ static weft_status step(const climb *c, wi_ascent *all, int count, bool transpos
     const weft_status status =
         some > 0 ? c->inverse(c->user, transposed, (size_t)columns, y, converged) : WEFT_OK;
     for (int k = 0; k < some && status == WEFT_OK; k++) {
-        if (begins(chosen[k]))
-            multiply_by_weights(chosen[k], c->n, chosen[k]->waves);
-        if (chosen[k]->phase == WI_ASCENT_APPLY)
-            multiply_by_weights(chosen[k], c->n, chosen[k]->y);
-        (chosen[k]->phase == WI_ASCENT_APPLY ? weigh_size : choose_vector)(chosen[k], c->n);
+        wi_ascent *const a = chosen[k];
+        if (begins(a))
+            multiply_by_weights(a, c->n, a->waves);
+        if (a->phase == WI_ASCENT_TURN) {
+            choose_vector(a, c->n);
+        } else {
+            multiply_by_weights(a, c->n, a->y);
+            weigh_size(a, c->n);
+        }
     }
     return status;
 }

@@ -75,7 +75,7 @@ static void take_all(wi_ranks *s) {
     s->place_x = take(s, block, false);
     s->place_r = take(s, 3 * block, false);
     s->room = take(s, room > other ? room : other, false);
-    s->vector = take(s, 7 * n * sizeof *s->vector, true);
+    s->vector = take(s, WI_ASCENT_VECTORS * n * sizeof *s->vector, true);
     s->place_power = take(s, 2 * n * sizeof *s->place_power, false);
     s->power = take(s, 2 * n * sizeof *s->power, true);
     s->place_shift = take(s, s->rhs * sizeof *s->place_shift, false);
@@ -100,7 +100,7 @@ static void take_all(wi_ranks *s) {
     s->low = s->size + numbers;
     s->gathered_low = s->gathered + size * numbers;
     s->own_x = s->own_b + n * s->rhs;
-    s->weight = s->vector + 6 * n;
+    s->weight = s->vector + WI_ASCENTS * WI_ASCENT_LINES * n;
 }
 
 static void give_all(wi_ranks *s) {

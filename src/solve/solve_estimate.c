@@ -154,7 +154,7 @@ weft_status wi_system_find_condition(wi_system *s) {
 
 /* Both climbs together, if the condition is not known yet. */
 weft_status wi_system_bound(wi_system *s) {
-    double *const weight = s->vector + 2 * WI_ASCENT_LINES * s->n;
+    double *const weight = s->vector + WI_ASCENTS * WI_ASCENT_LINES * s->n;
     const bool known = s->condition > 0;
     const int count = known ? 1 : 2;
     wi_ascent all[WI_ASCENTS] = {ascent_in(s, WI_ASCENT_LINES, weight), ascent_in(s, 0, NULL)};

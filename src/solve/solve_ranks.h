@@ -41,7 +41,7 @@ typedef struct wi_ranks {
     char *d;               /* corrections, of the type */
     double *own_b, *own_x; /* right-hand sides and solutions that this rank passes */
     double norm, norm_1;   /* of op(A): the infinity norm, and the 1-norm */
-    double *vector;        /* 7 n, of which the last are: */
+    double *vector;        /* WI_ASCENT_VECTORS times n, of which the last are: */
     double *weight;        /* what is left of residuals, relative to z */
     bool lost;             /* refinement of a right-hand side had not ended */
     size_t most_group;     /* right-hand sides worked on together */

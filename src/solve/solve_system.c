@@ -129,7 +129,7 @@ static weft_status take_all(wi_system *s) {
     if (status == WEFT_OK)
         status = wi_system_take(s, room_of(s), &s->room);
     if (status == WEFT_OK)
-        status = wi_system_take_host(s, 7 * line, &s->vector);
+        status = wi_system_take_host(s, WI_ASCENT_VECTORS * line, &s->vector);
     if (status == WEFT_OK)
         status = wi_system_take_host(s, s->args->rhs * sizeof *s->shift, &s->shift);
     if (status != WEFT_OK)
@@ -345,20 +345,24 @@ weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count) {
 
 /* ---- vectors of the host ---- */
 
+enum {
+    LANES = 8 /* that do not wait for each other */
+};
+
 /* NaN if an element is not finite. */
 static double largest(size_t n, const double *y) {
-    double lane[8] = {0}, zero[8] = {0}, most = 0;
-    for (size_t i = 0; i + 8 <= n; i += 8)
-        for (size_t l = 0; l < 8; l++) {
+    double lane[LANES] = {0}, zero[LANES] = {0}, most = 0;
+    for (size_t i = 0; i + LANES <= n; i += LANES)
+        for (size_t l = 0; l < LANES; l++) {
             const double size = fabs(y[i + l]);
             lane[l] = size > lane[l] ? size : lane[l];
             zero[l] += size * 0;
         }
-    for (size_t i = n / 8 * 8; i < n; i++) {
+    for (size_t i = n / LANES * LANES; i < n; i++) {
         lane[0] = fabs(y[i]) > lane[0] ? fabs(y[i]) : lane[0];
         zero[0] += y[i] * 0;
     }
-    for (size_t l = 0; l < 8; l++)
+    for (size_t l = 0; l < LANES; l++)
         most = zero[l] == 0 ? wi_larger(most, lane[l]) : (double)NAN;
     return most;
 }

@@ -214,7 +214,7 @@ typedef struct wi_system {
     /* On the host: */
     int32_t *host_row_power, *host_column_power; /* NULL: not scaled */
     int32_t *shift;                              /* for each right-hand side */
-    double *vector;                              /* 7 n */
+    double *vector;                              /* WI_ASCENT_VECTORS times n */
     wi_survey found;                             /* of A, on the host; NULL: not made */
     double most_of_a;                            /* the largest entry of H, and */
     double norm;                                 /* its infinity norm */
@@ -309,8 +309,10 @@ weft_status wi_system_refuse(wi_system *s, weft_status status, size_t column);
  * latter is the infinity norm of H^-1 W. */
 enum {
     WI_ASCENTS = 2,        /* at once */
-    WI_ASCENT_COLUMNS = 3, /* that they solve for together, at most: */
-    WI_ASCENT_LINES = 3    /* one begins, with its waves, when the other turns */
+    WI_ASCENT_COLUMNS = 3, /* that they solve for together, at most: one begins, with its waves,
+                              when the other turns */
+    WI_ASCENT_LINES = 3,   /* vectors of n that one works with */
+    WI_ASCENT_VECTORS = WI_ASCENTS * WI_ASCENT_LINES + 1 /* of all, and of the weights, the last */
 };
 typedef struct wi_ascent {
     const double *weight;  /* NULL: none */

@@ -350,11 +350,12 @@ static weft_status by_clusters(weft_context *ctx, const weft_chol *plan,
                              : on_lanes(ctx, plan, &larger, small_and_middle, wi_chol_large_fronts,
                                         middle + small > 0);
 }
-#endif
 
-#if WEFT_LADDER
 weft_status wi_chol_levels(weft_context *ctx, const void *args) {
     return run(ctx, args, {wi_chol_alone_fronts, wi_chol_alone_fronts, false});
+}
+weft_status wi_chol_clusters(weft_context *ctx, const void *args) {
+    return run(ctx, args, {by_clusters, wi_chol_together, false});
 }
 #endif
 weft_status wi_chol_batched(weft_context *ctx, const void *args) {
@@ -363,11 +364,6 @@ weft_status wi_chol_batched(weft_context *ctx, const void *args) {
 weft_status wi_chol_overlapped(weft_context *ctx, const void *args) {
     return run(ctx, args, {side_by_side, wi_chol_together, false});
 }
-#if WEFT_LADDER
-weft_status wi_chol_clusters(weft_context *ctx, const void *args) {
-    return run(ctx, args, {by_clusters, wi_chol_together, false});
-}
-#endif
 weft_status wi_chol_rising(weft_context *ctx, const void *args) {
     return run(ctx, args, {side_by_side, wi_chol_together, true});
 }

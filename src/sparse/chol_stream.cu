@@ -2,6 +2,7 @@
 /* L in pinned host memory: levels of it in two windows on the device, in turn. Copies are queued on
  * the side lane, beside the kernels of the level in the other window. */
 #include "core/gpu.h"
+#include "core/gpu_limits.h"
 #include "cuda/limit.cuh"
 #include "sparse/chol_device.h"
 
@@ -21,17 +22,12 @@ struct wi_chol_windows {
 };
 
 size_t wi_chol_free_bytes(const weft_context *ctx) {
-    size_t left = 0, all = 0;
-    int before;
     if (wi_chol_most_bytes > 0)
         return wi_chol_most_bytes;
-    if (wi_gpu_enter((weft_context *)ctx, &before) != WEFT_OK)
+    const size_t left = wi_gpu_free_bytes(ctx);
+    if (left == 0)
         return SIZE_MAX; /* the first allocation says what is wrong */
-    const bool known = cudaMemGetInfo(&left, &all) == cudaSuccess;
-    if (!known)
-        cudaGetLastError();
-    wi_gpu_leave((weft_context *)ctx, before);
-    return known ? left - (left > SPARED ? SPARED : 0) : SIZE_MAX;
+    return left - (left > SPARED ? SPARED : 0);
 }
 
 /* ---- memory ---- */
