@@ -149,9 +149,8 @@ if(WEFT_OPENACC_ON)
     set_source_files_properties(
         ${openacc_c} ${PROJECT_SOURCE_DIR}/src/blend/blend.c ${PROJECT_SOURCE_DIR}/src/cli/info.c
         PROPERTIES COMPILE_DEFINITIONS WEFT_OPENACC=1)
-    if(WEFT_OPENACC_NVPTX)
-        target_link_options(weft_flags INTERFACE $<$<LINK_LANGUAGE:C>:${WEFT_OPENACC_FLAGS}>)
-    endif()
+    # The linker asks for code for GPUs, too, if GCC's back end for them was installed since.
+    target_link_options(weft_flags INTERFACE $<$<LINK_LANGUAGE:C>:${WEFT_OPENACC_FLAGS}>)
     target_link_libraries(weft_flags INTERFACE gomp)
 endif()
 
