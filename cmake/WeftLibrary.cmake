@@ -127,6 +127,13 @@ endif()
 if(WEFT_OPENACC_ON)
     target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:gomp>)
 endif()
+if(WEFT_OPENACC_NVPTX) # the link of a program makes the code for GPUs of what is in the archive
+    foreach(language C CXX)
+        target_link_options(
+            weft_static INTERFACE
+            "$<INSTALL_INTERFACE:$<$<LINK_LANG_AND_ID:${language},GNU>:${WEFT_OPENACC_FLAGS}>>")
+    endforeach()
+endif()
 if(WEFT_MPI_ON)
     target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:${MPI_C_LIBRARIES}>)
 endif()

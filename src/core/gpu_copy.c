@@ -12,17 +12,6 @@ enum {
     STAGE_FROM_BYTES = 1 << 20 /* the driver makes smaller pageable copies */
 };
 
-/* One segment of a staged copy: from the device copy of operand 0 to that of operand 1. */
-static weft_status copy_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
-                                size_t cols, void *const p[], const size_t ld[]) {
-    (void)user;
-    (void)first;
-    (void)ld;
-    return wi_cuda(ctx,
-                   cudaMemcpyAsync(p[1], p[0], rows * cols, cudaMemcpyDefault, ctx->gpu->stream),
-                   "copying a segment");
-}
-
 static weft_status copy_staged(weft_context *ctx, void *to, const void *from, size_t bytes) {
     const wi_stage_args args = {
         .call = "weft_copy",
@@ -31,7 +20,7 @@ static weft_status copy_staged(weft_context *ctx, void *to, const void *from, si
         .operand = {{.p = (void *)(uintptr_t)from, .element_bytes = 1, .in = true},
                     {.p = to, .element_bytes = 1, .out = true}},
         .operands = 2,
-        .run = copy_segment,
+        .copies = true,
     };
     return wi_stage_run(ctx, &args);
 }

@@ -15,14 +15,15 @@ enum {
 
 /* What a context keeps between calls. */
 struct wi_stage {
-    /* Of the rung "segmented": streams, events and buffers, all made or none. */
+    /* Of the rung "segmented": streams, events and pinned buffers, all made or none; buffers on the
+     * device once a call needs them. */
     bool has_ring;
     cudaStream_t in, out;
     struct {
         cudaEvent_t arrived, computed, finished;
     } events[WI_STAGE_SLOTS];
     char *pinned; /* areas for the inputs of each slot, then areas for their outputs */
-    char *device; /* two areas for each slot */
+    char *device; /* two areas for each slot, or NULL */
     /* Of the rung "pinned": one buffer for whole arrays. */
     char *whole;
     size_t whole_bytes;

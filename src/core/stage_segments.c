@@ -19,8 +19,7 @@ typedef struct job {
 } job;
 
 static weft_status create_ring(weft_context *ctx) {
-    struct wi_gpu *const gpu = ctx->gpu;
-    struct wi_stage *const r = gpu->stage;
+    struct wi_stage *const r = ctx->gpu->stage;
     cudaError_t error = cudaStreamCreateWithFlags(&r->in, cudaStreamNonBlocking);
     if (error == cudaSuccess)
         error = cudaStreamCreateWithFlags(&r->out, cudaStreamNonBlocking);
@@ -34,11 +33,6 @@ static weft_status create_ring(weft_context *ctx) {
     if (error == cudaSuccess)
         error = cudaHostAlloc((void **)&r->pinned, 2 * WI_STAGE_SLOTS * (size_t)AREA_BYTES,
                               cudaHostAllocDefault);
-    if (error == cudaSuccess)
-        error = cudaMallocFromPoolAsync(
-            (void **)&r->device, 2 * WI_STAGE_SLOTS * (size_t)AREA_BYTES, gpu->pool, gpu->own);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(gpu->own);
     return wi_cuda(ctx, error, "setting up pinned buffers and streams for host data");
 }
 
@@ -72,6 +66,20 @@ static weft_status ensure_ring(weft_context *ctx) {
     else
         wi_stage_drop_ring(ctx);
     return status;
+}
+
+static weft_status ensure_device_areas(weft_context *ctx) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    struct wi_stage *const r = gpu->stage;
+    if (r->device)
+        return WEFT_OK;
+    cudaError_t error = cudaMallocFromPoolAsync(
+        (void **)&r->device, 2 * WI_STAGE_SLOTS * (size_t)AREA_BYTES, gpu->pool, gpu->own);
+    if (error == cudaSuccess)
+        error = cudaStreamSynchronize(gpu->own);
+    else
+        r->device = NULL;
+    return wi_cuda(ctx, error, "taking buffers on the device for host data");
 }
 
 /* Cuts the call into segments, and finds where the arrays of a full one lie in a slot. */
@@ -109,7 +117,10 @@ static char *out_area(const job *j, size_t segment, int k) {
            (WI_STAGE_SLOTS + segment % WI_STAGE_SLOTS) * AREA_BYTES + j->out_at[k];
 }
 
-static char *device_area(const job *j, size_t segment, int k) {
+/* Where array k of a segment is in device memory; a copy's is the other array. */
+static char *device_area(const job *j, size_t segment, wi_segment s, int k) {
+    if (j->call->args->copies)
+        return wi_stage_array_at(&j->call->arrays, 1 - k, s.row, s.col);
     return j->call->ctx->gpu->stage->device + segment % WI_STAGE_SLOTS * 2 * AREA_BYTES +
            j->device_at[k];
 }
@@ -169,9 +180,9 @@ static weft_status send_inputs(const job *j, size_t segment, wi_segment s) {
         const wi_pitched from = wi_bounces_in(j->call, k)
                                     ? (wi_pitched){in_area(j, segment, k), row_bytes}
                                     : user_part(j, s, k);
-        status =
-            wi_stage_queue_rows(j->call->ctx, (wi_pitched){device_area(j, segment, k), row_bytes},
-                                from, s.rows, row_bytes, r->in);
+        status = wi_stage_queue_rows(j->call->ctx,
+                                     (wi_pitched){device_area(j, segment, s, k), row_bytes}, from,
+                                     s.rows, row_bytes, r->in);
     }
     if (status != WEFT_OK)
         return status;
@@ -199,7 +210,7 @@ static weft_status send_outputs(const job *j, size_t segment, wi_segment s) {
                                   ? (wi_pitched){out_area(j, segment, k), row_bytes}
                                   : user_part(j, s, k);
         status = wi_stage_queue_rows(j->call->ctx, to,
-                                     (wi_pitched){device_area(j, segment, k), row_bytes}, s.rows,
+                                     (wi_pitched){device_area(j, segment, s, k), row_bytes}, s.rows,
                                      row_bytes, r->out);
     }
     if (status != WEFT_OK)
@@ -214,9 +225,9 @@ static weft_status submit_segment(void *user, size_t segment) {
     const wi_segment s = wi_plan_segment(&j->plan, segment);
     char *at[WI_MAX_OPERANDS];
     for (int k = 0; k < j->call->arrays.count; k++)
-        at[k] = device_area(j, segment, k);
+        at[k] = device_area(j, segment, s, k);
     weft_status status = send_inputs(j, segment, s);
-    if (status == WEFT_OK)
+    if (status == WEFT_OK && !j->call->args->copies)
         status = wi_stage_run_kernel(j->call, s, at);
     return status == WEFT_OK ? send_outputs(j, segment, s) : status;
 }
@@ -256,6 +267,8 @@ weft_status wi_stage_run_segments(const wi_stage_job *call) {
     weft_context *const ctx = call->ctx;
     job j = {.call = call};
     weft_status status = ensure_ring(ctx);
+    if (status == WEFT_OK && !call->args->copies)
+        status = ensure_device_areas(ctx);
     if (status == WEFT_OK)
         status = follow_queued_work(ctx);
     if (status != WEFT_OK)

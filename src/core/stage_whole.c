@@ -30,7 +30,8 @@ static wi_pitched user_rows(const wi_stage_job *j, int k) {
     return (wi_pitched){j->arrays.array[k].p, j->arrays.array[k].pitch_bytes};
 }
 
-/* Allocates device memory for all arrays and, if they are to bounce, pinned memory. */
+/* Allocates device memory for all arrays, but for a copy's, which is the other array; and, if they
+ * are to bounce, pinned memory. */
 static weft_status reserve_crossing(const wi_stage_job *j, bool bounce, crossing *c) {
     size_t pinned_bytes = 0, pinned_at[WI_MAX_OPERANDS];
     weft_status status = WEFT_OK;
@@ -42,7 +43,10 @@ static weft_status reserve_crossing(const wi_stage_job *j, bool bounce, crossing
         const size_t bytes = j->arrays.rows * c->row_bytes[k];
         pinned_at[k] = pinned_bytes;
         pinned_bytes += wi_stage_align(bytes);
-        status = wi_gpu_alloc(j->ctx, (void **)&c->device[k], bytes);
+        if (j->args->copies)
+            c->device[k] = wi_stage_array_at(&j->arrays, 1 - k, 0, 0);
+        else
+            status = wi_gpu_alloc(j->ctx, (void **)&c->device[k], bytes);
     }
     if (status != WEFT_OK || !bounce)
         return status;
@@ -93,7 +97,9 @@ weft_status wi_stage_run_whole(const wi_stage_job *j, bool bounce) {
     status = cross_over(j, &c, bounce);
     if (status != WEFT_OK)
         goto done;
-    status = wi_stage_run_kernel(j, (wi_segment){0, 0, j->arrays.rows, j->arrays.cols}, c.device);
+    if (!j->args->copies)
+        status =
+            wi_stage_run_kernel(j, (wi_segment){0, 0, j->arrays.rows, j->arrays.cols}, c.device);
     if (status == WEFT_OK)
         status = cross_back(j, &c, bounce);
 done:
@@ -101,7 +107,7 @@ done:
     if (status != WEFT_OK)
         cudaStreamSynchronize(j->ctx->gpu->stream);
     for (int k = 0; k < j->arrays.count; k++)
-        if (c.device[k])
+        if (c.device[k] && !j->args->copies)
             cudaFreeAsync(c.device[k], j->ctx->gpu->stream);
     return status;
 }
