@@ -54,6 +54,19 @@ def test_matmul_of_stacks(rng):
     a, b = rng.normal(size=(3, 2, 4, 5)), rng.normal(size=(3, 2, 5, 6))
     np.testing.assert_allclose(weft.matmul(a, b), a @ b, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(weft.matmul(a, b[0, 0]), a @ b[0, 0], rtol=1e-12, atol=1e-12)
+    column, row = b[0, 0, :, 0], rng.normal(size=4)
+    np.testing.assert_allclose(weft.matmul(a, column), a @ column, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(weft.matmul(row, a), row @ a, rtol=1e-12, atol=1e-12)
+    for x, y in ((a, b[0]), (a[:, :1], b), (a[:1], b[:, :1])):
+        np.testing.assert_allclose(weft.matmul(x, y), x @ y, rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match="fit"):
+        weft.matmul(a, row)
+    single = a.astype(np.float32)
+    for options in ({}, {"strict": True}, {"tf32": True}):
+        got = weft.matmul(single, column.astype(np.float32), **options)
+        np.testing.assert_allclose(got, a @ column, rtol=0, atol=0.1)
+    with pytest.raises(weft.ArgumentError, match="how"):  # flags of stacks are not ignored
+        weft.matmul(single, column.astype(np.float32), strict=True, tf32=True)
     small = rng.integers(-9, 9, (4, 4)).astype(np.int8)
     np.testing.assert_array_equal(weft.matmul(small, small), small.astype(int) @ small.astype(int))
 
@@ -167,6 +180,9 @@ def test_fft_of_more_dimensions(rng, name):
     x = x if name.startswith("r") else x + 1j * rng.normal(size=x.shape)
     for options in ({}, {"axes": (0, 1)}, {"s": (5, 8), "axes": (1, 2)}, {"norm": "ortho"}):
         np.testing.assert_allclose(ours(x, **options), theirs(x, **options), rtol=0, atol=1e-10)
+    # -1 is the whole axis of x, that of irfftn's last one too, though its results are other numbers
+    want = theirs(x, s=(6, 5), axes=(1, 2))
+    np.testing.assert_allclose(ours(x, s=(-1, -1), axes=(1, 2)), want, rtol=0, atol=1e-10)
     with pytest.raises(ValueError):
         ours(x, axes=(0, 7))
     with pytest.raises(ValueError):
