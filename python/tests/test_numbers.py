@@ -187,3 +187,26 @@ def test_random():
         one.integers(5, 5)
     with pytest.raises(ValueError):
         one.integers(0, 300, dtype=np.uint8)
+
+
+def test_random_calls_share_nothing():
+    draws = {
+        "random": lambda r, n: r.random(n),
+        "single": lambda r, n: r.random(n, np.float32),
+        "normal": lambda r, n: np.abs(r.standard_normal(n)),
+        "integers": lambda r, n: r.integers(0, 1000, n),
+        "small": lambda r, n: r.integers(0, 100, n, np.uint8),
+        "wide": lambda r, n: r.integers(0, 2**40, n),
+        "bits": lambda r, n: r.bits(n, np.uint32),
+        "bytes": lambda r, n: r.bits(n, np.uint8),
+    }
+    for first, one in draws.items():
+        r = weft.random.default_rng(5)
+        x = np.concatenate([one(r, 1001), one(r, 999)])
+        same(x, one(weft.random.default_rng(5), 2000))
+        for second, other in draws.items():
+            y, odd = other(r, 2000), one(r, 3)
+            for step in (1, 2):  # pairs make normal numbers
+                c = np.corrcoef(x[::step].astype(float), y[::step].astype(float))[0, 1]
+                assert abs(c) < 0.2, (first, second, c)
+            assert not np.isin(odd, x[:3]).all()
