@@ -326,8 +326,22 @@ def cast(context, x, dtype):
     if type(x) is ndarray:
         return x.astype(dtype)
     y = new(context, x, x.shape, dtype)
-    _core.convert(context, 33, flat(x), flat(y))  # 33: WEFT_X_WRAP
+    convert(context, flat(x), flat(y), False)
     return y
+
+
+def convert(context, x, y, saturate):
+    """y = x in the type of y; a bool tells whether a number is not 0."""
+    if y.dtype == bool:
+        _core.binary_scalar(context, 17, x, np.zeros(1, x.dtype), y)  # 17: WEFT_X_NE
+    else:
+        _core.convert(context, 32 if saturate else 33, x, y)  # WEFT_X_SATURATE, WEFT_X_WRAP
+
+
+def check_numbers(x, caller):
+    """Arithmetic on the bytes of bools makes others than 0 and 1."""
+    if x.dtype == bool:
+        raise TypeError(f"{caller}: numbers are needed, not bool; convert by weft.astype")
 
 
 def is_bfloat16(dtype):

@@ -5,7 +5,7 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import finish, flat, new, take
+from ._arrays import check_numbers, finish, flat, new, take
 from ._context import current
 
 _BORDERS = {"constant": 0, "nearest": 1, "reflect": 2, "wrap": 3, "valid": 4}
@@ -64,12 +64,14 @@ def correlate_image(
     w = np.array(weights, np.float64)
     if x.ndim not in (2, 3) or w.ndim != 2:
         raise ValueError("correlate_image: an image and a matrix of weights are needed")
+    check_numbers(x, "correlate_image")
     height, width = x.shape[:2]
     channels = x.shape[2] if x.ndim == 3 else 1
     out = (height, width)
     if mode == "valid":
         out = (max(height - w.shape[0] + 1, 0), max(width - w.shape[1] + 1, 0))
     y = new(c, x, (*out, *x.shape[2:]), x.dtype if out_dtype is None else np.dtype(out_dtype))
+    check_numbers(y, "correlate_image")
     how = (0 if turned else _CORRELATE) | (_SUMS_F64 if exact else 0)
     how |= (_TRUNCATE if truncate else 0) | (_ANY_ORDER if any_order else 0)
     _core.convolve(

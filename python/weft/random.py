@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._arrays import cut, flat
+from ._arrays import check_numbers, cut, flat
 from ._context import current
 from ._move import take
 
@@ -65,9 +65,12 @@ class Generator:
 
     def bits(self, size=None, dtype=np.uint64, *, out=None):
         """Integers of which every bit is random."""
-        return self._fill(
-            "b", lambda c, at, x: _core.random_bits(c, self.seed, at, x), size, dtype, out
-        )
+
+        def run(c, at, x):
+            check_numbers(x, "bits")
+            _core.random_bits(c, self.seed, at, x)
+
+        return self._fill("b", run, size, dtype, out)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, *, endpoint=False):
         """Integers from `low` to `high`, which is left out unless endpoint; all equally likely."""
