@@ -336,3 +336,54 @@ def test_sparse_errors_and_progress():
         weft.sparse.cholesky(a, progress=lambda done: weft.sort(np.arange(3)))
     with pytest.raises(TypeError, match="sparse"):
         weft.sparse.cholesky(np.eye(3))
+
+
+def test_sparse_factor_takes_what_it_was_made_of(rng):
+    sparse = pytest.importorskip("scipy.sparse")
+    a = sparse.diags([-1.0, 4, -1], [-1, 0, 1], (9, 9)).tocsc()
+    ones = np.ones(9)
+    for storage, half in (("lower", sparse.tril), ("upper", sparse.triu)):
+        f = weft.sparse.cholesky(half(a), storage=storage).factor(half(2 * a))
+        np.testing.assert_allclose(2 * a @ f.solve(ones), ones, rtol=1e-13)
+        with pytest.raises(weft.ArgumentError, match="pattern"):
+            f.factor(sparse.identity(9).tocsc())
+        np.testing.assert_allclose(2 * a @ f.solve(ones), ones, rtol=1e-13)  # as before
+
+
+def test_sparse_arrays_are_as_long_as_they_say():
+    sparse = pytest.importorskip("scipy.sparse")
+    a = sparse.diags([-1.0, 4, -1], [-1, 0, 1], (9, 9)).tocsc()
+
+    class Given:
+        format, shape = "csc", (9, 9)
+        indptr, indices, data = a.indptr, a.indices, a.data
+
+    m = Given()
+    m.indices, m.data = np.append(a.indices, 0), np.append(a.data, 7)  # room behind the last
+    assert weft.sparse.Matrix.of(m).nnz == 17
+    for name, short in (("indptr", a.indptr[:5]), ("indices", a.indices[:3]), ("data", a.data[:3])):
+        m = Given()
+        setattr(m, name, short)
+        with pytest.raises(ValueError, match="indptr"):
+            weft.sparse.Matrix.of(m)
+    for permutation in (np.arange(3), np.arange(9).reshape(3, 3), np.arange(9) + 0.5):
+        with pytest.raises(ValueError, match="9 integers"):
+            weft.sparse.cholesky(a, permutation=permutation)
+
+
+def test_no_imaginary_part_is_lost():
+    sparse = pytest.importorskip("scipy.sparse")
+    a, z = sparse.identity(3).tocsc(), np.array([1j, 2, 3])
+    for call in (
+        lambda: weft.sparse.cholesky(a * 1j),
+        lambda: weft.sparse.cholesky(a).solve(z),
+        lambda: weft.sparse.cholesky(a).factor(values=z),
+        lambda: weft.sparse.Matrix.of(a) @ z,
+        lambda: weft.sparse.Matrix.of(a).update(z),
+        lambda: weft.norm(z),
+        lambda: weft.convolve(z, np.ones(2)),
+        lambda: weft.convolve(np.ones(2), z),
+        lambda: weft.correlate_image(np.ones((3, 3)), z.reshape(1, 3)),
+    ):
+        with pytest.raises(TypeError, match="real numbers"):
+            call()

@@ -338,6 +338,14 @@ def convert(context, x, y, saturate):
         _core.convert(context, 32 if saturate else 33, x, y)  # WEFT_X_SATURATE, WEFT_X_WRAP
 
 
+def reals(a, caller):
+    """A host array as float64. Complex numbers would lose their imaginary parts, dates their unit."""
+    x = np.asarray(a)
+    if x.dtype.kind in "cmMSU":
+        raise TypeError(f"{caller}: real numbers are needed, not {x.dtype}")
+    return x.astype(np.float64, copy=False)
+
+
 def check_numbers(x, caller):
     """Arithmetic on the bytes of bools makes others than 0 and 1."""
     if x.dtype == bool:

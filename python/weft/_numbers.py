@@ -235,6 +235,8 @@ def norm(a, ord=2):
         y = np.empty((), x.dtype)
         _core.exact_reduce(c, ops[ord], x, y)
     else:
+        if x.dtype.kind not in "biuf":
+            raise TypeError(f"norm: real numbers are needed, not {x.dtype}")
         x = x if x.dtype.kind == "f" else cast(c, x, np.float64)
         y = np.empty((), x.dtype)
         _core.reduce(c, ops[ord], x, y)
