@@ -387,3 +387,10 @@ def test_no_imaginary_part_is_lost():
     ):
         with pytest.raises(TypeError, match="real numbers"):
             call()
+
+
+def test_lu_solve_needs_all_pivots():
+    lu, pivots = weft.linalg.lu_factor(np.eye(4) * 3)
+    for wrong in (pivots[:2], np.append(pivots, 3), pivots.reshape(2, 2)):
+        with pytest.raises(ValueError, match="pivots for 4 rows"):
+            weft.linalg.lu_solve((lu, wrong), np.ones(4))

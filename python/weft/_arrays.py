@@ -99,10 +99,13 @@ class Array(DeviceView):
         array._address, array.base = self._address + offset, self
         return array
 
-    @property
-    def _raw(self):
+    def _check_open(self):
         if self.context.place == "closed":
             raise ValueError("the context of this array is closed, and its memory given back")
+
+    @property
+    def _raw(self):
+        self._check_open()
         return super()._raw
 
     @property
@@ -118,6 +121,7 @@ class Array(DeviceView):
         return self._described()
 
     def _described(self):
+        self._check_open()
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -129,11 +133,13 @@ class Array(DeviceView):
     def __dlpack_device__(self):
         from . import _dlpack
 
+        self._check_open()
         return _dlpack.device_of(self.context)
 
     def __dlpack__(self, *, stream=None, **unused):
         from . import _dlpack
 
+        self._check_open()
         return _dlpack.capsule_of(self, stream)
 
     def __repr__(self):
@@ -289,6 +295,8 @@ def output(context, like, shape, dtype, out):
     """Memory for a result: `out` if it is given, which must fit, else new memory."""
     if out is None:
         return new(context, like, shape, dtype)
+    if isinstance(out, (list, tuple, int, float)):  # a copy of it would be written
+        raise TypeError(f"an array is needed, into which the call can write, not {type(out).__name__}")
     y = out if type(out) is ndarray else _take_other(context, out)
     if tuple(y.shape) != tuple(shape) or y.dtype != dtype:
         raise ValueError(

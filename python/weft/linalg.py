@@ -233,6 +233,8 @@ def lu_solve(lu_and_pivots, b, *, transposed=False):
     c = current()
     lu, pivots = (take(c, part) for part in lu_and_pivots)
     _square(lu, "lu_solve")
+    if tuple(pivots.shape) != (lu.shape[0],):
+        raise ValueError(f"lu_solve: {pivots.size} pivots for {lu.shape[0]} rows")
     return _substitute(
         c, b, lu, lambda x: _core.lu_solve(c, _TRANSPOSE if transposed else 0, lu, pivots, x)
     )
