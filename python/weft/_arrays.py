@@ -296,7 +296,9 @@ def output(context, like, shape, dtype, out):
     if out is None:
         return new(context, like, shape, dtype)
     if isinstance(out, (list, tuple, int, float)):  # a copy of it would be written
-        raise TypeError(f"an array is needed, into which the call can write, not {type(out).__name__}")
+        raise TypeError(
+            f"an array is needed, into which the call can write, not {type(out).__name__}"
+        )
     y = out if type(out) is ndarray else _take_other(context, out)
     if tuple(y.shape) != tuple(shape) or y.dtype != dtype:
         raise ValueError(

@@ -298,7 +298,8 @@ _BINARY.update(right_shift=14, power=15, equal=16, not_equal=17, less=18, less_e
 _BINARY.update(greater=20, greater_equal=21)
 _UNARY = {"negative": 22, "absolute": 23, "invert": 24, "sqrt": 25, "exp": 26, "log": 27}
 _UNARY.update(floor=28, ceil=29, rint=30)
-_OF_BOOLS = {"multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", "absolute"}
+_OF_BOOLS = {"bitwise_and", "bitwise_or", "bitwise_xor", "multiply", "minimum", "maximum"}
+_OF_BOOLS.add("absolute")
 
 
 def elementwise(op, a, b=None, *, out=None):
