@@ -238,3 +238,10 @@ def test_bools_stay_bools():
     ):
         with pytest.raises(TypeError, match="not bool"):
             call()
+
+
+def test_exact_sums_merge_with_their_kind():
+    total = weft.ExactSum([1.0])
+    with pytest.raises(TypeError, match="see add"):
+        total += 3
+    assert float(total.merge(total)) == 2

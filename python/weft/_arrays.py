@@ -143,6 +143,8 @@ class Array(DeviceView):
         return _dlpack.capsule_of(self, stream)
 
     def __repr__(self):
+        if self.context.place == "closed":
+            return f"weft.Array(of shape {self.shape} and type {self.dtype}, closed)"
         return f"weft.Array({self.numpy()!r} on {self.context.place})"
 
     def __del__(self):
