@@ -2,6 +2,7 @@
 /* libweft_blas as a program meets it, at sizes that the reference testers do not have: level 2 and
  * 3 in both layouts beside the plainest loops, several threads at once, and errors that the program
  * takes. It calls through the library's names alone. */
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -21,6 +24,8 @@ void cblas_dgemv(int layout, int trans, int m, int n, double alpha, const double
                  const double *x, int incx, double beta, double *y, int incy);
 void cblas_dger(int layout, int m, int n, double alpha, const double *x, int incx, const double *y,
                 int incy, double *a, int lda);
+void cblas_dgbmv(int layout, int trans, int m, int n, int kl, int ku, double alpha, const double *a,
+                 int lda, const double *x, int incx, double beta, double *y, int incy);
 void cblas_dgemm(int layout, int trans_a, int trans_b, int m, int n, int k, double alpha,
                  const double *a, int lda, const double *b, int ldb, double beta, double *c,
                  int ldc);
@@ -332,13 +337,73 @@ static void test_errors(void **state) {
     assert_true(c[0] == 7 && d[0] == 7);
 }
 
+typedef void handler(int position, const char *name, const char *format, ...);
+
+/* Does the library's own handler, which ends its process, name this argument of the latest call? */
+static void expect_named(int position) {
+    union { /* C has no conversion of one to the other */
+        void *object;
+        handler *function;
+    } own = {dlsym(RTLD_NEXT, "cblas_xerbla")};
+    char said[200] = "", want[100];
+    int ends[2], status;
+    assert_non_null(own.object);
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        own.function(reported, reporter, "");
+        _exit(0);
+    }
+    close(ends[1]);
+    assert_true(read(ends[0], said, sizeof said - 1) > 0);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+    snprintf(want, sizeof want, "Parameter %d to routine %s was incorrect\n", position, reporter);
+    assert_string_equal(said, want);
+}
+
+/* Each wrong argument of calls in both layouts is told by its position in the call. */
+static void test_positions(void **state) {
+    static double d[64];
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const int layout = layouts[k], no = WB_NO_TRANSPOSE;
+        cblas_dgemm(layout, no, no, -1, 2, 2, 1, d, 2, d, 2, 1, d, 2);
+        expect_named(4);
+        cblas_dgemm(layout, no, no, 2, -1, 2, 1, d, 2, d, 2, 1, d, 2);
+        expect_named(5);
+        cblas_dgemm(layout, no, no, 2, 2, 2, 1, d, 1, d, 2, 1, d, 2);
+        expect_named(9);
+        cblas_dgemm(layout, no, no, 2, 2, 2, 1, d, 2, d, 1, 1, d, 2);
+        expect_named(11);
+        cblas_dsymm(layout, WB_LEFT, WB_LOWER, -1, 2, 1, d, 2, d, 2, 1, d, 2);
+        expect_named(4);
+        cblas_dtrsm(layout, WB_LEFT, WB_LOWER, no, WB_NON_UNIT, 2, -1, 1, d, 2, d, 2);
+        expect_named(7);
+        cblas_dtrmm(layout, WB_LEFT, WB_LOWER, no, WB_NON_UNIT, -1, 2, 1, d, 2, d, 2);
+        expect_named(6);
+        cblas_dgemv(layout, no, -1, 2, 1, d, 2, d, 1, 1, d, 1);
+        expect_named(3);
+        cblas_dgbmv(layout, no, 2, 2, -1, 1, 1, d, 4, d, 1, 1, d, 1);
+        expect_named(5);
+        cblas_dger(layout, -1, 2, 1, d, 1, d, 1, d, 2);
+        expect_named(2);
+        cblas_dger(layout, 2, 2, 1, d, 0, d, 1, d, 2);
+        expect_named(6);
+        cblas_dger(layout, 2, 2, 1, d, 1, d, 1, d, 1);
+        expect_named(10);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),    cmocka_unit_test(test_symmetric),
         cmocka_unit_test(test_updates), cmocka_unit_test(test_triangles),
         cmocka_unit_test(test_vectors), cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_norms),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_errors),  cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests_name("blas", tests, NULL, NULL);
 }

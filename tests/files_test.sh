@@ -130,7 +130,7 @@ test_clashes() {
         'analyze A.mtx --plot symbolic' 'analyze symbolic --plot A.mtx' \
         'analyze A.mtx --plot hard' "analyze A.mtx --plot $folder/A.mtx" \
         'solve A -o A' 'solve A -b b.npy -o A' 'unique b.npy -o x -l b.npy'; do
-        expect 2 'this is the input .*, which something of another kind would replace' \
+        expect 2 'this is the input .*, and only an array in a .npy file can be replaced by a result' \
             "$weft" $line
     done
     expect 2 'option --plot: this is the input itself' sh -c '"$0" analyze - --plot A.mtx <A.mtx' "$weft"

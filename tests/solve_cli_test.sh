@@ -54,13 +54,15 @@ solves() {
 }
 
 test_answers() {
-    local a
+    local a precision
     for a in a.npy af.npy; do
         solves '1 1' "$folder/$a" -b "$folder/b.npy"
         solves '1 2 1 -1' "$folder/$a" -b "$folder/bb.npy"
         solves '1 1 2 -1' "$folder/$a" -b "$folder/bf.npy"
         solves '1 1' "$folder/$a"
-        solves '1 1' "$folder/$a" -b "$folder/b.npy" --precision mixed
+        for precision in full mixed tf32 bf16 f16; do
+            solves '1 1' "$folder/$a" -b "$folder/b.npy" --precision $precision
+        done
         solves '1 2 1 -1' "$folder/$a" -b "$folder/bb.npy" --exact
     done
     for a in s.npy sf.npy; do

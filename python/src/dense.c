@@ -41,10 +41,11 @@ static weft_status gemv(weft_context *ctx, wp_arguments *v) {
 }
 
 static weft_status gemm_batch(weft_context *ctx, wp_arguments *v) {
-    size_t m = (size_t)v->i[0], n = (size_t)v->i[1], k = (size_t)v->i[2];
-    return wp.weft_gemm_batch_strided(ctx, WEFT_ROW_MAJOR, v->a[0].type, v->a[2].type, m, n, k, 1,
-                                      v->a[0].p, k, (size_t)v->i[3], v->a[1].p, n, (size_t)v->i[4],
-                                      0, v->a[2].p, n, m * n, (size_t)v->i[5]);
+    unsigned how = (unsigned)v->i[0] | WEFT_ROW_MAJOR;
+    size_t m = (size_t)v->i[1], n = (size_t)v->i[2], k = (size_t)v->i[3];
+    return wp.weft_gemm_batch_strided(ctx, how, v->a[0].type, v->a[2].type, m, n, k, 1, v->a[0].p,
+                                      k, (size_t)v->i[4], v->a[1].p, n, (size_t)v->i[5], 0,
+                                      v->a[2].p, n, m * n, (size_t)v->i[6]);
 }
 
 static weft_status trsm(weft_context *ctx, wp_arguments *v) {
@@ -145,13 +146,13 @@ static weft_status blend(weft_context *ctx, wp_arguments *v) {
 }
 
 const wp_row wp_dense_rows[] = {
-    {"gemm", "irrmmw", gemm},                   /* how, alpha, beta, a, b, c */
-    {"gemv", "imao", gemv},                     /* how, a, x, y */
-    {"gemm_batch", "iiiiiiaao", gemm_batch},    /* m, n, k, strides of a and b, count, a, b, c */
-    {"trsm", "imw", trsm},                      /* how, a, b */
-    {"lu_factor", "wo", lu_factor},             /* a, by rows, pivot */
-    {"lu_solve", "imaw", lu_solve},             /* how, lu, pivot, b */
-    {"lu_inverse", "wa", lu_inverse},           /* lu, pivot */
+    {"gemm", "irrmmw", gemm},                 /* how, alpha, beta, a, b, c */
+    {"gemv", "imao", gemv},                   /* how, a, x, y */
+    {"gemm_batch", "iiiiiiiaao", gemm_batch}, /* how, m, n, k, strides of a and b, count, a, b, c */
+    {"trsm", "imw", trsm},                    /* how, a, b */
+    {"lu_factor", "wo", lu_factor},           /* a, by rows, pivot */
+    {"lu_solve", "imaw", lu_solve},           /* how, lu, pivot, b */
+    {"lu_inverse", "wa", lu_inverse},         /* lu, pivot */
     {"cholesky_factor", "iw", cholesky_factor}, /* how, a */
     {"cholesky_solve", "imw", cholesky_solve},  /* how, l, b */
     {"fft", "iiiiiiirzZ", fft}, /* kind, direction, rank, n (3), batch, scale, x, y */

@@ -54,6 +54,19 @@ def test_matmul_of_stacks(rng):
     a, b = rng.normal(size=(3, 2, 4, 5)), rng.normal(size=(3, 2, 5, 6))
     np.testing.assert_allclose(weft.matmul(a, b), a @ b, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(weft.matmul(a, b[0, 0]), a @ b[0, 0], rtol=1e-12, atol=1e-12)
+    column, row = b[0, 0, :, 0], rng.normal(size=4)
+    np.testing.assert_allclose(weft.matmul(a, column), a @ column, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(weft.matmul(row, a), row @ a, rtol=1e-12, atol=1e-12)
+    for x, y in ((a, b[0]), (a[:, :1], b), (a[:1], b[:, :1])):
+        np.testing.assert_allclose(weft.matmul(x, y), x @ y, rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match="fit"):
+        weft.matmul(a, row)
+    single = a.astype(np.float32)
+    for options in ({}, {"strict": True}, {"tf32": True}):
+        got = weft.matmul(single, column.astype(np.float32), **options)
+        np.testing.assert_allclose(got, a @ column, rtol=0, atol=0.1)
+    with pytest.raises(weft.ArgumentError, match="how"):  # flags of stacks are not ignored
+        weft.matmul(single, column.astype(np.float32), strict=True, tf32=True)
     small = rng.integers(-9, 9, (4, 4)).astype(np.int8)
     np.testing.assert_array_equal(weft.matmul(small, small), small.astype(int) @ small.astype(int))
 
@@ -167,6 +180,9 @@ def test_fft_of_more_dimensions(rng, name):
     x = x if name.startswith("r") else x + 1j * rng.normal(size=x.shape)
     for options in ({}, {"axes": (0, 1)}, {"s": (5, 8), "axes": (1, 2)}, {"norm": "ortho"}):
         np.testing.assert_allclose(ours(x, **options), theirs(x, **options), rtol=0, atol=1e-10)
+    # -1 is the whole axis of x, that of irfftn's last one too, though its results are other numbers
+    want = theirs(x, s=(6, 5), axes=(1, 2))
+    np.testing.assert_allclose(ours(x, s=(-1, -1), axes=(1, 2)), want, rtol=0, atol=1e-10)
     with pytest.raises(ValueError):
         ours(x, axes=(0, 7))
     with pytest.raises(ValueError):
@@ -320,3 +336,61 @@ def test_sparse_errors_and_progress():
         weft.sparse.cholesky(a, progress=lambda done: weft.sort(np.arange(3)))
     with pytest.raises(TypeError, match="sparse"):
         weft.sparse.cholesky(np.eye(3))
+
+
+def test_sparse_factor_takes_what_it_was_made_of(rng):
+    sparse = pytest.importorskip("scipy.sparse")
+    a = sparse.diags([-1.0, 4, -1], [-1, 0, 1], (9, 9)).tocsc()
+    ones = np.ones(9)
+    for storage, half in (("lower", sparse.tril), ("upper", sparse.triu)):
+        f = weft.sparse.cholesky(half(a), storage=storage).factor(half(2 * a))
+        np.testing.assert_allclose(2 * a @ f.solve(ones), ones, rtol=1e-13)
+        with pytest.raises(weft.ArgumentError, match="pattern"):
+            f.factor(sparse.identity(9).tocsc())
+        np.testing.assert_allclose(2 * a @ f.solve(ones), ones, rtol=1e-13)  # as before
+
+
+def test_sparse_arrays_are_as_long_as_they_say():
+    sparse = pytest.importorskip("scipy.sparse")
+    a = sparse.diags([-1.0, 4, -1], [-1, 0, 1], (9, 9)).tocsc()
+
+    class Given:
+        format, shape = "csc", (9, 9)
+        indptr, indices, data = a.indptr, a.indices, a.data
+
+    m = Given()
+    m.indices, m.data = np.append(a.indices, 0), np.append(a.data, 7)  # room behind the last
+    assert weft.sparse.Matrix.of(m).nnz == 17
+    for name, short in (("indptr", a.indptr[:5]), ("indices", a.indices[:3]), ("data", a.data[:3])):
+        m = Given()
+        setattr(m, name, short)
+        with pytest.raises(ValueError, match="indptr"):
+            weft.sparse.Matrix.of(m)
+    for permutation in (np.arange(3), np.arange(9).reshape(3, 3), np.arange(9) + 0.5):
+        with pytest.raises(ValueError, match="9 integers"):
+            weft.sparse.cholesky(a, permutation=permutation)
+
+
+def test_no_imaginary_part_is_lost():
+    sparse = pytest.importorskip("scipy.sparse")
+    a, z = sparse.identity(3).tocsc(), np.array([1j, 2, 3])
+    for call in (
+        lambda: weft.sparse.cholesky(a * 1j),
+        lambda: weft.sparse.cholesky(a).solve(z),
+        lambda: weft.sparse.cholesky(a).factor(values=z),
+        lambda: weft.sparse.Matrix.of(a) @ z,
+        lambda: weft.sparse.Matrix.of(a).update(z),
+        lambda: weft.norm(z),
+        lambda: weft.convolve(z, np.ones(2)),
+        lambda: weft.convolve(np.ones(2), z),
+        lambda: weft.correlate_image(np.ones((3, 3)), z.reshape(1, 3)),
+    ):
+        with pytest.raises(TypeError, match="real numbers"):
+            call()
+
+
+def test_lu_solve_needs_all_pivots():
+    lu, pivots = weft.linalg.lu_factor(np.eye(4) * 3)
+    for wrong in (pivots[:2], np.append(pivots, 3), pivots.reshape(2, 2)):
+        with pytest.raises(ValueError, match="pivots for 4 rows"):
+            weft.linalg.lu_solve((lu, wrong), np.ones(4))

@@ -256,3 +256,22 @@ def test_stacks_of_systems(rng, dtype):
         weft.linalg.cholesky(a)
     with pytest.raises(ValueError, match="do not fit"):
         weft.linalg.solve(a, np.ones((3, 3), dtype))
+
+
+def test_what_is_written_is_an_array():
+    ones = np.ones(2)
+    for call in (
+        lambda: weft.nn.sgd_step([1.0, 2.0], ones, rate=1),
+        lambda: weft.nn.adam_step(ones, ones, [0.0, 0.0], np.zeros(2), 1),
+        lambda: weft.nn.relu(ones, out=[0.0, 0.0]),
+        lambda: weft.sort(ones, out=(0.0, 0.0)),
+    ):
+        with pytest.raises(TypeError, match="an array is needed"):
+            call()
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_labels_beyond_int32(dtype):
+    labels = np.array([1, 2**32, 2**31], dtype)
+    loss = weft.nn.cross_entropy(np.ones((3, 2)), labels)
+    assert abs(loss[0] - np.log(2)) < 1e-15 and np.isnan(loss[1:]).all()

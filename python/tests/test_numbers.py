@@ -187,3 +187,61 @@ def test_random():
         one.integers(5, 5)
     with pytest.raises(ValueError):
         one.integers(0, 300, dtype=np.uint8)
+
+
+def test_random_calls_share_nothing():
+    draws = {
+        "random": lambda r, n: r.random(n),
+        "single": lambda r, n: r.random(n, np.float32),
+        "normal": lambda r, n: np.abs(r.standard_normal(n)),
+        "integers": lambda r, n: r.integers(0, 1000, n),
+        "small": lambda r, n: r.integers(0, 100, n, np.uint8),
+        "wide": lambda r, n: r.integers(0, 2**40, n),
+        "bits": lambda r, n: r.bits(n, np.uint32),
+        "bytes": lambda r, n: r.bits(n, np.uint8),
+    }
+    for first, one in draws.items():
+        r = weft.random.default_rng(5)
+        x = np.concatenate([one(r, 1001), one(r, 999)])
+        same(x, one(weft.random.default_rng(5), 2000))
+        for second, other in draws.items():
+            y, odd = other(r, 2000), one(r, 3)
+            for step in (1, 2):  # pairs make normal numbers
+                c = np.corrcoef(x[::step].astype(float), y[::step].astype(float))[0, 1]
+                assert abs(c) < 0.2, (first, second, c)
+            assert not np.isin(odd, x[:3]).all()
+
+
+def test_bools_stay_bools():
+    truth = np.array([True, False, True])
+    same(weft.astype(np.array([0.5, 2, 256, 0, np.nan]), bool), np.array([1, 1, 1, 0, 1], bool))
+    for dtype in (np.int8, np.uint16, np.int64):
+        x = np.array([0, 1, 2, 64, -128]).astype(dtype)
+        for saturate in (False, True):
+            same(weft.astype(x, bool, saturate=saturate), x.astype(bool))
+    same(weft.astype(truth, np.int32), truth.astype(np.int32))
+    same(weft.elementwise("invert", truth), ~truth)
+    for op in ("multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor"):
+        same(weft.elementwise(op, truth, truth[::-1].copy()), getattr(np, op)(truth, truth[::-1]))
+    for call in (
+        lambda: weft.elementwise("add", truth, truth),
+        lambda: weft.elementwise("negative", truth),
+        lambda: weft.elementwise("left_shift", truth, 1),
+        lambda: weft.accumulate(truth),
+        lambda: weft.accumulate_by_key(truth, truth),
+        lambda: weft.accumulate_segments(truth, [0, 3]),
+        lambda: weft.blend(truth.reshape(1, 3), truth.reshape(1, 3)),
+        lambda: weft.correlate_image(truth.reshape(1, 3), np.ones((1, 1))),
+        lambda: weft.correlate_image(np.ones((2, 2)), np.ones((1, 1)), out_dtype=bool),
+        lambda: weft.random.default_rng(1).bits(3, bool),
+        lambda: weft.current().arange(0, 3, 1, bool),
+    ):
+        with pytest.raises(TypeError, match="not bool"):
+            call()
+
+
+def test_exact_sums_merge_with_their_kind():
+    total = weft.ExactSum([1.0])
+    with pytest.raises(TypeError, match="see add"):
+        total += 3
+    assert float(total.merge(total)) == 2

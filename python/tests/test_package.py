@@ -227,6 +227,10 @@ def test_memory_is_given_back():
         c.close()
         with pytest.raises(ValueError, match="closed"):
             weft.sort(a)
+    for use in (weft.sort, np.asarray, lambda x: weft.sum(x.reshape(2, 5)), np.from_dlpack):
+        with pytest.raises(ValueError, match="closed"):  # in another context, too
+            use(a)
+    assert "closed" in repr(a)
 
 
 @pytest.mark.skipif(not DEVICE, reason="needs memory of a GPU place")

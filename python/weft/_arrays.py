@@ -99,10 +99,13 @@ class Array(DeviceView):
         array._address, array.base = self._address + offset, self
         return array
 
-    @property
-    def _raw(self):
+    def _check_open(self):
         if self.context.place == "closed":
             raise ValueError("the context of this array is closed, and its memory given back")
+
+    @property
+    def _raw(self):
+        self._check_open()
         return super()._raw
 
     @property
@@ -118,6 +121,7 @@ class Array(DeviceView):
         return self._described()
 
     def _described(self):
+        self._check_open()
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -129,14 +133,18 @@ class Array(DeviceView):
     def __dlpack_device__(self):
         from . import _dlpack
 
+        self._check_open()
         return _dlpack.device_of(self.context)
 
     def __dlpack__(self, *, stream=None, **unused):
         from . import _dlpack
 
+        self._check_open()
         return _dlpack.capsule_of(self, stream)
 
     def __repr__(self):
+        if self.context.place == "closed":
+            return f"weft.Array(of shape {self.shape} and type {self.dtype}, closed)"
         return f"weft.Array({self.numpy()!r} on {self.context.place})"
 
     def __del__(self):
@@ -289,6 +297,10 @@ def output(context, like, shape, dtype, out):
     """Memory for a result: `out` if it is given, which must fit, else new memory."""
     if out is None:
         return new(context, like, shape, dtype)
+    if isinstance(out, (list, tuple, int, float)):  # a copy of it would be written
+        raise TypeError(
+            f"an array is needed, into which the call can write, not {type(out).__name__}"
+        )
     y = out if type(out) is ndarray else _take_other(context, out)
     if tuple(y.shape) != tuple(shape) or y.dtype != dtype:
         raise ValueError(
@@ -326,8 +338,30 @@ def cast(context, x, dtype):
     if type(x) is ndarray:
         return x.astype(dtype)
     y = new(context, x, x.shape, dtype)
-    _core.convert(context, 33, flat(x), flat(y))  # 33: WEFT_X_WRAP
+    convert(context, flat(x), flat(y), False)
     return y
+
+
+def convert(context, x, y, saturate):
+    """y = x in the type of y; a bool tells whether a number is not 0."""
+    if y.dtype == bool:
+        _core.binary_scalar(context, 17, x, np.zeros(1, x.dtype), y)  # 17: WEFT_X_NE
+    else:
+        _core.convert(context, 32 if saturate else 33, x, y)  # WEFT_X_SATURATE, WEFT_X_WRAP
+
+
+def reals(a, caller):
+    """A host array as float64. Complex numbers would lose their imaginary parts, dates their unit."""
+    x = np.asarray(a)
+    if x.dtype.kind in "cmMSU":
+        raise TypeError(f"{caller}: real numbers are needed, not {x.dtype}")
+    return x.astype(np.float64, copy=False)
+
+
+def check_numbers(x, caller):
+    """Arithmetic on the bytes of bools makes others than 0 and 1."""
+    if x.dtype == bool:
+        raise TypeError(f"{caller}: numbers are needed, not bool; convert by weft.astype")
 
 
 def is_bfloat16(dtype):

@@ -128,6 +128,8 @@ class Context(_core.Context):
         start, stop = (0, start) if stop is None else (start, stop)
         ends = [np.asarray(number) for number in (start, step)]
         dtype = np.result_type(*ends, stop) if dtype is None else np.dtype(dtype)
+        if dtype == bool:
+            raise TypeError("arange: numbers are needed, not bool")
         array = self.empty(max(int(np.ceil((stop - start) / step)), 0), dtype)
         _core.iota(self, *(end.astype(dtype).reshape(1) for end in ends), _flat(array))
         return array

@@ -51,6 +51,8 @@ class ExactSum:
 
     def merge(self, other):
         """Adds all that was added to `other`."""
+        if not isinstance(other, ExactSum):
+            raise TypeError(f"merge: an ExactSum is needed, not {type(other).__name__}; see add")
         _core.exact_merge(current(), self._state, other._state)
         return self
 

@@ -5,7 +5,7 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import finish, flat, new, take
+from ._arrays import check_numbers, finish, flat, new, reals, take
 from ._context import current
 
 _BORDERS = {"constant": 0, "nearest": 1, "reflect": 2, "wrap": 3, "valid": 4}
@@ -23,6 +23,7 @@ def convolve(a, v, mode="full"):
     if len(w) > len(x):
         x, w = w, x
     dtype = np.float32 if x.dtype == w.dtype == np.float32 else np.float64
+    x, weights = reals(x, "convolve"), np.array(reals(w, "convolve"))
     n, m = len(x), len(w)
     before, after = m - 1, m - 1
     if mode == "same":
@@ -32,10 +33,9 @@ def convolve(a, v, mode="full"):
     padded = np.zeros(n + before + after, dtype)
     padded[before : before + n] = x
     y = np.empty(len(padded) - m + 1, dtype)
-    if not np.isfinite(w.astype(np.float64)).all():
+    if not np.isfinite(weights).all():
         raise ValueError("convolve: the shorter array has NaN or infinity")
     how = _ANY_ORDER | (_SUMS_F64 if dtype == np.float64 else 0)
-    weights = np.array(w, np.float64)
     _core.convolve(current(), 4, how, len(padded), 1, 1, 1, m, 1, padded, weights, y)
     return y
 
@@ -61,15 +61,17 @@ def correlate_image(
         raise ValueError(f"correlate_image: mode {mode!r} is none of {', '.join(_BORDERS)}")
     c = current()
     x = take(c, image)
-    w = np.array(weights, np.float64)
+    w = np.array(reals(weights, "correlate_image"))
     if x.ndim not in (2, 3) or w.ndim != 2:
         raise ValueError("correlate_image: an image and a matrix of weights are needed")
+    check_numbers(x, "correlate_image")
     height, width = x.shape[:2]
     channels = x.shape[2] if x.ndim == 3 else 1
     out = (height, width)
     if mode == "valid":
         out = (max(height - w.shape[0] + 1, 0), max(width - w.shape[1] + 1, 0))
     y = new(c, x, (*out, *x.shape[2:]), x.dtype if out_dtype is None else np.dtype(out_dtype))
+    check_numbers(y, "correlate_image")
     how = (0 if turned else _CORRELATE) | (_SUMS_F64 if exact else 0)
     how |= (_TRUNCATE if truncate else 0) | (_ANY_ORDER if any_order else 0)
     _core.convolve(

@@ -4,7 +4,7 @@
 import numpy as np
 
 from . import _core
-from ._arrays import as_bytes, cast, cut, finish, flat, new, output, take
+from ._arrays import as_bytes, cast, check_numbers, cut, finish, flat, new, output, take
 from ._context import current
 from ._numbers import _SCANNED, _wide
 
@@ -113,6 +113,8 @@ def accumulate_by_key(keys, a, op="add", *, exclusive=False, out=None):
     k, x = _keys(c, keys, "accumulate_by_key"), flat(take(c, a))
     if k.shape != x.shape:
         raise ValueError(f"accumulate_by_key: {x.size} values for {k.size} keys")
+    if op == "add":
+        check_numbers(x, "accumulate_by_key")
     y = output(c, x, x.shape, x.dtype, out)
     number = _op(op, _SCANNED, "accumulate_by_key")
     _core.scan_by_key(c, exclusive, number, k.dtype.itemsize, as_bytes(k), x, y)
@@ -178,6 +180,8 @@ def accumulate_segments(a, offsets, op="add", *, exclusive=False, out=None):
     c = current()
     x, limits = flat(take(c, a)), _limits(c, offsets, False, "accumulate_segments")
     number = _op(op, _SCANNED, "accumulate_segments")
+    if op == "add":
+        check_numbers(x, "accumulate_segments")
     y = output(c, x, x.shape, x.dtype, out)
     _core.scan_segments(c, exclusive, number, x, y, limits)
     return finish(y, a, out)

@@ -131,8 +131,7 @@ def diff(a):
     """The differences of neighbours along the last axis, a[..., 1:] - a[..., :-1]."""
     c = current()
     x = _arrays.take(c, a)
-    if x.dtype.kind == "b":
-        raise TypeError("diff: numbers are needed, not bool")
+    _arrays.check_numbers(x, "diff")
     if x.ndim != 1 and type(x) is not ndarray:
         raise TypeError("diff: an array in device memory needs one dimension")
     if x.ndim == 0:
@@ -155,6 +154,7 @@ def blend(a, b, weight_a=0.5, weight_b=0.5, *, mask=None, out=None):
         raise ValueError("blend: two images of one shape and type are needed")
     if m is not None and (tuple(m.shape) != tuple(x.shape[:2]) or m.dtype != x.dtype):
         raise ValueError("blend: the mask has the rows, the columns and the type of the images")
+    _arrays.check_numbers(x, "blend")
     height, width = x.shape[:2]
     z = output(c, x, x.shape, x.dtype, out)
     channels = x.shape[2] if x.ndim == 3 else 1

@@ -8,8 +8,8 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import as_numbers, cast, finish, flat, has_lines, is_bfloat16, last_axis, new
-from ._arrays import offsets_of, output, take, take_line
+from ._arrays import as_numbers, cast, check_numbers, convert, finish, flat, has_lines, is_bfloat16
+from ._arrays import last_axis, new, offsets_of, output, take, take_line
 from ._context import current
 
 _SUM, _PRODUCT, _MIN, _MAX, _AND, _OR, _XOR, _ARGMIN, _ARGMAX, _NRM1, _NRM2, _NRMINF = range(12)
@@ -159,6 +159,8 @@ def _scan(a, op, axis, out, exclusive, name, widen, exact=False):
     x = take_line(c, a)
     kind = "f" if is_bfloat16(x.dtype) else x.dtype.kind
     wide = (np.uint64 if kind == "u" else np.int64) if widen and kind != "f" else x.dtype
+    if op == _SUM and wide == bool:
+        check_numbers(x, name)
     if not has_lines(x, axis, name):
         x = flat(x)
         y = output(c, x, x.shape, wide, out)
@@ -233,6 +235,8 @@ def norm(a, ord=2):
         y = np.empty((), x.dtype)
         _core.exact_reduce(c, ops[ord], x, y)
     else:
+        if x.dtype.kind not in "biuf":
+            raise TypeError(f"norm: real numbers are needed, not {x.dtype}")
         x = x if x.dtype.kind == "f" else cast(c, x, np.float64)
         y = np.empty((), x.dtype)
         _core.reduce(c, ops[ord], x, y)
@@ -294,6 +298,8 @@ _BINARY.update(right_shift=14, power=15, equal=16, not_equal=17, less=18, less_e
 _BINARY.update(greater=20, greater_equal=21)
 _UNARY = {"negative": 22, "absolute": 23, "invert": 24, "sqrt": 25, "exp": 26, "log": 27}
 _UNARY.update(floor=28, ceil=29, rint=30)
+_OF_BOOLS = {"bitwise_and", "bitwise_or", "bitwise_xor", "multiply", "minimum", "maximum"}
+_OF_BOOLS.add("absolute")
 
 
 def elementwise(op, a, b=None, *, out=None):
@@ -307,11 +313,19 @@ def elementwise(op, a, b=None, *, out=None):
         if op not in _UNARY:
             raise ValueError(f"elementwise: op {op!r} is none of {', '.join(_UNARY)}")
         z = output(c, x, x.shape, x.dtype, out)
+        if op == "invert" and x.dtype == bool:
+            _core.binary_scalar(c, _BINARY["equal"], x, np.zeros(1, bool), z)
+            return finish(z, a, out)
+        if op not in _OF_BOOLS:
+            check_numbers(x, f"elementwise: {op}")
         _core.unary(c, _UNARY[op], x, z)
         return finish(z, a, out)
     if op not in _BINARY:
         raise ValueError(f"elementwise: op {op!r} is none of {', '.join(_BINARY)}")
-    z = output(c, x, x.shape, np.bool_ if _BINARY[op] >= 16 else x.dtype, out)
+    compares = _BINARY[op] >= _BINARY["equal"]
+    if not compares and op not in _OF_BOOLS:
+        check_numbers(x, f"elementwise: {op}")
+    z = output(c, x, x.shape, np.bool_ if compares else x.dtype, out)
     if np.isscalar(b):
         _core.binary_scalar(c, _BINARY[op], x, np.array([b]).astype(x.dtype), z)
     else:
@@ -338,11 +352,11 @@ def where(condition, a, b, *, out=None):
 
 def astype(a, dtype, *, saturate=False):
     """Elements converted to another type; what an integer cannot hold becomes its nearest end with
-    saturate, else its low bits."""
+    saturate, else its low bits. Of bool, whether an element is not 0."""
     c = current()
     x = take_line(c, a)
     y = new(c, x, x.shape, np.dtype(dtype))
-    _core.convert(c, 32 if saturate else 33, x, y)
+    convert(c, x, y, saturate)
     return finish(y, a)
 
 

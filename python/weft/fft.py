@@ -94,10 +94,12 @@ def _many(a, s, axes, default):
         count = len(s) if s is not None else dimensions if default is None else default
         axes = range(-count, 0)
     axes = list(axes)
-    s = [None] * len(axes) if s is None else [None if n in (None, -1) else n for n in s]
+    s = [None] * len(axes) if s is None else list(s)
     if len(s) != len(axes):
         raise ValueError("s and axes must be as many")
-    return s, axes
+    shape = np.shape(a) if not hasattr(a, "shape") else a.shape
+    whole = [shape[k] if -dimensions <= k < dimensions else None for k in axes]
+    return [m if n == -1 else n for n, m in zip(s, whole)], axes  # as numpy takes -1
 
 
 def fft(a, n=None, axis=-1, norm=None):

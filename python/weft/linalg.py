@@ -54,8 +54,9 @@ def matmul(a, b, *, out=None, strict=False, tf32=False):
     if x.ndim == 0 or y.ndim == 0:
         raise ValueError("matmul: a number is no matrix")
     x, y = _matching(c, x, y)
+    how = (_STRICT if strict else 0) | (_TF32 if tf32 else 0)
     if x.ndim > 2 or y.ndim > 2:
-        return _matmul_stacks(c, a, take(c, x), take(c, y), out)
+        return _matmul_stacks(c, how, a, take(c, x), take(c, y), out)
     rows, cols = x.ndim == 1, y.ndim == 1
     left = shaped(x, (1, x.shape[0])) if rows else x
     right = shaped(y, (y.shape[0], 1)) if cols else y
@@ -69,26 +70,31 @@ def matmul(a, b, *, out=None, strict=False, tf32=False):
         matrix, vector = (y, x) if rows else (x, y)
         _core.gemv(c, _TRANSPOSE if rows else 0, matrix, vector, z)
     else:
-        how = (_STRICT if strict else 0) | (_TF32 if tf32 else 0)
         _core.gemm(c, how, 1.0, 0.0, left, right, shaped(z, (m, n)))
     return finish(z, a, out) if shape or out is not None or type(z) is not ndarray else z[()]
 
 
-def _matmul_stacks(c, source, x, y, out):
-    """One product for each matrix of the stacks; one stack of them, or one matrix, may serve all."""
-    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-2]:
+def _matmul_stacks(c, how, source, x, y, out):
+    """One product for each matrix of the stacks; a matrix or a vector may serve all of a stack."""
+    left = shaped(x, (1, x.shape[0])) if x.ndim == 1 else x
+    right = shaped(y, (y.shape[0], 1)) if y.ndim == 1 else y
+    if left.shape[-1] != right.shape[-2]:
         raise ValueError(f"matmul: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
-    m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
-    stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-    steps = []
-    for operand, elements in ((x, m * k), (y, k * n)):
+    m, k, n = left.shape[-2], left.shape[-1], right.shape[-1]
+    stack = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    operands, steps = [], []
+    for operand in (left, right):
         if operand.ndim > 2 and operand.shape[:-2] != stack:
-            raise ValueError("matmul: stacks must have the same shape, or one operand be a matrix")
-        steps.append(elements if operand.ndim > 2 else 0)
+            if type(operand) is not ndarray:
+                raise ValueError("matmul: stacks in device memory must have the same shape")
+            operand = np.ascontiguousarray(np.broadcast_to(operand, stack + operand.shape[-2:]))
+        operands.append(operand)
+        steps.append(operand.shape[-2] * operand.shape[-1] if operand.ndim > 2 else 0)
     dtype = np.int32 if x.dtype == np.int8 else x.dtype
-    z = output(c, x, (*stack, m, n), dtype, out)
+    shape = (*stack, *(() if x.ndim == 1 else (m,)), *(() if y.ndim == 1 else (n,)))
+    z = output(c, x, shape, dtype, out)
     count = int(np.prod(stack, dtype=np.int64))
-    _core.gemm_batch(c, m, n, k, steps[0], steps[1], count, x, y, z)
+    _core.gemm_batch(c, how, m, n, k, *steps, count, *operands, z)
     return finish(z, source, out)
 
 
@@ -227,6 +233,8 @@ def lu_solve(lu_and_pivots, b, *, transposed=False):
     c = current()
     lu, pivots = (take(c, part) for part in lu_and_pivots)
     _square(lu, "lu_solve")
+    if tuple(pivots.shape) != (lu.shape[0],):
+        raise ValueError(f"lu_solve: {pivots.size} pivots for {lu.shape[0]} rows")
     return _substitute(
         c, b, lu, lambda x: _core.lu_solve(c, _TRANSPOSE if transposed else 0, lu, pivots, x)
     )

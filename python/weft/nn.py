@@ -309,7 +309,9 @@ def _labels(c, labels, x, name):
 def _narrow(labels, name):
     if type(labels) is not np.ndarray or labels.dtype.kind not in "iu":
         raise TypeError(f"{name}: labels are integers, in device memory int32")
-    return labels.astype(np.int32)
+    narrow = labels.astype(np.int32)
+    narrow[(labels < 0) | (labels >= 2**31)] = -1  # out of range, as they were
+    return narrow
 
 
 def cross_entropy(x, labels):

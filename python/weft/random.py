@@ -6,22 +6,28 @@ import os
 import numpy as np
 
 from . import _core
-from ._arrays import cut, flat
+from ._arrays import check_numbers, cut, flat
 from ._context import current
 from ._move import take
 
+_BLOCK = 16  # bytes of the sequence that Philox makes at once
+
 
 class Generator:
-    """Philox4x32-10. Every array goes on where the one before ended: two calls for n numbers give
-    what one call for 2 n gives. Its numbers are not those of numpy's generators."""
+    """Philox4x32-10. Every array goes on where the one before ended: two calls in a row for n numbers
+    of a kind and type give what one call for 2 n gives, and no two calls use the same bits. Its
+    numbers are not those of numpy's generators."""
 
     def __init__(self, seed=None):
         if seed is None:
             seed = int.from_bytes(os.urandom(8), "little")
         self.seed = int(seed) % 2**64
-        self._offset = {}  # of each kind and type, the next element of the sequence
+        self._used = 0  # bytes of the sequence
+        self._latest = None  # of which kind and width the latest numbers were
+        self._permutations = 0
 
-    def _fill(self, kind, run, size, dtype, out):
+    def _fill(self, kind, run, size, dtype, out, width=None):
+        """`width`: the bytes of the sequence that a number takes, if not those of its type."""
         c = current()
         if out is None:
             shape = () if size is None else size
@@ -30,10 +36,11 @@ class Generator:
             from ._arrays import _take_other
 
             x = out if type(out) is np.ndarray else _take_other(c, out)
-        key = (kind, x.dtype.itemsize)
-        offset = self._offset.get(key, 0)
-        run(c, offset, flat(x) if x.ndim else x)
-        self._offset[key] = offset + x.size
+        width = width or x.dtype.itemsize
+        # Numbers of another kind begin with a block, for normal ones are made of pairs.
+        used = self._used if self._latest == (kind, width) else -(-self._used // _BLOCK) * _BLOCK
+        run(c, used // width, flat(x) if x.ndim else x)
+        self._used, self._latest = used + x.size * width, (kind, width)
         if out is not None:
             return out
         return x[()] if size is None and type(x) is np.ndarray else x
@@ -58,9 +65,12 @@ class Generator:
 
     def bits(self, size=None, dtype=np.uint64, *, out=None):
         """Integers of which every bit is random."""
-        return self._fill(
-            "b", lambda c, at, x: _core.random_bits(c, self.seed, at, x), size, dtype, out
-        )
+
+        def run(c, at, x):
+            check_numbers(x, "bits")
+            _core.random_bits(c, self.seed, at, x)
+
+        return self._fill("b", run, size, dtype, out)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, *, endpoint=False):
         """Integers from `low` to `high`, which is left out unless endpoint; all equally likely."""
@@ -71,13 +81,13 @@ class Generator:
         ends = [np.array([end]).astype(dtype) for end in (low, last)]
         if int(ends[0][0]) != low or int(ends[1][0]) != last:
             raise ValueError(f"integers: {np.dtype(dtype)} cannot hold {low} and {last}")
-        wide = "w" if last - low >= 2**32 else "i"
         return self._fill(
-            wide,
+            "i",
             lambda c, at, x: _core.random_integers(c, self.seed, at, *ends, x),
             size,
             dtype,
             None,
+            8 if last - low >= 2**32 else 4,
         )
 
     def permutation(self, n):
@@ -87,8 +97,8 @@ class Generator:
             n = np.asarray(n)
         if getattr(n, "shape", ()) != ():
             return take(n, self.permutation(n.shape[0]), axis=0)
-        count = self._offset.get("p", 0)
-        self._offset["p"] = count + 1
+        count = self._permutations
+        self._permutations += 1
         c = current()
         x = c.empty((n,), np.int64) if c.on_device else np.empty(n, np.int64)
         _core.random_permutation(c, (self.seed + 0x9E3779B97F4A7C15 * count) % 2**64, x)

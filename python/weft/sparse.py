@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from . import _core
-from ._arrays import take
+from ._arrays import reals, take
 from ._context import current
 
 _STORAGES = {"general": 0, "lower": 1, "upper": 2, "full": 3}
@@ -17,11 +17,36 @@ _PRECISIONS = {"full": 1, "mixed": 2}
 _KINDS = {"definite": 0, "quasidefinite": 1, "indefinite": 2}
 
 
+def _line(values, caller):
+    """Values as a line of float64 without gaps."""
+    return np.ascontiguousarray(reals(values, caller).reshape(-1))
+
+
+def _arrays_of(a):
+    """The starts, indices and values of a matrix, as long as each other says, for the library reads
+    them unseen. Behind the last entry there may be room, as scipy leaves it."""
+    starts, indices = np.ascontiguousarray(a.indptr), np.ascontiguousarray(a.indices)
+    values = _line(a.data, "a sparse matrix")
+    lines = a.shape[1 if a.format == "csc" else 0]
+    if starts.shape != (lines + 1,) or indices.ndim != 1:
+        raise ValueError(
+            f"indptr has shape {starts.shape} and indices {indices.shape}, but {lines + 1} starts "
+            "and a line of indices are needed"
+        )
+    if not starts[-1] <= min(indices.size, values.size):
+        raise ValueError(
+            f"indptr ends with {starts[-1]}, but there are {indices.size} indices and "
+            f"{values.size} values"
+        )
+    return starts, indices, values
+
+
 class Matrix:
     """A sparse matrix as the library holds it."""
 
-    def __init__(self, handle):
+    def __init__(self, handle, how=("full", 0.0)):
         self._handle = handle
+        self._how = how  # storage and tolerance
         self._lock = threading.Lock()
 
     @classmethod
@@ -39,12 +64,13 @@ class Matrix:
             a = a.tocsc()
         if a.format not in _FORMS:
             a = a.tocsc()
-        values = np.ascontiguousarray(a.data, np.float64)
-        c = current()
-        arrays = np.ascontiguousarray(a.indptr), np.ascontiguousarray(a.indices), values
-        form = _FORMS[a.format]
+        arrays = _arrays_of(a)
         rows, cols = a.shape
-        return cls(_core.sparse_create(c, _STORAGES[storage], form, rows, cols, tolerance, *arrays))
+        form = _FORMS[a.format]
+        made = _core.sparse_create(
+            current(), _STORAGES[storage], form, rows, cols, tolerance, *arrays
+        )
+        return cls(made, (storage, tolerance))
 
     @property
     def shape(self):
@@ -79,10 +105,10 @@ class Matrix:
     def update(self, values):
         """New values, in the order of the entries that the matrix was made from."""
         with self._lock:
-            _core.sparse_update(current(), self._handle, np.ascontiguousarray(values, np.float64))
+            _core.sparse_update(current(), self._handle, _line(values, "update"))
 
     def __matmul__(self, x):
-        given = np.asarray(x, np.float64)
+        given = reals(x, "a product")
         rows, cols = self.shape
         if given.ndim not in (1, 2) or given.shape[0] != cols:
             raise ValueError(f"a matrix of shape {self.shape} times one of shape {given.shape}")
@@ -110,26 +136,25 @@ class Factor:
         and are not copied: later solutions need them as they are."""
         c = current()
         with self._lock:
-            if a is not None:
-                self.matrix = Matrix.of(a)
-            taken = None if values is None else self._taken(c, values)
+            matrix = self.matrix if a is None else Matrix.of(a, *self.matrix._how)
+            taken = None if values is None else self._taken(c, matrix, values)
             bar = _Bar() if progress is True else None
             tell = (bar or progress) or None
-            _core.chol_factor(c, self._plan, self.matrix._handle, taken, tell)
-            self._values = taken
+            _core.chol_factor(c, self._plan, matrix._handle, taken, tell)
+            self.matrix, self._values = matrix, taken
             if bar is not None:
                 bar.end()
         return self
 
-    def _taken(self, context, values):
+    def _taken(self, context, matrix, values):
         """Values that replace those of the matrix."""
         x = take(context, values)
         if isinstance(x, np.ndarray):
-            x = np.ascontiguousarray(x, np.float64)
-        if x.dtype != np.float64 or x.shape != (self.matrix.nnz,):
+            x = np.ascontiguousarray(reals(x, "factor"))
+        if x.dtype != np.float64 or x.shape != (matrix.nnz,):
             raise ValueError(
                 f"factor: values of shape {x.shape} and type {x.dtype}, but the matrix has "
-                f"{self.matrix.nnz} entries of float64"
+                f"{matrix.nnz} entries of float64"
             )
         return x
 
@@ -140,7 +165,7 @@ class Factor:
         if part not in _PARTS:
             raise ValueError('solve: part is "A", "L" or "Lt"')
         n = self.matrix.shape[0]
-        given = np.asarray(b, np.float64)
+        given = reals(b, "solve")
         if given.ndim not in (1, 2) or given.shape[0] != n:
             raise ValueError(f"solve: b has shape {given.shape}, but {n} rows are needed")
         x = np.empty(given.shape, order="F")
@@ -265,7 +290,10 @@ def _factored(
     if precision not in _PRECISIONS:
         raise ValueError('precision is "full" or "mixed"')
     if permutation is not None:
-        permutation = np.ascontiguousarray(permutation, np.int64)
+        given = np.asarray(permutation)
+        if given.shape != matrix.shape[:1] or given.dtype.kind not in "iu" and given.size:
+            raise ValueError(f"permutation: {matrix.shape[0]} integers are needed, in a line")
+        permutation = np.ascontiguousarray(given, np.int64)
         ordering = ordering or "given"
     plan = _core.chol_analyze(
         current(),

@@ -195,8 +195,8 @@ static wi_exit check_input(const wi_arguments *args, const wi_option *option, co
         !is_one_file(id, &other) || (option == &wi_output_option && holds_array(path)))
         return WI_EXIT_OK;
     return wi_usage(args->command,
-                    "option --%s: this is the input %s, which something of another kind would "
-                    "replace; name another file",
+                    "option --%s: this is the input %s, and only an array in a .npy file can be "
+                    "replaced by a result; name another file",
                     option->name, wi_is_standard(path) ? "itself" : path);
 }
 

@@ -73,11 +73,6 @@ static wi_exit check_options(wi_solving *s) {
         result = wi_check_kind(args, &s->kind);
     if (result == WI_EXIT_OK)
         result = wi_check_precision(args, &s->precision);
-    if (result == WI_EXIT_OK && s->precision > WEFT_PRECISION_MIXED)
-        return wi_usage(args->command,
-                        "option --precision: %s is a sparse matrix, of which factors are full or "
-                        "mixed",
-                        wi_matrix_name(args));
     if (result == WI_EXIT_OK)
         result = wi_check_factorizations(args, &s->factorizations);
     return result == WI_EXIT_OK ? wi_check_ordering(args) : result;
@@ -221,7 +216,7 @@ static wi_exit run(wi_solving *s) {
 }
 
 /* Refuses options that are about matrices of the other kind. */
-static wi_exit check_storage(const wi_arguments *args, bool dense) {
+static wi_exit check_storage(const wi_arguments *args, weft_precision precision, bool dense) {
     static const wi_option *const of_sparse[] = {&wi_kind_option,
                                                  &wi_ordering_option,
                                                  &wi_half_option,
@@ -236,6 +231,11 @@ static wi_exit check_storage(const wi_arguments *args, bool dense) {
                             wi_matrix_name(args),
                             dense ? "dense matrix, and the option is about sparse ones"
                                   : "sparse matrix, and the option is about dense ones (.npy)");
+    if (!dense && precision > WEFT_PRECISION_MIXED)
+        return wi_usage(args->command,
+                        "option --precision: %s is a sparse matrix, of which factors are full or "
+                        "mixed",
+                        wi_matrix_name(args));
     return WI_EXIT_OK;
 }
 
@@ -251,7 +251,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_is_dense(args, &dense);
     if (result == WI_EXIT_OK)
-        result = check_storage(args, dense);
+        result = check_storage(args, s.precision, dense);
     if (result == WI_EXIT_OK && dense)
         return wi_solve_dense(args);
     if (result == WI_EXIT_OK)

@@ -10,7 +10,7 @@
 #include "sparse/chol.h"
 #include "sparse/order.h"
 
-static const char magic[8] = {'W', 'E', 'F', 'T', 'P', 'L', 'N', '2'};
+static const char magic[8] = {'W', 'E', 'F', 'T', 'P', 'L', 'N', '3'};
 static const uint64_t byte_order = UINT64_C(0x0102030405060708);
 
 typedef struct header {
@@ -18,9 +18,9 @@ typedef struct header {
     uint64_t byte_order;
     int64_t n, supernodes, rows;
     uint64_t nnz_a, fingerprint;
-    uint64_t checksum; /* of all after `ordering` */
+    uint64_t checksum; /* of all else */
     char ordering[16];
-    uint32_t kind, precision; /* weft_chol_kind; weft_precision, 0 in files of earlier versions */
+    uint32_t kind, precision; /* weft_chol_kind; weft_precision */
     uint64_t sign_words;      /* of weft_chol.negative */
     double perturbation;
 } header;
@@ -55,20 +55,24 @@ static void list_parts(const weft_chol *plan, int64_t rows, part parts[PARTS]) {
 
 static const uint64_t fnv_start = UINT64_C(0xCBF29CE484222325), fnv_prime = UINT64_C(0x100000001B3);
 
-static uint64_t add_word(uint64_t sum, uint64_t word) {
-    return (sum ^ word) * fnv_prime;
+static uint64_t add_words(uint64_t sum, const void *from, size_t count) {
+    const char *const bytes = from;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t word;
+        memcpy(&word, bytes + k * sizeof word, sizeof word);
+        sum = (sum ^ word) * fnv_prime;
+    }
+    return sum;
 }
 
-/* The hash FNV-1a, but over words of 64 bits. */
+/* The hash FNV-1a, but over words of 64 bits. That of the checksum itself counts as 0. */
 static uint64_t checksum(const header *head, const part parts[PARTS]) {
-    uint64_t sum = fnv_start, bits;
-    memcpy(&bits, &head->perturbation, sizeof bits);
-    const uint64_t kind = head->kind | (uint64_t)head->precision << 32;
-    sum = add_word(add_word(add_word(sum, kind), head->sign_words), bits);
-    for (int p = 0; p < PARTS; p++) {
-        for (int64_t k = 0; k < parts[p].count; k++)
-            sum = add_word(sum, (uint64_t)parts[p].array[k]);
-    }
+    header summed;
+    memcpy(&summed, head, sizeof summed);
+    summed.checksum = 0;
+    uint64_t sum = add_words(fnv_start, &summed, sizeof summed / sizeof sum);
+    for (int p = 0; p < PARTS; p++)
+        sum = add_words(sum, parts[p].array, (size_t)parts[p].count);
     return sum;
 }
 

@@ -278,8 +278,8 @@ static void same_plans(const weft_chol *a, const weft_chol *b) {
     assert_string_equal(a->report.ordering, b->report.ordering);
 }
 
-/* Every truncated file is refused; with one wrong bit it is refused, or the bit has no meaning. */
-static void damage(weft_context *ctx, const char *path, const weft_chol *whole) {
+/* Every truncated file is refused, and every one with a wrong bit. */
+static void damage(weft_context *ctx, const char *path) {
     static unsigned char bytes[1 << 16];
     weft_chol *plan;
     const size_t count = read_bytes(path, bytes, sizeof bytes);
@@ -294,14 +294,8 @@ static void damage(weft_context *ctx, const char *path, const weft_chol *whole) 
     for (size_t at = 0; at < count; at += at < 128 ? 1 : 5) {
         bytes[at] ^= (unsigned char)(1u << at % 8);
         write_bytes(path, bytes, count);
-        const weft_status status = weft_chol_load(ctx, path, &plan);
-        if (status == WEFT_OK) {
-            assert_true((at >= 40 && at < 56) || (at >= 64 && at < 80)); /* names and numbers */
-            assert_int_equal(plan->symbolic.nnz_l, whole->symbolic.nnz_l);
-            weft_chol_destroy(plan);
-        } else {
-            assert_int_equal(status, WEFT_EFORMAT);
-        }
+        test_refused(ctx, weft_chol_load(ctx, path, &plan), WEFT_EFORMAT, "weft_chol_load",
+                     "damaged");
         bytes[at] ^= (unsigned char)(1u << at % 8);
     }
 }
@@ -318,13 +312,25 @@ static void expect_parents(const wi_symbolic *s) {
     }
 }
 
+enum {
+    CHECKSUM = 7 /* which word of a plan it is */
+};
+
+/* Gives the words of a plan the checksum they should have. */
+static void sum_words(uint64_t *words, size_t count) {
+    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+    words[CHECKSUM] = 0;
+    for (size_t k = 0; k < count; k++)
+        sum = (sum ^ words[k]) * UINT64_C(0x100000001B3);
+    words[CHECKSUM] = sum;
+}
+
 /* A wrong word with a correct checksum: if the plan is accepted, later phases must be able to index
  * with it, as its own check in a second saving shows. */
 static void forge(weft_context *ctx, test_random *r, const char *path, const weft_sparse *matrix) {
     enum {
         WORDS = 1 << 13,
-        HEADER_WORDS = 10,
-        CHECKSUM = 7
+        HEADER_WORDS = 10
     };
     static uint64_t words[WORDS];
     const size_t count = read_bytes(path, (unsigned char *)words, sizeof words) / 8;
@@ -334,9 +340,7 @@ static void forge(weft_context *ctx, test_random *r, const char *path, const wef
         const size_t at = HEADER_WORDS + test_below(r, count - HEADER_WORDS);
         const uint64_t kept = words[at], sum_kept = words[CHECKSUM];
         words[at] = test_below(r, 3) ? words[at] + test_below(r, 5) - 2 : test_bits(r);
-        words[CHECKSUM] = UINT64_C(0xCBF29CE484222325);
-        for (size_t m = HEADER_WORDS; m < count; m++)
-            words[CHECKSUM] = (words[CHECKSUM] ^ words[m]) * UINT64_C(0x100000001B3);
+        sum_words(words, count);
         write_bytes(path, (const unsigned char *)words, count * 8);
         if (weft_chol_load(ctx, path, &plan) == WEFT_OK) {
             assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
@@ -383,9 +387,7 @@ static void refuse_turns(weft_context *ctx, const char *path) {
     words[3] = 4; /* supernodes */
     words[4] = 7; /* their rows */
     memcpy(words + HEADER_WORDS, turns, sizeof turns);
-    words[7] = UINT64_C(0xCBF29CE484222325);
-    for (size_t m = 0; m < COUNT; m++)
-        words[7] = (words[7] ^ turns[m]) * UINT64_C(0x100000001B3);
+    sum_words(words, HEADER_WORDS + COUNT);
     write_bytes(path, (const unsigned char *)words, 8 * (HEADER_WORDS + COUNT));
     weft_chol_destroy(plan);
     test_refused(ctx, weft_chol_load(ctx, path, &plan), WEFT_EFORMAT, "weft_chol_load", "damaged");
@@ -403,6 +405,7 @@ static void forge_entries(weft_context *ctx, const char *path) {
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         weft_chol *plan;
         words[NNZ_A] = wrong[k];
+        sum_words(words, count);
         write_bytes(path, (const unsigned char *)words, count * 8);
         test_refused(ctx, weft_chol_load(ctx, path, &plan), WEFT_EFORMAT, "weft_chol_load",
                      "damaged");
@@ -435,7 +438,7 @@ static void test_files(void **state) {
             fail_msg("%s", weft_message(ctx));
         same_plans(plan, loaded);
         if (k < 4)
-            damage(ctx, path, plan);
+            damage(ctx, path);
         assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
         if (g.n > 0)
             forge(ctx, &r, path, matrix);
