@@ -60,7 +60,7 @@ function(weft_emu_kernels name)
         list(APPEND wrappers ${wrapper})
         # A kernel for each of many operators and types: -Og saves a third of what these files take,
         # far more than their tests take longer. The compiler then cannot tell which variables are set.
-        if(stem MATCHES "^((expr|fft|group|histogram|layers|reduce|scan|select|solve_batch|sort|summary)_|gemm_ring_(half|sent)$)"
+        if(stem MATCHES "^((fft|group|histogram|layers|reduce|scan|select|solve_batch|sort|summary)_|gemm_ring_(half|sent)$)"
            AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
             set_property(SOURCE ${wrapper} APPEND PROPERTY COMPILE_OPTIONS -Og
                                                            -Wno-maybe-uninitialized)
