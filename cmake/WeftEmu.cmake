@@ -60,7 +60,7 @@ function(weft_emu_kernels name)
         list(APPEND wrappers ${wrapper})
         # A kernel for each of many operators and types: -Og saves a third of what these files take,
         # far more than their tests take longer. The compiler then cannot tell which variables are set.
-        if(stem MATCHES "^((fft|group|histogram|layers|reduce|scan|select|sort|summary)_|gemm_ring_half$)"
+        if(stem MATCHES "^((fft|group|histogram|layers|reduce|scan|select|solve_batch|sort|summary)_|gemm_ring_(half|sent)$)"
            AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
             set_property(SOURCE ${wrapper} APPEND PROPERTY COMPILE_OPTIONS -Og
                                                            -Wno-maybe-uninitialized)
@@ -78,7 +78,7 @@ function(weft_emu_kernels name)
     endif()
 endfunction()
 
-weft_together(emu_kernels weft_groups)
+weft_together(emu_kernels weft_groups src)
 weft_emu_kernels(weft_emu_kernels ${emu_kernels})
 weft_for_emu(emu_c weft_c ${emu_c})
 weft_for_emu(emu_c weft_climbs ${emu_c})

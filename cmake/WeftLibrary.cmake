@@ -31,11 +31,12 @@ if(WEFT_RING_KERNELS) # ahead of the others, as gemm_ring_half.cu takes longest
     weft_objects(weft_ring_kernels ${WEFT_RING_KERNELS})
     target_compile_options(weft_ring_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
     weft_without_stubs(weft_ring_kernels)
-    # Where kernels are only seen to compile this one is read: assembling it takes as long as all others
-    # together, and conv_ring_half.cu has the same products.
+    # Where kernels are only seen to compile these are read, for assembling them takes longer than all
+    # others together; conv_ring_half.cu has the products of f16, chol_ring_f64.cu those of f64 and all
+    # other instructions of f32's, whose products are plain C.
     foreach(source IN LISTS WEFT_RING_KERNELS)
         set(code --generate-code=arch=compute_90a,code=[sm_90a])
-        if(WEFT_CUDA_ONLY_READS AND source MATCHES "/gemm_ring_half[.]cu$")
+        if(WEFT_CUDA_ONLY_READS AND source MATCHES "/gemm_ring_(half|sent|f64|f32)[.]cu$")
             set(code --generate-code=arch=compute_90a,code=[compute_90a] ${WEFT_CUDA_ONLY_READS})
         endif()
         set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS ${code})

@@ -201,21 +201,30 @@ if(TARGET weft_blas)
 endif()
 
 # What kernels can do, launches of kernels among it, and how devices fail; on emu WeftEmu.cmake
-# builds them once more.
+# builds them once more. Where no GPU can run the latter it is read, as the library's kernels are; the
+# former is assembled even there, for it has the instructions of src/cuda.
+set(kernel_tests)
 if(WEFT_CUDA_ON)
-    foreach(name kernels_test faults_test)
-        add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/${name}.cu
-                               $<TARGET_OBJECTS:weft_testing>)
-        set_target_properties(
-            ${name} PROPERTIES CUDA_SEPARABLE_COMPILATION ON RUNTIME_OUTPUT_DIRECTORY
-                                                             ${PROJECT_BINARY_DIR}/tests)
-        weft_needs_machine_code(${name})
-        target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-        target_link_libraries(${name} PRIVATE weft_static PkgConfig::CMOCKA)
-        add_test(NAME ${name} COMMAND ${name})
-        set_tests_properties(${name} PROPERTIES TIMEOUT 600)
-    endforeach()
+    set(kernel_tests kernels_test faults_test)
 endif()
+if(WEFT_CUDA_ONLY_READS)
+    list(REMOVE_ITEM kernel_tests faults_test)
+    add_library(weft_faults_seen OBJECT ${PROJECT_SOURCE_DIR}/tests/faults_test.cu)
+    set_target_properties(weft_faults_seen PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+    target_include_directories(weft_faults_seen PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(weft_faults_seen PRIVATE weft_flags PkgConfig::CMOCKA)
+    target_compile_options(weft_faults_seen PRIVATE ${WEFT_CUDA_ONLY_READS})
+endif()
+foreach(name IN LISTS kernel_tests)
+    add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/${name}.cu $<TARGET_OBJECTS:weft_testing>)
+    set_target_properties(${name} PROPERTIES CUDA_SEPARABLE_COMPILATION ON RUNTIME_OUTPUT_DIRECTORY
+                                                                           ${PROJECT_BINARY_DIR}/tests)
+    weft_needs_machine_code(${name})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE weft_static PkgConfig::CMOCKA)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endforeach()
 
 # A fixed number of runs of each fuzz target, without libFuzzer; WeftFuzz.cmake has the endless ones.
 if(NOT WEFT_FUZZ)

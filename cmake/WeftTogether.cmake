@@ -50,6 +50,28 @@ set(weft_groups
     "chol_assemble chol_cuda chol_cuda_steps chol_fronts chol_map chol_panels chol_together"
     "chol_peers chol_solve_cuda chol_stream chol_substitute chol_values ldlt_panels")
 
+# Where nvcc only sees kernels to compile, these sources are joined once more, each named by its first
+# file: it takes 2 to 3 s for what all of them include. The files of a line need have no more in
+# common than that they are of one kind: read for 8.0 alone, read for both, or with code of their own.
+set(weft_seen_groups
+    # read for 8.0
+    "group_cuda sort_cuda_onesweep summary_cuda"
+    "convolve_cuda_rows reduce_cuda"
+    "solve_batch_cuda layers_windows"
+    "sort_cuda_gather sort_cuda_pieces"
+    "exact_cuda gather_columns_cuda"
+    # read for 8.0 and 9.0
+    "fft_any gemm_cuda_f32 gemm_batch_cuda_f64"
+    "gemm_align gemm_cuda_f64 fft_cuda"
+    "layers_channels gpu_words"
+    "gemm_small_f64 cholesky_step"
+    # with code of their own for 8.0
+    "cholesky_flow fft_whole group_runs_bulk"
+    "scan_cuda_bulk fft_clusters fft_filling"
+    "select_cuda_bulk fft_tall fft_columns"
+    # for 9.0a
+    "gemm_ring_i8 conv_ring_half gemm_ring_narrow")
+
 # Where kernels are run: small files whose kernels one call runs together. A driver that has no machine
 # code for a device compiles all of a source when a kernel of it is first run, so large files, and
 # those of different calls, stay by themselves; so do rungs that teach. All files of a line are of one
@@ -60,8 +82,8 @@ set(weft_run_groups
     "lu_apply lu_columns lu_cuda lu_narrow lu_permute lu_streamed lu_swap_cuda lu_window host_panels"
     "solve_cuda solve_streamed solve_survey_cuda")
 
-# In the list named `list`, puts one source in place of the files of each line of `lines`.
-function(weft_together list lines)
+# In the list named `list`, puts one source, in the folder `into`, in place of the files of each line of `lines`.
+function(weft_together list lines into)
     set(sources ${${list}})
     foreach(source IN LISTS sources)
         string(REGEX REPLACE "^.*/|\\.cu$" "" stem ${source})
@@ -82,10 +104,18 @@ function(weft_together list lines)
             list(GET group 0 folder)
             cmake_path(GET folder PARENT_PATH folder)
             cmake_path(GET folder FILENAME slice)
-            set(joined ${PROJECT_BINARY_DIR}/together/src/${slice}/${first}.cu) # as size.sh wants it
+            set(joined ${PROJECT_BINARY_DIR}/together/${into}/${slice}/${first}.cu) # as size.sh wants it
             file(CONFIGURE OUTPUT ${joined} CONTENT "${content}")
-            set_property(GLOBAL PROPERTY WEFT_TOGETHER_${joined} "${group}")
             list(REMOVE_ITEM sources ${group})
+            set(files)
+            foreach(source IN LISTS group) # some of which may have been joined before
+                get_property(parts GLOBAL PROPERTY WEFT_TOGETHER_${source})
+                if(NOT parts)
+                    set(parts ${source})
+                endif()
+                list(APPEND files ${parts})
+            endforeach()
+            set_property(GLOBAL PROPERTY WEFT_TOGETHER_${joined} "${files}")
             list(APPEND sources ${joined})
         endif()
     endforeach()

@@ -48,7 +48,7 @@ if [ "$(cached CMAKE_CUDA_ARCHITECTURES)" = "80-real;90" ] &&
 fi
 if [ "$(cached CMAKE_CUDA_ARCHITECTURES)$(cached WEFT_QUICK_KERNELS)" = 90-virtualON ]; then
     # What has code of its own for 8.0 is assembled for it; else only a usual build would refuse it.
-    for kernels in core/gpu_code select/select_cuda_bulk fft/fft_clusters; do
+    for kernels in gpu_code select_cuda_bulk scan_cuda_bulk; do
         grep -q "code=\[sm_80\].*arch=compute_90,.*/$kernels\.cu" "$build/compile_commands.json" || {
             echo "size_test: $kernels.cu is not compiled for 8.0 and 9.0" >&2
             exit 1

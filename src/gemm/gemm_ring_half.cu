@@ -1,34 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f16 and bf16 by a ring of boxes: their machine code is almost the same, and compressed together
  * it takes little more than that of one. Narrow and square tiles are for a thin C or a small one,
- * even ones, which bring less for each product, for a large one. Tiles are sent where k is short,
- * and middle ones for what others would leave multiprocessors idle with. */
+ * even ones, which bring less for each product, for a large one. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_groups.cuh"
+#include "gemm/gemm_ring_sent.cuh"
 
 template <class In>
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     using large = wi_gemm_groups_shape<In, In, float, 256, 4, 1200>;
     using even = wi_gemm_three_groups_shape<In, In, float, 3, 1260>;
-    using sent = wi_gemm_sent_groups_shape<In, 256, 3, 1120, 4>;
-    using middle = wi_gemm_sent_groups_shape<In, 192, 4, 1300, 12>;
     using small = wi_gemm_groups_shape<In, In, float, 128, 6, 1200>;
     using narrow = wi_gemm_one_group_shape<In, In, float, 128, 8, 1050>;
     using square = wi_gemm_one_group_shape<In, In, float, 64, 12, 500>;
-    using two_large = wi_gemm_pair_groups_shape<In, 256, 4, 1200>;
-    using two_middle = wi_gemm_pair_groups_shape<In, 192, 4, 1300>;
-    using two_tall = wi_gemm_pair_one_group_shape<In, 6, 1000>;
     wi_gemm_choice best = {};
     wi_gemm_consider<large>(ctx, g, wi_gemm_boxed_by_layout<large>, &best);
     wi_gemm_consider<even>(ctx, g, wi_gemm_boxed_by_layout<even>, &best);
-    wi_gemm_consider<sent>(ctx, g, wi_gemm_boxed_by_layout<sent>, &best);
-    wi_gemm_consider<middle>(ctx, g, wi_gemm_boxed_by_layout<middle>, &best);
+    wi_gemm_consider_sent<In>(ctx, g, &best);
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
     wi_gemm_consider<narrow>(ctx, g, wi_gemm_boxed_by_layout<narrow>, &best);
     wi_gemm_consider<square>(ctx, g, wi_gemm_boxed_by_layout<square>, &best);
-    wi_gemm_consider_pair<two_large>(ctx, g, true, &best);
-    wi_gemm_consider_pair<two_middle>(ctx, g, false, &best);
-    wi_gemm_consider_pair<two_tall>(ctx, g, false, &best);
+    wi_gemm_consider_pairs<In>(ctx, g, &best);
     return best;
 }
 
