@@ -137,11 +137,13 @@ static weft_status check_indices(weft_context *ctx, const char *name, const wi_g
     return status;
 }
 
-/* On a GPU the first array's kernel finds what is out of range, for it reads all indices anyway. */
+/* On a GPU the first array's rung finds what is out of range, for it reads all indices anyway. */
 static weft_status begin_check(weft_context *ctx, const wi_gather_request *m, wi_gather_args *a) {
 #ifdef WEFT_CUDA
-    if (ctx->kind == WI_CUDA && m->arrays > 0)
-        return wi_gather_clear_bad(ctx, a->bad);
+    if (ctx->kind == WI_CUDA && m->arrays > 0) {
+        a->clears = true;
+        return WEFT_OK;
+    }
 #else
     (void)m;
 #endif

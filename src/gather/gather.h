@@ -22,6 +22,7 @@ typedef struct wi_gather_args {
     void *y;
     uint64_t *bad; /* on a GPU: gets the smaller of its value and the first i whose index is not
                       below m; NULL: that is known. Elements with such an index are not moved */
+    bool clears;   /* on a GPU: *bad has no value yet, as WEFT_NOWHERE would be */
     bool last;     /* of scatter: of several elements for one place, the last goes there */
     void *owners;  /* with `last`, on a GPU: m words of 4 bytes, or of 8 if n is 2^32 or more */
 } wi_gather_args;
@@ -64,7 +65,6 @@ static inline uint64_t wi_gather_index(const wi_gather_args *a, size_t i) {
 /* *a->bad becomes the first i whose index is not below m, or WEFT_NOWHERE. */
 weft_status wi_gather_check(weft_context *ctx, const wi_gather_args *a);
 /* *bad = WEFT_NOWHERE, in device memory. */
-weft_status wi_gather_clear_bad(weft_context *ctx, uint64_t *bad);
 weft_status wi_gather_check_cuda(weft_context *ctx, const wi_gather_args *a);
 
 /* The bytes of one owner. */

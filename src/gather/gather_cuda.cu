@@ -5,9 +5,14 @@
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/size.cuh"
+#include "cuda/ticket.cuh"
 #include "gather/gather_cuda.cuh"
 
 constexpr unsigned threads = 256;
+
+/* So many blocks may find the first index out of range by themselves, at the price of a ticket of
+ * each; before more a launch clears *bad, which takes 2 us. */
+constexpr size_t most_telling = 4096;
 
 /* Elements that a thread has in flight. */
 template <class Word>
@@ -17,6 +22,31 @@ constexpr unsigned batch_of = sizeof(Word) == 16 ? 4 : 8;
 static __device__ inline void put_bad(uint64_t *bad, uint64_t found) {
     if (bad && found != WEFT_NOWHERE)
         atomicMin((unsigned long long *)bad, (unsigned long long)found);
+}
+
+/* The same at the end of a kernel that finds *bad without a value. */
+static __device__ inline void tell_bad(const wi_gather_moves &g, uint64_t found) {
+    WEFT_SHARED(unsigned long long, not_first, );
+    if (!g.seen) {
+        put_bad(g.bad, found);
+        return;
+    }
+    if (threadIdx.x == 0)
+        not_first = 0;
+    __syncthreads();
+    if (found != WEFT_NOWHERE)
+        atomicMax(&not_first, (unsigned long long)~found);
+    __syncthreads();
+    if (gridDim.x > 1) {
+        if (threadIdx.x == 0 && not_first > 0)
+            atomicMax(&g.seen->not_first, not_first);
+        if (!wi_ends_last(&g.seen->ticket))
+            return;
+        if (threadIdx.x == 0)
+            not_first = atomicExch(&g.seen->not_first, 0ull);
+    }
+    if (threadIdx.x == 0)
+        *g.bad = ~(uint64_t)not_first;
 }
 
 __global__ void __launch_bounds__(threads) check_indices(wi_gather_moves g) {
@@ -74,7 +104,7 @@ __global__ void __launch_bounds__(threads) move_words(wi_gather_moves g) {
                 found = first + i;
         }
     }
-    put_bad(g.bad, found);
+    tell_bad(g, found);
 }
 
 /* Elements of several words: neighbouring threads take neighbouring words. */
@@ -116,9 +146,18 @@ static unsigned blocks_for(const weft_context *ctx, size_t units) {
 
 /* A block for each batch of all its threads: when one has ended, the next is begun at once. */
 template <bool scatters, class Word, class Owner, class Index>
-static weft_status launch_words(weft_context *ctx, const wi_gather_moves &g) {
+static weft_status launch_words(weft_context *ctx, const wi_gather_args *a) {
+    static const char key = 0;
     constexpr size_t most_blocks = 0x7fffffff;
+    wi_gather_moves g = wi_gather_moves_of(a);
     const size_t blocks = (g.n - 1) / (threads * batch_of<Word>)+1;
+    void *seen = nullptr;
+    const bool tells = a->bad && a->clears && blocks <= most_telling;
+    const weft_status status =
+        tells ? wi_gpu_scratch(ctx, &key, sizeof *g.seen, &seen) : wi_gather_begin(ctx, a);
+    if (status != WEFT_OK)
+        return status;
+    g.seen = (wi_gather_seen *)seen;
     return WEFT_LAUNCH((move_words<scatters, Word, Owner, Index>), ctx,
                        (unsigned)(blocks < most_blocks ? blocks : most_blocks), threads, 0, g);
 }
@@ -126,13 +165,15 @@ static weft_status launch_words(weft_context *ctx, const wi_gather_moves &g) {
 template <bool scatters, class Word, class Owner>
 static weft_status launch_moves(weft_context *ctx, const wi_gather_args *a) {
     const size_t words = a->width / sizeof(Word);
-    const wi_gather_moves g = wi_gather_moves_of(a);
-    if (words > 1)
-        return WEFT_LAUNCH((move_elements<scatters, Word, Owner>), ctx,
-                           blocks_for(ctx, a->n * words), threads, 0, g, words);
-    return weft_type_size(a->index_type) == 4
-               ? launch_words<scatters, Word, Owner, uint32_t>(ctx, g)
-               : launch_words<scatters, Word, Owner, uint64_t>(ctx, g);
+    if (words == 1)
+        return weft_type_size(a->index_type) == 4
+                   ? launch_words<scatters, Word, Owner, uint32_t>(ctx, a)
+                   : launch_words<scatters, Word, Owner, uint64_t>(ctx, a);
+    const weft_status status = wi_gather_begin(ctx, a);
+    return status == WEFT_OK ? WEFT_LAUNCH((move_elements<scatters, Word, Owner>), ctx,
+                                           blocks_for(ctx, a->n * words), threads, 0,
+                                           wi_gather_moves_of(a), words)
+                             : status;
 }
 
 template <class Owner>
@@ -152,13 +193,17 @@ static weft_status launch_scatter(weft_context *ctx, const wi_gather_args *a) {
     });
 }
 
-weft_status wi_gather_clear_bad(weft_context *ctx, uint64_t *bad) {
-    return wi_cuda(ctx, cudaMemsetAsync(bad, 0xff, sizeof *bad, ctx->gpu->stream),
+weft_status wi_gather_begin(weft_context *ctx, const wi_gather_args *a) {
+    if (!a->bad || !a->clears)
+        return WEFT_OK;
+    return wi_cuda(ctx, cudaMemsetAsync(a->bad, 0xff, sizeof *a->bad, ctx->gpu->stream),
                    "clearing the position of the first bad index");
 }
 
-weft_status wi_gather_check_cuda(weft_context *ctx, const wi_gather_args *a) {
-    const weft_status status = wi_gather_clear_bad(ctx, a->bad);
+weft_status wi_gather_check_cuda(weft_context *ctx, const wi_gather_args *args) {
+    wi_gather_args own = *args, *const a = &own;
+    own.clears = true;
+    const weft_status status = wi_gather_begin(ctx, a);
     return status == WEFT_OK ? WEFT_LAUNCH(check_indices, ctx, blocks_for(ctx, a->n), threads, 0,
                                            wi_gather_moves_of(a))
                              : status;

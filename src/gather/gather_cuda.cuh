@@ -9,6 +9,12 @@
 
 constexpr size_t wi_gather_blocks = 32; /* of a multiprocessor, at most */
 
+/* What blocks tell each other of indices out of range: zeros before a kernel and after it. */
+struct wi_gather_seen {
+    unsigned ticket;
+    unsigned long long not_first; /* the complement of the first */
+};
+
 /* wi_gather_args as kernels need them. */
 struct wi_gather_moves {
     uint64_t n, m;
@@ -17,6 +23,7 @@ struct wi_gather_moves {
     uint64_t *bad;
     const void *owners;
     weft_type index_type;
+    struct wi_gather_seen *seen; /* or NULL: *bad has a value */
 
     /* Index i; a negative one becomes a number that no array has. */
     __device__ uint64_t index(uint64_t i) const {
@@ -35,8 +42,11 @@ struct wi_gather_moves {
 };
 
 inline wi_gather_moves wi_gather_moves_of(const wi_gather_args *a) {
-    return {a->n, a->m, a->index, a->x, a->y, a->bad, a->owners, a->index_type};
+    return {a->n, a->m, a->index, a->x, a->y, a->bad, a->owners, a->index_type, nullptr};
 }
+
+/* Gives *bad the value that it must have before a kernel. */
+weft_status wi_gather_begin(weft_context *ctx, const wi_gather_args *a);
 
 /* Calls f with a tag of the largest type of which elements are made, and to which x and y are
  * aligned. */

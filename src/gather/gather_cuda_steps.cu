@@ -20,6 +20,9 @@ weft_status wi_gather_each(weft_context *ctx, const void *args) {
     const wi_gather_args *const a = (const wi_gather_args *)args;
     const size_t needed = (a->n - 1) / step_threads + 1;
     const size_t fill = (size_t)ctx->gpu->multiprocessors * wi_gather_blocks;
-    return WEFT_LAUNCH(gather_each_element, ctx, (unsigned)(needed < fill ? needed : fill),
-                       step_threads, 0, wi_gather_moves_of(a), a->width);
+    const weft_status status = wi_gather_begin(ctx, a);
+    return status == WEFT_OK
+               ? WEFT_LAUNCH(gather_each_element, ctx, (unsigned)(needed < fill ? needed : fill),
+                             step_threads, 0, wi_gather_moves_of(a), a->width)
+               : status;
 }

@@ -24,7 +24,7 @@ enum {
     THIN_TASKS_A_THREAD = 2,       /* each packs B again */
     B_BYTES = 384 << 10,           /* of a packed block: most of a second-level cache */
     NARROW_COLUMNS = 384,          /* of a task whose sums are kept apart from C */
-    WORTHWHILE_PRODUCTS = 1 << 18, /* a thread: waking one takes some 5 us */
+    WORTHWHILE_PRODUCTS = 1 << 19, /* a thread: 15 us or more of its time; waking it takes some 5 */
     ALIGNMENT = 64
 };
 
@@ -178,10 +178,14 @@ static void cut(int threads, plan *p) {
     }
 }
 
-static int team_size(const weft_context *ctx, const plan *p) {
-    const double worthwhile = (double)p->m * (double)p->n * (double)p->k / WORTHWHILE_PRODUCTS;
-    const size_t most = wi_smaller(p->tasks, (size_t)ctx->threads);
-    return worthwhile < 2 ? 1 : worthwhile < (double)most ? (int)worthwhile : (int)most;
+/* The threads that a product is worth. */
+static int most_threads(const weft_context *ctx, const wi_gemm_args *g) {
+    const double worthwhile = (double)g->m * (double)g->n * (double)g->k / WORTHWHILE_PRODUCTS;
+    return worthwhile < 2 ? 1 : worthwhile < (double)ctx->threads ? (int)worthwhile : ctx->threads;
+}
+
+static int team_size(int threads, const plan *p) {
+    return (int)wi_smaller(p->tasks, (size_t)threads);
 }
 
 static void measure_memory(plan *p) {
@@ -285,8 +289,9 @@ size_t wi_gemm_packed_bytes(const weft_context *ctx, const wi_gemm_args *g) {
         return 0;
     if (wi_gemm_is_large(g))
         return wi_gemm_large_bytes(g);
-    const plan p = plan_of(ctx->threads, g);
-    return (size_t)team_size(ctx, &p) * p.each;
+    const int threads = most_threads(ctx, g);
+    const plan p = plan_of(threads, g);
+    return (size_t)team_size(threads, &p) * p.each;
 }
 
 void wi_gemm_packed_in(const weft_context *ctx, const wi_gemm_args *g, void *memory) {
@@ -298,9 +303,10 @@ void wi_gemm_packed_in(const weft_context *ctx, const wi_gemm_args *g, void *mem
         wi_gemm_large_in(ctx, g, memory);
         return;
     }
-    plan p = plan_of(ctx->threads, g);
+    const int threads = most_threads(ctx, g);
+    plan p = plan_of(threads, g);
     p.memory = memory;
-    wi_team_run(ctx, team_size(ctx, &p), do_tasks, &p);
+    wi_team_run(ctx, team_size(threads, &p), do_tasks, &p);
 }
 
 weft_status wi_gemm_packed(weft_context *ctx, const void *args) {

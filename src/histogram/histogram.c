@@ -147,6 +147,7 @@ wi_bins wi_bins_of(weft_type type, const weft_bins *bins) {
     b.hi = bins ? bins->hi : least + b.count;
     b.origin = b.form.is_float ? b.lo : b.lo + (double)b.form.flip;
     b.scale = b.count / (b.hi - b.lo);
+    b.snap = b.form.is_float && b.lo < 0 ? -b.lo * 0x1p-48 : 0;
     double width;
     if (can_shift(&b, &width)) {
         b.rule = WI_BINS_SHIFT;

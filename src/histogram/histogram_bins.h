@@ -45,6 +45,9 @@ typedef struct wi_bins {
     uint64_t first;      /* SHIFT: the key at lo */
     unsigned shift;
     double origin, scale; /* for LINEAR; for integers, origin is a key */
+    /* LINEAR takes what is between -snap and 0 for -snap: else value - origin rounds it up to an
+     * edge at 0 where bins begin below 0. */
+    double snap;
 } wi_bins;
 
 /* ---- elements, keys, values ---- */
@@ -181,7 +184,8 @@ static inline WI_BOTH bool wi_threshold(const wi_key_form *form, double edge, ui
 /* The slot of a value that is not NaN, by LINEAR. Rounding keeps the order, so slots never decrease
  * as the value grows: if they are right on both sides of every edge, they are right everywhere. */
 static inline WI_BOTH uint32_t wi_linear_slot(const wi_bins *bins, double value) {
-    const double at = (value - bins->origin) * bins->scale;
+    const double snapped = value < 0 && value > -bins->snap ? -bins->snap : value;
+    const double at = (snapped - bins->origin) * bins->scale;
     if (!(at >= 0))
         return 0;
     return at < (double)bins->count ? (uint32_t)at + 1 : bins->count + 1;

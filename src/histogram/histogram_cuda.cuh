@@ -110,6 +110,8 @@ struct wi_linear_slots {
     /* wi_linear_slot, clamped where that takes one instruction: after the conversion to an integer,
      * which saturates. */
     __device__ uint32_t slot_of(double value) const {
+        if constexpr (wi_traits<T>::is_float)
+            value = value < 0 && value > -bins.snap ? -bins.snap : value;
         const int at = __double2int_rd((value - bins.origin) * bins.scale);
         const int not_below = at > -1 ? at : -1, most = (int)bins.count;
         return (uint32_t)((not_below < most ? not_below : most) + 1);

@@ -80,6 +80,7 @@ weft_status wi_quantile_sampled_threads(weft_context *ctx, const void *args);
 weft_status wi_quantile_sorted(weft_context *ctx, const void *args);
 weft_status wi_quantile_sorted_cuda(weft_context *ctx, const void *args);
 weft_status wi_quantile_digits(weft_context *ctx, const void *args);
+weft_status wi_quantile_places(weft_context *ctx, const void *args);
 weft_status wi_quantile_bracketed(weft_context *ctx, const void *args);
 weft_status wi_quantile_ranks(weft_context *ctx, const void *request);
 

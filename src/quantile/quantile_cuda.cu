@@ -6,6 +6,7 @@
  * misled, which the counts tell, or there is none (`digits`), they are found in all of x. */
 #include "cuda/types.cuh"
 #include "quantile/quantile_cuda.cuh"
+#include "sort/sort_places.cuh"
 
 /* ---- digits ---- */
 
@@ -344,6 +345,70 @@ weft_status wi_quantile_sorted_cuda(weft_context *ctx, const void *arguments) {
     });
     const weft_status freed = wi_gpu_free(ctx, memory);
     return status == WEFT_OK ? freed : status;
+}
+
+/* What is at its place in the order becomes the key of a search for that place; or, of elements,
+ * the result. */
+template <class U>
+struct put_at_place {
+    wi_quantile_group group;
+    wi_key_map<U> map;
+    size_t n;
+    quantile_search *searches; /* or NULL */
+    U *out;
+
+    __device__ void operator()(unsigned, unsigned place, U key) const {
+        for (unsigned j = 0; j < group.count; j++) {
+            const uint64_t rank = group.job[j].rank;
+            if (!searches && place == rank)
+                out[j] = map.bits(key);
+            if (!searches)
+                continue;
+            if (place == rank) {
+                searches[j].job = group.job[j];
+                searches[j].spare = 0;
+                searches[j].prefix = key;
+            }
+            if (place == rank + 1 || (place == rank && rank + 1 == n))
+                searches[j].next = key;
+        }
+    }
+};
+
+template <class U>
+static weft_status find_by_places(weft_context *ctx, const wi_quantile_args *args,
+                                  quantile_search *searches) {
+    const U *const x = (const U *)args->x;
+    const wi_key_map<U> map = wi_key_map_of<U>(args->type, false);
+    const quantile_task<U> task = {x, args->n, map, searches, nullptr, 0};
+    weft_status status = WEFT_OK;
+    for (size_t first = 0; first < args->count && status == WEFT_OK; first += WI_QUANTILE_GROUP) {
+        const wi_quantile_group group = wi_quantile_group_at(args, first);
+        void *const out = result_at<U>(args, first);
+        const put_at_place<U> put = {group, map, args->n, searches, (U *)out};
+        status =
+            WEFT_LAUNCH((wi_find_places<U, put_at_place<U>>), ctx, wi_places_blocks(args->n),
+                        wi_places_threads, args->n * sizeof(U), x, (unsigned)args->n, map, put);
+        if (status == WEFT_OK && searches)
+            status = WEFT_LAUNCH(put_quantiles<U>, ctx, 1, 32, 0, task, group.count, args->type,
+                                 args->elements, out);
+    }
+    return status;
+}
+
+weft_status wi_quantile_places(weft_context *ctx, const void *arguments) {
+    static const char key = 0;
+    const wi_quantile_args *const args = (const wi_quantile_args *)arguments;
+    void *searches = nullptr;
+    const weft_status status =
+        args->elements
+            ? WEFT_OK
+            : wi_gpu_scratch(ctx, &key, WI_QUANTILE_GROUP * sizeof(quantile_search), &searches);
+    if (status != WEFT_OK)
+        return status;
+    return wi_with_size(weft_type_size(args->type), [=](auto tag) {
+        return find_by_places<typename decltype(tag)::type>(ctx, args, (quantile_search *)searches);
+    });
 }
 
 /* ---- over ranks ---- */

@@ -114,6 +114,21 @@ static double sorted_cuda_seconds(const weft_context *ctx, const void *arguments
     return (8 + size + 2 * groups) * m->launch_s +
            (1 + 2 * size) * wi_seconds_moving(m, bytes_of(args)) / 0.3;
 }
+
+static const char *places_misfit(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    (void)ctx;
+    return args->n > WI_QUANTILE_PLACES ? "takes at most 4096 elements" : NULL;
+}
+
+/* Every element is compared with all, some 40 a cycle. */
+static double places_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double groups = ceil((double)args->count / WI_QUANTILE_GROUP), n = (double)args->n;
+    return groups *
+           ((args->elements ? 1 : 2) * m->launch_s + wi_seconds_working(m, n * n / 40, m->units));
+}
 #endif
 
 static const wi_row rows[] = {
@@ -161,6 +176,13 @@ static const wi_row rows[] = {
      .misfit = sampled_misfit,
      .seconds = bracketed_seconds,
      .run = wi_quantile_bracketed},
+    {.name = "places",
+     .what = "each of few elements counts those before it",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = places_misfit,
+     .seconds = places_seconds,
+     .run = wi_quantile_places},
 #endif
     {.name = "ranks",
      .what = "every rank counts digits of its part; the counts of all close in on each rank",

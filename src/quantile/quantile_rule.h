@@ -16,8 +16,9 @@
 #endif
 
 enum {
-    WI_QUANTILE_GROUP = 8,             /* ranks that one pass over the elements looks for */
-    WI_QUANTILE_SAMPLED_FROM = 1 << 14 /* elements; of fewer a GPU takes no sample */
+    WI_QUANTILE_GROUP = 8,              /* ranks that one pass over the elements looks for */
+    WI_QUANTILE_SAMPLED_FROM = 1 << 14, /* elements; of fewer a GPU takes no sample */
+    WI_QUANTILE_PLACES = 1 << 12        /* elements; of so many a GPU counts those before each */
 };
 
 /* What is wanted: the element of a rank or, if `fraction` is not 0, what lies that far between it

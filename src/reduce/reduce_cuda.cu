@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reduce on a GPU in one pass: as many blocks as fit at once read 16-byte vectors; the last block
  * to end combines the blocks' states in a fixed order, so the same input gives the same bits. */
+#include "cuda/ahead.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/ticket.cuh"
 #include "cuda/warp.cuh"
@@ -112,6 +113,7 @@ __global__ void __launch_bounds__(threads)
     one_pass(Reducer reducer, wi_reduce_params<Reducer, T> p, unsigned *ticket,
              typename Reducer::State *of_block) {
     using State = typename Reducer::State;
+    wi_wait_for_earlier();
     State s = block_reduce(reducer, share<two>(reducer, p));
     if (gridDim.x > 1) {
         if (threadIdx.x == 0)
@@ -144,9 +146,9 @@ static weft_status launch(weft_context *ctx, const wi_reduce_args *args, const R
         wi_gpu_scratch(ctx, &wi_reduce_ladder, ticket_bytes + blocks * sizeof(State), &scratch);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH((one_pass<two, Reducer, T>), ctx, (unsigned)blocks, threads, 0, reducer,
-                       (wi_reduce_typed<Reducer, T>(args)), (unsigned *)scratch,
-                       (State *)((char *)scratch + ticket_bytes));
+    return WEFT_LAUNCH_AHEAD((one_pass<two, Reducer, T>), ctx, (unsigned)blocks, threads, 0,
+                             reducer, (wi_reduce_typed<Reducer, T>(args)), (unsigned *)scratch,
+                             (State *)((char *)scratch + ticket_bytes));
 }
 
 weft_status wi_reduce_one_pass(weft_context *ctx, const void *arguments) {

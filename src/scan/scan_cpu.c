@@ -322,12 +322,20 @@ static void scan_in_turn(const plan *p) {
     }
 }
 
+/* Two threads add up bytes and then scan them in the time in which one scans them at once. */
+int wi_scan_team(const weft_context *ctx, const wi_scan_args *args) {
+    const size_t size = weft_type_size(args->type);
+    const size_t blocks = (args->n + WI_SCAN_BLOCK - 1) / WI_SCAN_BLOCK;
+    const int team = wi_team_size(ctx, blocks, args->n * size);
+    return team == 2 && size == 1 && args->op == WEFT_SUM && !args->widen ? 1 : team;
+}
+
 weft_status wi_scan_blocked(weft_context *ctx, const void *args) {
     const wi_scan_args *call = args;
     if (call->n == 0)
         return WEFT_OK;
     plan p = make_plan(call);
-    const int team = wi_team_size(ctx, p.blocks, call->n * weft_type_size(call->type));
+    const int team = wi_scan_team(ctx, call);
     const size_t carries = p.blocks * sizeof(_Atomic uint64_t), room = wi_scan_room(call);
     char *const memory = wi_host_alloc((size_t)team * room + carries);
     if (!memory)

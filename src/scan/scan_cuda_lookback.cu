@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan in one pass: each block holds a tile in registers, finds its carry by look-back, and writes.
  * For any alignment and any device. */
+#include "cuda/ahead.cuh"
 #include "cuda/limit.cuh"
 #include "scan/scan_tile.cuh"
 
@@ -56,6 +57,7 @@ __global__ void __launch_bounds__(threads, resident<T>)
     using C = wi_scan_carry<T>;
     WEFT_SHARED(uint64_t, shared_tile, );
     WEFT_SHARED(uint64_t, shared_epoch, );
+    wi_wait_for_earlier();
     if (threadIdx.x == 0) {
         shared_epoch = wi_lookback_epoch(l);
         shared_tile = wi_lookback_take_tile(l);
@@ -90,7 +92,7 @@ weft_status wi_scan_lookback(weft_context *ctx, const void *arguments) {
             wi_gpu_scratch(ctx, &wi_scan_ladder, wi_lookback_bytes(tiles), &scratch);
         if (status != WEFT_OK)
             return status;
-        return WEFT_LAUNCH((lookback<decltype(op), T>), ctx, (unsigned)tiles, threads, 0, p,
-                           wi_lookback_in(scratch, tiles));
+        return WEFT_LAUNCH_AHEAD((lookback<decltype(op), T>), ctx, (unsigned)tiles, threads, 0, p,
+                                 wi_lookback_in(scratch, tiles));
     });
 }

@@ -5,6 +5,7 @@
 #include "core/gpu.h"
 #include "cpu/team.h"
 #include "scan/scan.h"
+#include "scan/scan_simd.h"
 
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
@@ -62,7 +63,7 @@ static double blocked_cycles(const weft_context *ctx, const wi_scan_args *call, 
 static double blocked_seconds(const weft_context *ctx, const void *args) {
     const wi_scan_args *const call = args;
     const double call_cycles = 400, n = (double)call->n;
-    const int team = wi_team_size(ctx, call->n, call->n * weft_type_size(call->type));
+    const int team = wi_scan_team(ctx, call);
     const double cycles = call_cycles + n * blocked_cycles(ctx, call, team);
     return wi_team_seconds(ctx, team, cycles, bytes_of(call));
 }

@@ -18,6 +18,9 @@ typedef union wi_scan_carry {
     double value;
 } wi_scan_carry;
 
+/* The threads of rung `blocked`. */
+int wi_scan_team(const weft_context *ctx, const wi_scan_args *args);
+
 /* One block. The bits of integers and keys are combined with `flip` by xor when read and when
  * written: it turns a maximum into a minimum, and AND into OR. So op is SUM, PRODUCT, MIN, OR or
  * XOR. */

@@ -12,6 +12,7 @@ enum {
     FEW = 24,               /* so few are sorted by insertion */
     BLOCK = WI_SORT_PICKED, /* elements distributed to buckets at a time, too */
     AHEAD = 1 << 12,        /* what is read once is asked for so many bytes ahead */
+    NEAR_AHEAD = 512,       /* and so many where reading goes on at several places in turn */
     COUNTED = 1 << 30,      /* elements counted with 32 bits before adding to 64 */
     FEW_KEYS = 32,          /* looked at together before they are picked */
     APART = 4,              /* counters in turn: neighbours often share a bucket */
@@ -79,6 +80,14 @@ static bool sum_before(size_t *counts, size_t last, size_t n) {
 WI_INLINE size_t each_place(size_t blocks) {
     const size_t each = blocks / PLACES;
     return PLACES > 1 ? each - each / 64 * 3 : each;
+}
+
+/* Asks for what lies ahead of `bytes` bytes that are read now. */
+WI_INLINE void ask_ahead(const void *p, size_t bytes) {
+    if (PLACES == 1)
+        wi_fetch((const char *)p + AHEAD, bytes);
+    else if (bytes >= WI_LINE_BYTES)
+        wi_prefetch((const char *)p + NEAR_AHEAD, bytes);
 }
 
 static void swap_spare(wi_sort_range *range) {

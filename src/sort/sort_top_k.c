@@ -5,6 +5,7 @@
 #include "comm/gpus.h"
 #include "cpu/team.h"
 #include "sort/sort_few.h"
+#include "sort/sort_places.h"
 #include "sort/sort_run.h"
 
 /* ---- costs, as seen on an AMD EPYC; with a guess on an Intel Xeon ---- */
@@ -29,6 +30,13 @@ static double blocks_seconds(const weft_context *ctx, const void *args) {
            wi_team_seconds(ctx, 1, (double)a->k * log2_k * log2_k * 3.5, 0);
 }
 
+#ifdef WEFT_CUDA
+static const char *places_misfit(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return wi_top_k_has_places(args) ? NULL : "takes at most 8192 elements, of 32 KiB";
+}
+#endif
+
 static const wi_row rows[] = {
     {.name = "counted",
      .what = "the k-th key closed in on by counting digits; what is before it is sorted",
@@ -49,6 +57,13 @@ static const wi_row rows[] = {
      .types = WI_ALL_TYPES,
      .seconds = wi_no_rival,
      .run = wi_top_k_digits},
+    {.name = "places",
+     .what = "one kernel, in which each of few elements counts those before it",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = places_misfit,
+     .seconds = wi_no_rival,
+     .run = wi_top_k_places},
 #endif
     {.name = "ranks",
      .what = "the first k of each part, and of those the first k",
