@@ -6,7 +6,8 @@
  * factor that.
  *
  * Tiles that a block waits for are in tasks drawn before its own: they are done, or other blocks
- * have them that run. Nobody waits for a block that has not begun. */
+ * have them that run. Nobody waits for a block that has not begun; but in small matrices the blocks
+ * of one cluster, which have the tiles on the diagonal and are drawn by nobody. */
 #include "cholesky/cholesky_cost.h"
 #include "cholesky/cholesky_flow_block.cuh"
 
