@@ -26,9 +26,9 @@ WI_LIMIT(unsigned, wi_cholesky_last, 2)
 
 /* Each block draws once: the last one to do so sets the number for the next launch. */
 template <class Params>
-__device__ static void draw(const Params &p, wi_flow_shared &shared) {
+__device__ static void draw(const Params &p, bool is_idle, wi_flow_shared &shared) {
     wi_flow_sets &sets = p.mail->sets;
-    if (p.rehearses()) {
+    if (p.rehearses() || is_idle) {
         shared.launch = 0;
         shared.drawn = p.tasks;
         shared.stops = false;
@@ -69,12 +69,15 @@ __device__ __forceinline__ static void run_block(const wi_boxes &boxes,
     constexpr bool chained = kind == WI_FLOW_CHAINED;
     const wi_flow_order order = {p.tiles, p.begin, p.end, p.joined, chained};
     const bool in_chain = chained && blockIdx.x < p.chain;
-    if constexpr (chained)
+    bool is_idle = false; /* in the chain's cluster without a tile */
+    if constexpr (chained) {
         if (blockIdx.x >= wi_cluster_size() + p.tasks)
             return;
+        is_idle = !in_chain && blockIdx.x < wi_cluster_size();
+    }
     wi_wait_for_earlier();
-    if (threadIdx.x == 0 && (!chained || blockIdx.x < p.chain || blockIdx.x >= wi_cluster_size()))
-        draw(p, shared);
+    if (threadIdx.x == 0)
+        draw(p, is_idle, shared);
     __syncthreads();
     if (chained ? blockIdx.x == 0 : shared.drawn == 0)
         clear_for_next(p, shared.launch);
