@@ -26,6 +26,7 @@
  *   is_lean              is it for a C that is only written, in whole runs, alone? It is staged,
  *                        and slices are added up by the kernel
  *   wants_many           is it for more tiles than there are multiprocessors?
+ *   worth_cutting        what cutting the tiles left over may take at most, beside whole ones
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each
  *
@@ -553,7 +554,7 @@ struct wi_gemm_boxed_shape {
     static constexpr bool is_staged = false, sends_c = false, wants_many = false;
     static constexpr bool writes_rows = false, is_lean = false, evens_thin = false;
     static constexpr bool is_pair = false;
-    static constexpr double ending = 0.25;
+    static constexpr double ending = 0.25, worth_cutting = 0.85;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
 };

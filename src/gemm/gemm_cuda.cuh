@@ -178,6 +178,14 @@ inline bool wi_gemm_may_be_lean(const wi_gemm_args *g) {
     return wi_gemm_may_send(g) && g->m * weft_type_size(g->out) % 16 == 0;
 }
 
+/* A thread's multiply-adds of one k: rows go up in even columns and down in odd ones, so that the
+ * next one always has an operand of the one before. A multiprocessor's part reads its registers
+ * from two banks, one word of each lane a clock, which is two of the three operands; the third has
+ * to be one that was read for the last. */
+__host__ __device__ constexpr int wi_gemm_there_and_back(int i, int count, int line) {
+    return line % 2 == 0 ? i : count - 1 - i;
+}
+
 /* Pieces of `size` that cover n. */
 __host__ __device__ constexpr size_t wi_gemm_pieces(size_t n, size_t size) {
     return (n + size - 1) / size;

@@ -214,7 +214,6 @@ bool wi_gemm_is_uneven_row(const wi_gemm_args *g, size_t tiles, size_t units) {
 template <class Shape>
 wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, size_t rest,
                              bool is_all, size_t steps, size_t units) {
-    constexpr double worth_it = 0.85; /* of the time of whole tiles, where others come before */
     const wi_machine *const m = wi_machine_of(ctx);
     const wi_gemm_pace<Shape> pace(m, g);
     const size_t even = wi_gemm_pieces(rest * steps, units), room = units / rest;
@@ -233,7 +232,7 @@ wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, siz
         if (slices >= 2)
             wi_gemm_try_share(m, pace, g, rest, steps, wi_gemm_pieces(steps, slices), true, &best);
     }
-    if (!is_all && best.seconds > worth_it * whole)
+    if (!is_all && best.seconds > Shape::worth_cutting * whole)
         return {steps, true, false, whole};
     return best;
 }

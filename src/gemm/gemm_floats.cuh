@@ -67,12 +67,16 @@ struct wi_gemm_floats {
             x[q] = *(const four *)(slot + wi_box_place(Operand::at(first + place(q), k)));
     }
 
+    /* There and back (wi_gemm_there_and_back): two multiply-adds that follow each other share an
+     * operand. */
     __device__ void add(const float (&x)[rows], const float (&y)[columns]) {
 #pragma unroll
         for (int j = 0; j < columns; j++)
 #pragma unroll
-            for (int i = 0; i < rows; i++)
+            for (int q = 0; q < rows; q++) {
+                const int i = wi_gemm_there_and_back(q, rows, j);
                 sum[j * rows + i] = wi_fma(x[i], y[j], sum[j * rows + i]);
+            }
     }
 
     __device__ void add_four(const char *slot, int k) {
@@ -135,6 +139,7 @@ struct wi_gemm_floats_shape : wi_gemm_boxed_shape<float, float, float, tile_m, t
     static constexpr int rows = rows_, columns = columns_, read_bytes = 128;
     static constexpr double rate = percent / 100.0;
     static constexpr bool any_share = true, may_turn_c = may_turn_c_;
+    static constexpr double worth_cutting = rows_ * columns_ == 128 ? 0.97 : 0.85;
     template <class A, class B>
     using Adder = wi_gemm_floats<wi_gemm_floats_shape, A, B>;
 };

@@ -84,9 +84,11 @@ struct wi_gemm_fma : wi_gemm_warp<Shape> {
 #pragma unroll
         for (int i = 0; i < rows; i++)
 #pragma unroll
-            for (int j = 0; j < columns; j++)
+            for (int q = 0; q < columns; q++) {
+                const int j = wi_gemm_there_and_back(q, columns, i);
                 sum[i][j] =
                     wi_fma(o.x[i / width].at[i % width], o.y[j / width].at[j % width], sum[i][j]);
+            }
     }
 
     template <class F>
