@@ -397,7 +397,7 @@ static weft_status fail_third(weft_context *ctx, const void *user, size_t first,
 static void test_failure(weft_context *ctx) {
     if (!ctx->gpu)
         return;
-    const size_t bytes = test_size_wanted(16 << 20) ? 16 << 20 : 2 << 20; /* four segments */
+    const size_t bytes = test_size_wanted(16 << 20) ? 16 << 20 : 2 << 20; /* eight segments */
     const size_t next = test_size_wanted(3000000) ? 3000000 : 10007;
     char *const x = calloc(1, bytes);
     for (size_t row = 0; row < wi_stage_ladder.count; row++) {
@@ -446,7 +446,7 @@ static weft_status stage_copy(weft_context *ctx, char *x, char *y, size_t bytes)
 }
 
 enum {
-    MANY_BYTES = (34 << 20) + 77 /* for eight segments, twice as many as there are slots */
+    MANY_BYTES = (3 << 20) + 77 /* for eight segments, twice as many as there are slots */
 };
 
 static void fill_bytes(char *p, unsigned salt) {
