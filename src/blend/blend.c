@@ -74,7 +74,7 @@ static const wi_row table[] = {
      .run = wi_blend_direct},
 #    endif
     {.name = "vectors",
-     .what = "16 bytes an access, four of each image in flight",
+     .what = "16 bytes an access, two or four of each image in flight; begun ahead",
      .kinds = WI_ON_CUDA,
      .types = PIXELS,
      .seconds = vectors_seconds,

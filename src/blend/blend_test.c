@@ -23,7 +23,8 @@ enum {
 
 static const weft_type types[] = {WEFT_U8, WEFT_U16, WEFT_F32};
 static const size_t widths[] = {1, 2, 3, 5, 15, 16, 17, 33, 64, 100, 255, 341, 1030, 4099};
-static const double weights[][2] = {{0.3, 0.7}, {0.5, 0.5}, {1.5, -0.75}, {-1, 2}, {1, 0}, {3, 9}};
+static const double weights[][2] = {{0.3, 0.7}, {0.5, 0.5}, {1.5, -0.75},  {-1, 2},
+                                    {1, 0},     {3, 9},     {1e36, -1e36}, {1e-42, 1}};
 
 enum {
     TYPES = sizeof types / sizeof *types,

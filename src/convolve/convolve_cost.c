@@ -112,24 +112,43 @@ static double gpu_seconds(const weft_context *ctx, const wi_convolve_args *a, do
     return m->launch_s + (working > moving ? working : moving);
 }
 
-double wi_convolve_blocks_seconds(const weft_context *ctx, const void *args) {
-    const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, dense_flops(a), 0.4, 1.6 * bytes_of(a));
+/* How long the first rows of all blocks take of images of bytes, beyond a launch: what a lane does
+ * for a row before and after its products, for a filter of so many rows. Where lines of x do not
+ * begin at multiples of 16 bytes these come one by one. */
+static double first_rows(const wi_convolve_args *a, double each_s, double fewer) {
+    const bool one_by_one =
+        (uintptr_t)a->x % 16 != 0 || a->ldx % 16 != 0 || (a->images > 1 && a->apart_x % 16 != 0);
+    const double seconds = each_s * ((double)a->filter_height - fewer);
+    return a->type != WEFT_U8 ? 0 : one_by_one ? 22e-6 + 3 * seconds : seconds;
 }
 
+double wi_convolve_blocks_seconds(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    const double first = 24e-6 + 1.7e-6 * (double)a->filter_height;
+    return first + gpu_seconds(ctx, a, dense_flops(a), 0.4, 1.6 * bytes_of(a));
+}
+
+/* A byte is made from a sum in the time of so many operations. */
 double wi_convolve_rows_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, dense_flops(a), 0.7, 1.15 * bytes_of(a));
+    if (a->type != WEFT_U8)
+        return gpu_seconds(ctx, a, dense_flops(a), 0.7, 1.15 * bytes_of(a));
+    const double rounding = 18 * outputs_of(a);
+    return first_rows(a, 1.9e-6, 1.5) +
+           gpu_seconds(ctx, a, dense_flops(a) + rounding, 0.8, 1.15 * bytes_of(a));
 }
 
 double wi_convolve_two_pass_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, factor_flops(a), 0.3, 1.6 * (bytes_of(a) + bytes_between(a)));
+    const double first = 46e-6; /* twice as long as that of blocks */
+    return first +
+           gpu_seconds(ctx, a, factor_flops(a), 0.3, 1.6 * (bytes_of(a) + bytes_between(a)));
 }
 
 double wi_convolve_fused_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    return gpu_seconds(ctx, a, factor_flops(a), 0.6, 1.2 * bytes_of(a));
+    return first_rows(a, 1.1e-6, 0.5) +
+           gpu_seconds(ctx, a, factor_flops(a), 0.6, 1.2 * bytes_of(a));
 }
 
 /* x is read by a launch for each term, and y written once. */
@@ -142,12 +161,11 @@ static double low_rank_passes_seconds(const weft_context *ctx, const wi_convolve
 }
 
 /* An output takes as long as so many operations of f32, with more weights more, as more sums are in
- * doubt. The first rows of all blocks take a while; that of rows and tensor, which their costs
- * leave out, is taken off here, so that it is known from which size on quads are faster. */
+ * doubt. The first rows of all blocks take a while. */
 double wi_convolve_quads_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
     const bool is_wide = wi_convolve_quads_frame(a) > WI_CONVOLVE_QUADS_FRAME;
-    const double first = is_wide ? 7e-6 : 2e-6, one_channel = a->channels == 1 ? 1.18 : 1;
+    const double first = is_wide ? 16e-6 : 7e-6, one_channel = a->channels == 1 ? 1.1 : 1;
     const double each = is_wide ? 72 + 0.44 * dense_weights(a) : 49 + 0.08 * dense_weights(a);
     return first + gpu_seconds(ctx, a, one_channel * each * outputs_of(a), 1, bytes_of(a));
 }
@@ -171,7 +189,8 @@ double wi_convolve_tensor_seconds(const weft_context *ctx, const void *args) {
     const double settling = again * fmin(doubts, 1) * dense_flops(a) / m->f32_flops;
     const double working = multiplying > settling ? multiplying : settling;
     const double moving = wi_seconds_moving(m, 1.25 * bytes_of(a));
-    return m->launch_s + (working > moving ? working : moving);
+    const double first = 3.5e-6 + 0.5e-6 * (double)a->filter_height;
+    return first + m->launch_s + (working > moving ? working : moving);
 }
 
 double wi_convolve_low_rank_fused_seconds(const weft_context *ctx, const void *args) {

@@ -176,11 +176,11 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
  * of blocks, for the rows above a band are computed again. */
 template <class Shape>
 size_t wi_strip_band(size_t rows, size_t columns, size_t resident) {
-    constexpr size_t low = Shape::is_fused ? 32 : 16;
+    constexpr size_t low = Shape::is_fused ? 12 : 16;
     constexpr size_t most = Shape::side > 32 ? 16 * Shape::side : 512, least = 2 * Shape::side;
     constexpr int largest = sizeof(typename Shape::In) == 1 ? 3 /* a byte takes as many products */
                             : Shape::is_fused               ? 9
-                                                            : 5;
+                                                            : 3;
     constexpr bool is_memory_bound = Shape::side <= largest && Shape::most_terms <= 1;
     const size_t turns = wi_convolve_pieces(rows * columns, most * resident);
     const size_t even = turns * resident / columns; /* bands: all blocks in so many turns */

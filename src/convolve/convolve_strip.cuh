@@ -36,20 +36,29 @@ constexpr int wi_strip_groups(int side, int most_terms) {
     return sizeof(In) == 4 && side <= 9 && most_terms == 0 ? 2 : 1;
 }
 
-/* Rows that are being copied ahead: half as many where rows are wide, so that their ring leaves
- * room for as many blocks as can work at a time. */
-constexpr int wi_strip_ahead(int side, int across, int groups) {
-    return across > 8 || (groups > 1 && side > 7) ? 4 : 8;
+/* Rows that are being copied ahead; few where rows are wide, so that their ring leaves room for as
+ * many blocks as can work at a time. */
+template <class In>
+constexpr int wi_strip_ahead(int side, int most_terms, int across, int groups) {
+    if (across > 8)
+        return 4;
+    if (groups > 1)
+        return side == 5 ? 6 : 4;
+    if (sizeof(In) < 4 || most_terms != 1)
+        return 8;
+    return side <= 5 ? 12 : side <= 17 ? 4 : 8;
 }
 
 /* Blocks that a multiprocessor works on at a time; 0: as many as it can. Few where memory is the
- * limit: about 32 KiB of rows on their way are enough, and with fewer blocks the addresses that all
+ * limit: some 30 KiB of rows on their way are enough, and with fewer blocks the addresses that all
  * multiprocessors read at a time lie closer together. */
 template <class In>
 constexpr int wi_strip_at_once(int side, int most_terms) {
-    if (sizeof(In) < 4 || most_terms > 1 || side > (most_terms ? 17 : 7))
+    if (sizeof(In) < 4 || most_terms > 1)
         return 0;
-    return side == 7 && most_terms == 0 ? 1 : 2;
+    if (most_terms == 1)
+        return side <= 5 ? 3 : 0;
+    return side == 5 ? 1 : side <= 7 ? 2 : 0;
 }
 
 /* Filters of `side` x `side` over images of In with `channels` in a pixel, all with one filter. A
@@ -65,7 +74,7 @@ struct wi_strip_shape {
     static constexpr bool is_fused = most_terms > 0, is_wide = is_wide_;
     static constexpr int across = wi_strip_across<In>(side, channels, most_terms, is_wide);
     static constexpr int groups = wi_strip_groups<In>(side, most_terms);
-    static constexpr int ahead = wi_strip_ahead(side, across, groups);
+    static constexpr int ahead = wi_strip_ahead<In>(side, most_terms, across, groups);
     static constexpr int at_once = wi_strip_at_once<In>(side, most_terms);
     static constexpr int group_width = wi_strip_lanes * across;
     static constexpr int reach = side / 2 * channels; /* elements on either side of one */

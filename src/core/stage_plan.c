@@ -4,6 +4,9 @@
 
 enum {
     WANTED_SEGMENTS = 8, /* with so many, copying hides most of the threads' and kernels' time */
+    FEWEST_SEGMENTS = 4, /* of small calls, where a segment costs more than what it hides */
+    SMALL_SEGMENT_BYTES = 4 << 20,
+    LEAST_QUARTER_BYTES = 1 << 20, /* of smaller calls all segments are short */
     LEAST_SEGMENT_BYTES = 1 << 18, /* starting a smaller transfer costs as much as doing it */
     ELEMENT_STEP = 4096 /* keeps segments on the device as well aligned as the arrays are */
 };
@@ -75,7 +78,10 @@ wi_segment wi_plan_segment(const wi_plan *plan, size_t index) {
 }
 
 size_t wi_plan_most(size_t elements, size_t busiest, size_t segment_bytes) {
+    const size_t quarter = elements / FEWEST_SEGMENTS * busiest;
     size_t bytes = elements / WANTED_SEGMENTS * busiest;
+    if (bytes < SMALL_SEGMENT_BYTES && quarter >= LEAST_QUARTER_BYTES)
+        bytes = quarter < SMALL_SEGMENT_BYTES ? quarter : SMALL_SEGMENT_BYTES;
     if (bytes < LEAST_SEGMENT_BYTES)
         bytes = LEAST_SEGMENT_BYTES;
     if (bytes > segment_bytes)

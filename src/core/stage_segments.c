@@ -6,8 +6,9 @@
 #include "core/stage_job.h"
 
 enum {
-    SEGMENT_BYTES = 8 << 20, /* in the direction with more; all slots fit a last-level cache */
-    PIECE_BYTES = 256 << 10, /* what a thread copies before it looks for other work */
+    SEGMENT_BYTES = 8 << 20,      /* in the direction with more; all slots fit a last-level cache */
+    PIECE_BYTES = 256 << 10,      /* what a thread copies before it looks for other work */
+    SMALL_PIECE_BYTES = 32 << 10, /* the same where segments are small: many threads have a part */
     AREA_BYTES = SEGMENT_BYTES + WI_MAX_OPERANDS * WI_STAGE_ALIGNMENT /* of a slot and direction */
 };
 
@@ -15,6 +16,7 @@ enum {
 typedef struct job {
     const wi_stage_job *call;
     wi_plan plan;
+    size_t piece_bytes;
     size_t in_at[WI_MAX_OPERANDS], out_at[WI_MAX_OPERANDS], device_at[WI_MAX_OPERANDS];
 } job;
 
@@ -94,6 +96,8 @@ static void lay_out(job *j) {
     j->plan = wi_plan_of(
         j->call->arrays.rows, j->call->arrays.cols,
         wi_plan_most(j->call->arrays.rows * j->call->arrays.cols, busiest, (size_t)SEGMENT_BYTES));
+    const size_t segment = j->plan.rows_each * j->plan.cols_each * busiest;
+    j->piece_bytes = segment < SEGMENT_BYTES / 4 * 3 ? SMALL_PIECE_BYTES : PIECE_BYTES;
     size_t in = 0, out = 0, device = 0;
     for (int k = 0; k < j->call->arrays.count; k++) {
         const wi_operand *const o = &j->call->arrays.array[k];
@@ -135,7 +139,7 @@ static wi_pitched user_part(const job *j, wi_segment s, int k) {
  * the bytes of all arrays that go through these buffers, one array after the other. */
 static void copy_piece(const job *j, size_t segment, size_t piece, bool in) {
     const wi_segment s = wi_plan_segment(&j->plan, segment);
-    const size_t begin = piece * PIECE_BYTES, end = begin + PIECE_BYTES;
+    const size_t begin = piece * j->piece_bytes, end = begin + j->piece_bytes;
     size_t array_begin = 0;
     for (int k = 0; k < j->call->arrays.count; k++) {
         if (in ? !wi_bounces_in(j->call, k) : !wi_bounces_out(j->call, k))
@@ -167,7 +171,7 @@ static size_t pieces(const job *j, bool in) {
     for (int k = 0; k < j->call->arrays.count; k++)
         if (in ? wi_bounces_in(j->call, k) : wi_bounces_out(j->call, k))
             bytes += j->plan.rows_each * j->plan.cols_each * j->call->arrays.array[k].element_bytes;
-    return (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
+    return (bytes + j->piece_bytes - 1) / j->piece_bytes;
 }
 
 static weft_status send_inputs(const job *j, size_t segment, wi_segment s) {

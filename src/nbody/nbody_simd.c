@@ -3,12 +3,13 @@
  * spread over all lanes. */
 #include "nbody/nbody_simd.h"
 
+#include <stdatomic.h>
+
 #include "cpu/lanes.h"
 
 enum {
-    /* Vectors of targets that are computed together: with their coordinates and sums they fill most
-     * registers. */
-    VECTORS = WI_VECTOR_BYTES == 64 ? 2 : 1
+    /* Vectors of targets that are pulled together: two take the time of each other's roots. */
+    VECTORS = WI_VECTOR_BYTES == 16 ? 1 : 2
 };
 
 typedef int32_t ints __attribute__((vector_size(WI_VECTOR_BYTES)));
