@@ -62,6 +62,7 @@ extern size_t wi_lane_blocks;         /* and with four segments for a lane */
 extern size_t wi_end_blocks;          /* and where runs of keys end */
 extern size_t wi_path_blocks;         /* blocks that walk paths, at most */
 extern bool wi_fft_tall_small;        /* are 64 and 128 tall columns? */
+extern size_t wi_fft_plain_from;      /* numbers of lines whose passes all go through memory */
 extern size_t wi_conv_fft_bytes;      /* of spectra at a time: one image's at least */
 extern size_t wi_summary_blocks;      /* the same of summary, */
 extern size_t wi_expr_most_blocks;    /* and of expr */

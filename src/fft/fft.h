@@ -174,6 +174,9 @@ typedef struct wi_fft_engine {
     /* About how many microseconds such lines take it without a convolution, by sums, 2^24 numbers
      * in all; 0 if it does not do so: else they can be lines like others. NULL: none. */
     double (*sums)(const wi_fft_lines *l);
+    /* Lines so long, and their parts, are cut without pairs: each pass goes through memory. 0: none
+     * are. */
+    size_t plain_from;
 } wi_fft_engine;
 
 /* Does a call with an engine (fft_drive.c, fft_lines.c). */

@@ -298,6 +298,5 @@ weft_status wi_fft_clusters(weft_context *ctx, const void *args) {
     engine.lines = team_lines;
     engine.passes = wi_fft_takes_two_tall;
     engine.in_passes = wi_fft_run_two_tall;
-    engine.passes_bytes = (size_t)1 << 30;
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

@@ -62,7 +62,10 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
     switch (l->n) {
         SHAPE(float, 4096, 256, 16, 8);
         SHAPE(float, 4096, 256, 16, 16);
-        SHAPE(float, 4096, 128, 32, 16);
+    case 512: /* of columns pieces of 128 bytes */
+        if (l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out))
+            return run_shape<wi_fft_shape<float, 8192, 256, 32, 16>>(ctx, l, queues);
+        return run_shape<wi_fft_shape<float, 4096, 128, 32, 16>>(ctx, l, queues);
         SHAPE(float, 2000, 200, 10, 10, 10);
         SHAPE(float, 8192, 256, 32, 32);
         SHAPE(float, 4096, 256, 16, 16, 8);

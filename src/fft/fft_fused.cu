@@ -10,12 +10,17 @@
  * g's first pass are kept in slot g mod `slots`. A tile waits for its group's first pass, or for
  * the last reader of its slot; both have smaller numbers, so the block with the smallest number
  * never waits. */
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/progress.cuh"
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
 
 #include <type_traits>
+
+/* Lines from so long on are three passes through memory, of pieces of 128 bytes: two of them
+ * together take longer (2^27: 2.02 ms, and 1.7 so, an H200, 2026-11-30). */
+WI_LIMIT(size_t, wi_fft_plain_from, (size_t)1 << 25)
 
 constexpr size_t most_tiles = 0x7fffffff; /* and the numbers of some that do not exist */
 
@@ -246,6 +251,8 @@ using f32 = wi_fft_shape<float, 4096, 256, radices...>;
 template <int... radices>
 using f32_long = wi_fft_shape<float, 8192, 256, radices...>; /* 32 numbers a thread */
 template <int... radices>
+using f32_longest = wi_fft_shape<float, 16384, 512, radices...>; /* pieces of 128 bytes */
+template <int... radices>
 using f64 = wi_fft_shape<double, 4096, 256, radices...>;
 
 static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queues) {
@@ -259,7 +266,10 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queu
         DUO(f32<16, 16>, f32<8, 8, 8>);
         DUO(f32_long<32, 16>, f32_long<32, 16>, true);
         DUO(f32_long<32, 16>, f32_long<32, 32>);
-        DUO(f32_long<32, 32>, f32_long<32, 32>);
+    case 1 << 20:
+        if (ctx->gpu->shared_optin >= duo<f32_longest<32, 32>, f32_longest<32, 32>>::bytes)
+            return run_duo<duo<f32_longest<32, 32>, f32_longest<32, 32>>>(ctx, pair, queues);
+        return run_duo<duo<f32_long<32, 32>, f32_long<32, 32>>>(ctx, pair, queues);
     default:
         return wi_fail(ctx, WEFT_EUNSUPPORTED, "weft_fft: no kernel for lines of %zu x %zu",
                        pair->first.n, pair->second.n);
@@ -297,7 +307,7 @@ static size_t pairs(weft_type type, size_t n, size_t lines[2]) {
     if ((size_t)1 << bits != n || bits < 11 || bits > 20)
         return 0;
     const unsigned first = bits / 2 + (bits % 2 && bits < 17);
-    const size_t points = bits > 17 && type != WEFT_F64 ? 8192 : 4096;
+    const size_t points = type == WEFT_F64 || bits <= 17 ? 4096 : bits < 20 ? 8192 : 16384;
     lines[0] = points >> first;
     lines[1] = points >> (bits - first);
     return (size_t)1 << first;
@@ -311,6 +321,8 @@ void wi_fft_add_pairs(wi_fft_engine *engine) {
     engine->kept_bytes += engine->kept_bytes / 3;
     engine->pairs = pairs;
     engine->pair = run_pair;
+    engine->plain_from = wi_fft_plain_from;
+    engine->passes_bytes = (size_t)1 << 30;
 }
 
 weft_status wi_fft_fused(weft_context *ctx, const void *args) {

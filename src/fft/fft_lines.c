@@ -44,12 +44,20 @@ static bool can_cut(const wi_fft_lines *l, const wi_fft_engine *engine, size_t n
     return false;
 }
 
+/* Is this a line, or part of one, whose passes all go through memory? */
+static bool is_plain(const wi_fft_job *job) {
+    const size_t from = job->engine->plain_from;
+    return from > 0 && job->args->d.n[job->args->d.rank - 1] >= from;
+}
+
 /* The first factor of a line: of as few as there can be, all about equal. Before two passes
  * together it is larger: then more lines of the rest fit a cache next to each other. */
-static size_t cut_of(const wi_fft_lines *l, const wi_fft_engine *engine) {
+static size_t cut_of(const wi_fft_job *job, const wi_fft_lines *l) {
     enum {
         SHORT_BYTES = 1 << 20
     };
+    const wi_fft_engine *const engine = job->engine;
+    const bool has_pairs = engine->pairs && !is_plain(job);
     const size_t short_enough = SHORT_BYTES / wi_fft_number_bytes(l->type);
     int parts = 2;
     while (!can_cut(l, engine, l->n, parts))
@@ -61,7 +69,7 @@ static size_t cut_of(const wi_fft_lines *l, const wi_fft_engine *engine) {
         if (l->n % d != 0 || power < (double)l->n || !engine->cuts(l->type, d) ||
             !can_cut(l, engine, l->n / d, parts - 1))
             continue;
-        while (engine->pairs && parts == 3 && l->n / d > short_enough && l->n % (2 * d) == 0 &&
+        while (has_pairs && parts == 3 && l->n / d > short_enough && l->n % (2 * d) == 0 &&
                2 * d <= WI_FFT_MOST_CUT && engine->cuts(l->type, 2 * d))
             d *= 2;
         return d;
@@ -260,8 +268,8 @@ static weft_status run_passes(wi_fft_job *job, const wi_fft_lines *l) {
 /* So many lines together that what is in between stays in the cache, or takes little memory. */
 static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l, size_t n1) {
     const wi_fft_engine *const engine = job->engine;
-    const size_t kept =
-        has_passes(job, l) ? engine->passes_bytes : (n1 ? 1 : 2) * engine->group_bytes;
+    const size_t kept = has_passes(job, l) || is_plain(job) ? engine->passes_bytes
+                                                            : (n1 ? 1 : 2) * engine->group_bytes;
     const size_t room = room_of(job, l, n1);
     const size_t bytes = wi_fft_loops_lines(&l->loops) * room * wi_fft_number_bytes(l->type);
     const int k = outermost(&l->loops);
@@ -285,8 +293,9 @@ static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l, size_t n1) 
 /* Lines that an engine does not take in one go. */
 static weft_status by_cutting(wi_fft_job *job, const wi_fft_lines *l) {
     size_t lines[2] = {1, 1};
-    const size_t n1 = job->engine->pairs ? job->engine->pairs(l->type, l->n, lines) : 0;
-    return n1 ? by_pairs(job, l, n1, lines) : by_groups(job, l, cut_of(l, job->engine));
+    const bool has_pairs = job->engine->pairs && !is_plain(job);
+    const size_t n1 = has_pairs ? job->engine->pairs(l->type, l->n, lines) : 0;
+    return n1 ? by_pairs(job, l, n1, lines) : by_groups(job, l, cut_of(job, l));
 }
 
 /* ---- a chirp ---- */

@@ -180,6 +180,20 @@ static void run_tall(rig *r, const wi_row *row, weft_type type) {
 }
 #endif
 
+#ifdef WEFT_CUDA
+/* Columns of 512 numbers, and on emu lines whose passes all go through memory: on a GPU they are
+ * longer than what is compared here. */
+static void run_plain(rig *r, const wi_row *row, weft_type type) {
+#    ifdef WEFT_EMU
+    const size_t from = wi_fft_plain_from;
+    wi_fft_plain_from = (size_t)1 << 18;
+    run_long(r, row, type, (size_t)1 << 18, 2, false);
+    wi_fft_plain_from = from;
+#    endif
+    run_long(r, row, type, 512, 3 + test_below(&r->random, 40), true);
+}
+#endif
+
 static void run_pieces(rig *r, const wi_row *row, weft_type type) {
 #ifdef WEFT_EMU
     run_long(r, row, type, 1 << (type == WEFT_F64 ? 13 : 15), type == WEFT_F64 ? 5 : 2,
@@ -231,6 +245,8 @@ static void long_lines(weft_context *ctx) {
                 run_columns(&r, rows[k], type);
 #ifdef WEFT_CUDA
                 run_tall(&r, rows[k], type);
+                if (ctx->gpu && type == WEFT_F32)
+                    run_plain(&r, rows[k], type);
 #endif
             } else
                 run_pieces(&r, rows[k], type);

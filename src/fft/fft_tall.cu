@@ -22,7 +22,7 @@ WI_LIMIT(bool, wi_fft_tall_small, false)
 
 #ifdef WEFT_EMU
 template <class T, unsigned blocks, unsigned wide, int R1, int R2, int R3>
-using small = wi_fft_tall_shape<T, blocks, 32, wide, R1, R2, R3, 8192>;
+using small = wi_fft_tall_shape<T, blocks, 32, wide, R1, R2, R3, true, 8192>;
 
 static weft_status run_small(weft_context *ctx, const wi_fft_lines *l, const wi_fft_tall_side &in,
                              const wi_fft_tall_side &out, bool queues) {
@@ -47,8 +47,8 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, const wi_ff
         return wi_fft_run_tall<wi_fft_tall_shape<float, 1, 512, 16, 16, 8, 8>>(ctx, l, in, out,
                                                                                queues);
     case 2048:
-        return wi_fft_run_tall<wi_fft_tall_shape<float, 1, 512, 8, 16, 16, 8>>(ctx, l, in, out,
-                                                                               queues);
+        return wi_fft_run_tall<wi_fft_tall_shape<float, 1, 512, 8, 16, 16, 8, true>>(ctx, l, in,
+                                                                                     out, queues);
     default:
         return wi_fft_run_tall<wi_fft_tall_shape<float, 2, 512, 8, 16, 16, 16>>(ctx, l, in, out,
                                                                                 queues);
@@ -62,8 +62,8 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, const wi_ff
         return wi_fft_run_tall<wi_fft_tall_shape<double, 1, 512, 8, 16, 8, 8>>(ctx, l, in, out,
                                                                                queues);
     case 2048:
-        return wi_fft_run_tall<wi_fft_tall_shape<double, 1, 512, 4, 16, 16, 8>>(ctx, l, in, out,
-                                                                                queues);
+        return wi_fft_run_tall<wi_fft_tall_shape<double, 1, 512, 4, 16, 16, 8, true>>(ctx, l, in,
+                                                                                      out, queues);
     default:
         return wi_fft_run_tall<wi_fft_tall_shape<double, 2, 512, 4, 16, 16, 16>>(ctx, l, in, out,
                                                                                  queues);
@@ -107,8 +107,11 @@ weft_status wi_fft_run_two_tall(weft_context *ctx, const wi_fft_lines *l, void *
     const size_t n1 = first_of(l->type, l->n), n2 = l->n / n1;
     const unsigned wide1 = wide_of(l->type, n1), wide2 = wide_of(l->type, n2);
     const size_t tile = wide2 * n2;
-    const wi_fft_tall_side between = {true, bits_of(wide2), bits_of(wide1),
-                                      bits_of(wide2 < 32 / wide1 ? wide2 : 32 / wide1), tile};
+    /* A thread has so many numbers of a row that a warp writes at once. */
+    const unsigned each = l->type == WEFT_F64 ? 1 : 2, side = 32 * each / wide1;
+    const wi_fft_tall_side between = {true,           bits_of(wide2),
+                                      bits_of(wide1), bits_of(wide2 < side ? wide2 : side),
+                                      bits_of(each),  tile};
     wi_fft_lines first = *l, second = *l;
     first.n = n1;
     first.y = room;
