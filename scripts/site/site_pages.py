@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all pages share: where they are, the frame around them, and links between them."""
 import html
+import json
 import posixpath
 import re
 
@@ -30,6 +31,10 @@ def bare(text):
     return TAG.sub(lambda tag: VALUE.sub(r"=\1", tag[0]), text)
 
 
+def compact(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
 class Site:
     """Collects pages. `homes` says which file of the repository became which page, `calls` where a
     name of the library is explained."""
@@ -47,9 +52,19 @@ class Site:
         self.files.add(address)
 
     def copy_results(self, source, address):
-        """A file of figures, without blanks and what all of them say: that the result was right."""
-        text = (self.root / source).read_text().replace('": ', '":').replace(', "', ',"')
-        self.write(address, text.replace(',"ok":true', ""))
+        """A file of figures, as a line of names before the lines that have these values; without what all
+        of them say, that the result was right."""
+        records = [json.loads(line) for line in (self.root / source).read_text().split("\n") if line.strip()]
+        lines, before = [], None
+        for record in records:
+            if record.get("ok") is True:
+                del record["ok"]
+            names = list(record)
+            if names != before:
+                lines.append(compact(names))
+            lines.append(compact(list(record.values())))
+            before = names
+        self.write(address, "\n".join(lines) + "\n")
 
     def copy(self, source, address):
         if address not in self.files:
