@@ -226,15 +226,20 @@ struct flow_call {
             blocks *= 2;
         return blocks;
     }
-    /* The chain's blocks wait for those of other clusters: at least one of these has room, and
-     * those of a kernel get multiprocessors before those of the next. */
-    bool is_possible() const {
-        constexpr size_t own = 2048; /* of the device and of static arrays, about */
-        const size_t tiles = tiles_of(g->n), bytes = shared_bytes() + own;
-        const size_t each = (ctx->gpu->shared_optin + own) / bytes;
+    bool is_small() const {
+        const size_t tiles = tiles_of(g->n);
         return ctx->gpu->capability == 90 && s->first == 0 && s->columns == g->n && tiles > 1 &&
-               tiles <= WI_CHOLESKY_CHAIN &&
-               2 * cluster() <= each * (size_t)ctx->gpu->multiprocessors;
+               tiles <= WI_CHOLESKY_CHAIN;
+    }
+    /* The chain's blocks wait for those of other clusters: at least one of these must have room,
+     * and those of a kernel get multiprocessors before those of the next. */
+    weft_status find_room(bool *has_room) const {
+        size_t held = 0;
+        const weft_status status = wi_resident_clusters(
+            ctx, "flow_of_columns<T, by_columns, kind>", flow_of_columns<T, by_columns, kind>,
+            flow_threads, cluster(), shared_bytes(), &held);
+        *has_room = held > 1;
+        return status;
     }
     weft_status launch_chained() const {
         const Params p = params();
@@ -248,12 +253,15 @@ template <class T, bool by_columns>
 static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_cholesky_steps *s) {
     wi_boxes boxes = {};
     unsigned boxed = 0;
-    const weft_status status = describe<T, by_columns>(ctx, g, &boxed, &boxes);
+    weft_status status = describe<T, by_columns>(ctx, g, &boxed, &boxes);
     if (status != WEFT_OK)
         return status;
     const flow_call<T, by_columns, WI_FLOW_CHAINED> chained = {ctx, g, s, boxed, &boxes};
-    if (chained.is_possible())
-        return chained.launch_chained();
+    bool has_room = false;
+    if (chained.is_small())
+        status = chained.find_room(&has_room);
+    if (status != WEFT_OK || has_room)
+        return status == WEFT_OK ? chained.launch_chained() : status;
     if constexpr (sizeof(T) == sizeof(double))
         if (boxed > 0 && tiles_of(g->n) > wi_cholesky_apart)
             return flow_call<T, by_columns, WI_FLOW_JOINED>{ctx, g, s, boxed, &boxes}.launch();
