@@ -9,15 +9,6 @@
 #include "cholesky/cholesky_factorer.cuh"
 #include "cuda/boxes.cuh"
 #include "cuda/memory.cuh"
-#include "cuda/message.cuh"
-
-/* What a kernel can do beside its usual tasks: of large matrices two columns go together; of small
- * ones the tiles on the diagonal are of blocks of one cluster. */
-enum wi_flow_kind {
-    WI_FLOW_PLAIN,
-    WI_FLOW_JOINED,
-    WI_FLOW_CHAINED
-};
 
 constexpr int flow_side = wi_cholesky_side;
 constexpr int flow_groups = 2; /* of as many warps as a tile has strips */
@@ -48,30 +39,16 @@ struct wi_flow_count {
     }
 };
 
-/* A ring's slots are of boxes of three tiles; of four where two columns go together. */
-template <int columns, int kind>
-constexpr int flow_slots_of = columns == 1 && kind != WI_FLOW_CHAINED ? 8 : 6;
-template <int columns>
-constexpr uint32_t flow_slot_bytes = (flow_groups + columns) * flow_side *wi_box_line;
-template <int columns, int kind>
-constexpr size_t flow_ring_memory = wi_box_align +
-                                    (size_t)flow_slots_of<columns, kind> *flow_slot_bytes<columns>;
-constexpr int flow_ring_slots = flow_slots_of<1, WI_FLOW_PLAIN>;
+constexpr int flow_ring_slots = 8; /* of three tiles' boxes */
+constexpr uint32_t flow_ring_bytes = 3 * flow_side * wi_box_line;
+constexpr size_t flow_ring_memory = wi_box_align + (size_t)flow_ring_slots * flow_ring_bytes;
 
 struct wi_flow_ring {
     wi_barrier full[flow_ring_slots], empty[flow_ring_slots];
 };
 
-/* By which a block of the chain gets the factor of its column from the one before: each strip, and
- * behind it whether the matrix has failed. */
-struct wi_flow_passed {
-    wi_barrier there[wi_strips];
-    wi_message failed[wi_strips];
-};
-
 struct wi_flow_shared {
     wi_flow_ring ring;
-    wi_flow_passed passed;
     uint64_t drawn;  /* the number of the block's task */
     uint32_t launch; /* the number of this launch */
     bool stops;      /* the matrix has failed */
@@ -103,32 +80,25 @@ struct wi_flow_mail {
     wi_flow_counts counts[1]; /* one for each row of tiles */
 };
 
-/* The drawn number also counts the blocks of the chain that have begun, in units of so many. */
-constexpr uint32_t flow_chain_unit = 1 << 24;
-
 template <class T, bool by_columns>
 struct wi_flow_params {
     T *a; /* L(i, j) is a[i * down + j * across] */
     size_t ld, n;
     unsigned tiles;      /* rows of tiles */
     unsigned begin, end; /* columns of tiles */
-    unsigned tasks; /* blocks that have one; the others only bring code to caches: they rehearse */
-    unsigned mixed; /* blocks that rehearse and alternate with the first tasks; others come last */
-    unsigned slots; /* a power of two */
-    bool packs;     /* are whole tiles made of packs of 16 bytes, down their columns? */
-    unsigned boxed; /* a task with so many columns before its own reads boxes; 0: none does */
-    unsigned late;  /* the most columns that a pair leaves to its last products */
-    unsigned chain; /* blocks of the first cluster that have a tile on the diagonal */
-    unsigned
-        joined; /* columns before this one go together, where tiles are far from the diagonal */
+    unsigned tasks;  /* blocks that have one; the others only bring code to caches: they rehearse */
+    unsigned mixed;  /* blocks that rehearse and alternate with the first tasks; others come last */
+    unsigned slots;  /* a power of two */
+    bool packs;      /* are whole tiles made of packs of 16 bytes, down their columns? */
+    unsigned boxed;  /* a task with so many columns before its own reads boxes; 0: none does */
+    unsigned late;   /* the most columns that a pair leaves to its last products */
     double *records; /* of the strips of the tiles on the diagonal */
     wi_flow_mail *mail;
     int64_t *first;
     bool clears; /* the words of `first` */
 
     __device__ bool rehearses() const {
-        return chain == 0 &&
-               (blockIdx.x < 2 * mixed ? blockIdx.x % 2 != 0 : blockIdx.x >= tasks + mixed);
+        return blockIdx.x < 2 * mixed ? blockIdx.x % 2 != 0 : blockIdx.x >= tasks + mixed;
     }
     __device__ size_t down() const {
         return by_columns ? 1 : ld;
@@ -149,42 +119,36 @@ struct wi_flow_params {
 };
 
 /* What a block has in shared memory behind its products: f64, also of f32. Before that the same
- * memory has some slots, each of which has 32 columns of three tiles. Of two columns that go
- * together the second one's sums lie behind it. */
+ * memory has some slots, each of which has 32 columns of three tiles. */
 struct wi_flow_memory {
     wi_tile_factor<double> factor;
-    double x[flow_groups][wi_tile_size];
-};
-struct wi_flow_joined_memory : wi_flow_memory {
-    double later[flow_groups][wi_tile_size];
+    double x[2][wi_tile_size];
 };
 template <class T>
 using wi_flow_slot = T[3][flow_chunk<T>];
 /* The column's factor comes while the last slot is multiplied, one with an odd number: of f32 slots
- * lie behind it, of f64 it is no larger than slot 0. In a chain it comes at any time. */
-template <class T, int kind>
-constexpr size_t flow_slots_at = sizeof(T) == 8 && kind != WI_FLOW_CHAINED
+ * lie behind it, of f64 it is no larger than slot 0. */
+template <class T>
+constexpr size_t flow_slots_at = sizeof(T) == 8
                                      ? 0
                                      : (sizeof(wi_tile_factor<double>) + 127) / 128 * 128;
 static_assert(sizeof(wi_tile_factor<double>) <= sizeof(wi_flow_slot<double>) && flow_parts == 2,
               "a factor within slot 0");
 
 /* Two tiles of column `column`, at `row` and the next one; or one; or at the diagonal one, and the
- * tile on the diagonal of its row. If it is joined, then those of the next column, too. */
+ * tile on the diagonal of its row. */
 struct wi_flow_task {
     unsigned column, row;
-    bool has_x, has_second, is_diagonal, is_joined;
+    bool has_x, has_second, is_diagonal;
 };
 
 /* The tasks in the order in which they are drawn: the first tile on the diagonal, then some columns
  * abreast, by pairs of rows from the diagonal down, so that blocks which run at the same time read
- * the same rows. Where all of them go by pairs, those of two columns can be one task. A task needs
- * only what those before it have. */
+ * the same rows. A task needs only what those before it have. */
 constexpr unsigned flow_abreast = 2;
 
 struct wi_flow_order {
-    unsigned tiles, begin, end, joined;
-    bool chained; /* nobody draws tiles on the diagonal */
+    unsigned tiles, begin, end;
 
     /* The first row of column j whose tiles go by pairs: those before it go alone. The tile beside
      * the next one on the diagonal, and the one below, which is needed soonest, do. */
@@ -192,16 +156,12 @@ struct wi_flow_order {
         const unsigned row = j + (j + 1 < end ? 3 : 1);
         return row + row % 2;
     }
-    __host__ __device__ unsigned first_row(unsigned j) const {
-        return chained && j + 1 < end ? j + 2 : j + 1;
-    }
     /* Tasks of column j above row `row`, an even one, or in all. */
     __host__ __device__ unsigned above(unsigned j, unsigned row) const {
         const unsigned last = row < tiles ? row : tiles, pairs = first_pair(j);
-        const unsigned first = first_row(j);
-        if (last <= first)
+        if (last <= j + 1)
             return 0;
-        return last <= pairs ? last - first : pairs - first + (last - pairs + 1) / 2;
+        return last <= pairs ? last - j - 1 : pairs - j - 1 + (last - pairs + 1) / 2;
     }
     __host__ __device__ unsigned of_columns(unsigned from, unsigned to, unsigned row) const {
         unsigned all = 0;
@@ -212,39 +172,21 @@ struct wi_flow_order {
     __host__ __device__ unsigned last_abreast(unsigned from) const {
         return from + flow_abreast < end ? from + flow_abreast : end;
     }
-    __host__ __device__ bool are_joined(unsigned from, unsigned to) const {
-        return to <= joined && to - from == flow_abreast;
-    }
-    /* The row from which columns that go abreast have pairs alone. */
-    __host__ __device__ unsigned pairs_of_all(unsigned from, unsigned to) const {
-        const unsigned last = first_pair(to - 1), first = first_pair(from);
-        return (last > first ? last : first) + 2;
-    }
-    __host__ __device__ unsigned of_abreast(unsigned from, unsigned to) const {
-        const unsigned pairs = pairs_of_all(from, to);
-        if (!are_joined(from, to) || pairs >= tiles)
-            return of_columns(from, to, tiles);
-        return of_columns(from, to, pairs) + (tiles - pairs + 1) / 2;
-    }
     __host__ __device__ uint64_t count() const {
-        uint64_t all = chained ? 0 : 1;
-        for (unsigned from = begin; from < end; from = last_abreast(from))
-            all += of_abreast(from, last_abreast(from));
+        uint64_t all = 1;
+        for (unsigned j = begin; j < end; j++)
+            all += above(j, tiles);
         return all;
     }
-    __device__ wi_flow_task task(unsigned j, unsigned row, bool is_joined) const {
+    __device__ wi_flow_task task(unsigned j, unsigned row) const {
         const bool is_pair = row >= first_pair(j);
-        return {j, row, true, is_pair && row + 1 < tiles, row == j + 1 && j + 1 < end, is_joined};
-    }
-    /* The tile on the diagonal of a row, and the one beside it. */
-    __device__ wi_flow_task on_diagonal(unsigned row) const {
-        return {row > begin ? row - 1 : begin, row, row > begin, false, true, false};
+        return {j, row, true, is_pair && row + 1 < tiles, row == j + 1 && j + 1 < end};
     }
     __device__ wi_flow_task at(uint64_t number) const {
-        if (number == 0 && !chained)
-            return on_diagonal(begin);
-        unsigned from = begin, to = last_abreast(begin), all = of_abreast(from, to);
-        for (number -= chained ? 0 : 1; number >= all; all = of_abreast(from, to)) {
+        if (number == 0)
+            return {begin, begin, false, false, true};
+        unsigned from = begin, to = last_abreast(begin), all = of_columns(from, to, tiles);
+        for (number--; number >= all; all = of_columns(from, to, tiles)) {
             number -= all;
             from = to;
             to = last_abreast(from);
@@ -253,10 +195,10 @@ struct wi_flow_order {
     }
     /* Task `number` of columns that go abreast. */
     __device__ wi_flow_task among(unsigned from, unsigned to, unsigned number) const {
-        const unsigned pairs = pairs_of_all(from, to), early = of_columns(from, to, pairs);
+        const unsigned last = first_pair(to - 1), first_of_all = first_pair(from);
+        const unsigned pairs = (last > first_of_all ? last : first_of_all) + 2;
+        const unsigned early = of_columns(from, to, pairs);
         unsigned row = from + 1 - (from + 1) % 2;
-        if (number >= early && are_joined(from, to))
-            return task(from, pairs + (number - early) * 2, true);
         if (number >= early)
             row = pairs + (number - early) / (to - from) * 2;
         else
@@ -269,8 +211,8 @@ struct wi_flow_order {
             number -= own;
             j++;
         }
-        const unsigned first = row > first_row(j) ? row : first_row(j);
-        return task(j, first + number, false);
+        const unsigned first = row > j ? row : j + 1;
+        return task(j, first + number);
     }
 };
 

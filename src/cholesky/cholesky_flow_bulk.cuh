@@ -21,13 +21,13 @@ constexpr unsigned flow_late = 2;
 
 /* The ring as a warp sees it: warp w of eight begins the copies of each step that comes to slot w.
  */
-template <class Flow, int columns>
+template <class Flow>
 struct wi_flow_copies {
-    static constexpr unsigned slots = flow_slots_of<columns, Flow::kind>;
-    using turn = wi_box_turn<(int)slots>;
+    using turn = wi_box_turn<flow_ring_slots>;
+    static constexpr unsigned slots = flow_ring_slots;
     static constexpr unsigned of_column = flow_side / Flow::Rows::depth;
     static constexpr unsigned of_half = of_column / flow_parts;
-    static_assert(slots <= flow_threads / 32, "no warp has two slots");
+    static_assert(slots == flow_threads / 32, "a slot for each warp");
 
     Flow &flow;
     unsigned steps, warp;
@@ -35,7 +35,7 @@ struct wi_flow_copies {
     mutable bool stopped;       /* the matrix has failed: slots count as full */
 
     __device__ char *slot(unsigned number) const {
-        return flow.first_slot() + number * flow_slot_bytes<columns>;
+        return flow.first_slot() + number * flow_ring_bytes;
     }
     /* Begins the copies of the warp's next step if its columns are known; waits for them if there
      * is nothing else to do. */
@@ -53,7 +53,7 @@ struct wi_flow_copies {
             if (stopped)
                 wi_barrier_arrive(full);
             else
-                flow.template load_boxes<columns>(slot(warp), own, full);
+                flow.load_boxes(slot(warp), own, full);
         }
         __syncwarp();
         own += slots;
@@ -79,10 +79,9 @@ struct wi_flow_copies {
     }
 };
 
-template <class T, bool by_columns, int kind_>
-struct wi_flow_bulk : wi_flow_tiles<T, by_columns, kind_> {
-    using Base = wi_flow_tiles<T, by_columns, kind_>;
-    static constexpr int kind = kind_;
+template <class T, bool by_columns>
+struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
+    using Base = wi_flow_tiles<T, by_columns>;
     using Base::boxes;
     using Base::group;
     using Base::m;
@@ -95,6 +94,7 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns, kind_> {
     using Base::task;
     using Rows = wi_gemm_panel<T, flow_groups * flow_side, !by_columns>;
     using Columns = wi_gemm_panel<T, flow_side, !by_columns>;
+    using Copies = wi_flow_copies<wi_flow_bulk>;
 
     /* How many columns of tiles are subtracted in this way. */
     __device__ unsigned bulk_columns() const {
@@ -102,9 +102,8 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns, kind_> {
         return wi_flow_has_boxes && p.boxed > 0 && all >= p.boxed && all > late ? all - late : 0;
     }
     __device__ char *first_slot() const {
-        char *const from = (char *)&m + (kind == WI_FLOW_CHAINED ? flow_slots_at<T, kind> : 0);
-        const uintptr_t past = (uintptr_t)from % wi_box_align;
-        return from + (past ? wi_box_align - past : 0);
+        const uintptr_t past = (uintptr_t)&m % wi_box_align;
+        return (char *)&m + (past ? wi_box_align - past : 0);
     }
     __device__ void load_tile(char *to, unsigned row, int k, wi_barrier *full) const {
         const int first = (int)(row * flow_side);
@@ -115,63 +114,50 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns, kind_> {
     }
     /* Rows of the first factor, then columns of the second. With the tile on the diagonal these are
      * of its row, and the first tile comes turned. */
-    template <int columns>
     __device__ void load_boxes(char *slot, unsigned step, wi_barrier *full) const {
         constexpr uint32_t bytes = Columns::bytes;
         const int k = (int)(p.begin * flow_side + step * (unsigned)Rows::depth);
         const bool has_two = this->has_second_or_diagonal();
-        wi_barrier_arrive_expect(full, ((has_two ? 2 : 1) + columns) * bytes);
+        wi_barrier_arrive_expect(full, has_two ? 3 * bytes : 2 * bytes);
         load_tile(slot, task.is_diagonal ? task.column : task.row, k, full);
         if (has_two)
             load_tile(slot + bytes, task.is_diagonal ? task.row : task.row + 1, k, full);
         load_tile(slot + 2 * bytes, task.is_diagonal ? task.row : task.column, k, full);
-        if constexpr (columns > 1)
-            load_tile(slot + 3 * bytes, task.column + 1, k, full);
     }
     /* Prefetches the task's own tiles into the second-level cache. */
-    __device__ void fetch_tiles(unsigned next = 0) const {
+    __device__ void fetch_tiles() const {
         constexpr int line = 128 / (int)sizeof(T), lines = flow_side / line;
         for (int e = (int)threadIdx.x; e < flow_groups * flow_side * lines; e += flow_threads) {
             const unsigned tile = (unsigned)e / (flow_side * lines);
             const int along = e % lines * line, other = e / lines % flow_side;
             const unsigned row = task.row + (task.is_diagonal ? 0 : tile);
-            const unsigned column = task.is_diagonal && tile > 0 ? task.row : task.column + next;
+            const unsigned column = task.is_diagonal && tile > 0 ? task.row : task.column;
             if (row < p.tiles && p.rows(row) == flow_side)
                 wi_prefetch(p.tile(row, column) + along * (by_columns ? p.down() : p.across()) +
                             other * (by_columns ? p.across() : p.down()));
         }
     }
-    /* Where the sums of the task's column, or of the one joined to it, are. */
-    __device__ double *sums_of(int group, bool later) const {
-        return later ? ((wi_flow_joined_memory &)m).later[group] : m.x[group];
-    }
     template <class Sums>
     __device__ void store_sums(const Sums &own) const {
         own.each([&](int i, int j, const auto &run) {
-            double *const x = sums_of(i / flow_side, j >= flow_side);
-            const int u = i % flow_side, v = j % flow_side;
+            double *const x = m.x[i / flow_side];
+            const int u = i % flow_side;
 #pragma unroll
             for (int q = 0; q < 2; q++)
-                x[task.is_diagonal && i < flow_side ? v + (u + q) * wi_tile_pitch
-                                                    : u + q + v * wi_tile_pitch] = run.at[q];
+                x[task.is_diagonal && i < flow_side ? j + (u + q) * wi_tile_pitch
+                                                    : u + q + j * wi_tile_pitch] = run.at[q];
         });
     }
-    /* Leaves in m.x the products of the first `before` columns of tiles, added up, and those of the
-     * next column behind it if there is a second one. False if the matrix has failed. */
-    template <int columns = 1>
-    __device__ bool sum_bulk(unsigned before) {
-        using Copies = wi_flow_copies<wi_flow_bulk, columns>;
-        using Sums =
-            wi_flow_sums<T, columns, Rows, wi_gemm_panel<T, columns * flow_side, !by_columns>>;
+    /* Leaves in m.x the products of the first `columns` columns of tiles, added up. False if the
+     * matrix has failed. */
+    __device__ bool sum_bulk(unsigned columns) {
+        using Sums = wi_flow_sums<T, Rows, Columns>;
         const int warp = group * wi_strips + part;
-        const unsigned steps = before * Copies::of_column, none = steps;
+        const unsigned steps = columns * Copies::of_column;
         wi_bulk_fence();
         __syncthreads();
         fetch_tiles();
-        if constexpr (columns > 1)
-            fetch_tiles(1);
-        const unsigned own_slot = (unsigned)warp < Copies::slots ? (unsigned)warp : none;
-        const Copies copies = {*this, steps, (unsigned)warp, 0, own_slot, false};
+        const Copies copies = {*this, steps, (unsigned)warp, 0, (unsigned)warp, false};
         typename Copies::turn turn = {0, 0};
         Sums own(warp);
         const bool is_used = own.row < flow_side || this->has_second_or_diagonal();
@@ -191,11 +177,12 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns, kind_> {
             return columns == 0 || sum_bulk(columns);
         return true;
     }
-    /* Subtracts the sums from the tiles in registers. */
-    __device__ void take_sums(bool later = false) {
-        const double *const own = sums_of(group, later) + strip_row();
+    /* Subtracts m.x from the tiles in registers. */
+    __device__ void take_sums() {
         if (group == 0 || this->has_second_or_diagonal())
-            sums.each([&](double &x, int i, int j) { x -= own[i + j * wi_tile_pitch]; });
+            sums.each([&](double &x, int i, int j) {
+                x -= m.x[group][strip_row() + i + j * wi_tile_pitch];
+            });
         __syncthreads();
     }
 };

@@ -8,7 +8,7 @@
 #include "cuda/async.cuh"
 #include "cuda/progress.cuh"
 
-template <class T, bool by_columns, int kind>
+template <class T, bool by_columns>
 struct wi_flow_tiles {
     using Strip = wi_cholesky_strip_sums<double, flow_side / 8>;
     /* Pieces of 8 columns of a tile, and those that the factor of its first strip needs. */
@@ -83,9 +83,8 @@ struct wi_flow_tiles {
     __device__ void look() {
         constexpr int at_factor = 3;
         const int which = wi_lane() % 4;
-        const unsigned next = wi_lane() % 8 < 4 && task.is_joined ? 1 : 0;
         const unsigned row =
-            which == 0 ? task.column + next : task.row + (which == 2 && task.has_second ? 1u : 0u);
+            which == 0 ? task.column : task.row + (which == 2 && task.has_second ? 1u : 0u);
         const uint32_t own = wi_progress(which == at_factor ? factored(task.column) : ready(row));
         __syncwarp();
         strips = wi_shuffle(own, at_factor) / flow_publishers;
@@ -101,7 +100,7 @@ struct wi_flow_tiles {
     /* ---- what columns before take from the tiles ---- */
 
     __device__ wi_flow_slot<T> &slot_of(unsigned step) const {
-        char *const slots = (char *)&m + flow_slots_at<T, kind>;
+        char *const slots = (char *)&m + flow_slots_at<T>;
         return ((wi_flow_slot<T> *)slots)[step & (p.slots - 1)];
     }
     /* Starts the copy of 32 columns of a tile of L. */

@@ -105,11 +105,11 @@ weft_status wi_system_survey_cuda(weft_context *ctx, const wi_grid *g, const wi_
     const dim3 tiles((unsigned)column_parts, (unsigned)row_parts);
     void *room = NULL;
     weft_status status = wi_gpu_alloc(
-        ctx, &room, row_parts * n * sizeof(row_extent) + column_parts * n * sizeof(extent));
+        ctx, &room, column_parts * n * sizeof(extent) + row_parts * n * sizeof(row_extent));
     if (status != WEFT_OK)
         return status;
-    row_extent *const rows = (row_extent *)room;
-    const survey s = {n, rows, (extent *)(void *)(rows + row_parts * n)};
+    extent *const columns = (extent *)room;
+    const survey s = {n, (row_extent *)(void *)(columns + column_parts * n), columns};
     status = wi_with_grid(g, [=](auto a) {
         using T = typename decltype(a)::type;
         return WEFT_LAUNCH(survey_tiles<T>, ctx, tiles, surveyors, 0, a, s);
