@@ -143,7 +143,7 @@ typedef struct wi_launch_graph wi_launch_graph; /* below */
 enum {
     WI_SCRATCH_LEAST_BYTES = 1 << 16,
     WI_BORROWED_SCRATCH = 1 << 24, /* the most bytes that wi_gpu_borrow takes from scratch memory */
-    WI_SCRATCH_BLOCKS = 40,        /* kept at once, one for each key */
+    WI_SCRATCH_BLOCKS = 64,        /* kept at once, one for each key */
     WI_SCRATCH_GROWTHS = 40, /* how often a block can double before any address space is full */
     WI_QUEUED_KEPT = 4,      /* names of kernels kept; a power of 2 */
     WI_GRANTS_KEPT = 64,     /* kernels with much shared memory that are remembered; a power of 2 */
