@@ -133,42 +133,50 @@ __global__ void draw_permutation(uint32_t *index, size_t n) {
     }
 }
 
+/* Elements, and where each of them comes from or goes to. */
+template <class T>
+struct moved {
+    uint32_t *index;
+    T *x, *ours, *theirs;
+    uint64_t *bad;
+    moved(sweep &s, size_t n)
+        : index(s.room.take<uint32_t>(n)), x(s.room.take<T>(n)), ours(s.room.take<T>(n)),
+          theirs(s.room.take<T>(n)), bad(s.room.take<uint64_t>(1)) {
+        draw_permutation<<<filling_blocks, filling_threads>>>(index, n);
+        fill_values(x, n, n);
+    }
+};
+
 template <class T>
 static void sweep_moves(sweep &s) {
     each_size(s, "gather", 28, [&](size_t n) {
-        uint32_t *const index = s.room.take<uint32_t>(n);
-        T *const x = s.room.take<T>(n), *const ours = s.room.take<T>(n);
-        T *const theirs = s.room.take<T>(n);
-        uint64_t *const bad = s.room.take<uint64_t>(1);
-        draw_permutation<<<filling_blocks, filling_threads>>>(index, n);
-        fill_values(x, n, n);
+        const moved<T> m(s, n);
         race(
             s, "gather", name_of<T>(), n, "gather", "Thrust gather",
-            [&] { return weft_gather(s.ctx, n, sizeof(T), WEFT_U32, index, n, x, ours, bad); },
             [&] {
-                thrust::gather(thrust::cuda::par_nosync.on(s.stream), index, index + n, x, theirs);
+                return weft_gather(s.ctx, n, sizeof(T), WEFT_U32, m.index, n, m.x, m.ours, m.bad);
+            },
+            [&] {
+                thrust::gather(thrust::cuda::par_nosync.on(s.stream), m.index, m.index + n, m.x,
+                               m.theirs);
                 return cudaSuccess;
             },
-            [&] { return is_same(ours, theirs, n); });
+            [&] { return is_same(m.ours, m.theirs, n); });
     });
     each_size(s, "scatter", 28, [&](size_t n) {
-        uint32_t *const index = s.room.take<uint32_t>(n);
-        T *const x = s.room.take<T>(n), *const ours = s.room.take<T>(n);
-        T *const theirs = s.room.take<T>(n);
-        uint64_t *const bad = s.room.take<uint64_t>(1);
-        draw_permutation<<<filling_blocks, filling_threads>>>(index, n);
-        fill_values(x, n, n);
+        const moved<T> m(s, n);
         race(
             s, "scatter", name_of<T>(), n, "scatter", "Thrust scatter",
             [&] {
-                return weft_scatter(s.ctx, n, sizeof(T), x, WEFT_U32, index, WEFT_REPEATS_ANY, n,
-                                    ours, bad);
+                return weft_scatter(s.ctx, n, sizeof(T), m.x, WEFT_U32, m.index, WEFT_REPEATS_ANY,
+                                    n, m.ours, m.bad);
             },
             [&] {
-                thrust::scatter(thrust::cuda::par_nosync.on(s.stream), x, x + n, index, theirs);
+                thrust::scatter(thrust::cuda::par_nosync.on(s.stream), m.x, m.x + n, m.index,
+                                m.theirs);
                 return cudaSuccess;
             },
-            [&] { return is_same(ours, theirs, n); });
+            [&] { return is_same(m.ours, m.theirs, n); });
     });
 }
 

@@ -14,7 +14,7 @@ DEVICES = {  # the word in the name of a file -> what it was measured on
     "zen3": "AMD EPYC (Zen 3) with AVX2, 2 cores of a shared machine",
 }
 # Files of one rung, or of kernels that have changed since: of use beside others, not as what to expect.
-SPECIAL = re.compile(r"-(first|before|steps|panels|folds|fused|accuracy|after-emu)(-later)?$")
+SPECIAL = re.compile(r"-(first|before|tried|steps|panels|folds|fused|accuracy|after-emu)(-later)?$")
 NAMED = {  # the first word of an operation in a file -> its ladder, where they differ
     "segments": "sort_segments", "nth,": "quantile", "sums": "group", "lu_factor_batch": "solve_batch",
 }

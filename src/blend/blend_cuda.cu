@@ -137,10 +137,8 @@ static __global__ void __launch_bounds__(threads, line_resident)
     line(const __grid_constant__ line_params<T> p) {
     constexpr int of_block = threads * line_each, wide = 16 / (int)sizeof(T);
     const size_t first = (size_t)blockIdx.x * of_block + threadIdx.x;
-    const blend_words *const from_a = (const blend_words *)p.m.a + first, *const from_b =
-                                                                              (const blend_words *)
-                                                                                  p.m.b +
-                                                                              first;
+    const blend_words *const from_a = (const blend_words *)p.m.a + first;
+    const blend_words *const from_b = (const blend_words *)p.m.b + first;
     blend_words *const to = (blend_words *)p.m.out + first;
     blend_words a[line_each], b[line_each];
     wi_wait_for_earlier();

@@ -42,6 +42,8 @@ weft_status wi_stage_queue_rows(weft_context *ctx, wi_pitched to, wi_pitched fro
 weft_status wi_stage_run_kernel(const wi_stage_job *j, wi_segment s, char *const at[]) {
     void *p[WI_MAX_OPERANDS];
     size_t ld[WI_MAX_OPERANDS];
+    if (j->args->copies)
+        return WEFT_OK;
     for (int k = 0; k < j->args->operands; k++) {
         const int array = j->arrays.of[k];
         const wi_operand *const o = &j->arrays.array[array];

@@ -60,8 +60,8 @@ static inline bool wi_bounces_out(const wi_stage_job *j, int k) {
     return j->memory[k] == WI_MEMORY_PAGEABLE && j->arrays.array[k].out;
 }
 
-/* Queues the caller's kernel on a segment. at[k] is the device copy of array k, its rows without
- * gaps; not used for arrays that are device memory already. */
+/* Queues the caller's kernel on a segment; a copy has none. at[k] is the device copy of array k,
+ * its rows without gaps; not used for arrays that are device memory already. */
 weft_status wi_stage_run_kernel(const wi_stage_job *j, wi_segment s, char *const at[]);
 
 /* Rungs "pageable" and, if `bounce`, "pinned". */

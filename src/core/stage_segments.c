@@ -231,7 +231,7 @@ static weft_status submit_segment(void *user, size_t segment) {
     for (int k = 0; k < j->call->arrays.count; k++)
         at[k] = device_area(j, segment, s, k);
     weft_status status = send_inputs(j, segment, s);
-    if (status == WEFT_OK && !j->call->args->copies)
+    if (status == WEFT_OK)
         status = wi_stage_run_kernel(j->call, s, at);
     return status == WEFT_OK ? send_outputs(j, segment, s) : status;
 }

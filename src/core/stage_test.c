@@ -10,6 +10,7 @@
 #include "core/gpu.h"
 #include "core/rowcopy.h"
 #include "core/stage_plan.h"
+#include "stage_copy.h"
 #include "testing.h"
 
 extern const wi_ladder wi_stage_ladder;
@@ -422,29 +423,6 @@ static void test_failure(weft_context *ctx) {
 
 /* ---- many segments, and work queued before ---- */
 
-/* In place of a kernel: copies the first operand to the second. */
-static weft_status copy_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
-                                size_t cols, void *const p[], const size_t ld[]) {
-    (void)user;
-    (void)first;
-    (void)ld;
-    return wi_cuda(ctx,
-                   cudaMemcpyAsync(p[1], p[0], rows * cols, cudaMemcpyDefault, ctx->gpu->stream),
-                   "copying a segment");
-}
-
-static weft_status stage_copy(weft_context *ctx, char *x, char *y, size_t bytes) {
-    const wi_stage_args args = {
-        .call = "weft_mock",
-        .rows = 1,
-        .cols = bytes,
-        .operand = {{x, 1, bytes, true, false}, {y, 1, bytes, false, true}},
-        .operands = 2,
-        .run = copy_segment,
-    };
-    return wi_stage_run(ctx, &args);
-}
-
 enum {
     MANY_BYTES = (3 << 20) + 77 /* for eight segments, twice as many as there are slots */
 };
@@ -466,7 +444,7 @@ static void test_many_segments(weft_context *ctx) {
         test_use(ctx, "stage", &wi_stage_ladder.rows[k / 4]);
         fill_bytes(x, (unsigned)k);
         memset(y, TEST_POISON, MANY_BYTES);
-        assert_int_equal(stage_copy(ctx, x, y, MANY_BYTES), WEFT_OK);
+        assert_int_equal(test_stage_copy(ctx, x, y, MANY_BYTES), WEFT_OK);
         assert_memory_equal(x, y, MANY_BYTES);
     }
     test_use(ctx, "stage", NULL);
@@ -492,7 +470,7 @@ static void test_queued_before(weft_context *ctx) {
         memset(y, TEST_POISON, MANY_BYTES);
         assert_int_equal(
             cudaMemcpyAsync(x, device, MANY_BYTES, cudaMemcpyDefault, ctx->gpu->stream), 0);
-        assert_int_equal(stage_copy(ctx, x, y, MANY_BYTES), WEFT_OK);
+        assert_int_equal(test_stage_copy(ctx, x, y, MANY_BYTES), WEFT_OK);
         assert_memory_equal(y, right, MANY_BYTES);
     }
     test_use(ctx, "stage", NULL);

@@ -97,9 +97,7 @@ weft_status wi_stage_run_whole(const wi_stage_job *j, bool bounce) {
     status = cross_over(j, &c, bounce);
     if (status != WEFT_OK)
         goto done;
-    if (!j->args->copies)
-        status =
-            wi_stage_run_kernel(j, (wi_segment){0, 0, j->arrays.rows, j->arrays.cols}, c.device);
+    status = wi_stage_run_kernel(j, (wi_segment){0, 0, j->arrays.rows, j->arrays.cols}, c.device);
     if (status == WEFT_OK)
         status = cross_back(j, &c, bounce);
 done:

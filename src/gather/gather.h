@@ -64,7 +64,6 @@ static inline uint64_t wi_gather_index(const wi_gather_args *a, size_t i) {
 
 /* *a->bad becomes the first i whose index is not below m, or WEFT_NOWHERE. */
 weft_status wi_gather_check(weft_context *ctx, const wi_gather_args *a);
-/* *bad = WEFT_NOWHERE, in device memory. */
 weft_status wi_gather_check_cuda(weft_context *ctx, const wi_gather_args *a);
 
 /* The bytes of one owner. */

@@ -108,7 +108,7 @@ weft_status wi_system_survey_cuda(weft_context *ctx, const wi_grid *g, const wi_
         ctx, &room, column_parts * n * sizeof(extent) + row_parts * n * sizeof(row_extent));
     if (status != WEFT_OK)
         return status;
-    extent *const columns = (extent *)room;
+    extent *const columns = (extent *)room; /* first, so each is at a multiple of its 16 bytes */
     const survey s = {n, (row_extent *)(void *)(columns + column_parts * n), columns};
     status = wi_with_grid(g, [=](auto a) {
         using T = typename decltype(a)::type;

@@ -106,8 +106,7 @@ static void work(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) 
 }
 
 /* How far what a factorization and a solve take of the GPU is from what was foretold, as a part of
- * that. In a context of its own, whose pool has its first piece: 32 MiB, whoever asks for memory.
- */
+ * that. In a context of its own, whose pool has its first 32 MiB already. */
 static double missed(const char *place, const weft_sparse *matrix) {
     weft_context *ctx;
     void *any;
