@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "blas.h"
+#include "comma.h"
 
 /* As in cblas.h, which need not be there. */
 void cblas_dgemv(int layout, int trans, int m, int n, double alpha, const double *a, int lda,
@@ -304,6 +305,46 @@ static void test_threads(void **state) {
     }
 }
 
+/* ---- the environment ---- */
+
+static int opened;
+
+/* Instead of the library's, which has to be told of a large call. */
+WB_EXPORT weft_status weft_open(weft_context **ctx, const char *place) {
+    weft_status (*open_place)(weft_context **, const char *);
+    *(void **)&open_place = dlsym(RTLD_NEXT, "weft_open");
+    opened++;
+    return open_place(ctx, place);
+}
+
+/* In a process of its own, as the environment is read once: does a product of 16 operations go to
+ * libweft? */
+static bool is_large(const char *least) {
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        const double a[4] = {1, 2, 3, 4};
+        double c[4];
+        test_comma_locale();
+        setenv("WEFT_BLAS_PLACE", "cpu:1", 1);
+        setenv("WEFT_BLAS_LARGE_FLOPS", least, 1);
+        cblas_dgemm(WB_ROW_MAJOR, WB_NO_TRANSPOSE, WB_NO_TRANSPOSE, 2, 2, 2, 1, a, 2, a, 2, 0, c,
+                    2);
+        _exit(c[0] == 7 && c[3] == 22 ? opened : 2);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 1;
+}
+
+static void test_environment(void **state) {
+    (void)state;
+    assert_true(is_large("0.5"));
+    assert_true(is_large("1.5e1"));
+    assert_false(is_large("1.7e1"));
+    assert_false(is_large("1,5"));
+}
+
 /* ---- errors, which this program takes ---- */
 
 static int reported;
@@ -399,11 +440,12 @@ static void test_positions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),    cmocka_unit_test(test_symmetric),
-        cmocka_unit_test(test_updates), cmocka_unit_test(test_triangles),
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_norms),   cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_errors),  cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_environment), /* first: later it has been read */
+        cmocka_unit_test(test_gemm),        cmocka_unit_test(test_symmetric),
+        cmocka_unit_test(test_updates),     cmocka_unit_test(test_triangles),
+        cmocka_unit_test(test_vectors),     cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_norms),       cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_errors),      cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests_name("blas", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Where calls run: on the cpu or, if they are large enough to pay the way of their arrays, on the
  * place that the environment names. Both contexts are opened when they are first needed, once for
  * the process; one call at a time uses them. */
+#include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,18 @@ static struct {
     bool has_far; /* false once there proved to be none */
 } state;
 
+/* A number of the environment, with a point whatever the program's locale is. */
 static double number_of(const char *variable, double usual) {
     const char *const text = getenv(variable);
+    const locale_t plain = text ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : (locale_t)0;
     char *end;
-    const double value = text ? strtod(text, &end) : usual;
-    return text && (end == text || *end || !(value >= 0)) ? usual : value;
+    if (!plain)
+        return usual;
+    const locale_t users = uselocale(plain);
+    const double value = strtod(text, &end);
+    uselocale(users);
+    freelocale(plain);
+    return end == text || *end || !(value >= 0) ? usual : value;
 }
 
 static bool is_cpu(const char *place) {
