@@ -45,6 +45,19 @@ static void test_images(weft::context &ctx) {
     vector<float> y(3);
     OK(weft::convolve(ctx, c, x, y));
     CHECK(y[0] == 3 && y[1] == 6 && y[2] == 5);
+    c.height = 2;
+    c.ldy = 4;
+    REFUSED(ctx, WEFT_EARG, "x has 3 elements; pass at least 6", weft::convolve(ctx, c, x, y));
+    vector<float> rows(7);
+    REFUSED(ctx, WEFT_EARG, "y has 6 elements; pass at least 7",
+            weft::convolve(ctx, c, vector<std::uint8_t>(6), vector<float>(6)));
+    OK(weft::convolve(ctx, c, vector<std::uint8_t>(6), rows));
+    c.border = WEFT_BORDER_VALID; /* a column is left */
+    c.images = 2;
+    c.apart_y = 3;
+    REFUSED(ctx, WEFT_EARG, "y has 16 elements; pass at least 17",
+            weft::convolve(ctx, c, vector<std::uint8_t>(12), vector<float>(16)));
+    OK(weft::convolve(ctx, c, vector<std::uint8_t>(12), vector<float>(17)));
     weft_blending b = {};
     b.width = 3;
     b.height = b.channels = 1;
@@ -55,6 +68,15 @@ static void test_images(weft::context &ctx) {
     CHECK(z == y);
     OK(weft::blend(ctx, b, y, vector<float>{1, 1, 1}, vector<float>{0, 1, 0.5F}, z));
     CHECK(z[0] == 1 && z[1] == 6 && z[2] == 3);
+    const vector<float> few(2);
+    REFUSED(ctx, WEFT_EARG, "a has 2 elements; pass at least 3",
+            weft::blend(ctx, b, few, y, weft::none, z));
+    REFUSED(ctx, WEFT_EARG, "b has 2", weft::blend(ctx, b, y, few, weft::none, z));
+    REFUSED(ctx, WEFT_EARG, "mask has 2", weft::blend(ctx, b, y, y, few, z));
+    b.ldout = 9;
+    b.height = 2;
+    REFUSED(ctx, WEFT_EARG, "out has 11 elements; pass at least 12",
+            weft::blend(ctx, b, vector<float>(6), vector<float>(6), weft::none, vector<float>(11)));
 }
 
 static void test_bodies(weft::context &ctx) {

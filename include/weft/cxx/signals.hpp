@@ -62,11 +62,45 @@ inline result<fft_sizes> fft_bytes(context &ctx, const weft_fft_description &d) 
         .give(s, weft_fft_bytes, &d, &s.x_bytes, &s.y_bytes, &s.scratch_bytes);
 }
 
+namespace detail {
+
+/* Elements from the first to the end of the last of images of rows x cols elements, whose rows are
+ * `ld` elements apart and which are `apart` rows apart themselves; 0, no gaps. If these are more
+ * than memory has it is 0: the call says so. */
+inline std::size_t reach(std::size_t rows, std::size_t cols, std::size_t ld, std::size_t images = 1,
+                         std::size_t apart = 0) {
+    if (rows == 0 || cols == 0 || images == 0)
+        return 0;
+    ld = ld ? ld : cols;
+    apart = apart ? apart : rows;
+    const double lines = static_cast<double>(images - 1) * static_cast<double>(apart) +
+                         static_cast<double>(rows - 1);
+    if (lines * static_cast<double>(ld) + static_cast<double>(cols) > 1e18)
+        return 0;
+    return ((images - 1) * apart + rows - 1) * ld + cols;
+}
+
+/* Outputs along a side of n pixels. */
+inline std::size_t filtered(std::size_t n, std::size_t filter, weft_border border) {
+    if (border != WEFT_BORDER_VALID)
+        return n;
+    return n < filter ? 0 : n - filter + 1;
+}
+
+} // namespace detail
+
 template <class X, class Y>
 result<void> convolve(context &ctx, weft_convolution c, const X &x, Y &&y) {
     c.type = detail::type<X>;
     c.out = detail::type<Y>;
-    return call(ctx, "weft::convolve").run(weft_convolve, &c, detail::data(x), detail::data(y));
+    const std::size_t rows = detail::filtered(c.height, c.filter_height, c.border);
+    const std::size_t cols = detail::filtered(c.width, c.filter_width, c.border) * c.channels;
+    const bool is_shared = ctx.ranks() > 1 && !(c.how & WEFT_OWN_IMAGES);
+    const bool is_known = !is_shared || c.border != WEFT_BORDER_VALID;
+    return call(ctx, "weft::convolve")
+        .holds("x", x, detail::reach(c.height, c.width * c.channels, c.ldx, c.images, c.apart_x))
+        .holds("y", y, is_known ? detail::reach(rows, cols, c.ldy, c.images, c.apart_y) : 0)
+        .run(weft_convolve, &c, detail::data(x), detail::data(y));
 }
 
 /* mask may be none. */
@@ -76,9 +110,12 @@ result<void> blend(context &ctx, weft_blending b, const A &a, const B &other, co
     static_assert(detail::is_none<M> || std::is_same_v<element<A>, element<M>>,
                   "the mask must have the type of the images");
     b.type = detail::type<A>;
+    const std::size_t cols = b.width * b.channels;
     return call(ctx, "weft::blend")
-        .like<A>("b", other, 0)
-        .template like<A>("out", out, 0)
+        .holds("a", a, detail::reach(b.height, cols, b.lda))
+        .template like<A>("b", other, detail::reach(b.height, cols, b.ldb))
+        .holds("mask", mask, detail::reach(b.height, b.width, b.ldmask))
+        .template like<A>("out", out, detail::reach(b.height, cols, b.ldout))
         .run(weft_blend, &b, detail::data(a), detail::data(other),
              static_cast<const void *>(detail::data(mask)), detail::data(out));
 }
