@@ -9,31 +9,23 @@
 #include "comm/gpus.h"
 
 enum {
-    X,
-    Y
+    X = WI_FFT_X,
+    Y = WI_FFT_Y
 };
-
-static bool is_real(const weft_fft_description *d, int array) {
-    return d->kind == (array == X ? WEFT_FFT_REAL_TO_COMPLEX : WEFT_FFT_COMPLEX_TO_REAL);
-}
-
-/* Which dimension of an array is divided over ranks. */
-static unsigned divided_of(const weft_fft_description *d, int array) {
-    return d->layout & (array == X ? WEFT_FFT_TRANSPOSED_X : WEFT_FFT_TRANSPOSED_Y) ? 1 : 0;
-}
 
 /* Elements of dimension k of a whole array. */
 static size_t whole_length(const weft_fft_description *d, int array, unsigned k) {
-    const bool is_half = d->kind != WEFT_FFT_COMPLEX && !is_real(d, array) && k + 1 == d->rank;
+    const bool is_half =
+        d->kind != WEFT_FFT_COMPLEX && !wi_fft_is_real(d, array) && k + 1 == d->rank;
     return is_half ? d->n[k] / 2 + 1 : d->n[k];
 }
 
 size_t wi_fft_divided(const weft_fft_description *d, int array) {
-    return whole_length(d, array, divided_of(d, array));
+    return whole_length(d, array, wi_fft_divided_dimension(d, array));
 }
 
 size_t wi_fft_length(const weft_fft_description *d, int array, unsigned k) {
-    if (d->layout & WI_FFT_DIVIDED && k == divided_of(d, array))
+    if (d->layout & WI_FFT_DIVIDED && k == wi_fft_divided_dimension(d, array))
         return array == X ? d->part_x : d->part_y;
     return whole_length(d, array, k);
 }
@@ -80,7 +72,7 @@ static weft_status check_layout(weft_context *ctx, const char *call,
                        "%s: layout transposes dimensions, and rank is 1; pass 0 or WEFT_FFT_OWN",
                        call);
     for (int array = X; array <= Y; array++)
-        if (is_real(d, array) && divided_of(d, array) == 1)
+        if (wi_fft_is_real(d, array) && wi_fft_divided_dimension(d, array) == 1)
             return wi_fail(ctx, WEFT_EARG,
                            "%s: layout divides real numbers along dimension 1; leave out "
                            "WEFT_FFT_TRANSPOSED_%s",
@@ -123,89 +115,6 @@ static weft_status check_lengths(weft_context *ctx, const char *call,
     return WEFT_OK;
 }
 
-/* Strides that were left out: no gaps, but for rows of real numbers that share memory with complex
- * ones, which have room for both. */
-static void fill_strides(const weft_fft_description *d, int array, bool in_place, size_t *strides,
-                         size_t *apart) {
-    size_t step = 1;
-    bool are_given = false;
-    for (unsigned k = 0; k < d->rank; k++)
-        are_given = are_given || strides[k];
-    for (unsigned k = d->rank; k > 0 && !are_given; k--) {
-        const bool is_row = k == d->rank && is_real(d, array) && in_place;
-        strides[k - 1] = step;
-        const size_t length = wi_fft_length(d, array, k - 1); /* 0: a rank that has nothing */
-        step *= is_row ? 2 * (d->n[k - 1] / 2 + 1) : length > 0 ? length : 1;
-    }
-    if (*apart)
-        return;
-    *apart = step;
-    for (unsigned k = 0; k < d->rank && are_given; k++) {
-        const size_t end = strides[k] * wi_fft_length(d, array, k);
-        *apart = end > *apart ? end : *apart;
-    }
-}
-
-/* Elements from the first to the end of the last; 0 if there are more than memory has. */
-static size_t extent_of(const weft_fft_description *d, int array) {
-    const size_t *const strides = array == X ? d->stride_x : d->stride_y;
-    size_t last = 0, way;
-    for (unsigned k = 0; k < d->rank; k++)
-        if (__builtin_mul_overflow(wi_fft_length(d, array, k) - 1, strides[k], &way) ||
-            __builtin_add_overflow(last, way, &last))
-            return 0;
-    if (__builtin_mul_overflow(d->batch - 1, array == X ? d->apart_x : d->apart_y, &way) ||
-        __builtin_add_overflow(last, way, &last) || last > PTRDIFF_MAX / 32)
-        return 0;
-    return last + 1;
-}
-
-/* Has this rank nothing of an array? */
-static bool is_empty(const weft_fft_description *d, int array) {
-    return d->batch == 0 || wi_fft_length(d, array, divided_of(d, array)) == 0;
-}
-
-static weft_status check_strides(weft_context *ctx, const char *call,
-                                 const weft_fft_description *d) {
-    for (int array = X; array <= Y; array++) {
-        const char *const letter = array == X ? "x" : "y";
-        const size_t *const strides = array == X ? d->stride_x : d->stride_y;
-        for (unsigned k = 0; k < d->rank; k++)
-            if (strides[k] == 0 && wi_fft_length(d, array, k) > 1)
-                return wi_fail(ctx, WEFT_EARG,
-                               "%s: stride_%s[%u] is 0 while others are not; pass all of them, or "
-                               "none",
-                               call, letter, k);
-        if (!is_empty(d, array) && extent_of(d, array) == 0)
-            return wi_fail(ctx, WEFT_EARG,
-                           "%s: %s does not fit the address space; check stride_%s and apart_%s",
-                           call, letter, letter, letter);
-    }
-    return WEFT_OK;
-}
-
-/* Do rows begin at the same addresses in x and y? */
-static weft_status check_in_place(weft_context *ctx, const char *call,
-                                  const weft_fft_description *d) {
-    const size_t of_x = is_real(d, Y) ? 2 : 1, of_y = is_real(d, X) ? 2 : 1;
-    const bool is_mixed = of_x * of_y == 2;
-    bool agrees = d->batch == 1 || d->apart_x * of_x == d->apart_y * of_y;
-    for (unsigned k = 0; k < d->rank; k++) {
-        const bool is_last = k + 1 == d->rank;
-        if (d->n[k] > 1)
-            agrees =
-                agrees && (is_mixed && is_last ? d->stride_x[k] == 1 && d->stride_y[k] == 1
-                                               : d->stride_x[k] * of_x == d->stride_y[k] * of_y);
-    }
-    if (agrees)
-        return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG,
-                   "%s: x and y are the same array, but their strides or distances put rows at "
-                   "different addresses; pass equal ones%s",
-                   call,
-                   is_mixed ? ", twice as large for real numbers, and last strides of 1" : "");
-}
-
 weft_status wi_fft_check(weft_context *ctx, const char *call, const weft_fft_description *given,
                          weft_fft_description *d) {
     if (!given)
@@ -222,32 +131,21 @@ weft_status wi_fft_check(weft_context *ctx, const char *call, const weft_fft_des
     return WEFT_OK;
 }
 
-/* Fills in strides, and checks them. Over ranks arrays may be divided in different ways, also in
- * place. */
-static weft_status complete_strides(weft_context *ctx, const char *call, bool in_place,
-                                    weft_fft_description *d) {
-    fill_strides(d, X, in_place, d->stride_x, &d->apart_x);
-    fill_strides(d, Y, in_place, d->stride_y, &d->apart_y);
-    const weft_status status = check_strides(ctx, call, d);
-    return status == WEFT_OK && in_place && !(d->layout & WI_FFT_DIVIDED)
-               ? check_in_place(ctx, call, d)
-               : status;
-}
-
 /* Checks a description and fills in what was left out. */
 static weft_status complete(weft_context *ctx, const char *call, const weft_fft_description *given,
                             bool in_place, weft_fft_description *d) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     const weft_status status = wi_fft_check(ctx, call, given, d);
-    return status == WEFT_OK ? complete_strides(ctx, call, in_place, d) : status;
+    return status == WEFT_OK ? wi_fft_complete(ctx, call, in_place, d) : status;
 }
 
 /* ---- calls ---- */
 
 /* Real numbers of an array, from the first to the end of the last. */
 static size_t reals_of(const weft_fft_description *d, int array) {
-    return is_empty(d, array) ? 0 : extent_of(d, array) * (is_real(d, array) ? 1 : 2);
+    return wi_fft_is_empty(d, array) ? 0
+                                     : wi_fft_extent(d, array) * (wi_fft_is_real(d, array) ? 1 : 2);
 }
 
 /* Has an array numbers that the call does not use? */
@@ -255,7 +153,7 @@ static bool has_gaps(const weft_fft_description *d, int array) {
     size_t numbers = d->batch;
     for (unsigned k = 0; k < d->rank; k++)
         numbers *= wi_fft_length(d, array, k);
-    return numbers != extent_of(d, array);
+    return numbers != wi_fft_extent(d, array);
 }
 
 static weft_status check_complex(weft_context *ctx, const char *call, const char *what,
@@ -279,19 +177,20 @@ static weft_status describe(weft_context *ctx, const wi_fft_args *a, wi_call *ca
     if (a->x == a->y) /* the longer, as both are one array */
         reals[X] = reals[Y] = reals[X] > reals[Y] ? reals[X] : reals[Y];
     wi_call_add(call, wi_elements("x", a->x, reals[X], type_x, WI_IN));
-    wi_call_add(call, wi_elements("y", a->y, reals[Y], type_y,
-                                  !is_empty(d, Y) && has_gaps(d, Y) ? WI_IN | WI_OUT : WI_OUT))
+    wi_call_add(call,
+                wi_elements("y", a->y, reals[Y], type_y,
+                            !wi_fft_is_empty(d, Y) && has_gaps(d, Y) ? WI_IN | WI_OUT : WI_OUT))
         ->in_place = 1 << X;
     weft_status status = wi_call_check(ctx, call);
-    if (status == WEFT_OK && !is_real(d, X))
+    if (status == WEFT_OK && !wi_fft_is_real(d, X))
         status = check_complex(ctx, call->name, "x", a->x, type_x);
-    if (status == WEFT_OK && !is_real(d, Y))
+    if (status == WEFT_OK && !wi_fft_is_real(d, Y))
         status = check_complex(ctx, call->name, "y", a->y, type_y);
     return status;
 }
 
 weft_status wi_fft_describe(weft_context *ctx, wi_fft_args *args, bool in_place, wi_call *call) {
-    const weft_status status = complete_strides(ctx, call->name, in_place, &args->d);
+    const weft_status status = wi_fft_complete(ctx, call->name, in_place, &args->d);
     return status == WEFT_OK && !wi_fft_only_asks(args) ? describe(ctx, args, call) : status;
 }
 

@@ -62,6 +62,55 @@ static void arguments(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* One transform of n x n numbers, or a batch, with these distances in y. */
+static weft_fft_description laid(size_t n0, size_t n1, size_t batch, size_t stride0, size_t stride1,
+                                 size_t apart) {
+    return (weft_fft_description){.type = WEFT_F32,
+                                  .rank = 2,
+                                  .n = {n0, n1},
+                                  .batch = batch,
+                                  .stride_y = {stride0, stride1},
+                                  .apart_y = apart};
+}
+
+/* Elements of y that share an address are refused, and those that lie in each other's gaps not. */
+static void places(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    const weft_fft_description bad[] = {
+        laid(1, 8, 2, 8, 1, 1),                         /* lines that overlap by all but one */
+        laid(4, 4, 1, 4, 4, 0), laid(4, 4, 1, 6, 4, 0), /* 2 rows on are 3 columns on */
+        laid(2, 3, 2, 1, 2, 3), /* no two of the three meet, but 12 numbers have 9 places */
+    };
+    const weft_fft_description fine[] = {
+        laid(1, 4, 2, 8, 2, 1),
+        laid(2, 2, 2, 1, 4, 2),
+        laid(2, 2, 1, 2, 3, 0), /* 0, 2, 3 and 5 */
+        laid(2, 4, 2, 1, 4, 2),
+    };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        REFUSED(call, "same address", weft_fft(ctx, &bad[k], r.x, r.y));
+        REFUSED("weft_fft_bytes", "same address", weft_fft_bytes(ctx, &bad[k], NULL, NULL, NULL));
+    }
+    for (size_t k = 0; k < sizeof fine / sizeof *fine; k++)
+        assert_int_equal(weft_fft_bytes(ctx, &fine[k], NULL, NULL, NULL), WEFT_OK);
+    weft_fft_description d = {.type = WEFT_F32, .rank = 1, .n = {8}, .batch = 2};
+    d.apart_x = d.apart_y = 4;
+    REFUSED(call, "same address", weft_fft(ctx, &d, r.x, r.x));
+    d.apart_y = 8; /* input may be shared: windows that overlap */
+    assert_int_equal(weft_fft_bytes(ctx, &d, NULL, NULL, NULL), WEFT_OK);
+    d = (weft_fft_description){.type = WEFT_F32,
+                               .kind = WEFT_FFT_COMPLEX_TO_REAL,
+                               .rank = 1,
+                               .n = {7},
+                               .batch = 2,
+                               .stride_x = {1},
+                               .stride_y = {1},
+                               .apart_x = 3,
+                               .apart_y = 6};
+    REFUSED(call, "same address", weft_fft(ctx, &d, r.x, r.x));
+    rig_close(&r);
+}
+
 static void strides(weft_context *ctx) {
     rig r = rig_open(ctx);
     weft_fft_description d = good();
@@ -126,6 +175,7 @@ static weft_status run_real(weft_context *ctx, test_arrays *a) {
 
 static const test_refusal refusals[] = {
     {"fft: arguments", arguments},
+    {"fft: places", places},
     {"fft: strides", strides},
     {"fft: types", types},
     {"fft: sizes", sizes},
