@@ -136,6 +136,9 @@ test_numbers() {
 test_refusals() {
     expect 2 'it ends where a number' "$weft" map 'a +' "$folder/u.npy" -o "$folder/x"
     expect 2 '"b" is no input; there is one file, a' "$weft" map 'a + b' "$folder/u.npy" -o "$folder/x"
+    expect 2 "no option -a; if it is the formula, write it as '\(-a\)'" \
+        "$weft" map -a "$folder/u.npy" -o "$folder/x"
+    expect 0 '' "$weft" map '(-a)' "$folder/u.npy" -o "$folder/x" -p cpu
     expect 2 'no function "sin"; there are abs, sqrt, .*round, i8' "$weft" map 'sin(a)' "$folder/u.npy" \
         -o "$folder/x"
     expect 2 'pow\(x, y\)' "$weft" map 'a ** 2' "$folder/u.npy" -o "$folder/x"

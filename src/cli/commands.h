@@ -37,7 +37,7 @@ typedef struct wi_option {
 } wi_option;
 
 enum {
-    WI_MAX_EXAMPLES = 5
+    WI_MAX_EXAMPLES = 6
 };
 
 typedef struct wi_arguments wi_arguments;
@@ -59,6 +59,7 @@ struct wi_command {
     const char *ladder; /* --variant takes its rungs; NULL: the operand names the ladder */
     bool over_ranks;    /* it works on place mpi, too */
     bool writes_images; /* --output may name one */
+    bool takes_formula; /* its first operand is one, which may begin with a minus */
     bool unrounded;     /* a column of integers that f64 would round stays one of integers */
     size_t least_operands, most_operands;
     wi_exit (*run)(const wi_arguments *args);

@@ -106,6 +106,9 @@ static wi_exit unknown_option(const wi_command *command, const char *word) {
     wi_words_free(&names);
     if (nearest)
         return wi_usage(command, "there is no option %s; did you mean --%s?", word, nearest);
+    if (command->takes_formula && word[1] != '-')
+        return wi_usage(command, "there is no option %s; if it is the formula, write it as '(%s)'",
+                        word, word);
     return wi_usage(command, "there is no option %s; there are --%s", word, all);
 }
 
