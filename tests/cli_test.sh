@@ -250,6 +250,15 @@ test_convolve() {
     same '0 1 2 0 4 5' "$(od -An -tu1 "$folder/raw" | xargs)" "$place: a correlation does not; in a pipe"
     "$weft" convolve "$folder/tiny.pgm" -p "$place" -f sobel --border valid -o "$folder/out.npy"
     grep -aq "'shape': (0, 1)" "$folder/out.npy" || fail "$place: nothing valid"
+    # gray and alpha: with a filter of even sides the alpha is that of the pixel on which the centre lies
+    npy ga.npy "'|u1'" '(2, 2, 2)' '\1\24\2\25\3\26\4\27'
+    npy corner.npy "'<f4'" '(2, 2)' '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x80\x3f'
+    "$weft" convolve "$folder/ga.npy" -p "$place" -f box:1 -o "$folder/ga.png"
+    "$weft" convolve "$folder/ga.png" -p "$place" -f "$folder/corner.npy" --border valid -o "$folder/out.npy"
+    same '1 20' "$(elements out.npy u1 128)" "$place: alpha of a convolution without border"
+    "$weft" convolve "$folder/ga.png" -p "$place" -f "$folder/corner.npy" --border valid --correlate \
+        -o "$folder/out.npy"
+    same '4 23' "$(elements out.npy u1 128)" "$place: alpha of a correlation without border"
     "$weft" convolve "$corpus/pnm/plain_rgb16.ppm" -p "$place" -f gauss:0.7 -o "$folder/out.ppm"
     expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" "$folder/out.ppm" --json
     "$weft" convolve "$folder/tiny.pgm" -p "$place" -f emboss -o "$folder/out.pgm" --json |

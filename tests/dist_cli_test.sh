@@ -96,6 +96,39 @@ beside files "random numbers" random normal -n 101 --offset 3
 beside files "a small permutation" random permutation -n 50
 beside texts random permutation -n 3000 -t i64
 beside files "scan of one element" scan "$folder/tiny.npy"
+# products and images: each rank has a part of the rows, which may be none
+npy wide.npy "'|i1'" '(3, 5)' "$(printf '\\x%02x' 1 255 3 4 0 2 2 254 9 7 5 1 1 8 6)"
+npy added.npy "'<i4'" '(4, 5)' "$(for k in $(seq 20); do printf '\\x%02x\\0\\0\\0' $k; done)"
+npy one_row.npy "'|i1'" '(1, 4)' '\1\2\3\4'
+beside files gemm gemm "$m" "$folder/wide.npy"
+beside files "gemm, A transposed" gemm "$m" "$m" --transpose-a
+beside files "gemm, B transposed" gemm "$m" "$m" --transpose-b
+beside files "gemm, both transposed" gemm "$folder/wide.npy" "$m" --transpose-a --transpose-b
+beside files "gemm of a file in Fortran order" gemm "$m" "$folder/f.npy" --transpose-b
+beside files "gemm --add" gemm "$m" "$folder/wide.npy" --add "$folder/added.npy" --alpha 2
+beside files "gemm of one row" gemm "$folder/one_row.npy" "$m"
+beside texts gemm "$m" "$folder/wide.npy"
+beside expect 1 'ranks cannot share standard input' over 2 gemm "$m" - -o "$folder/never.npy"
+beside expect 1 'columns of the first must be' over 2 gemm "$m" "$m" -o "$folder/never.npy"
+printf 'P5 7 11 255\n%s' "$(head -c 77 "$0")" >"$folder/gray.pgm"
+npy rgba.npy "'|u1'" '(5, 6, 4)' "$(for k in $(seq 120); do printf '\\x%02x' $((k * k % 251)); done)"
+"$weft" convolve "$folder/rgba.npy" -f box:1 -o "$folder/rgba.png" -p cpu:1
+npy even.npy "'<f4'" '(2, 4)' "$(for k in $(seq 8); do printf '\\0\\0\\x%02x\\x3e' $k; done)"
+for border in reflect wrap valid; do
+    beside files "convolve --border $border" convolve "$folder/gray.pgm" -f gauss:1.5 --border $border
+    beside files "edges, --border $border" convolve "$folder/rgba.png" -f sobel --border $border
+    beside files "even sides, --border $border" convolve "$folder/rgba.png" -f "$folder/even.npy" --border $border
+done
+npy one_row_u8.npy "'|u1'" '(1, 4)' '\1\2\3\4'
+beside files "one row of an image" convolve "$folder/one_row_u8.npy" -f box:3
+picture_over_ranks() {
+    expect 0 '"ranks": 3, .*"height": 11' over 3 convolve "$folder/gray.pgm" -f sharpen:1 -o "$folder/all.pgm" --json
+    expect 0 '' "$weft" convolve "$folder/gray.pgm" -f sharpen:1 -o "$folder/one.pgm" -p cpu:1
+    checks=$((checks + 1))
+    cmp -s "$folder/one.pgm" "$folder/all.pgm" || fail "an image over ranks is another one"
+}
+beside picture_over_ranks
+beside expect 1 'ranks cannot share standard input' over 2 convolve - -f box:3 -o "$folder/never.npy"
 lengths_of_runs() {
     expect 0 '' over 3 unique "$m" -o "$folder/runs.npy" --lengths "$folder/all_lengths.npy"
     expect 0 '' "$weft" unique "$m" -p cpu:1 -o "$folder/run.npy" --lengths "$folder/one_lengths.npy"

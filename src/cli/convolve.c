@@ -7,6 +7,7 @@
 
 #include "cli/filters.h"
 #include "cli/picture.h"
+#include "cli/ranks.h"
 #include "cli/text.h"
 #include "cli/words.h"
 
@@ -68,7 +69,11 @@ typedef struct task {
     wi_picture in, out;
     wi_filter filter;
     weft_convolution call;
-    double white; /* what a sample is multiplied by on its way to another type */
+    double white;       /* what a sample is multiplied by on its way to another type */
+    size_t first;       /* over ranks: the first of this rank's rows of the input */
+    size_t above, left; /* where in the input the first pixel of the output lies */
+    size_t whole;       /* rows of the output of all ranks */
+    void *room;         /* for the results of two filters */
 } task;
 
 static wi_exit choose_border(const wi_arguments *args, weft_border *border) {
@@ -115,8 +120,35 @@ static size_t size_left(size_t n, size_t filter, weft_border border) {
     return n < filter ? 0 : n - filter + 1;
 }
 
+/* How many pixels a filter has before its centre, as it lies on the image. */
+static size_t before_centre(size_t filter, bool correlates) {
+    return correlates ? filter / 2 : (filter - 1) / 2;
+}
+
+/* Each rank has a part of the rows, and all have read the whole image. */
+static void divide(const weft_context *ctx, task *t) {
+    const bool is_valid = t->call.border == WEFT_BORDER_VALID,
+               correlates = (t->call.how & WEFT_CORRELATE) != 0;
+    const size_t own = wi_npy_part_of(t->in.height, weft_rank(ctx), weft_ranks(ctx), &t->first);
+    const size_t begin = is_valid ? before_centre(t->filter.height, correlates) : 0,
+                 end = begin + t->whole, last = t->first + own < end ? t->first + own : end;
+    t->call.height = own;
+    t->left = is_valid ? before_centre(t->filter.width, correlates) : 0;
+    t->above = t->first > begin ? t->first : begin;
+    t->out.height = last > t->above ? last - t->above : 0;
+}
+
+static size_t samples_of(const wi_picture *p) {
+    return p->width * p->height * p->channels;
+}
+
+/* The type in which two filters compute. */
+static weft_type sums_type(const task *t) {
+    return t->in.type == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+}
+
 /* Describes the call, and takes memory for its output. */
-static wi_exit prepare(const wi_arguments *args, task *t) {
+static wi_exit prepare(const wi_arguments *args, const weft_context *ctx, task *t) {
     const wi_picture *const in = &t->in;
     weft_border border;
     const wi_exit result = choose_border(args, &border);
@@ -126,7 +158,6 @@ static wi_exit prepare(const wi_arguments *args, task *t) {
     t->call = (weft_convolution){.type = in->type,
                                  .out = t->out.type,
                                  .width = in->width,
-                                 .height = in->height,
                                  .channels = in->channels,
                                  .images = 1,
                                  .border = border,
@@ -139,12 +170,16 @@ static wi_exit prepare(const wi_arguments *args, task *t) {
                   (wi_given(args, &truncate_option) ? WEFT_TRUNCATE : 0u) |
                   (wi_given(args, &any_order_option) ? WEFT_ANY_ORDER : 0u);
     t->out.width = size_left(in->width, t->filter.width, border);
-    t->out.height = size_left(in->height, t->filter.height, border);
-    t->out.data = wi_host_alloc(
-        t->out.width * t->out.height * in->channels * weft_type_size(t->out.type) + 1);
-    if (t->out.data)
+    t->whole = size_left(in->height, t->filter.height, border);
+    divide(ctx, t);
+    const size_t samples = samples_of(&t->out);
+    t->out.data = wi_host_alloc(samples * weft_type_size(t->out.type) + 1);
+    if (t->filter.count == 2)
+        t->room = wi_host_alloc(2 * samples * weft_type_size(sums_type(t)) + 1);
+    if (t->out.data && (t->room || t->filter.count == 1))
         return WI_EXIT_OK;
-    wi_say_error("convolve: no memory for an image of %zu x %zu", t->out.width, t->out.height);
+    wi_say_error("convolve: no memory for %s of %zu x %zu",
+                 t->filter.count == 2 ? "three images" : "an image", t->out.width, t->out.height);
     return WI_EXIT_FAILED;
 }
 
@@ -165,30 +200,30 @@ static void put_sample(const task *t, size_t i, double v) {
         ((double *)out->data)[i] = v;
 }
 
+/* One filter, from this rank's rows to `y`. */
+static wi_exit run(weft_context *ctx, const task *t, const weft_convolution *call, void *y) {
+    const size_t row = t->in.width * t->in.channels * weft_type_size(t->in.type);
+    const char *const x = (const char *)t->in.data + t->first * row;
+    return weft_convolve(ctx, call, x, y) == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
+}
+
 /* Two filters: each to floats, which are joined here. */
 static wi_exit run_both(weft_context *ctx, task *t) {
-    const size_t n = t->out.width * t->out.height * t->out.channels;
-    const size_t size = t->in.type == WEFT_F64 ? sizeof(double) : sizeof(float);
-    char *const room = wi_host_alloc(2 * n * size + 1);
+    const size_t n = samples_of(&t->out);
+    const size_t size = weft_type_size(sums_type(t));
+    char *const room = t->room;
     wi_exit result = WI_EXIT_OK;
-    if (!room) {
-        wi_say_error("convolve: no memory for two images of %zu x %zu", t->out.width,
-                     t->out.height);
-        return WI_EXIT_FAILED;
-    }
     weft_convolution call = t->call;
-    call.out = t->in.type == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+    call.out = sums_type(t);
     for (unsigned k = 0; k < 2 && result == WI_EXIT_OK; k++) {
         call.filter = t->filter.weights + k * t->filter.width * t->filter.height;
-        if (weft_convolve(ctx, &call, t->in.data, room + k * n * size) != WEFT_OK)
-            result = wi_session_failed(ctx);
+        result = run(ctx, t, &call, room + k * n * size);
     }
     for (size_t i = 0; result == WI_EXIT_OK && i < n; i++) {
         const double x = wi_element_value(call.out, room + i * size);
         const double y = wi_element_value(call.out, room + (n + i) * size);
         put_sample(t, i, sqrt(x * x + y * y));
     }
-    wi_host_free(room);
     return result;
 }
 
@@ -196,12 +231,9 @@ static wi_exit run_both(weft_context *ctx, task *t) {
 static void keep_alpha(const task *t) {
     const wi_picture *const in = &t->in, *const out = &t->out;
     const size_t channels = in->channels, size = weft_type_size(in->type);
-    const bool is_valid = t->call.border == WEFT_BORDER_VALID;
-    const size_t left = is_valid ? t->filter.width / 2 : 0,
-                 above = is_valid ? t->filter.height / 2 : 0;
     for (size_t row = 0; row < out->height; row++)
         for (size_t column = 0; column < out->width; column++) {
-            const size_t from = (row + above) * in->width + column + left;
+            const size_t from = (row + t->above) * in->width + column + t->left;
             const char *const alpha = (const char *)in->data + ((from + 1) * channels - 1) * size;
             put_sample(t, (row * out->width + column + 1) * channels - 1,
                        t->white * wi_element_value(in->type, alpha));
@@ -213,7 +245,7 @@ static void finish(const task *t) {
     const wi_picture *const out = &t->out;
     if (t->in.kind != WI_PICTURE_NPY && out->channels % 2 == 0)
         keep_alpha(t);
-    for (size_t i = 0; out->most && i < out->width * out->height * out->channels; i++) {
+    for (size_t i = 0; out->most && i < samples_of(out); i++) {
         if (out->type == WEFT_U8 && ((uint8_t *)out->data)[i] > out->most)
             ((uint8_t *)out->data)[i] = (uint8_t)out->most;
         if (out->type == WEFT_U16 && ((uint16_t *)out->data)[i] > out->most)
@@ -229,6 +261,7 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
     wi_json_string(&json, "op", "convolve");
     wi_json_string(&json, "variant", weft_used(ctx, "convolve"));
     wi_json_string(&json, "place", weft_place(ctx));
+    wi_json_ranks(&json, ctx);
     wi_json_string(&json, "file", args->operand[0]);
     wi_json_string(&json, "type", weft_type_name(t->in.type));
     wi_json_string(&json, "output_type", weft_type_name(t->out.type));
@@ -241,16 +274,38 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
     wi_json_close(&json);
 }
 
-static wi_exit compute(const wi_arguments *args, weft_context *ctx, task *t) {
-    wi_exit result = prepare(args, t);
-    if (result == WI_EXIT_OK && t->filter.count == 2)
-        result = run_both(ctx, t);
-    else if (result == WI_EXIT_OK &&
-             weft_convolve(ctx, &t->call, t->in.data, t->out.data) != WEFT_OK)
-        result = wi_session_failed(ctx);
+/* What every rank does by itself before the first call. */
+static wi_exit load(const wi_arguments *args, const weft_context *ctx, task *t) {
+    wi_exit result = wi_check_shared(ctx, args->operand[0]);
+    if (result == WI_EXIT_OK)
+        result = wi_picture_load(args, args->operand[0], &t->in);
+    if (result == WI_EXIT_OK)
+        result = choose_type(args, t);
+    if (result == WI_EXIT_OK)
+        result = wi_picture_check_output(args, &t->out);
+    return result == WI_EXIT_OK ? prepare(args, ctx, t) : result;
+}
+
+static wi_exit compute(weft_context *ctx, task *t) {
+    const wi_exit result =
+        t->filter.count == 2 ? run_both(ctx, t) : run(ctx, t, &t->call, t->out.data);
     if (result == WI_EXIT_OK)
         finish(t);
     return result;
+}
+
+/* Rank 0 writes the rows of all. */
+static wi_exit save(const wi_arguments *args, weft_context *ctx, task *t) {
+    size_t samples = samples_of(&t->out);
+    wi_exit result = wi_collect(args, ctx, weft_type_size(t->out.type), &samples, &t->out.data);
+    t->out.height = t->whole;
+    if (result != WI_EXIT_OK)
+        return result;
+    if (weft_rank(ctx) == 0)
+        result = wi_picture_save(args, &t->out);
+    if (result == WI_EXIT_OK && weft_rank(ctx) == 0)
+        print_json(args, ctx, t);
+    return wi_agree_result(args, ctx, result);
 }
 
 static wi_exit execute(const wi_arguments *args) {
@@ -265,17 +320,12 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "convolve", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_picture_load(args, args->operand[0], &t.in);
+        result = wi_agree_result(args, ctx, load(args, ctx, &t));
     if (result == WI_EXIT_OK)
-        result = choose_type(args, &t);
+        result = compute(ctx, &t);
     if (result == WI_EXIT_OK)
-        result = wi_picture_check_output(args, &t.out);
-    if (result == WI_EXIT_OK)
-        result = compute(args, ctx, &t);
-    if (result == WI_EXIT_OK)
-        result = wi_picture_save(args, &t.out);
-    if (result == WI_EXIT_OK)
-        print_json(args, ctx, &t);
+        result = save(args, ctx, &t);
+    wi_host_free(t.room);
     wi_picture_free(&t.in);
     wi_picture_free(&t.out);
     wi_filter_free(&t.filter);
@@ -305,13 +355,16 @@ const wi_command wi_convolve_command = {
         "from "
         "its neighbours by, emboss lights it from one side. Weights from a .npy are a "
         "convolution's, "
-        "turned by 180 degrees, unless --correlate is given. A file name of - is standard input or "
-        "output.",
+        "turned by 180 degrees, unless --correlate is given. On place mpi every rank reads the "
+        "file "
+        "and filters its part of the rows. A file name of - is standard input or output.",
     .examples = {{"weft convolve photo.png -f gauss:2.5 -o soft.png", "blur"},
                  {"weft convolve photo.png -f sobel -o edges.png", "edges"},
                  {"weft convolve scan.pgm -f weights.npy --border wrap -o out.pgm", "own weights"},
                  {"weft convolve photo.png -f gauss:2.5 --to u16 -o soft.png", "16 bits of 8"},
-                 {"weft convolve x.npy -f box:9 --border valid -o mean.npy", "of an array"}},
+                 {"weft convolve x.npy -f box:9 --border valid -o mean.npy", "of an array"},
+                 {"mpirun -np 4 weft convolve photo.png -f gauss:9 -o soft.png --place mpi",
+                  "over four ranks"}},
     .options = options,
     .ladder = "convolve",
     .suffixes = "npy pgm ppm png",
@@ -319,4 +372,5 @@ const wi_command wi_convolve_command = {
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,
+    .over_ranks = true,
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -50,6 +51,11 @@ typedef struct product {
     size_t m, n, k;
     double alpha, beta;
 } product;
+
+/* Consecutive rows of a matrix: those of one rank, or all. */
+typedef struct part {
+    size_t first, count;
+} part;
 
 /* ---- options ---- */
 
@@ -167,19 +173,44 @@ static wi_exit load_added(const wi_arguments *args, product *p) {
     return WI_EXIT_OK;
 }
 
-static wi_exit make_result(product *p) {
+/* Takes memory for these rows of the result. */
+static wi_exit make_result(product *p, part rows) {
     wi_npy_layout *const layout = &p->c.layout;
     *layout =
         (wi_npy_layout){.type = usual_type(p->a.layout.type), .dims = 2, .shape = {p->m, p->n}};
     layout->opaque = layout->type == WEFT_BF16;
     size_t bytes;
-    if (!__builtin_mul_overflow(p->m, p->n, &layout->count) &&
+    if (!__builtin_mul_overflow(rows.count, p->n, &layout->count) &&
         !__builtin_mul_overflow(layout->count, weft_type_size(layout->type), &bytes))
         p->c.data = wi_host_alloc(bytes);
     if (p->c.data)
         return WI_EXIT_OK;
-    wi_say_error("gemm: no host memory for a product of %zu x %zu", p->m, p->n);
+    wi_say_error("gemm: no host memory for a product of %zu x %zu", rows.count, p->n);
     return WI_EXIT_FAILED;
+}
+
+/* Keeps these rows of the added matrix. */
+static void keep_rows(product *p, part rows) {
+    const size_t bytes = p->n * weft_type_size(p->c.layout.type);
+    memmove(p->c.data, (const char *)p->c.data + rows.first * bytes, rows.count * bytes);
+    p->c.layout.count = rows.count * p->n;
+}
+
+/* Over ranks each has a part of the rows of A and of C, and another of the rows of B. */
+static part part_of(const weft_context *ctx, size_t whole) {
+    part own;
+    own.count = wi_npy_part_of(whole, weft_rank(ctx), weft_ranks(ctx), &own.first);
+    return own;
+}
+
+static wi_exit load_result(const wi_arguments *args, const weft_context *ctx, product *p) {
+    const part rows = part_of(ctx, p->m);
+    if (!wi_given(args, &add_option))
+        return make_result(p, rows);
+    const wi_exit result = load_added(args, p);
+    if (result == WI_EXIT_OK)
+        keep_rows(p, rows);
+    return result;
 }
 
 /* The leading dimension, as weft_gemm wants it: a file in Fortran order is passed as its transpose.
@@ -188,11 +219,31 @@ static size_t ld_of(const wi_npy *array) {
     return array->layout.shape[!array->layout.fortran_order];
 }
 
+/* Row `first` of a factor as it is multiplied. */
+static const char *row_of(const wi_npy *array, bool transposed, size_t first) {
+    const size_t elements = transposed ? first : first * ld_of(array);
+    return (const char *)array->data + elements * weft_type_size(array->layout.type);
+}
+
 static wi_exit compute(weft_context *ctx, product *p) {
+    const part rows = part_of(ctx, p->m), deep = part_of(ctx, p->k);
+    const char *const a = row_of(&p->a, p->how & WEFT_TRANSPOSE_A, rows.first);
+    const char *const b = row_of(&p->b, p->how & WEFT_TRANSPOSE_B, deep.first);
     const weft_status status =
-        weft_gemm(ctx, p->how, p->a.layout.type, p->c.layout.type, p->m, p->n, p->k, p->alpha,
-                  p->a.data, ld_of(&p->a), p->b.data, ld_of(&p->b), p->beta, p->c.data, p->n);
+        weft_gemm(ctx, p->how, p->a.layout.type, p->c.layout.type, rows.count, p->n, deep.count,
+                  p->alpha, a, ld_of(&p->a), b, ld_of(&p->b), p->beta, p->c.data, p->n);
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
+}
+
+/* Every rank reads the matrices whole. */
+static wi_exit load(const wi_arguments *args, const weft_context *ctx, product *p) {
+    const char *const files[] = {args->operand[0], args->operand[1], wi_value(args, &add_option)};
+    wi_exit result = WI_EXIT_OK;
+    for (size_t k = 0; k < 3 && result == WI_EXIT_OK; k++)
+        result = files[k] ? wi_check_shared(ctx, files[k]) : WI_EXIT_OK;
+    if (result == WI_EXIT_OK)
+        result = load_factors(args, p);
+    return result == WI_EXIT_OK ? load_result(args, ctx, p) : result;
 }
 
 static wi_exit execute(const wi_arguments *args) {
@@ -204,13 +255,11 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "gemm", &ctx);
     if (result == WI_EXIT_OK)
-        result = load_factors(args, &p);
-    if (result == WI_EXIT_OK)
-        result = wi_given(args, &add_option) ? load_added(args, &p) : make_result(&p);
+        result = wi_agree_result(args, ctx, load(args, ctx, &p));
     if (result == WI_EXIT_OK)
         result = compute(ctx, &p);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &wi_output_option, &p.c);
+        result = wi_save_part(args, ctx, &wi_output_option, &p.c);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "gemm", "gemm", ctx, &p.c.layout);
     wi_npy_free(&p.a);
@@ -238,19 +287,23 @@ const wi_command wi_gemm_command = {
     .name = "gemm",
     .operand_text = "A(.npy|.csv|.txt) B",
     .summary = "multiply two matrices",
-    .details = "Writes alpha A B + beta C, where C is the file of --add. Matrices are of f64, f32, "
-               "f16, bf16 or i8, A and B of one type; the result is of that type too, but of i32 "
-               "for i8, and of f32 for f16 if C is. It is in C order. --accuracy tf32 "
-               "lets f32 be cut to 11 significant bits, which GPUs multiply faster; strict "
-               "asks for fused multiply-adds in f32 and nothing else. A file name of - is standard "
-               "input or output.",
+    .details =
+        "Writes alpha A B + beta C, where C is the file of --add. Matrices are of f64, f32, "
+        "f16, bf16 or i8, A and B of one type; the result is of that type too, but of i32 "
+        "for i8, and of f32 for f16 if C is. It is in C order. --accuracy tf32 "
+        "lets f32 be cut to 11 significant bits, which GPUs multiply faster; strict "
+        "asks for fused multiply-adds in f32 and nothing else. On place mpi every rank reads the "
+        "files and computes its part of the rows. A file name of - is standard input or "
+        "output.",
     .examples = {{"weft gemm a.npy b.npy -o c.npy", "C = A B"},
                  {"weft gemm x.npy x.npy --transpose-a -o gram.npy", "the products of columns"},
-                 {"weft gemm a.npy b.npy --add c.npy --alpha -1 -o c.npy", "C = C - A B"}},
+                 {"weft gemm a.npy b.npy --add c.npy --alpha -1 -o c.npy", "C = C - A B"},
+                 {"mpirun -np 4 weft gemm a.npy b.npy -o c.npy --place mpi", "over four ranks"}},
     .options = options,
     .ladder = "gemm",
     .suffixes = "npy csv txt",
     .least_operands = 2,
     .most_operands = 2,
     .run = execute,
+    .over_ranks = true,
 };
