@@ -144,7 +144,7 @@
     CALL(weft_sgd_step)                                                                            \
     CALL(weft_adam_step)                                                                           \
     CALL(weft_sparse_create)                                                                       \
-    CALL(weft_sparse_read)                                                                         \
+    CALL(weft_sparse_read_as)                                                                      \
     CALL(weft_sparse_write)                                                                        \
     CALL(weft_sparse_destroy)                                                                      \
     CALL(weft_sparse_update)                                                                       \

@@ -69,16 +69,20 @@ static PyObject *create(PyObject *module, PyObject *args) {
     return wp_end(c, status, a, 3) ? capsule_of(matrix) : NULL;
 }
 
-/* sparse_read(context, path) */
+/* sparse_read(context, path, storage, tolerance) */
 static PyObject *read_file(PyObject *module, PyObject *args) {
     (void)module;
     wp_context *c;
     const char *path;
-    if (!PyArg_ParseTuple(args, "O&s:sparse_read", wp_take_context, &c, &path))
+    int storage;
+    double tolerance;
+    if (!PyArg_ParseTuple(args, "O&sid:sparse_read", wp_take_context, &c, &path, &storage,
+                          &tolerance))
         return NULL;
     weft_sparse *matrix = NULL;
     PyThreadState *save = PyEval_SaveThread();
-    weft_status status = wp.weft_sparse_read(c->ctx, &matrix, path);
+    weft_status status =
+        wp.weft_sparse_read_as(c->ctx, &matrix, path, (weft_storage)storage, tolerance);
     PyEval_RestoreThread(save);
     return wp_end(c, status, NULL, 0) ? capsule_of(matrix) : NULL;
 }
@@ -168,7 +172,8 @@ static PyObject *multiply(PyObject *module, PyObject *args) {
 PyMethodDef wp_sparse_methods[] = {
     {"sparse_create", create, METH_VARARGS,
      "sparse_create(context, storage, form, rows, cols, tolerance, start, index, value)"},
-    {"sparse_read", read_file, METH_VARARGS, "sparse_read(context, path)"},
+    {"sparse_read", read_file, METH_VARARGS,
+     "sparse_read(context, path, storage, tolerance)"},
     {"sparse_write", write_file, METH_VARARGS, "sparse_write(context, matrix, path)"},
     {"sparse_update", update, METH_VARARGS, "sparse_update(context, matrix, values)"},
     {"sparse_facts", facts, METH_O, "sparse_facts(matrix): rows, columns, entries, symmetric"},

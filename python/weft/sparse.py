@@ -10,11 +10,17 @@ from . import _core
 from ._arrays import reals, take
 from ._context import current
 
-_STORAGES = {"general": 0, "lower": 1, "upper": 2, "full": 3}
+_STORAGES = {"general": 0, "lower": 1, "upper": 2, "full": 3, "use_lower": 4, "use_upper": 5}
 _FORMS = {"csc": 0, "csr": 1}
 _PARTS = {"A": 0, "L": 1, "Lt": 2}
 _PRECISIONS = {"full": 1, "mixed": 2}
 _KINDS = {"definite": 0, "quasidefinite": 1, "indefinite": 2}
+
+
+def _storage_of(name):
+    if name not in _STORAGES:
+        raise ValueError(f"storage {name!r} is none of {', '.join(_STORAGES)}")
+    return _STORAGES[name]
 
 
 def _line(values, caller):
@@ -53,11 +59,12 @@ class Matrix:
     def of(cls, a, storage="full", tolerance=0.0):
         """Takes a matrix of scipy.sparse in any form (or one with indptr, indices, data, shape and
         format). storage: "full", both halves of a symmetric one; "lower" or "upper", one half of
-        it; "general", not symmetric. tolerance: how far the halves may differ, relatively."""
+        it, and the other is not there; "use_lower" or "use_upper", one half of it, and what the
+        other has is not looked at; "general", not symmetric. tolerance: how far the halves of
+        "full" may differ, relatively."""
         if isinstance(a, cls):
             return a
-        if storage not in _STORAGES:
-            raise ValueError(f"storage {storage!r} is none of {', '.join(_STORAGES)}")
+        kept = _storage_of(storage)
         if not hasattr(a, "indptr"):
             if not hasattr(a, "tocsc"):
                 raise TypeError("a sparse matrix is needed, as scipy.sparse makes them")
@@ -68,7 +75,7 @@ class Matrix:
         rows, cols = a.shape
         form = _FORMS[a.format]
         made = _core.sparse_create(
-            current(), _STORAGES[storage], form, rows, cols, tolerance, *arrays
+            current(), kept, form, rows, cols, tolerance, *arrays
         )
         return cls(made, (storage, tolerance))
 
@@ -342,9 +349,12 @@ def solve(a, b, *, refine=2, kind="definite", **options):
     return ldlt(a, kind=kind, **options).solve(b, refine=refine)
 
 
-def read(path):
-    """Reads a Matrix Market file."""
-    return Matrix(_core.sparse_read(current(), os.fspath(path)))
+def read(path, *, storage=None, tolerance=0.0):
+    """Reads a Matrix Market file. storage and tolerance, as those of Matrix.of, say how a symmetric
+    matrix lies in a general file; without them it is symmetric if it equals its transpose."""
+    kept = _storage_of(storage or "general")
+    read_one = _core.sparse_read(current(), os.fspath(path), kept, tolerance)
+    return Matrix(read_one, (storage or "full", tolerance))
 
 
 def write(path, a, *, storage="general"):
