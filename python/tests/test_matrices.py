@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view as sliding
 
 import weft
 from conftest import CASES, FLOATS
@@ -189,6 +190,33 @@ def test_fft_of_more_dimensions(rng, name):
         ours(x, norm="loud")
 
 
+def test_windows_are_multiplied(rng):
+    x = rng.normal(size=12)
+    for windows in sliding(x, 5), sliding(x, 5).T, sliding(x, 12), sliding(x, 1):
+        right = rng.normal(size=(windows.shape[1], 2))
+        np.testing.assert_allclose(weft.linalg.matmul(windows, right), windows @ right, rtol=1e-12)
+        np.testing.assert_allclose(weft.linalg.matmul(windows, right[:, 0]), windows @ right[:, 0])
+    assert weft.linalg.slogdet(sliding(np.array([1.0, 5, 2]), 2))[0] == -1
+
+
+def test_types_and_stacks_of_systems(rng):
+    a = rng.normal(size=(4, 4)) + 4 * np.eye(4)
+    lu, pivots = weft.linalg.lu_factor(a)
+    x = weft.linalg.lu_solve((lu, pivots.astype(np.int32)), np.ones(4))
+    np.testing.assert_allclose(a @ x, 1, rtol=1e-12)
+    with pytest.raises(TypeError, match="pivots are integers"):
+        weft.linalg.lu_solve((lu, pivots.astype(float)), np.ones(4))
+    thirds = np.eye(2, dtype=np.float32) * 3
+    x = weft.linalg.solve_triangular(thirds, np.array([0.1, 1.0]))
+    assert x.dtype == np.float64 and np.allclose(x, [0.1 / 3, 1 / 3], rtol=1e-15, atol=0)
+    for option in {"exact": True}, {"refine": 3}, {"precision": "tf32"}:
+        with pytest.raises(ValueError, match="single systems"):
+            weft.linalg.solve(np.stack([a, a]), np.ones((2, 4)), **option)
+    large = rng.normal(size=(3, 70, 70))
+    large = large @ large.transpose(0, 2, 1) + 70 * np.eye(70)
+    np.testing.assert_allclose(weft.linalg.cholesky(large), np.linalg.cholesky(large), atol=1e-10)
+
+
 def test_convolve(rng):
     for _ in range(CASES):
         a, v = (rng.normal(size=int(k)) for k in rng.integers(1, 60, 2))
@@ -262,6 +290,32 @@ def test_sparse(rng, tmp_path):
     assert abs(weft.sparse.read(path).toscipy() - a).max() == 0
     with pytest.raises(weft.FileError):
         weft.sparse.read(tmp_path / "nothing.mtx")
+
+
+def test_sparse_halves(rng, tmp_path):
+    a = laplace(6).tocsc()
+    other = a.copy()
+    above = np.repeat(np.arange(36), np.diff(a.indptr)) > a.indices
+    other.data[above] = np.where(rng.integers(2, size=above.sum()), np.nan, 7)
+    for matrix, storage in (other, "use_lower"), (other.T.tocsc(), "use_upper"):
+        made = weft.sparse.Matrix.of(matrix, storage)
+        assert made.symmetric and abs(made.toscipy() - a).max() == 0
+        x = weft.sparse.solve(matrix, a @ np.ones(36), storage=storage)
+        np.testing.assert_allclose(x, 1, atol=1e-12)
+        with pytest.raises((ValueError, weft.Error)):
+            weft.sparse.Matrix.of(matrix, storage[4:])
+    factor = weft.sparse.cholesky(other, storage="use_lower").factor(2 * other)
+    np.testing.assert_allclose(factor(a @ np.ones(36)), 0.5, atol=1e-12)
+    other.data[above] = 7
+    weft.sparse.write(tmp_path / "other.mtx", other)
+    assert not weft.sparse.read(tmp_path / "other.mtx").symmetric
+    halves = weft.sparse.read(tmp_path / "other.mtx", storage="use_lower")
+    assert halves.symmetric and abs(halves.toscipy() - a).max() == 0
+    with pytest.raises(weft.Error, match="not symmetric"):
+        weft.sparse.read(tmp_path / "other.mtx", storage="full")
+    assert weft.sparse.read(tmp_path / "other.mtx", storage="full", tolerance=10.0).symmetric
+    with pytest.raises(ValueError, match="none of general, lower"):
+        weft.sparse.read(tmp_path / "other.mtx", storage="half")
 
 
 def test_sparse_values(rng):

@@ -245,3 +245,64 @@ def test_exact_sums_merge_with_their_kind():
     with pytest.raises(TypeError, match="see add"):
         total += 3
     assert float(total.merge(total)) == 2
+
+
+def test_out_along_an_axis(rng):
+    x = rng.normal(size=(5, 6)).astype(np.float32)
+    for name in "sum", "min", "max":
+        ours, theirs = getattr(weft, name), getattr(np, name)
+        for axis in 0, 1:
+            out = np.full(x.shape[1 - axis], 7, np.float32)
+            assert ours(x, axis, out=out) is out
+            np.testing.assert_allclose(out, theirs(x, axis), rtol=1e-6)
+            out = np.full(theirs(x, axis, keepdims=True).shape, 7, np.float32)
+            ours(x, axis, keepdims=True, out=out)
+            np.testing.assert_allclose(out, theirs(x, axis, keepdims=True), rtol=1e-6)
+        with pytest.raises(ValueError, match="out has shape"):
+            ours(x, 0, out=np.zeros(5, np.float32))
+    whole, flags = np.arange(6, dtype=np.uint8).reshape(2, 3), np.zeros(3, bool)
+    assert weft.sum(whole, 0, out=np.zeros(3, np.uint64)).tolist() == [3, 5, 7]
+    assert weft.max(whole > 3, 0, out=flags).tolist() == [False, True, True]
+
+
+def test_numbers_that_a_type_does_not_hold():
+    x = np.arange(5, dtype=np.uint8)
+    for op, number in ("less", 2.5), ("less", -1), ("multiply", 1.5), ("add", 256), ("add", 2**70):
+        with pytest.raises(ValueError, match="uint8 does not hold"):
+            weft.elementwise(op, x, number)
+    with pytest.raises(ValueError, match="does not hold"):
+        weft.elementwise("add", x.astype(float), 1j)
+    same(weft.elementwise("less", x, 2.0), x < 2)
+    same(weft.elementwise("add", x.astype(np.float32), 0.1), x.astype(np.float32) + np.float32(0.1))
+
+
+def test_outputs_that_would_be_copies(tmp_path):
+    x = np.array([3.0, 1.0, 2.0, 0.0])
+    file = np.memmap(tmp_path / "x", float, "w+", shape=(8,))
+    for out in file[::2], file[::-1][:4], np.ma.zeros(8)[::2]:
+        with pytest.raises(ValueError, match="without gaps"):
+            weft.sort(x, out=out)
+    weft.sort(x, out=file[:4])
+    assert file[:4].tolist() == [0, 1, 2, 3]
+    with pytest.raises(TypeError, match="masked"):
+        weft.sort(x, out=np.ma.array(x, mask=[0, 1, 0, 0]))
+    generator = weft.random.default_rng(1)
+    for out in np.zeros((3, 4)).T, file[::2]:
+        with pytest.raises(ValueError, match="without gaps"):
+            generator.random(out=out)
+    with pytest.raises(TypeError, match="not list"):
+        generator.random(out=[0.0, 0.0])
+    with pytest.raises(TypeError, match="masked"):
+        weft.convolve(np.ma.array(x, mask=[0, 1, 0, 0]), [1.0, 1.0])
+    with pytest.raises(TypeError, match="masked"):
+        weft.linalg.solve(np.eye(4), np.ma.array(x, mask=[0, 1, 0, 0]))
+    with pytest.raises(TypeError, match="ranks are integers"):
+        weft.nth(x, [1.7])
+    table = np.rec.array(np.zeros(4, [("a", "i4"), ("b", "f8")]))
+    with pytest.raises(ValueError, match="without gaps"):
+        weft.records.put_columns(table[::2], a=np.arange(2, dtype=np.int32))
+    weft.records.put_columns(table, a=np.arange(4, dtype=np.int32))
+    assert table.a.tolist() == [0, 1, 2, 3]
+    bodies = np.memmap(tmp_path / "y", float, "w+", shape=(4, 3))
+    with pytest.raises(ValueError, match="without gaps"):
+        weft.nbody.step(bodies[::2], np.zeros((2, 3)), 0.1, np.ones(2))

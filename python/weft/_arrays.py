@@ -204,9 +204,8 @@ def _take_other(context, a):
         if not context.on_device and not a.context.on_device:
             return np.asarray(_Host(a)) if a.size else np.empty(a.shape, a.dtype)
         view = a
-    elif isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
-        raise TypeError("masked elements are not supported: pass a.compressed() or a.filled(value)")
     else:
+        _refuse_mask(a)
         interface = getattr(a, "__cuda_array_interface__", None)
         if interface is not None:
             view = _from_interface(context, a, interface)
@@ -268,9 +267,11 @@ def take_matrix(context, a):
     if type(x) is not ndarray or (x.flags.forc and x.flags.aligned):
         return x
     item = x.itemsize
-    near, far = sorted(x.strides) if x.ndim == 2 else (0, 0)
-    if x.flags.aligned and near == item and far >= item and far % item == 0:
-        return x
+    if x.ndim == 2 and x.flags.aligned and item in x.strides:
+        near = 1 if x.strides[1] == item else 0
+        far = x.strides[1 - near]
+        if far >= item * x.shape[near] and far % item == 0:  # else windows overlap
+            return x
     return np.array(x, order="C")
 
 
@@ -293,15 +294,33 @@ def new(context, like, shape, dtype):
     return Array(context, shape, dtype)
 
 
+def _refuse_mask(a):
+    if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
+        raise TypeError("masked elements are not supported: pass a.compressed() or a.filled(value)")
+
+
+def written(context, out):
+    """The memory of an array into which a call writes, never a copy of it."""
+    if isinstance(out, ndarray):
+        _refuse_mask(out)
+        return out.view(ndarray)
+    if isinstance(out, DeviceView) or hasattr(out, "__dlpack_device__"):
+        return _take_other(context, out)
+    if hasattr(out, "__cuda_array_interface__"):
+        return _take_other(context, out)
+    y = np.asarray(out)
+    if not np.may_share_memory(y, np.asarray(out)) and (y.size or not hasattr(out, "dtype")):
+        raise TypeError(
+            f"an array is needed, into which the call can write, not {type(out).__name__}"
+        )
+    return y
+
+
 def output(context, like, shape, dtype, out):
     """Memory for a result: `out` if it is given, which must fit, else new memory."""
     if out is None:
         return new(context, like, shape, dtype)
-    if isinstance(out, (list, tuple, int, float)):  # a copy of it would be written
-        raise TypeError(
-            f"an array is needed, into which the call can write, not {type(out).__name__}"
-        )
-    y = out if type(out) is ndarray else _take_other(context, out)
+    y = out if type(out) is ndarray else written(context, out)
     if tuple(y.shape) != tuple(shape) or y.dtype != dtype:
         raise ValueError(
             f"out has shape {tuple(y.shape)} and type {y.dtype}, but {tuple(shape)} and "
@@ -352,6 +371,7 @@ def convert(context, x, y, saturate):
 
 def reals(a, caller):
     """A host array as float64. Complex numbers would lose their imaginary parts, dates their unit."""
+    _refuse_mask(a)
     x = np.asarray(a)
     if x.dtype.kind in "cmMSU":
         raise TypeError(f"{caller}: real numbers are needed, not {x.dtype}")

@@ -53,7 +53,7 @@ def _scalar(result, out):
     return result[()] if out is None else out
 
 
-def _along(c, a, x, axis, op, dtype, keepdims, name, exact=False):
+def _along(c, a, x, axis, op, dtype, keepdims, name, exact=False, out=None):
     """Reduces along one axis; as the results of weft_reduce, then converted to `dtype`. `exact`:
     sums of floats, correctly rounded to `dtype`."""
     lines, _ = last_axis(c, x, axis, name)
@@ -61,6 +61,7 @@ def _along(c, a, x, axis, op, dtype, keepdims, name, exact=False):
     shape[axis] = 1
     shape = shape if keepdims else shape[: axis % x.ndim] + shape[axis % x.ndim + 1 :]
     wide = x.dtype if op in (_MIN, _MAX) else np.uint64 if op >= _ARGMIN else _wide(x.dtype)
+    given = None if out is None else output(c, x, tuple(shape), dtype, out)
     y = new(c, x, tuple(shape), dtype if exact else wide)
     if lines.shape[-1] == 0:
         if op != _SUM and op != _PRODUCT:
@@ -72,6 +73,9 @@ def _along(c, a, x, axis, op, dtype, keepdims, name, exact=False):
     call(c, op, flat(lines), offsets, flat(y))
     if op in (_ARGMIN, _ARGMAX):
         return y.astype(np.int64) - offsets[:-1].astype(np.int64).reshape(y.shape)
+    if given is not None:
+        convert(c, flat(y), flat(given), False)
+        return out
     return finish(cast(c, y, dtype), a)
 
 
@@ -83,7 +87,7 @@ def sum(a, axis=None, *, out=None, keepdims=False, exact=True):
     floats = x.dtype.kind == "f"
     dtype = x.dtype if floats else np.uint64 if x.dtype.kind == "u" else np.int64
     if has_lines(x, axis, "sum"):
-        return _along(c, a, x, axis, _SUM, dtype, keepdims, "sum", floats and exact)
+        return _along(c, a, x, axis, _SUM, dtype, keepdims, "sum", floats and exact, out)
     if floats and exact:
         y = _number(c, x, dtype, out)
         _core.exact_reduce(c, _SUM, x, y)
@@ -116,7 +120,7 @@ def _extreme(a, axis, op, keepdims, out, name):
     c = current()
     x = as_numbers(c, take_line(c, a))
     if has_lines(x, axis, name):
-        return _along(c, a, x, axis, op, x.dtype, keepdims, name)
+        return _along(c, a, x, axis, op, x.dtype, keepdims, name, out=out)
     _refuse_none(x, name)
     y = _number(c, x, x.dtype, out)
     _core.reduce(c, op, x, y)
@@ -302,6 +306,19 @@ _OF_BOOLS = {"bitwise_and", "bitwise_or", "bitwise_xor", "multiply", "minimum", 
 _OF_BOOLS.add("absolute")
 
 
+def _held(number, dtype, name):
+    """A number as one of a type, which an integer type must hold as it is."""
+    fits = not np.iscomplexobj(number)
+    try:
+        x = np.array([number if fits else 0]).astype(dtype)
+        fits = fits and (dtype.kind not in "iub" or x[0] == number)
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{name}: {dtype} does not hold {number}; convert the array by weft.astype")
+    return x
+
+
 def elementwise(op, a, b=None, *, out=None):
     """One operation on each element, for arrays in device memory (numpy does it on the host):
     op is add, subtract, multiply, divide, minimum, maximum, remainder, bitwise_and, _or, _xor,
@@ -327,7 +344,7 @@ def elementwise(op, a, b=None, *, out=None):
         check_numbers(x, f"elementwise: {op}")
     z = output(c, x, x.shape, np.bool_ if compares else x.dtype, out)
     if np.isscalar(b):
-        _core.binary_scalar(c, _BINARY[op], x, np.array([b]).astype(x.dtype), z)
+        _core.binary_scalar(c, _BINARY[op], x, _held(b, x.dtype, f"elementwise: {op}"), z)
     else:
         y = take_line(c, b)
         if y.shape != x.shape or y.dtype != x.dtype:

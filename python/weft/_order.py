@@ -294,6 +294,8 @@ def nth(a, ranks):
     c = current()
     x = flat(as_numbers(c, take_line(c, a)))
     wanted = np.asarray(ranks)
+    if wanted.size and wanted.dtype.kind not in "iu":
+        raise TypeError(f"nth: ranks are integers, not {wanted.dtype}")
     if wanted.size and not (wanted.min() >= 0 and wanted.max() < x.size):
         raise ValueError(f"nth: ranks must be from 0 to {x.size - 1}")
     values = np.empty(wanted.shape, x.dtype)

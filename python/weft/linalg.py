@@ -171,8 +171,10 @@ def solve(
     if precision not in _PRECISIONS:
         raise ValueError(f"solve: precision {precision!r} is none of {', '.join(_PRECISIONS)}")
     if len(getattr(a, "shape", ())) > 2:
-        if report or transposed:
-            raise ValueError("solve: report and transposed are for single systems")
+        if report or transposed or exact or refine or precision not in ("auto", "full"):
+            raise ValueError(
+                "solve: report, transposed, exact, refine and precision are for single systems"
+            )
         return _solve_stack(a, b, assume_a == "pos")
     c = current()
     matrix = _floats(c, take_matrix(c, a), "solve")
@@ -233,6 +235,9 @@ def lu_solve(lu_and_pivots, b, *, transposed=False):
     c = current()
     lu, pivots = (take(c, part) for part in lu_and_pivots)
     _square(lu, "lu_solve")
+    if pivots.dtype.kind not in "iu" and pivots.size:
+        raise TypeError(f"lu_solve: pivots are integers, not {pivots.dtype}")
+    pivots = cast(c, pivots, np.int64)  # scipy's are int32
     if tuple(pivots.shape) != (lu.shape[0],):
         raise ValueError(f"lu_solve: {pivots.size} pivots for {lu.shape[0]} rows")
     return _substitute(
@@ -269,6 +274,9 @@ def cholesky(a, *, upper=False):
         info = new(c, factor, (int(np.prod(factor.shape[:-2], dtype=np.int64)),), np.int32)
         _core.cholesky_batch(c, how, factor.shape[-1], factor, info)
         _told(info, "cholesky", True)
+    elif factor.ndim > 2 and factor.shape[-1] == factor.shape[-2] and type(factor) is ndarray:
+        for one in factor.reshape(-1, *factor.shape[-2:]):
+            _core.cholesky_factor(c, how, one)
     else:
         _square(factor, "cholesky")
         _core.cholesky_factor(c, how, factor)
@@ -291,9 +299,11 @@ def solve_triangular(a, b, *, lower=False, transposed=False, unit_diagonal=False
     c = current()
     triangle = _floats(c, take_matrix(c, a), "solve_triangular")
     _square(triangle, "solve_triangular")
+    triangle, sides = _matching(c, triangle, _floats(c, take(c, b), "solve_triangular"))
     how = (0 if lower else _UPPER) | (_TRANSPOSE if transposed else 0)
     how |= _UNIT if unit_diagonal else 0
-    return _substitute(c, b, triangle, lambda x: _core.trsm(c, how, triangle, x))
+    x = _substitute(c, sides, triangle, lambda x: _core.trsm(c, how, triangle, x))
+    return finish(x, b)
 
 
 __all__ = [

@@ -55,7 +55,7 @@ def step(
     """Moves the bodies by `steps` steps of the time dt, in place, by leapfrog."""
     c = current()
     for name, array in (("positions", positions), ("velocities", velocities)):
-        if type(array) is np.ndarray and not array.flags.carray:
+        if isinstance(array, np.ndarray) and not array.flags.carray:
             raise ValueError(f"step: {name} must be writable, without gaps")
         if not hasattr(array, "dtype"):
             raise TypeError(f"step: {name} must be an array, which the call changes")

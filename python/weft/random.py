@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._arrays import check_numbers, cut, flat
+from ._arrays import check_numbers, cut, flat, written
 from ._context import current
 from ._move import take
 
@@ -33,9 +33,11 @@ class Generator:
             shape = () if size is None else size
             x = c.empty(shape, dtype) if c.on_device else np.empty(shape, dtype)
         else:
-            from ._arrays import _take_other
-
-            x = out if type(out) is np.ndarray else _take_other(c, out)
+            x = out if type(out) is np.ndarray else written(c, out)
+            if type(x) is np.ndarray and not x.flags.carray:
+                raise ValueError(
+                    "out must be writable and aligned, without gaps between its elements"
+                )
         width = width or x.dtype.itemsize
         # Numbers of another kind begin with a block, for normal ones are made of pairs.
         used = self._used if self._latest == (kind, width) else -(-self._used // _BLOCK) * _BLOCK

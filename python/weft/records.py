@@ -143,7 +143,7 @@ def columns(table, names=None):
 def put_columns(table, **columns):
     """Puts arrays into the fields that bear their names, in place; other fields stay."""
     c = current()
-    if type(table) is ndarray and (table.ndim != 1 or not table.flags.carray):
+    if isinstance(table, ndarray) and (table.ndim != 1 or not table.flags.carray):
         raise ValueError("put_columns: a table in one dimension, writable, without gaps is needed")
     x = _table(c, table, "put_columns")
     arrays = []
