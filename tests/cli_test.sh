@@ -42,7 +42,7 @@ test_help() {
     same 'scan scatter' "$(completed weft climb sca)" 'an operand'
     same '' "$(completed weft climb scan s)" 'an operand too many'
     same 'cpu' "$(completed weft gemm -p c)" 'a place'
-    same '' "$(completed weft gemm -p m)" 'place mpi, of a command that does not work there'
+    same '' "$(completed weft blend -p m)" 'place mpi, of a command that does not work there'
     same 'mpi' "$(completed weft sort -p m)" 'place mpi'
     expect 0 'left_looking multifrontal' "$weft" help solve
     expect 0 'dissect best$' "$weft" help analyze

@@ -164,7 +164,11 @@ test_narrow_positions() {
 # Numbers of rows that are none or few.
 test_few_rows() {
     printf 'id,x\n' >"$folder/none.csv"
-    expect 1 'none.csv: it has no line of numbers' "$weft" group "$folder/none.csv" --by id -p "$place"
+    same 'id count' "$("$weft" group "$folder/none.csv" --by id -p "$place" | xargs)" "$place: no rows"
+    "$weft" select "$folder/none.csv" -c x -w '>0' -p "$place" -o "$folder/left.csv"
+    same '0' "$("$weft" reduce "$folder/left.csv" -p "$place")" "$place: what a select leaves is read again"
+    "$weft" sort "$folder/none.csv" --by x -p "$place" -o "$folder/left.csv"
+    same 'id,x' "$(cat "$folder/left.csv")" "$place: no rows in order"
     printf 'id,x\n18446744073709551615,-0\n' >"$folder/single.csv"
     same 'id max/18446744073709551615 -0' "$(lines group "$folder/single.csv" --by id -c x --op max)" \
         "$place: one row"

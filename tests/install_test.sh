@@ -7,7 +7,7 @@ set -euo pipefail
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-prefix=$work/prefix
+prefix="$work/a prefix" # pkg-config escapes what it prints, for eval
 log=$work/log
 
 fail() {
@@ -51,10 +51,10 @@ check_program() { # check_program PROGRAM shared|static
 check_pkg_config() { # check_pkg_config LANGUAGE COMPILER FLAGS SOURCE
     export PKG_CONFIG_PATH=$library/pkgconfig
     [ "$(pkg-config --modversion weft)" = "$version" ] || fail "pkg-config: another version"
-    local -a flags
-    read -ra flags <<<"$3 $(pkg-config --cflags weft)"
-    read -ra shared <<<"$(pkg-config --libs weft)"
-    read -ra static <<<"$(pkg-config --libs weft-static)"
+    local -a flags shared static
+    eval "flags=($3 $(pkg-config --cflags weft))"
+    eval "shared=($(pkg-config --libs weft))"
+    eval "static=($(pkg-config --libs weft-static))"
     quietly "$2" "${flags[@]}" "$4" -o "$work/pc-$1-shared" "${shared[@]}" \
         -Wl,-rpath,"$library"
     quietly "$2" "${flags[@]}" "$4" -o "$work/pc-$1-static" "${static[@]}"
@@ -75,7 +75,7 @@ check_find_package() { # check_find_package LANGUAGE SOURCE-FOLDER
 check_blas() {
     [ -e "$library/libweft_blas.so" ] || return 0
     local -a flags
-    read -ra flags <<<"$(pkg-config --libs weft_blas)"
+    eval "flags=($(pkg-config --libs weft_blas))"
     cat >"$work/blas.c" <<'END'
 double dasum_(const int *n, const double *x, const int *incx);
 double cblas_ddot(int n, const double *x, int incx, const double *y, int incy);
@@ -93,7 +93,7 @@ END
 check_fortran() {
     [ -e "$prefix/include/weft/fortran/weft.mod" ] || return 0
     local -a flags
-    read -ra flags <<<"$(pkg-config --cflags --libs weft_fortran)"
+    eval "flags=($(pkg-config --cflags --libs weft_fortran))"
     quietly "${FC:-gfortran}" -J"$work" "$WEFT_SOURCE/examples/first.f90" -o "$work/fortran" \
         "${flags[@]}" -Wl,-rpath,"$library"
     quietly "$work/fortran" cpu:1

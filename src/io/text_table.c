@@ -192,7 +192,7 @@ static weft_status count_rows(wi_text_table *t) {
         t->parts[k].first = t->rows;
         t->rows += t->parts[k].rows;
     }
-    return t->rows > 0 ? WEFT_OK : no_numbers(t);
+    return t->rows > 0 || wi_table_is_titled(&t->head) ? WEFT_OK : no_numbers(t);
 }
 
 /* Chooses columns, and takes memory for what they become: for all threads, all left out yet. */
@@ -235,7 +235,7 @@ static weft_status take_room(const wi_text_table *t, weft_type type, size_t widt
 /* Notes which parts have which types, if some can have others. */
 static weft_status note_types(wi_text_table *t) {
     const size_t bytes = t->count * t->head.columns;
-    if (t->types || !t->grows)
+    if (t->types || !t->grows || t->count == 0)
         return WEFT_OK;
     t->types = wi_host_alloc(bytes);
     if (!t->types)

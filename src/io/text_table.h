@@ -113,6 +113,10 @@ typedef struct wi_table_head {
 /* Makes the head from the first line, or says in the note of `source` what is wrong with it. */
 weft_status wi_table_read_head(const wi_source *source, wi_table_text line, wi_table_head *head);
 
+/* Does the line consist of names, none of which begins like a number, so that a table without rows
+ * is what it seems to be? Several words between spaces are rather prose. */
+bool wi_table_is_titled(const wi_table_head *head);
+
 /* Which column the text names; `columns` if it names none. */
 size_t wi_table_find(const wi_table_head *head, wi_table_text wanted);
 

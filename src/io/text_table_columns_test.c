@@ -120,7 +120,11 @@ static void own_types(void **state) {
         {"id,when\n1,May\n", "id", "i64:1"},
         {"a,b\n1,1e999\n", NULL, "t.csv: line 2, column 2 (b): \"1e999\" does not fit f64"},
         {"a,b\n1\n", NULL, "t.csv: line 2 has fewer columns than the 2 columns of the first line"},
-        {"a,b\n", NULL,
+        {"a,b\n", NULL, "i64 i64"}, /* as a select writes that has found nothing */
+        {"a,b\r\n\r\n# no row\n", "b", "i64"},
+        {"not a table\n", NULL,
+         "t.csv: it has no line of numbers behind that of the names; check the first line"},
+        {"1 EUR,b\n", NULL,
          "t.csv: it has no line of numbers behind that of the names; check the first line"},
     };
     for (size_t k = 0; k < sizeof examples / sizeof *examples; k++)

@@ -48,6 +48,15 @@ weft_status wi_table_read_head(const wi_source *source, wi_table_text line, wi_t
     return WEFT_OK;
 }
 
+bool wi_table_is_titled(const wi_table_head *h) {
+    bool titled = h->named && (h->separator != ' ' || h->columns == 1); /* a line of prose is not */
+    for (size_t k = 0; k < h->columns; k++) {
+        const wi_table_text name = h->names[k];
+        titled = titled && name.begin < name.end && !memchr("+-.0123456789", *name.begin, 13);
+    }
+    return titled;
+}
+
 /* The name that a mistyped one may have been; NULL if there is none. */
 static const wi_table_text *nearest_name(const wi_table_head *h, wi_table_text wanted) {
     const wi_table_text *nearest = NULL;
