@@ -134,7 +134,12 @@ static bool take_buffer(PyObject *object, wp_array *a, unsigned how) {
     a->p = a->view.buf;
     int type = type_of_format(a->view.format);
     bool taken = false;
-    if (type < 0)
+    const char kind = a->view.format ? a->view.format[strlen(a->view.format) - 1] : 'B';
+    if (type < 0 && (kind == 'O' || kind == 'w' || kind == 's'))
+        PyErr_Format(PyExc_TypeError, "elements are %s; pass numbers%s",
+                     kind == 'O' ? "objects of Python" : "text",
+                     kind == 'O' ? ", as x.astype(\"f8\") makes them" : "");
+    else if (type < 0)
         PyErr_Format(PyExc_TypeError,
                      "elements of the buffer format \"%s\" are not supported; pass numbers in this "
                      "machine's order of bytes, as x.astype(\"f8\") makes them",

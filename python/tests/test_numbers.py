@@ -306,3 +306,27 @@ def test_outputs_that_would_be_copies(tmp_path):
     bodies = np.memmap(tmp_path / "y", float, "w+", shape=(4, 3))
     with pytest.raises(ValueError, match="without gaps"):
         weft.nbody.step(bodies[::2], np.zeros((2, 3)), 0.1, np.ones(2))
+
+
+def test_numbers_in_formulas():
+    x = np.array([1, 2, 200], np.int64)
+    for formula in (
+        "x * (1/2)", "x + 1/2", "x + 2**3", "x * 2**-1", "x > 5/2", "x + (1 + 2)", "x ** (1 + 1.0)", "x + -(3 - 1)",
+    ):  # fmt: skip
+        same(weft.evaluate(formula, x=x), eval(formula, {"x": x}))
+    for dtype in np.uint8, np.int16, np.uint64, np.int64:
+        y = x.astype(dtype)
+        for number in -1, 70000, 10**30, -(10**30):
+            for op in "<", "<=", ">", ">=", "==", "!=":
+                for formula in f"y {op} n", f"n {op} y":
+                    want = [eval(formula, {"y": int(k), "n": number}) for k in y]
+                    same(weft.evaluate(formula, y=y, n=number), np.array(want))
+    for formula in "x + 1/0", "x + (-8)**0.5", "x + 2**(2**(2**9))", "x + 10**30":
+        with pytest.raises(ValueError, match="evaluate: "):
+            weft.evaluate(formula, x=x)
+    with pytest.raises(TypeError, match="axis is a whole number"):
+        weft.sum(np.ones((2, 3)), axis=(0, 1))
+    with pytest.raises(TypeError, match="elements are text"):
+        weft.sort(["b", "a"])
+    with pytest.raises(TypeError, match="objects of Python"):
+        weft.sum(np.array([1, None], dtype=object))

@@ -424,6 +424,8 @@ def has_lines(x, axis, name):
     not there is refused."""
     if axis is None:
         return False
+    if not hasattr(axis, "__index__"):
+        raise TypeError(f"{name}: axis is a whole number or None, not {axis!r}")
     most = max(x.ndim, 1)
     if not -most <= axis < most:
         raise (

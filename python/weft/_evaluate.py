@@ -2,6 +2,7 @@
 """Whole formulas over arrays in one pass over memory."""
 
 import ast
+import operator
 import struct
 
 import numpy as np
@@ -11,12 +12,17 @@ from ._arrays import finish, flat, number_of, output, take
 from ._context import current
 
 # The operations of weft/expr.h.
-_INPUT, _CONSTANT, _DUP, _MUL, _POW, _EQ, _SELECT, _WRAP = 0, 1, 2, 5, 15, 16, 31, 33
+_INPUT, _CONSTANT, _DUP, _MUL, _POW, _EQ, _NE, _SELECT, _WRAP = 0, 1, 2, 5, 15, 16, 17, 31, 33
 _BINARY = {ast.Add: 3, ast.Sub: 4, ast.Mult: _MUL, ast.Div: 6, ast.Pow: _POW}
 _BITS = {ast.BitAnd: 10, ast.BitOr: 11, ast.BitXor: 12, ast.LShift: 13, ast.RShift: 14}
-_COMPARE = {ast.Eq: _EQ, ast.NotEq: 17, ast.Lt: 18, ast.LtE: 19, ast.Gt: 20, ast.GtE: 21}
+_COMPARE = {ast.Eq: _EQ, ast.NotEq: _NE, ast.Lt: 18, ast.LtE: 19, ast.Gt: 20, ast.GtE: 21}
 _FUNCTIONS = {"abs": 23, "sqrt": 25, "exp": 26, "log": 27, "floor": 28, "ceil": 29, "rint": 30}
 _PAIRS = {"minimum": 7, "maximum": 8}
+_ANSWERS = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt}
+_ANSWERS.update({ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge})
+_OF_NUMBERS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+_OF_NUMBERS.update({ast.Div: operator.truediv, ast.Pow: operator.pow})
+_LARGEST_POWER = 1024  # of whole numbers: no double is a larger one of 2
 _NAMES = ", ".join(["where", *_FUNCTIONS, *_PAIRS])
 _OF_FLOATS = {"sqrt", "exp", "log", "floor", "ceil", "rint"}
 _BOOL, _INT64, _FLOAT64 = (np.dtype(t) for t in (np.bool_, np.int64, np.float64))
@@ -56,10 +62,25 @@ class _Program:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             value = self.number(node.operand)
             return None if value is None else -value
+        if isinstance(node, ast.BinOp) and type(node.op) in _OF_NUMBERS:
+            return self.number_of_pair(node)
         if isinstance(node, ast.Name):
             return self.numbers.get(node.id)
         plain = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
         return node.value if plain else None
+
+    def number_of_pair(self, node):
+        """What an operation makes of two numbers, as Python has it: 1/2 is 0.5."""
+        left, right = self.number(node.left), self.number(node.right)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Pow) and abs(right) > _LARGEST_POWER and isinstance(left, int):
+            left = float(left)
+        try:
+            value = _OF_NUMBERS[type(node.op)](left, right)
+        except (ArithmeticError, ValueError) as error:
+            self.refuse(node, str(error))
+        return value if isinstance(value, (int, float)) else self.refuse(node, "it is complex")
 
     def common(self, *nodes):
         """The type of values that are computed with together; numbers take that of arrays."""
@@ -174,9 +195,25 @@ class _Program:
             self.refuse(node, "one comparison of two values at a time, joined by &")
         both = self.common(node.left, node.comparators[0])
         both = _FLOAT64 if isinstance(both, type) else both
+        if both.kind in "iu" and self.put_known(node, both):
+            return
         self.put(node.left, both)
         self.put(node.comparators[0], both)
         self.step(_COMPARE[type(node.ops[0])])
+
+    def put_known(self, node, both):
+        """A comparison with a number that the integers do not reach is the same for all of them."""
+        limits = np.iinfo(both)
+        for side, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
+            number = self.number(side)
+            if number is None or limits.min <= number <= limits.max:
+                continue
+            pair = (number, 0) if side is node.left else (0, number)
+            self.put(other, both)
+            self.step(_DUP)
+            self.step(_EQ if _ANSWERS[type(node.ops[0])](*pair) else _NE)
+            return True
+        return False
 
     def put_pair(self, node, held):
         self.put(node.left, held)
