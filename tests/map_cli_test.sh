@@ -139,6 +139,11 @@ test_refusals() {
     expect 2 "no option -a; if it is the formula, write it as '\(-a\)'" \
         "$weft" map -a "$folder/u.npy" -o "$folder/x"
     expect 0 '' "$weft" map '(-a)' "$folder/u.npy" -o "$folder/x" -p cpu
+    for formula in '0 < a < 1' 'a == 1 & a == 2'; do
+        expect 2 'one comparison is compared; write \(a < b\) & \(b < c\)' \
+            "$weft" map "$formula" "$folder/u.npy" -o "$folder/x"
+    done
+    expect 0 '' "$weft" map '(0 < a) == (a < 1)' "$folder/u.npy" -o "$folder/x" -p cpu
     expect 2 'no function "sin"; there are abs, sqrt, .*round, i8' "$weft" map 'sin(a)' "$folder/u.npy" \
         -o "$folder/x"
     expect 2 'pow\(x, y\)' "$weft" map 'a ** 2' "$folder/u.npy" -o "$folder/x"

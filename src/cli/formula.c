@@ -261,8 +261,11 @@ static int parse_level(parser *p, int level) {
     if (level == LEVELS)
         return parse_unary(p);
     int left = parse_level(p, level + 1);
-    while (!p->failed && take_operator(p, level, &op))
+    for (int k = 0; !p->failed && take_operator(p, level, &op); k++) {
+        if (level == 0 && k > 0) /* a < b < c would compare 0 or 1 with c */
+            return fail(p, "one comparison is compared; write (a < b) & (b < c)");
         left = add_operation(p, op, left, parse_level(p, level + 1));
+    }
     return left;
 }
 

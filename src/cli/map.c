@@ -205,7 +205,8 @@ const wi_command wi_map_command = {
     .details =
         "Writes what the formula gives for each element of the files, which it calls a, b, c and "
         "so on, up to g. Operators as in C: + - * / % & | ^ ~ << >> == != < <= > >= and mask ? "
-        "value : other, but comparisons bind least; a formula that begins with - stands in "
+        "value : other, but comparisons bind least and are not chained; a formula that begins with "
+        "- stands in "
         "brackets. Functions: abs, sqrt, exp, log, pow, min, max, "
         "floor, ceil, round; i8(...) to f64(...) convert and hold in range, wrap_i8(...) and so on "
         "keep the low bits. Where types differ, floats win, then 64 bits. --type converts the "
