@@ -149,6 +149,11 @@ static void test_dense_layers(weft::context &ctx) {
     OK(weft::activation_backward(ctx, WEFT_RELU, two, vector<double>{5, 5}, dx));
     CHECK(dx[0] == 0 && dx[1] == 5);
     OK(weft::softmax_forward(ctx, 2, vector<double>{1, 1}, two));
+    REFUSED(ctx, WEFT_EARG, "x has 3 elements; pass a multiple of 2",
+            weft::softmax_forward(ctx, 2, vector<double>(3), vector<double>(3)));
+    std::uint64_t counts[512];
+    REFUSED(ctx, WEFT_EARG, "x has 3 elements; pass a multiple of 2",
+            weft::histogram(ctx, 2, vector<std::uint8_t>(3), nullptr, WEFT_OVERWRITE, counts));
     CHECK(near(two[0], 0.5));
     const vector<std::int32_t> label = {1};
     OK(weft::cross_entropy_forward(ctx, 2, vector<double>{1, 1}, label, two));

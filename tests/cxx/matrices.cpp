@@ -22,6 +22,10 @@ static void test_products(weft::context &ctx) {
     CHECK(c[0] == 8 && c[3] == 22);
     REFUSED(ctx, WEFT_EARG, "b has 2 rows; pass one of 3",
             weft::gemm(ctx, rows, 1, am, am, 0, as_matrix(c, 2, 2, rows)));
+    REFUSED(ctx, WEFT_EARG, "a is NULL",
+            weft::gemm(ctx, rows, 1, as_matrix(b, 4, 3, rows), bm, 0, as_matrix(c, 4, 2, rows)));
+    REFUSED(ctx, WEFT_EARG, "c is NULL",
+            weft::gemm(ctx, rows, 1, am, bm, 0, as_matrix(vector<double>(3), 2, 2, rows)));
     vector<double> two(8);
     OK(weft::gemm_batch_strided(ctx, rows, 1, am, 0, bm, 0, 0, as_matrix(two, 2, 2, rows), 4, 2));
     CHECK(two[0] == 4 && two[7] == 11);

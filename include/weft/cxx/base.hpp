@@ -243,6 +243,14 @@ class call {
                       "these two arrays must have elements of one type");
         return holds(argument, a, n);
     }
+    /* Refuses an array that does not consist of whole parts of so many elements. */
+    template <class A>
+    call &whole(const char *argument, const A &a, std::size_t part) {
+        if (part && detail::size(a) % part)
+            refuse("%s: %s has %zu elements; pass a multiple of %zu", name_, argument,
+                   detail::size(a), part);
+        return *this;
+    }
     /* Refuses a number, of `what`, that is not what it must be. */
     call &equals(const char *argument, const char *what, std::size_t have, std::size_t want) {
         if (have != want)

@@ -24,12 +24,14 @@ std::size_t op_cols(const matrix<T> &a, bool transposed) {
 
 } // namespace detail
 
-/* A matrix without gaps, by columns unless `how` has WEFT_ROW_MAJOR, in an array. */
+/* A matrix without gaps, by columns unless `how` has WEFT_ROW_MAJOR, in an array. If that has fewer
+ * elements, the matrix is at NULL, which the calls refuse. */
 template <class X>
 auto as_matrix(X &&x, std::size_t rows, std::size_t cols, unsigned how = 0) {
     const std::size_t ld = how & WEFT_ROW_MAJOR ? cols : rows;
-    return matrix<std::remove_pointer_t<decltype(std::data(x))>>{std::data(x), rows, cols,
-                                                                 ld ? ld : 1};
+    const bool fits = rows == 0 || detail::size(x) / rows >= cols;
+    return matrix<std::remove_pointer_t<decltype(std::data(x))>>{fits ? std::data(x) : nullptr,
+                                                                 rows, cols, ld ? ld : 1};
 }
 
 /* ---- products ---- */

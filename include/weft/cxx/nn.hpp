@@ -160,7 +160,8 @@ result<void> activation_backward(context &ctx, weft_activation kind, const Y &y,
 template <class X, class Y>
 result<void> softmax_forward(context &ctx, std::size_t classes, const X &x, Y &&y) {
     return call(ctx, "weft::softmax_forward")
-        .like<X>("y", y, detail::size(x))
+        .whole("x", x, classes)
+        .template like<X>("y", y, detail::size(x))
         .run(weft_softmax_forward, detail::type<X>, detail::size(x) / (classes ? classes : 1),
              classes, detail::data(x), detail::data(y));
 }

@@ -252,6 +252,7 @@ result<void> histogram(context &ctx, unsigned channels, const X &x, const weft_b
     static_assert(detail::is_none<O> || std::is_same_v<element<C>, element<O>>,
                   "counts and outside must have one element type");
     return call(ctx, "weft::histogram")
+        .whole("x", x, channels)
         .holds("counts", counts, channels * (bins ? bins->count : values))
         .holds("outside", outside, 3 * std::size_t(channels))
         .run(weft_histogram, detail::type<X>, detail::size(x) / (channels ? channels : 1), channels,
