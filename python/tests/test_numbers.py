@@ -326,6 +326,10 @@ def test_numbers_in_formulas():
             weft.evaluate(formula, x=x)
     with pytest.raises(TypeError, match="axis is a whole number"):
         weft.sum(np.ones((2, 3)), axis=(0, 1))
+    with pytest.raises(ValueError, match="steps is -1"):
+        weft.nbody.step(np.zeros((2, 3)), np.zeros((2, 3)), 0.1, np.ones(2), steps=-1)
+    with pytest.raises(TypeError, match="numbers are needed, not <U1"):
+        weft.fft.fft(["a"])
     with pytest.raises(TypeError, match="elements are text"):
         weft.sort(["b", "a"])
     with pytest.raises(TypeError, match="objects of Python"):

@@ -22,6 +22,8 @@ def _scale(norm, total, inverse):
 
 def _typed(x, complex_numbers):
     """x with elements of a type that transforms take: single precision stays single."""
+    if x.dtype.kind not in "biufc":
+        raise TypeError(f"numbers are needed, not {x.dtype}")
     single = x.dtype in (np.float32, np.complex64, np.float16)
     wanted = (
         np.dtype("complex64" if single else "complex128")

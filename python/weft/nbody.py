@@ -59,6 +59,8 @@ def step(
             raise ValueError(f"step: {name} must be writable, without gaps")
         if not hasattr(array, "dtype"):
             raise TypeError(f"step: {name} must be an array, which the call changes")
+    if steps < 0:
+        raise ValueError(f"step: steps is {steps}; pass 0 or more")
     x, m = _bodies(c, positions, masses)
     v = take(c, velocities)
     if tuple(v.shape) != (x.shape[0], 3) or v.dtype != x.dtype:
