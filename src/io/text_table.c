@@ -192,7 +192,9 @@ static weft_status count_rows(wi_text_table *t) {
         t->parts[k].first = t->rows;
         t->rows += t->parts[k].rows;
     }
-    return t->rows > 0 || wi_table_is_titled(&t->head) ? WEFT_OK : no_numbers(t);
+    /* A file's name has said that it is a table; what a pipe brings may be anything. */
+    const bool may_be_empty = t->source.file != stdin && wi_table_is_titled(&t->head);
+    return t->rows > 0 || may_be_empty ? WEFT_OK : no_numbers(t);
 }
 
 /* Chooses columns, and takes memory for what they become: for all threads, all left out yet. */
