@@ -7,6 +7,7 @@
 
 #include "comm/dist.h"
 #include "comm/gpus.h"
+#include "fft/fft_strides.h"
 
 enum {
     X = WI_FFT_X,

@@ -43,12 +43,6 @@ extern const wi_ladder wi_fft_ladder;
 
 /* ---- calls (fft.c, fft_spread.c) ---- */
 
-/* The arrays of a call. */
-enum {
-    WI_FFT_X,
-    WI_FFT_Y
-};
-
 enum {
     WI_FFT_DIVIDED = 8 /* of a layout: part_x and part_y are what this rank has */
 };
@@ -56,25 +50,10 @@ enum {
 /* Checks what does not depend on where arrays are, and fills in the scale. */
 weft_status wi_fft_check(weft_context *ctx, const char *call, const weft_fft_description *given,
                          weft_fft_description *d);
-/* Is this array of real numbers? Which of its dimensions is divided over ranks? */
-static inline bool wi_fft_is_real(const weft_fft_description *d, int array) {
-    return d->kind == (array == WI_FFT_X ? WEFT_FFT_REAL_TO_COMPLEX : WEFT_FFT_COMPLEX_TO_REAL);
-}
-static inline unsigned wi_fft_divided_dimension(const weft_fft_description *d, int array) {
-    return d->layout & (array == WI_FFT_X ? WEFT_FFT_TRANSPOSED_X : WEFT_FFT_TRANSPOSED_Y) ? 1 : 0;
-}
-/* Elements of dimension k of an array; and how many indices of the divided dimension all ranks
- * have. */
+/* Elements of dimension k of x (0) or y (1); and how many indices of the divided dimension all
+ * ranks have. */
 size_t wi_fft_length(const weft_fft_description *d, int array, unsigned k);
 size_t wi_fft_divided(const weft_fft_description *d, int array);
-/* Elements from the first to the end of the last; 0 if there are more than memory has. */
-size_t wi_fft_extent(const weft_fft_description *d, int array);
-/* Has this rank nothing of an array? */
-bool wi_fft_is_empty(const weft_fft_description *d, int array);
-/* Fills in strides, and checks them. Over ranks arrays may be divided in different ways, also in
- * place. */
-weft_status wi_fft_complete(weft_context *ctx, const char *call, bool in_place,
-                            weft_fft_description *d);
 /* Fills in strides, and checks and describes the arrays, if there are any yet. */
 weft_status wi_fft_describe(weft_context *ctx, wi_fft_args *args, bool in_place, wi_call *call);
 /* Of f16 arrays arithmetic is that of f32. */

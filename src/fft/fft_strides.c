@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strides of a transform: those that were left out, and whether they put elements where they
  * may be. */
-#include "fft/fft.h"
+#include "fft/fft_strides.h"
 
 enum {
     X = WI_FFT_X,
