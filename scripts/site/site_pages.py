@@ -53,7 +53,9 @@ class Site:
 
     def copy_results(self, source, address):
         """A file of figures, as a line of names before the lines that have these values; without what all
-        of them say, that the result was right."""
+        of them say, that the result was right. Many figures link to one file: it is written once."""
+        if address in self.files:
+            return
         records = [json.loads(line) for line in (self.root / source).read_text().split("\n") if line.strip()]
         lines, before = [], None
         for record in records:
