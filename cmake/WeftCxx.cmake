@@ -20,6 +20,9 @@ foreach(standard 17 20)
     target_compile_options(${name} PRIVATE -O0 -Wall -Wextra -Wpedantic
                                            $<$<BOOL:${WEFT_WERROR}>:-Werror>)
     target_link_libraries(${name} PRIVATE weft_shared)
+    if(NOT CMAKE_CXX_COMPILER_LAUNCHER) # ccache would not keep such objects
+        target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include/weft/weft.hpp)
+    endif()
     if(WEFT_SANITIZE)
         target_link_options(${name} PRIVATE ${sanitize})
     endif()
