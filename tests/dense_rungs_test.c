@@ -145,7 +145,7 @@ static double seconds(void) {
 }
 
 /* Rungs that launch kernels for each column have small matrices. */
-static size_t order_of(const char *rung, size_t usual) {
+static size_t order_of(const wi_ladder *ladder, const char *rung, size_t usual) {
     static const char *const by_columns[] = {"three_kernels", "columns", "serial", "panels",
                                              "halves"};
     enum {
@@ -158,8 +158,11 @@ static size_t order_of(const char *rung, size_t usual) {
             return usual < most ? usual : most;
         }
 #ifdef WEFT_EMU
-    return usual < 130 ? usual : 130;
+    /* solve's rungs factor as those of lu and cholesky do, some twice, and refine for long */
+    const size_t most = strcmp(ladder->op, "solve") == 0 ? FEW : 130;
+    return usual < most ? usual : most;
 #else
+    (void)ladder;
     return usual;
 #endif
 }
@@ -194,7 +197,7 @@ static void each_rung(weft_context *ctx, const wi_ladder *ladder, solver *solve,
     for (size_t k = 0; k + 1 < all && wanted(ladder->op); k++)
         for (int wide = 0; wide < 2; wide++) {
             const weft_type type = wide ? WEFT_F64 : WEFT_F32;
-            size_t n = order_of(rows[k]->name, usual);
+            size_t n = order_of(ladder, rows[k]->name, usual);
             while (!test_size_wanted(n))
                 n /= 2;
             if (rows[k]->types & WI_TYPE(type))

@@ -114,6 +114,10 @@ typedef struct test_sweep {
  * budget. */
 size_t test_times(size_t all);
 
+/* For cases for which emu takes seconds: there, with the usual budget, whether the seed's schedules
+ * are wild (random, starve), as those of every second round are; elsewhere true. */
+bool test_largest_wanted(void);
+
 /* WEFT_TEST_BUDGET multiplies the budget; "all" runs everything. */
 void test_sweep_run(const weft_context *ctx, test_random *r, const test_sweep *s, void *rig);
 /* Work done so far: on place emu the steps of kernels; elsewhere the bytes that went through test

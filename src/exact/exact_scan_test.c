@@ -277,8 +277,8 @@ static void epochs(weft_context *ctx) {
     const size_t count = test_rows(ctx, &wi_exact_scan_ladder, rows);
     rig r = rig_open(ctx, 23, sizes[0]);
     wi_last_epoch = 3;
-    for (size_t k = 0; k < count; k++) {
-        for (size_t call = 0; call < 10; call++) {
+    for (size_t k = 0; k + 1 < count; k++) { /* the last is the library's choice */
+        for (size_t call = 0; call < 7; call++) {
             const scan_case c = {.row = rows[k],
                                  .type = WEFT_F64,
                                  .n = sizes[call % 3],

@@ -123,6 +123,19 @@ static void each_row(weft_context *ctx, const operation *op) {
     weft_close(cpu);
 }
 
+/* On emu, with the usual budget, one or two of the four pairs of layouts that differ in everything.
+ */
+static bool has_tiles(unsigned how) {
+#ifdef WEFT_EMU
+    const unsigned pair = how < STORED / 2 ? how : STORED - 1 - how;
+    test_random r = test_random_at(5);
+    const unsigned drawn = (unsigned)test_below(&r, 4);
+    return test_times(4) == 4 || pair == drawn || (test_largest_wanted() && pair == (drawn ^ 1));
+#else
+    return how < STORED;
+#endif
+}
+
 /* Several large tiles for each block of `ring` that stays, of f64: whole ones alone, or with others
  * between them; added to what was there, or not. */
 static void tiles_of(weft_context *ctx, weft_context *cpu, const operation *op) {
@@ -131,6 +144,8 @@ static void tiles_of(weft_context *ctx, weft_context *cpu, const operation *op) 
     while (side * side <= 2 * (size_t)wi_machine_of(ctx)->units)
         side++;
     for (unsigned how = 0; how < STORED; how++) {
+        if (!has_tiles(how))
+            continue;
         call c = {.op = op,
                   .p = {.row = test_row_named(op->ladder, "ring"),
                         .types = pairs[0],
@@ -158,7 +173,8 @@ static void tiles(weft_context *ctx) {
 
 /* Tiles whose sums go to C through shared memory, and such as C ends in: columns of C begin at
  * multiples of 16 bytes, or of 16-bit floats at multiples of 8, or of less. On emu, with the usual
- * budget, two of the four ways go to every other tile, and the others to those between. */
+ * budget, two of the four ways go to every other tile, and the others to those between; or one way
+ * to each, where largest cases are not wanted. */
 static void staged_tile(weft_context *ctx, weft_context *cpu, const char *row, type_pair types,
                         const size_t tile[2], unsigned way) {
     const operation op = {&wi_gemm_ladder, 1, run_gemm};
@@ -185,7 +201,7 @@ static void staged(weft_context *ctx) {
     weft_context *const cpu = test_open("cpu:1");
 #ifdef WEFT_EMU
     test_random r = test_random_at(2);
-    const unsigned begun = (unsigned)test_below(&r, 2);
+    const unsigned begun = (unsigned)test_below(&r, 4), all = test_times(4) == 4;
 #endif
     for (unsigned k = 0; k < sizeof tiles / sizeof *tiles; k++)
         for (int t = 1; t < PAIRS; t++)
@@ -195,7 +211,8 @@ static void staged(weft_context *ctx) {
                     (is_even && test_size_of(pairs[t].type) != 2))
                     continue;
 #ifdef WEFT_EMU
-                if (test_times(4) < 4 && (begun + way + way / 2 + (unsigned)t + k) % 2)
+                if (!all && (test_largest_wanted() ? (begun + way + way / 2 + (unsigned)t + k) % 2
+                                                   : (begun + way + (unsigned)t + k) % 4))
                     continue;
                 wi_gemm_only_tile_m = (int)tiles[k][0];
                 wi_gemm_only_tile_n = (int)tiles[k][1];

@@ -127,6 +127,8 @@ static void sizes(weft_context *ctx) {
         const size_t n = 2 * c->leaf + c->above;
         const wi_made_columns columns = {n, n, leaves_column, c};
         weft_sparse *matrix;
+        if (n > 300 && !test_largest_wanted())
+            continue;
         draw_flow(&r);
         test_ok(ctx, wi_generate_columns(ctx, "test", &columns, &matrix));
         weft_chol *const plan = test_plan(ctx, matrix, "natural", NULL);

@@ -138,7 +138,8 @@ static void definite(weft_context *ctx) {
     if (ctx->kind == WI_CPU)
         return;
     weft_context *const cpu = test_open("cpu:1");
-    const size_t count = test_rows(ctx, &wi_sparse_ladder, rows), times = test_times(SYSTEMS);
+    const size_t count = test_rows(ctx, &wi_sparse_ladder, rows);
+    const size_t times = test_times(test_largest_wanted() ? SYSTEMS : SYSTEMS / 2);
     for (size_t k = 0; k < times; k++) {
         test_graph_random(&r, LARGEST, &s.graph);
         test_system_fill(&r, true, &s);
@@ -330,7 +331,7 @@ static void large(weft_context *ctx) {
                  {"elasticity3d", 3, WI_FRONT_SMALL, 1},
                  {"random", 150, WI_FRONT_TINY, 17}};
 #ifdef WEFT_EMU
-    const size_t order = 262;
+    const size_t order = test_largest_wanted() ? 262 : 134;
 #else
     const size_t order = 3000; /* as many tiles as the copy engine is asked for */
 #endif

@@ -72,7 +72,7 @@ static void compare_reports(const chol_pair *p) {
 static void kinds(weft_context *ctx) {
     static const int smalls[] = {WI_FRONT_SMALL, WI_FRONT_TINY, 8, 0};
     test_random r = test_random_at(1);
-    const size_t times = test_times(SYSTEMS);
+    const size_t times = test_times(test_largest_wanted() ? SYSTEMS : SYSTEMS / 2);
     size_t cut = 0;
     if (ctx->kind == WI_CPU)
         return;

@@ -66,10 +66,10 @@ static double flops_of(const wi_pattern *graph, const int64_t *perm) {
     return flops;
 }
 
-/* Checks that `best` takes `expected` for so many factorizations with any number of threads, and
- * returns its flops. */
+/* Checks that `best` takes `expected` for so many factorizations and orders alike with one
+ * thread and with several, as that rung does by itself, and returns its flops. */
 static double check(const wi_pattern *graph, double factorizations, const char *expected) {
-    static const char *const places[] = {"cpu:1", "cpu:2", "cpu:5"};
+    static const char *const places[] = {"cpu:1", "cpu:5"};
     const size_t bytes = (size_t)graph->n * sizeof(int64_t);
     int64_t *const perm = malloc(bytes), *const again = malloc(bytes);
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
@@ -83,8 +83,11 @@ static double check(const wi_pattern *graph, double factorizations, const char *
                                     .chosen = &chosen};
         assert_int_equal(wi_order_best(ctx, &args), WEFT_OK);
         assert_string_equal(chosen, expected);
-        if (k > 0)
-            assert_memory_equal(perm, again, bytes);
+        if (k == 0) {
+            weft_close(ctx);
+            continue;
+        }
+        assert_memory_equal(perm, again, bytes);
         const wi_row *row = wi_sparse_order_ladder.rows;
         while (strcmp(row->name, expected) != 0)
             row++;

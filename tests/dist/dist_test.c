@@ -75,16 +75,17 @@ static size_t first_turn(void) {
     return (size_t)(test_seed() % DIST_SHAPES) + (size_t)dist_ranks;
 }
 
-/* On place emu every rank takes as long as one alone does: with the usual budget, many of them have
- * every second or third size of a list. The seed chooses which, and another round has another. */
+/* On place emu every rank takes as long as one alone does: with the usual budget, one or two have
+ * every second size of a list, and more of them every third. The seed chooses which, and of the two
+ * rounds that a number of workers is in each has another. */
 static bool has_turn(size_t k) {
     uint64_t every = 1;
 #ifdef WEFT_EMU
     const size_t workers = dist_on_gpus() ? (size_t)wi_gpus_count(dist_ctx) : (size_t)dist_ranks;
     if (has_gpu() && test_times(4) < 4)
-        every = workers > 4 ? 3 : workers > 2 ? 2 : 1;
+        every = workers > 2 ? 3 : 2;
 #endif
-    return (test_seed() + k) % every == 0;
+    return (test_seed() / 2 + k) % every == 0;
 }
 
 bool dist_wanted(size_t k, int shape, size_t n) {
