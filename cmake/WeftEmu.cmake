@@ -80,6 +80,9 @@ endfunction()
 
 weft_together(emu_kernels weft_groups src)
 weft_emu_kernels(weft_emu_kernels ${emu_kernels})
+if(NOT WEFT_EMU_LINES) # a tenth less of their time, and a third of their size
+    target_compile_options(weft_emu_kernels PRIVATE -g0)
+endif()
 weft_for_emu(emu_c weft_c ${emu_c})
 weft_for_emu(emu_c weft_climbs ${emu_c})
 set(emu_same_c ${emu_c})
@@ -155,13 +158,13 @@ foreach(switch CONTEXT UCONTEXT)
     set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS emu)
 endforeach()
 
-# Eight seeds for every program, two of each policy. `make test` runs two of them, seeds s and s + 2,
-# one orderly policy and one wild: label round_K has the runs of round K of four, in which half of the
-# programs have the two other policies. scripts/test.sh chooses the round; labels half_0 and half_1
-# part its two seeds, for eight rounds of one seed each. With WHICH `one`, for a
-# program whose runs are many or much the same, a round has one seed, each round another policy; the
+# Eight seeds for every program, two of each policy. `make test` runs one of them, each round of four
+# another policy: label round_K has the runs of round K, and scripts/test.sh chooses the round; the
 # other four seeds, of label later, are left to `make test-all`. With WHICH `even` or `odd`, as for one
-# program over several numbers of devices or ranks, only rounds of that kind have a seed.
+# program over several numbers of devices or ranks, only rounds of that kind have a seed. With WHICH
+# `two`, a round has seeds s and s + 2, one orderly policy and one wild, and four rounds run all
+# eight; half of the programs have the two other policies. Labels half_0 and half_1 part the two seeds,
+# for eight rounds of one seed each.
 set(emu_seeds 0 1 2 3 4 5 6 7)
 if(WEFT_SANITIZE)
     set(emu_seeds 2 3)
@@ -197,6 +200,37 @@ macro(weft_emu_runs name environment)
     weft_emu_runs_as(${name} ${name} "${environment}" ${ARGN})
 endmacro()
 
+# One seed a round is enough, each round with another policy. Two, one orderly and one wild, have those in
+# whose kernels blocks wait for each other's results (scans, select, sort and what is made of them), unless a
+# run takes seven seconds and more of a core (sort_test, select_test, sort_limits_test). For climb_test,
+# whose data are always the same, every second round has one.
+set(emu_two
+    group_columns_test
+    group_keys_test
+    group_test
+    kernels_test
+    scan_range_test
+    scan_special_test
+    scan_test
+    scan_wide_test
+    select_empty_test
+    select_shared_test
+    select_tiles_test
+    sort_calls_test
+    sort_depth_test
+    sort_records_test
+    sort_segments_test
+    sort_top_k_test)
+function(weft_emu_seeds_of result name)
+    set(which one)
+    if(name IN_LIST emu_two)
+        set(which two)
+    elseif(name STREQUAL climb_test)
+        set(which odd)
+    endif()
+    set(${result} ${which} PARENT_SCOPE)
+endfunction()
+
 # Every test that opens each place runs here as well, if there are kernels beside it or it tells GPUs
 # from other places; tests/kernels_test.cu and tests/faults_test.cu have kernels of their own.
 set(emu_environment WEFT_TEST_PLACES=emu WEFT_TEST_MAX=17000 WEFT_TEST_BUDGET=1)
@@ -206,48 +240,9 @@ foreach(name kernels_test faults_test)
     target_link_libraries(weft_emu_${name} PRIVATE PkgConfig::CMOCKA)
     weft_emu_program(emu_${name} $<TARGET_OBJECTS:weft_emu_${name}>
                      $<TARGET_OBJECTS:weft_emu_testing>)
-    weft_emu_runs(emu_${name} "${emu_environment}")
+    weft_emu_seeds_of(which ${name})
+    weft_emu_runs_of(${which} emu_${name} emu_${name} "${emu_environment}")
 endforeach()
-# One seed a round is enough for those that take three seconds and more, but where blocks wait for
-# each other's results in most kernels (scans, select, sort): these have two if a run takes less than
-# seven. For climb_test, whose data are always the same, every second round has one.
-set(emu_long
-    allocation_test
-    chol_clusters_test
-    chol_gpu_test
-    chol_mixed_calls_test
-    chol_mixed_test
-    chol_stream_test
-    cholesky_test
-    conv_shapes_test
-    conv_test
-    convolve_tensor_test
-    convolve_test
-    core_test
-    exact_scan_test
-    expr_reduce_test
-    expr_test
-    fft_long_test
-    fft_test
-    gather_test
-    gemm_batch_test
-    gemm_calls_test
-    gemm_ends_test
-    gemm_test
-    histogram_test
-    ldlt_large_test
-    ldlt_test
-    lu_test
-    nbody_test
-    solve_butterfly_test
-    solve_hard_test
-    solve_mixed_test
-    solve_narrow_test
-    solve_streamed_test
-    stage_test
-    syrk_test
-    trace_test
-    trsm_test)
 foreach(source IN LISTS WEFT_TEST_C)
     get_filename_component(folder ${source} DIRECTORY)
     file(GLOB kernels ${folder}/*.cu)
@@ -257,12 +252,7 @@ foreach(source IN LISTS WEFT_TEST_C)
         get_filename_component(name ${source} NAME_WE)
         weft_for_emu(source ${name} ${source})
         weft_emu_program(emu_${name} ${source} $<TARGET_OBJECTS:weft_emu_testing>)
-        set(which two)
-        if(name IN_LIST emu_long)
-            set(which one)
-        elseif(name STREQUAL climb_test)
-            set(which odd)
-        endif()
+        weft_emu_seeds_of(which ${name})
         weft_emu_runs_of(${which} emu_${name} emu_${name} "${emu_environment}")
     endif()
 endforeach()
@@ -311,7 +301,8 @@ weft_emu_runs_as(emu_trace_test_gpus emu_trace_test "${emu_environment};WEFT_EMU
 weft_emu_runs_as(emu_links_test_gpus emu_links_test "${emu_environment};WEFT_EMU_DEVICES=3")
 # Steps between GPUs by mailboxes.
 foreach(devices 2 3 4)
-    weft_emu_runs_of(one emu_comm_mailbox_test_gpus_${devices} emu_comm_mailbox_test
+    list(GET rounds_of_devices ${devices} rounds)
+    weft_emu_runs_of(${rounds} emu_comm_mailbox_test_gpus_${devices} emu_comm_mailbox_test
                      "WEFT_EMU_DEVICES=${devices}")
 endforeach()
 weft_emu_runs_of(one emu_comm_mailbox_test_gpus_apart emu_comm_mailbox_test

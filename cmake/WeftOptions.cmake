@@ -17,6 +17,7 @@ set(WEFT_ISA ALL CACHE STRING "CPU code: ALL, for any processor, or NATIVE, for 
 set_property(CACHE WEFT_ISA PROPERTY STRINGS ALL NATIVE)
 option(WEFT_LADDER "Carry the teaching rungs, which the library itself never chooses" ON)
 option(WEFT_EMU "With the tests, build those on place emu, kernels without a GPU" OFF)
+option(WEFT_EMU_LINES "Reports of place emu name lines of the library's kernels" ON)
 option(WEFT_WERROR "Treat compiler warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(WEFT_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)

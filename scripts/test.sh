@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests of a build folder, each program on place emu with two of the eight seeds: which two
-# is the number of the round, and four rounds run all; on several GPUs, with one of them. A round is
-# drawn from the clock unless WEFT_TEST_ROUND is 0 ... 3; "all" runs all eight. With WEFT_TEST_SEEDS=1
-# a program has one seed, and there are eight rounds.
+# Runs the tests of a build folder, each program on place emu with one of the eight seeds, or two
+# (docs/emu.md): which is the number of the round. A round is drawn from the clock unless
+# WEFT_TEST_ROUND is 0 ... 3; "all" runs all eight seeds. With WEFT_TEST_SEEDS=1 no program has two, and
+# there are eight rounds.
 #   scripts/test.sh BUILD-FOLDER [JOBS]
 set -euo pipefail
 build=$1 jobs=${2:-$(nproc)} seeds=${WEFT_TEST_SEEDS:-2}
@@ -24,7 +24,7 @@ elif [[ $round =~ ^[0-7]$ ]] && [ "$round" -lt "$rounds" ]; then
     others=0123
     left_out="(round_[${others/$((round % 4))/}]|later)"
     [ "$seeds" = 2 ] || left_out="(round_[${others/$((round % 4))/}]|half_$((1 - round / 4))|later)"
-    echo "test: emu runs with $seeds of the seeds: WEFT_TEST_SEEDS=$seeds WEFT_TEST_ROUND=$round runs the same again"
+    echo "test: emu runs with round $round of the seeds: WEFT_TEST_SEEDS=$seeds WEFT_TEST_ROUND=$round runs the same again"
 else
     echo "test: WEFT_TEST_ROUND is \"$round\": give 0 ... $((rounds - 1)) or all" >&2
     exit 2
