@@ -10,6 +10,12 @@
 #include "cuda/boxes.cuh"
 #include "cuda/memory.cuh"
 
+/* What a kernel can do beside its usual tasks: of large matrices two columns go together. */
+enum wi_flow_kind {
+    WI_FLOW_PLAIN,
+    WI_FLOW_JOINED
+};
+
 constexpr int flow_side = wi_cholesky_side;
 constexpr int flow_groups = 2; /* of as many warps as a tile has strips */
 constexpr int flow_threads = 32 * wi_strips * flow_groups;
@@ -39,9 +45,15 @@ struct wi_flow_count {
     }
 };
 
-constexpr int flow_ring_slots = 8; /* of three tiles' boxes */
-constexpr uint32_t flow_ring_bytes = 3 * flow_side * wi_box_line;
-constexpr size_t flow_ring_memory = wi_box_align + (size_t)flow_ring_slots * flow_ring_bytes;
+/* A ring's slots are of boxes of three tiles; of four where two columns go together. */
+template <int columns>
+constexpr int flow_slots_of = columns == 1 ? 8 : 6;
+template <int columns>
+constexpr uint32_t flow_slot_bytes = (flow_groups + columns) * flow_side *wi_box_line;
+template <int columns>
+constexpr size_t flow_ring_memory = wi_box_align +
+                                    (size_t)flow_slots_of<columns> *flow_slot_bytes<columns>;
+constexpr int flow_ring_slots = flow_slots_of<1>;
 
 struct wi_flow_ring {
     wi_barrier full[flow_ring_slots], empty[flow_ring_slots];
@@ -92,6 +104,7 @@ struct wi_flow_params {
     bool packs;      /* are whole tiles made of packs of 16 bytes, down their columns? */
     unsigned boxed;  /* a task with so many columns before its own reads boxes; 0: none does */
     unsigned late;   /* the most columns that a pair leaves to its last products */
+    unsigned joined; /* columns before this one go by twos, where tiles are far from the diagonal */
     double *records; /* of the strips of the tiles on the diagonal */
     wi_flow_mail *mail;
     int64_t *first;
@@ -119,10 +132,14 @@ struct wi_flow_params {
 };
 
 /* What a block has in shared memory behind its products: f64, also of f32. Before that the same
- * memory has some slots, each of which has 32 columns of three tiles. */
+ * memory has some slots, each of which has 32 columns of three tiles. Of two columns that go
+ * together the second one's sums lie behind it. */
 struct wi_flow_memory {
     wi_tile_factor<double> factor;
-    double x[2][wi_tile_size];
+    double x[flow_groups][wi_tile_size];
+};
+struct wi_flow_joined_memory : wi_flow_memory {
+    double later[flow_groups][wi_tile_size];
 };
 template <class T>
 using wi_flow_slot = T[3][flow_chunk<T>];
@@ -136,19 +153,20 @@ static_assert(sizeof(wi_tile_factor<double>) <= sizeof(wi_flow_slot<double>) && 
               "a factor within slot 0");
 
 /* Two tiles of column `column`, at `row` and the next one; or one; or at the diagonal one, and the
- * tile on the diagonal of its row. */
+ * tile on the diagonal of its row. If it is joined, then those of the next column, too. */
 struct wi_flow_task {
     unsigned column, row;
-    bool has_x, has_second, is_diagonal;
+    bool has_x, has_second, is_diagonal, is_joined;
 };
 
 /* The tasks in the order in which they are drawn: the first tile on the diagonal, then some columns
  * abreast, by pairs of rows from the diagonal down, so that blocks which run at the same time read
- * the same rows. A task needs only what those before it have. */
+ * the same rows. Where all of them go by pairs, those of two columns can be one task. A task needs
+ * only what those before it have. */
 constexpr unsigned flow_abreast = 2;
 
 struct wi_flow_order {
-    unsigned tiles, begin, end;
+    unsigned tiles, begin, end, joined;
 
     /* The first row of column j whose tiles go by pairs: those before it go alone. The tile beside
      * the next one on the diagonal, and the one below, which is needed soonest, do. */
@@ -172,21 +190,35 @@ struct wi_flow_order {
     __host__ __device__ unsigned last_abreast(unsigned from) const {
         return from + flow_abreast < end ? from + flow_abreast : end;
     }
+    __host__ __device__ bool are_joined(unsigned from, unsigned to) const {
+        return to <= joined && to - from == flow_abreast;
+    }
+    /* The row from which columns that go abreast have pairs alone. */
+    __host__ __device__ unsigned pairs_of_all(unsigned from, unsigned to) const {
+        const unsigned last = first_pair(to - 1), first = first_pair(from);
+        return (last > first ? last : first) + 2;
+    }
+    __host__ __device__ unsigned of_abreast(unsigned from, unsigned to) const {
+        const unsigned pairs = pairs_of_all(from, to);
+        if (!are_joined(from, to) || pairs >= tiles)
+            return of_columns(from, to, tiles);
+        return of_columns(from, to, pairs) + (tiles - pairs + 1) / 2;
+    }
     __host__ __device__ uint64_t count() const {
         uint64_t all = 1;
-        for (unsigned j = begin; j < end; j++)
-            all += above(j, tiles);
+        for (unsigned from = begin; from < end; from = last_abreast(from))
+            all += of_abreast(from, last_abreast(from));
         return all;
     }
-    __device__ wi_flow_task task(unsigned j, unsigned row) const {
+    __device__ wi_flow_task task(unsigned j, unsigned row, bool is_joined) const {
         const bool is_pair = row >= first_pair(j);
-        return {j, row, true, is_pair && row + 1 < tiles, row == j + 1 && j + 1 < end};
+        return {j, row, true, is_pair && row + 1 < tiles, row == j + 1 && j + 1 < end, is_joined};
     }
     __device__ wi_flow_task at(uint64_t number) const {
         if (number == 0)
-            return {begin, begin, false, false, true};
-        unsigned from = begin, to = last_abreast(begin), all = of_columns(from, to, tiles);
-        for (number--; number >= all; all = of_columns(from, to, tiles)) {
+            return {begin, begin, false, false, true, false};
+        unsigned from = begin, to = last_abreast(begin), all = of_abreast(from, to);
+        for (number--; number >= all; all = of_abreast(from, to)) {
             number -= all;
             from = to;
             to = last_abreast(from);
@@ -195,10 +227,10 @@ struct wi_flow_order {
     }
     /* Task `number` of columns that go abreast. */
     __device__ wi_flow_task among(unsigned from, unsigned to, unsigned number) const {
-        const unsigned last = first_pair(to - 1), first_of_all = first_pair(from);
-        const unsigned pairs = (last > first_of_all ? last : first_of_all) + 2;
-        const unsigned early = of_columns(from, to, pairs);
+        const unsigned pairs = pairs_of_all(from, to), early = of_columns(from, to, pairs);
         unsigned row = from + 1 - (from + 1) % 2;
+        if (number >= early && are_joined(from, to))
+            return task(from, pairs + (number - early) * 2, true);
         if (number >= early)
             row = pairs + (number - early) / (to - from) * 2;
         else
@@ -212,7 +244,7 @@ struct wi_flow_order {
             j++;
         }
         const unsigned first = row > j ? row : j + 1;
-        return task(j, first + number);
+        return task(j, first + number, false);
     }
 };
 

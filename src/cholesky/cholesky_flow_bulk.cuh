@@ -21,13 +21,13 @@ constexpr unsigned flow_late = 2;
 
 /* The ring as a warp sees it: warp w of eight begins the copies of each step that comes to slot w.
  */
-template <class Flow>
+template <class Flow, int columns>
 struct wi_flow_copies {
-    using turn = wi_box_turn<flow_ring_slots>;
-    static constexpr unsigned slots = flow_ring_slots;
+    static constexpr unsigned slots = flow_slots_of<columns>;
+    using turn = wi_box_turn<(int)slots>;
     static constexpr unsigned of_column = flow_side / Flow::Rows::depth;
     static constexpr unsigned of_half = of_column / flow_parts;
-    static_assert(slots == flow_threads / 32, "a slot for each warp");
+    static_assert(slots <= flow_threads / 32, "no warp has two slots");
 
     Flow &flow;
     unsigned steps, warp;
@@ -35,7 +35,7 @@ struct wi_flow_copies {
     mutable bool stopped;       /* the matrix has failed: slots count as full */
 
     __device__ char *slot(unsigned number) const {
-        return flow.first_slot() + number * flow_ring_bytes;
+        return flow.first_slot() + number * flow_slot_bytes<columns>;
     }
     /* Begins the copies of the warp's next step if its columns are known; waits for them if there
      * is nothing else to do. */
@@ -53,7 +53,7 @@ struct wi_flow_copies {
             if (stopped)
                 wi_barrier_arrive(full);
             else
-                flow.load_boxes(slot(warp), own, full);
+                flow.template load_boxes<columns>(slot(warp), own, full);
         }
         __syncwarp();
         own += slots;
@@ -94,7 +94,6 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
     using Base::task;
     using Rows = wi_gemm_panel<T, flow_groups * flow_side, !by_columns>;
     using Columns = wi_gemm_panel<T, flow_side, !by_columns>;
-    using Copies = wi_flow_copies<wi_flow_bulk>;
 
     /* How many columns of tiles are subtracted in this way. */
     __device__ unsigned bulk_columns() const {
@@ -114,50 +113,63 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
     }
     /* Rows of the first factor, then columns of the second. With the tile on the diagonal these are
      * of its row, and the first tile comes turned. */
+    template <int columns>
     __device__ void load_boxes(char *slot, unsigned step, wi_barrier *full) const {
         constexpr uint32_t bytes = Columns::bytes;
         const int k = (int)(p.begin * flow_side + step * (unsigned)Rows::depth);
         const bool has_two = this->has_second_or_diagonal();
-        wi_barrier_arrive_expect(full, has_two ? 3 * bytes : 2 * bytes);
+        wi_barrier_arrive_expect(full, ((has_two ? 2 : 1) + columns) * bytes);
         load_tile(slot, task.is_diagonal ? task.column : task.row, k, full);
         if (has_two)
             load_tile(slot + bytes, task.is_diagonal ? task.row : task.row + 1, k, full);
         load_tile(slot + 2 * bytes, task.is_diagonal ? task.row : task.column, k, full);
+        if constexpr (columns > 1)
+            load_tile(slot + 3 * bytes, task.column + 1, k, full);
     }
     /* Prefetches the task's own tiles into the second-level cache. */
-    __device__ void fetch_tiles() const {
+    __device__ void fetch_tiles(unsigned next = 0) const {
         constexpr int line = 128 / (int)sizeof(T), lines = flow_side / line;
         for (int e = (int)threadIdx.x; e < flow_groups * flow_side * lines; e += flow_threads) {
             const unsigned tile = (unsigned)e / (flow_side * lines);
             const int along = e % lines * line, other = e / lines % flow_side;
             const unsigned row = task.row + (task.is_diagonal ? 0 : tile);
-            const unsigned column = task.is_diagonal && tile > 0 ? task.row : task.column;
+            const unsigned column = task.is_diagonal && tile > 0 ? task.row : task.column + next;
             if (row < p.tiles && p.rows(row) == flow_side)
                 wi_prefetch(p.tile(row, column) + along * (by_columns ? p.down() : p.across()) +
                             other * (by_columns ? p.across() : p.down()));
         }
     }
+    /* Where the sums of the task's column, or of the one joined to it, are. */
+    __device__ double *sums_of(int group, bool later) const {
+        return later ? ((wi_flow_joined_memory &)m).later[group] : m.x[group];
+    }
     template <class Sums>
     __device__ void store_sums(const Sums &own) const {
         own.each([&](int i, int j, const auto &run) {
-            double *const x = m.x[i / flow_side];
-            const int u = i % flow_side;
+            double *const x = sums_of(i / flow_side, j >= flow_side);
+            const int u = i % flow_side, v = j % flow_side;
 #pragma unroll
             for (int q = 0; q < 2; q++)
-                x[task.is_diagonal && i < flow_side ? j + (u + q) * wi_tile_pitch
-                                                    : u + q + j * wi_tile_pitch] = run.at[q];
+                x[task.is_diagonal && i < flow_side ? v + (u + q) * wi_tile_pitch
+                                                    : u + q + v * wi_tile_pitch] = run.at[q];
         });
     }
-    /* Leaves in m.x the products of the first `columns` columns of tiles, added up. False if the
-     * matrix has failed. */
-    __device__ bool sum_bulk(unsigned columns) {
-        using Sums = wi_flow_sums<T, Rows, Columns>;
+    /* Leaves in m.x the products of the first `before` columns of tiles, added up, and those of the
+     * next column behind it if there is a second one. False if the matrix has failed. */
+    template <int columns = 1>
+    __device__ bool sum_bulk(unsigned before) {
+        using Copies = wi_flow_copies<wi_flow_bulk, columns>;
+        using Sums =
+            wi_flow_sums<T, columns, Rows, wi_gemm_panel<T, columns * flow_side, !by_columns>>;
         const int warp = group * wi_strips + part;
-        const unsigned steps = columns * Copies::of_column;
+        const unsigned steps = before * Copies::of_column, none = steps;
         wi_bulk_fence();
         __syncthreads();
         fetch_tiles();
-        const Copies copies = {*this, steps, (unsigned)warp, 0, (unsigned)warp, false};
+        if constexpr (columns > 1)
+            fetch_tiles(1);
+        const unsigned own_slot = (unsigned)warp < Copies::slots ? (unsigned)warp : none;
+        const Copies copies = {*this, steps, (unsigned)warp, 0, own_slot, false};
         typename Copies::turn turn = {0, 0};
         Sums own(warp);
         const bool is_used = own.row < flow_side || this->has_second_or_diagonal();
@@ -177,12 +189,11 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
             return columns == 0 || sum_bulk(columns);
         return true;
     }
-    /* Subtracts m.x from the tiles in registers. */
-    __device__ void take_sums() {
+    /* Subtracts the sums from the tiles in registers. */
+    __device__ void take_sums(bool later = false) {
+        const double *const own = sums_of(group, later) + strip_row();
         if (group == 0 || this->has_second_or_diagonal())
-            sums.each([&](double &x, int i, int j) {
-                x -= m.x[group][strip_row() + i + j * wi_tile_pitch];
-            });
+            sums.each([&](double &x, int i, int j) { x -= own[i + j * wi_tile_pitch]; });
         __syncthreads();
     }
 };

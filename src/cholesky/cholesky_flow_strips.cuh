@@ -260,11 +260,15 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
         if (has_x() && wi_lane() == 0)
             wi_advance(this->ready(row()), half);
     }
-    __device__ void solve_pair() {
+    /* Of two columns together the last row of tiles may be alone: all wait, those that have a tile
+     * work. False if the matrix has failed. */
+    __device__ bool solve_pair() {
 #pragma unroll 1
         for (int b = 0; b < wi_strips; b++) {
             if (!receive(b))
-                return;
+                return false;
+            if (!has_x())
+                continue;
             divide(b);
             store_first(b);
             rotate();
@@ -272,10 +276,11 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
                 tell_of_half(wi_flow_count::first);
         }
         tell_of_half(wi_flow_count::second);
+        return true;
     }
     __device__ void solve() {
         if (task.has_second) {
-            solve_pair();
+            (void)solve_pair();
         } else if (solve_first([](int) {}, [](int) {})) {
             tell_of_half(wi_flow_count::second);
         }

@@ -7,9 +7,10 @@
 #include "cholesky/cholesky_flow.cuh"
 #include "gemm/gemm_doubles.cuh"
 
+template <int columns>
 struct wi_flow_shape {
-    static constexpr int tile_m = flow_groups * flow_side, tile_n = flow_side;
-    static constexpr int warps_m = 4, warps_n = 2;
+    static constexpr int tile_m = flow_groups * flow_side, tile_n = columns * flow_side;
+    static constexpr int warps_m = columns == 1 ? 4 : 2, warps_n = 8 / warps_m;
 };
 
 /* Lanes take pairs along the lines of boxes, and neighbours of k: as wi_gemm_doubles, with that
@@ -30,8 +31,8 @@ struct wi_flow_singles {
     double sum[high * wide][4];
 
     __device__ explicit wi_flow_singles(int adder)
-        : row(adder % wi_flow_shape::warps_m * 32),
-          column(adder / wi_flow_shape::warps_m * 32), sum{} {}
+        : row(adder % wi_flow_shape<1>::warps_m * 32),
+          column(adder / wi_flow_shape<1>::warps_m * 32), sum{} {}
 
     /* f(which of the pair of rows, which of k, element) of rows i and i + 1 of an operand. */
     template <class Operand, class F>
@@ -114,17 +115,40 @@ struct wi_flow_singles {
     }
 };
 
-template <class T, class A, class B>
+/* Of 64 x 32 sums a warp has no registers for the next operands. */
+template <class A, class B>
+struct wi_flow_wide : wi_gemm_doubles<wi_flow_shape<2>, A, B> {
+    using Base = wi_gemm_doubles<wi_flow_shape<2>, A, B>;
+    using Base::Base;
+    template <class Ring>
+    __device__ void add_up(const Ring &ring, size_t steps, typename Ring::turn &t) {
+        for (size_t s = 0; s < steps; s++) {
+            const char *const slot = ring.wait(t);
+            typename Base::Operands now;
+            this->take(slot, 0, now);
+            this->add(now);
+            this->take(slot, 1, now);
+            ring.release_read(t);
+            t.next();
+            this->add(now);
+        }
+    }
+};
+template <class T, int columns, class A, class B>
 struct wi_flow_sums_of;
 template <class A, class B>
-struct wi_flow_sums_of<double, A, B> {
-    using type = wi_gemm_doubles<wi_flow_shape, A, B>;
+struct wi_flow_sums_of<double, 1, A, B> {
+    using type = wi_gemm_doubles<wi_flow_shape<1>, A, B>;
 };
 template <class A, class B>
-struct wi_flow_sums_of<float, A, B> {
+struct wi_flow_sums_of<double, 2, A, B> {
+    using type = wi_flow_wide<A, B>;
+};
+template <class A, class B>
+struct wi_flow_sums_of<float, 1, A, B> {
     using type = wi_flow_singles<A, B>;
 };
-template <class T, class A, class B>
-using wi_flow_sums = typename wi_flow_sums_of<T, A, B>::type;
+template <class T, int columns, class A, class B>
+using wi_flow_sums = typename wi_flow_sums_of<T, columns, A, B>::type;
 
 #endif

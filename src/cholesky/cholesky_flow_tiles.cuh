@@ -83,8 +83,9 @@ struct wi_flow_tiles {
     __device__ void look() {
         constexpr int at_factor = 3;
         const int which = wi_lane() % 4;
+        const unsigned next = wi_lane() % 8 < 4 && task.is_joined ? 1 : 0;
         const unsigned row =
-            which == 0 ? task.column : task.row + (which == 2 && task.has_second ? 1u : 0u);
+            which == 0 ? task.column + next : task.row + (which == 2 && task.has_second ? 1u : 0u);
         const uint32_t own = wi_progress(which == at_factor ? factored(task.column) : ready(row));
         __syncwarp();
         strips = wi_shuffle(own, at_factor) / flow_publishers;

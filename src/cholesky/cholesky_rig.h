@@ -196,6 +196,9 @@ static inline void lower_limit(test_random *r) {
 #ifdef WEFT_EMU
     wi_cholesky_columns_at_once = test_below(r, 4) ? 64 : 256;
     wi_cholesky_boxed = test_below(r, 2) ? 1 : 3;
+    wi_cholesky_slots = 4 - (unsigned)test_below(r, 2) * 2;
+    wi_cholesky_apart = test_below(r, 2) ? 1 : 32;
+    wi_cholesky_last = (unsigned)test_below(r, 2);
     wi_cholesky_width = test_below(r, 2) ? 64 : 128;
     wi_cholesky_tail = test_below(r, 2) ? 64 : test_below(r, 2) ? 20 : 3072;
 #else

@@ -77,6 +77,26 @@ static void pairs(weft_context *ctx) {
 }
 #endif
 
+#ifdef WEFT_EMU
+/* Two columns of two tiles together, with such ones before them. Of the smaller order the last row
+ * of tiles is alone. */
+static void joined(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, 3 * CAPACITY);
+    for (unsigned k = 0; k < 3; k++) {
+        const size_t n = k < 2 ? 528 : 592;
+        const unsigned how = k < 2 ? 2 * k : 2 * (unsigned)test_below(&r.random, 2);
+        problem p = draw(&r, test_row_named(&wi_cholesky_ladder, "flow"), WEFT_F64, n, how);
+        wi_cholesky_boxed = 1;
+        wi_cholesky_apart = 1;
+        p.a.offset = 0;
+        p.a.ld = n + 4 * k;
+        p.b.columns = 0;
+        run_sort(&r, &p, WELL_CONDITIONED);
+    }
+    rig_close(&r);
+}
+#endif
+
 /* ---- the same bits ---- */
 
 static void test_threads(void **state) {
@@ -113,7 +133,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_rungs),  TEST_ON_EACH_PLACE(exact),
 #ifdef WEFT_EMU
-        TEST_ON_EACH_PLACE(blocks),     TEST_ON_EACH_PLACE(pairs),
+        TEST_ON_EACH_PLACE(blocks),     TEST_ON_EACH_PLACE(pairs), TEST_ON_EACH_PLACE(joined),
 #endif
         cmocka_unit_test(test_threads),
     };
