@@ -21,7 +21,9 @@ WI_LIMIT(unsigned, wi_cholesky_slots, flow_slots_most)
 WI_LIMIT(unsigned, wi_cholesky_apart, 64)
 WI_LIMIT(unsigned, wi_cholesky_last, 2)
 
-/* Each block draws once: the last one to do so sets the number for the next launch. */
+/* Each block draws once: the last one to do so sets the number for the next launch. Has an earlier
+ * launch failed? The first one asks and tells the others, which wait for its tile: they may begin
+ * while this launch fails, and would read what it writes. */
 template <class Params>
 __device__ static void draw(const Params &p, wi_flow_shared &shared) {
     wi_flow_sets &sets = p.mail->sets;
@@ -31,12 +33,15 @@ __device__ static void draw(const Params &p, wi_flow_shared &shared) {
         shared.stops = false;
         return;
     }
-    const bool failed = !p.clears && wi_cholesky_has_failed(p.first);
     const uint32_t even = wi_read_word(&sets.failed[0]), odd = wi_read_word(&sets.failed[1]);
     const uint64_t number = wi_take_number(&sets.next), drawn = number & UINT32_MAX;
     shared.launch = (uint32_t)(number >> 32);
     shared.drawn = drawn;
-    shared.stops = failed || (shared.launch % 2 ? odd : even) > 0;
+    shared.stops = (shared.launch % 2 ? odd : even) > 0;
+    if (drawn == 0 && !p.clears && wi_cholesky_has_failed(p.first)) {
+        shared.stops = true;
+        wi_advance(&sets.failed[shared.launch % 2], 1);
+    }
     if (drawn + 1 == p.tasks)
         sets.next = (uint64_t)(shared.launch + 1) << 32;
 }
