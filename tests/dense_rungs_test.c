@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every rung of lu, cholesky, solve and solve_batch once with each type, on one system of an order
  * at which it has several of its blocks: so few kernels that tools which slow them down a
- * hundredfold (compute-sanitizer's racecheck) end within a minute. Answers are held to the backward
- * error; rungs that take long are named. WEFT_TEST_ONLY=lu, cholesky, ...:
- * that ladder alone. */
+ * hundredfold (compute-sanitizer's racecheck) end within a minute. A large one of cholesky besides.
+ * Answers are held to the backward error; rungs that take long are named. WEFT_TEST_ONLY=lu,
+ * cholesky, ...: that ladder alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +209,19 @@ static void factors(weft_context *ctx) {
     each_rung(ctx, &wi_lu_ladder, by_lu, 300, 1, false, "lu");
     each_rung(ctx, &wi_cholesky_ladder, by_cholesky, 460, 1, true, "cholesky");
 }
+#ifndef WEFT_EMU
+/* On a GPU, which alone has a kernel for matrices of so many tiles; of these 65 the last row has no
+ * second one beside it. Not under tools that slow kernels down. */
+static void large(weft_context *ctx) {
+    const size_t n = 4160;
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t all = test_rows(ctx, &wi_cholesky_ladder, rows);
+    for (size_t k = 0; k + 1 < all && test_size_wanted(n * n) && wanted("cholesky"); k++)
+        if (strcmp(rows[k]->name, "flow") == 0)
+            run(ctx, &wi_cholesky_ladder, rows[k], by_cholesky, linear_of(WEFT_F64, n, 1, true),
+                "cholesky");
+}
+#endif
 static void solutions(weft_context *ctx) {
     each_rung(ctx, &wi_solve_ladder, by_solve, 200, 1, false, "solve");
     each_rung(ctx, &wi_solve_ladder, by_solve_spd, 200, 1, true, "solve_spd");
@@ -225,6 +238,9 @@ static void batches(weft_context *ctx) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(factors),
+#ifndef WEFT_EMU
+        TEST_ON_EACH_PLACE(large),
+#endif
         TEST_ON_EACH_PLACE(solutions),
         TEST_ON_EACH_PLACE(batches),
     };
