@@ -67,10 +67,17 @@ double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args) {
            (bytes > (double)m->cache_bytes ? tiles_of(g->n) / 3 * wi_seconds_moving(m, bytes) : 0);
 }
 
+/* From one factor to the next: in a cluster, or from one block to any other. */
+static double cycles_of_link(weft_type type, double tiles) {
+    if (tiles <= WI_CHOLESKY_CHAIN)
+        return type == WEFT_F64 ? 18500 : 17000;
+    return type == WEFT_F64 ? 23000 : 20500;
+}
+
 /* Of the first `columns` of a matrix of this order. A column of tiles takes as long as its factor,
  * or as its products, which are of f64. */
 static double seconds_of_flow(const wi_machine *m, weft_type type, size_t order, size_t columns) {
-    const double chain = (type == WEFT_F64 ? 23000 : 20500) / m->unit_hz, tiles = tiles_of(order);
+    const double tiles = tiles_of(order), chain = cycles_of_link(type, tiles) / m->unit_hz;
     const double rate = 1.2 * m->f64_flops;
     double seconds = 2 * m->launch_s;
     for (double k = 0; k < tiles_of(columns); k++)

@@ -12,7 +12,8 @@ extern "C" {
 
 enum {
     WI_CHOLESKY_WIDTH = 1024, /* columns of a block; of f64 twice as many */
-    WI_CHOLESKY_TAIL = 4096   /* those left to `flow` alone, at most; of f64 twice as many */
+    WI_CHOLESKY_TAIL = 4096,  /* those left to `flow` alone, at most; of f64 twice as many */
+    WI_CHOLESKY_CHAIN = 16    /* tiles of 64 of a matrix whose chain is a cluster's, at most */
 };
 
 /* The columns of a block when so many are left: `width`, or fewer if that is more than a fourth of

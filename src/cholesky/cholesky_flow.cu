@@ -6,11 +6,14 @@
  * factor that.
  *
  * Tiles that a block waits for are in tasks drawn before its own: they are done, or other blocks
- * have them that run. Nobody waits for a block that has not begun. */
+ * have them that run. Nobody waits for a block that has not begun; but in small matrices the blocks
+ * of one cluster, which have the tiles on the diagonal and are drawn by nobody. */
+#include "cholesky/cholesky_cost.h"
 #include "cholesky/cholesky_flow_block.cuh"
 
 #include "cuda/ahead.cuh"
 #include "cuda/bulk.cuh"
+#include "cuda/cluster.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/tensor_f64.cuh"
 
@@ -25,24 +28,27 @@ WI_LIMIT(unsigned, wi_cholesky_last, 2)
  * launch failed? The first one asks and tells the others, which wait for its tile: they may begin
  * while this launch fails, and would read what it writes. */
 template <class Params>
-__device__ static void draw(const Params &p, wi_flow_shared &shared) {
+__device__ static void draw(const Params &p, bool is_idle, wi_flow_shared &shared) {
     wi_flow_sets &sets = p.mail->sets;
-    if (p.rehearses()) {
+    if (p.rehearses() || is_idle) {
         shared.launch = 0;
         shared.drawn = p.tasks;
         shared.stops = false;
         return;
     }
+    const bool in_chain = blockIdx.x < p.chain;
     const uint32_t even = wi_read_word(&sets.failed[0]), odd = wi_read_word(&sets.failed[1]);
-    const uint64_t number = wi_take_number(&sets.next), drawn = number & UINT32_MAX;
+    const uint64_t number = in_chain ? atomicAdd(&sets.next, (unsigned long long)flow_chain_unit)
+                                     : wi_take_number(&sets.next);
+    const uint64_t drawn = number & UINT32_MAX;
     shared.launch = (uint32_t)(number >> 32);
-    shared.drawn = drawn;
+    shared.drawn = drawn % flow_chain_unit;
     shared.stops = (shared.launch % 2 ? odd : even) > 0;
     if (drawn == 0 && !p.clears && wi_cholesky_has_failed(p.first)) {
         shared.stops = true;
         wi_advance(&sets.failed[shared.launch % 2], 1);
     }
-    if (drawn + 1 == p.tasks)
+    if (drawn + (in_chain ? flow_chain_unit : 1) == p.tasks + p.chain * (uint64_t)flow_chain_unit)
         sets.next = (uint64_t)(shared.launch + 1) << 32;
 }
 /* By the first block: the set that this launch does not use, and the words of `first`. */
@@ -65,12 +71,20 @@ __device__ __forceinline__ static void run_block(const wi_boxes &boxes,
                                                  const wi_flow_params<T, by_columns> &p,
                                                  unsigned char *memory, wi_flow_shared &shared) {
     const int warp = wi_shuffle((int)threadIdx.x / 32, 0); /* known to be the same in all lanes */
-    const wi_flow_order order = {p.tiles, p.begin, p.end, p.joined};
+    constexpr bool chained = kind == WI_FLOW_CHAINED;
+    const wi_flow_order order = {p.tiles, p.begin, p.end, p.joined, chained};
+    const bool in_chain = chained && blockIdx.x < p.chain;
+    bool is_idle = false; /* in the chain's cluster without a tile */
+    if constexpr (chained) {
+        if (blockIdx.x >= wi_cluster_size() + p.tasks)
+            return;
+        is_idle = !in_chain && blockIdx.x < wi_cluster_size();
+    }
     wi_wait_for_earlier();
     if (threadIdx.x == 0)
-        draw(p, shared);
+        draw(p, is_idle, shared);
     __syncthreads();
-    if (shared.drawn == 0)
+    if (chained ? blockIdx.x == 0 : shared.drawn == 0)
         clear_for_next(p, shared.launch);
     wi_flow_block<T, by_columns, kind> flow = {{{{p,
                                                   &boxes,
@@ -87,6 +101,13 @@ __device__ __forceinline__ static void run_block(const wi_boxes &boxes,
                                                 0,
                                                 false}};
     flow.begin();
+    if constexpr (chained)
+        if (blockIdx.x < wi_cluster_size()) {
+            flow.task = order.on_diagonal(p.begin + blockIdx.x);
+            if (in_chain)
+                flow.run_chain();
+            return;
+        }
     if (shared.stops)
         return;
     if (!flow.rehearses)
@@ -94,7 +115,7 @@ __device__ __forceinline__ static void run_block(const wi_boxes &boxes,
     flow.run();
 }
 
-/* Before compute capability 9.0 there are no boxes. */
+/* Before compute capability 9.0 there are neither boxes nor clusters. */
 template <class T, bool by_columns, int kind>
 __global__ void __launch_bounds__(flow_threads, 1)
     flow_of_columns(const __grid_constant__ wi_boxes boxes,
@@ -151,9 +172,9 @@ static unsigned joined_columns(unsigned tiles, unsigned begin, unsigned end) {
 template <class T, bool by_columns, int kind>
 struct flow_call {
     using Params = wi_flow_params<T, by_columns>;
-    static constexpr bool joins = kind == WI_FLOW_JOINED;
-    static constexpr size_t before = flow_slots_at<T>;
-    static constexpr size_t ring_bytes = flow_ring_memory<1 + joins>;
+    static constexpr bool joins = kind == WI_FLOW_JOINED, chained = kind == WI_FLOW_CHAINED;
+    static constexpr size_t before = flow_slots_at<T, kind>;
+    static constexpr size_t ring_bytes = flow_ring_memory<1 + joins, kind> + (chained ? before : 0);
 
     weft_context *ctx;
     const wi_cholesky_args *g;
@@ -180,7 +201,8 @@ struct flow_call {
         p.begin = (unsigned)(s->first / flow_side);
         p.end = (unsigned)tiles_of(s->first + s->columns);
         p.joined = joins ? joined_columns(p.tiles, p.begin, p.end) : p.begin;
-        p.tasks = (unsigned)wi_flow_order{p.tiles, p.begin, p.end, p.joined}.count();
+        p.chain = chained ? p.end - p.begin : 0;
+        p.tasks = (unsigned)wi_flow_order{p.tiles, p.begin, p.end, p.joined, chained}.count();
         p.packs = !g->upper && (uintptr_t)g->a % 16 == 0 && g->lda * sizeof(T) % 16 == 0;
         p.slots = slots();
         p.boxed = boxed;
@@ -200,15 +222,51 @@ struct flow_call {
                                  p.tasks + flow_rehearsals * idle, flow_threads, shared_bytes(),
                                  *boxes, p);
     }
+
+    /* ---- of a matrix whose tiles on the diagonal are a cluster's ---- */
+
+    unsigned cluster() const {
+        unsigned blocks = 2;
+        while (blocks < tiles_of(g->n))
+            blocks *= 2;
+        return blocks;
+    }
+    bool is_small() const {
+        const size_t tiles = tiles_of(g->n);
+        return ctx->gpu->capability == 90 && s->first == 0 && s->columns == g->n && tiles > 1 &&
+               tiles <= WI_CHOLESKY_CHAIN;
+    }
+    /* The chain's blocks wait for those of other clusters: at least one of these must have room,
+     * and those of a kernel get multiprocessors before those of the next. */
+    weft_status find_room(bool *has_room) const {
+        size_t held = 0;
+        const weft_status status = wi_resident_clusters(
+            ctx, "flow_of_columns<T, by_columns, kind>", flow_of_columns<T, by_columns, kind>,
+            flow_threads, cluster(), shared_bytes(), &held);
+        *has_room = held > 1;
+        return status;
+    }
+    weft_status launch_chained() const {
+        const Params p = params();
+        const unsigned size = cluster(), clusters = 1 + (p.tasks + size - 1) / size;
+        return WEFT_LAUNCH_CLUSTER((flow_of_columns<T, by_columns, kind>), ctx, size * clusters,
+                                   flow_threads, size, shared_bytes(), *boxes, p);
+    }
 };
 
 template <class T, bool by_columns>
 static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_cholesky_steps *s) {
     wi_boxes boxes = {};
     unsigned boxed = 0;
-    const weft_status status = describe<T, by_columns>(ctx, g, &boxed, &boxes);
+    weft_status status = describe<T, by_columns>(ctx, g, &boxed, &boxes);
     if (status != WEFT_OK)
         return status;
+    const flow_call<T, by_columns, WI_FLOW_CHAINED> chained = {ctx, g, s, boxed, &boxes};
+    bool has_room = false;
+    if (chained.is_small())
+        status = chained.find_room(&has_room);
+    if (status != WEFT_OK || has_room)
+        return status == WEFT_OK ? chained.launch_chained() : status;
     if constexpr (sizeof(T) == sizeof(double))
         if (boxed > 0 && tiles_of(g->n) > wi_cholesky_apart)
             return flow_call<T, by_columns, WI_FLOW_JOINED>{ctx, g, s, boxed, &boxes}.launch();

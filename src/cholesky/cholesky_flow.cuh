@@ -9,11 +9,14 @@
 #include "cholesky/cholesky_factorer.cuh"
 #include "cuda/boxes.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/message.cuh"
 
-/* What a kernel can do beside its usual tasks: of large matrices two columns go together. */
+/* What a kernel can do beside its usual tasks: of large matrices two columns go together; of small
+ * ones the tiles on the diagonal are of blocks of one cluster. */
 enum wi_flow_kind {
     WI_FLOW_PLAIN,
-    WI_FLOW_JOINED
+    WI_FLOW_JOINED,
+    WI_FLOW_CHAINED
 };
 
 constexpr int flow_side = wi_cholesky_side;
@@ -46,21 +49,29 @@ struct wi_flow_count {
 };
 
 /* A ring's slots are of boxes of three tiles; of four where two columns go together. */
-template <int columns>
-constexpr int flow_slots_of = columns == 1 ? 8 : 6;
+template <int columns, int kind>
+constexpr int flow_slots_of = columns == 1 && kind != WI_FLOW_CHAINED ? 8 : 6;
 template <int columns>
 constexpr uint32_t flow_slot_bytes = (flow_groups + columns) * flow_side *wi_box_line;
-template <int columns>
+template <int columns, int kind>
 constexpr size_t flow_ring_memory = wi_box_align +
-                                    (size_t)flow_slots_of<columns> *flow_slot_bytes<columns>;
-constexpr int flow_ring_slots = flow_slots_of<1>;
+                                    (size_t)flow_slots_of<columns, kind> *flow_slot_bytes<columns>;
+constexpr int flow_ring_slots = flow_slots_of<1, WI_FLOW_PLAIN>;
 
 struct wi_flow_ring {
     wi_barrier full[flow_ring_slots], empty[flow_ring_slots];
 };
 
+/* By which a block of the chain gets the factor of its column from the one before: each strip, and
+ * behind it whether the matrix has failed. */
+struct wi_flow_passed {
+    wi_barrier there[wi_strips];
+    wi_message failed[wi_strips];
+};
+
 struct wi_flow_shared {
     wi_flow_ring ring;
+    wi_flow_passed passed;
     uint64_t drawn;  /* the number of the block's task */
     uint32_t launch; /* the number of this launch */
     bool stops;      /* the matrix has failed */
@@ -92,6 +103,9 @@ struct wi_flow_mail {
     wi_flow_counts counts[1]; /* one for each row of tiles */
 };
 
+/* The drawn number also counts the blocks of the chain that have begun, in units of so many. */
+constexpr uint32_t flow_chain_unit = 1 << 24;
+
 template <class T, bool by_columns>
 struct wi_flow_params {
     T *a; /* L(i, j) is a[i * down + j * across] */
@@ -104,6 +118,7 @@ struct wi_flow_params {
     bool packs;      /* are whole tiles made of packs of 16 bytes, down their columns? */
     unsigned boxed;  /* a task with so many columns before its own reads boxes; 0: none does */
     unsigned late;   /* the most columns that a pair leaves to its last products */
+    unsigned chain;  /* blocks of the first cluster that have a tile on the diagonal */
     unsigned joined; /* columns before this one go by twos, where tiles are far from the diagonal */
     double *records; /* of the strips of the tiles on the diagonal */
     wi_flow_mail *mail;
@@ -111,7 +126,8 @@ struct wi_flow_params {
     bool clears; /* the words of `first` */
 
     __device__ bool rehearses() const {
-        return blockIdx.x < 2 * mixed ? blockIdx.x % 2 != 0 : blockIdx.x >= tasks + mixed;
+        return chain == 0 &&
+               (blockIdx.x < 2 * mixed ? blockIdx.x % 2 != 0 : blockIdx.x >= tasks + mixed);
     }
     __device__ size_t down() const {
         return by_columns ? 1 : ld;
@@ -144,9 +160,9 @@ struct wi_flow_joined_memory : wi_flow_memory {
 template <class T>
 using wi_flow_slot = T[3][flow_chunk<T>];
 /* The column's factor comes while the last slot is multiplied, one with an odd number: of f32 slots
- * lie behind it, of f64 it is no larger than slot 0. */
-template <class T>
-constexpr size_t flow_slots_at = sizeof(T) == 8
+ * lie behind it, of f64 it is no larger than slot 0. In a chain it comes at any time. */
+template <class T, int kind>
+constexpr size_t flow_slots_at = sizeof(T) == 8 && kind != WI_FLOW_CHAINED
                                      ? 0
                                      : (sizeof(wi_tile_factor<double>) + 127) / 128 * 128;
 static_assert(sizeof(wi_tile_factor<double>) <= sizeof(wi_flow_slot<double>) && flow_parts == 2,
@@ -167,6 +183,7 @@ constexpr unsigned flow_abreast = 2;
 
 struct wi_flow_order {
     unsigned tiles, begin, end, joined;
+    bool chained; /* nobody draws tiles on the diagonal */
 
     /* The first row of column j whose tiles go by pairs: those before it go alone. The tile beside
      * the next one on the diagonal, and the one below, which is needed soonest, do. */
@@ -174,12 +191,16 @@ struct wi_flow_order {
         const unsigned row = j + (j + 1 < end ? 3 : 1);
         return row + row % 2;
     }
+    __host__ __device__ unsigned first_row(unsigned j) const {
+        return chained && j + 1 < end ? j + 2 : j + 1;
+    }
     /* Tasks of column j above row `row`, an even one, or in all. */
     __host__ __device__ unsigned above(unsigned j, unsigned row) const {
         const unsigned last = row < tiles ? row : tiles, pairs = first_pair(j);
-        if (last <= j + 1)
+        const unsigned first = first_row(j);
+        if (last <= first)
             return 0;
-        return last <= pairs ? last - j - 1 : pairs - j - 1 + (last - pairs + 1) / 2;
+        return last <= pairs ? last - first : pairs - first + (last - pairs + 1) / 2;
     }
     __host__ __device__ unsigned of_columns(unsigned from, unsigned to, unsigned row) const {
         unsigned all = 0;
@@ -205,7 +226,7 @@ struct wi_flow_order {
         return of_columns(from, to, pairs) + (tiles - pairs + 1) / 2;
     }
     __host__ __device__ uint64_t count() const {
-        uint64_t all = 1;
+        uint64_t all = chained ? 0 : 1;
         for (unsigned from = begin; from < end; from = last_abreast(from))
             all += of_abreast(from, last_abreast(from));
         return all;
@@ -214,11 +235,15 @@ struct wi_flow_order {
         const bool is_pair = row >= first_pair(j);
         return {j, row, true, is_pair && row + 1 < tiles, row == j + 1 && j + 1 < end, is_joined};
     }
+    /* The tile on the diagonal of a row, and the one beside it. */
+    __device__ wi_flow_task on_diagonal(unsigned row) const {
+        return {row > begin ? row - 1 : begin, row, row > begin, false, true, false};
+    }
     __device__ wi_flow_task at(uint64_t number) const {
-        if (number == 0)
-            return {begin, begin, false, false, true, false};
+        if (number == 0 && !chained)
+            return on_diagonal(begin);
         unsigned from = begin, to = last_abreast(begin), all = of_abreast(from, to);
-        for (number--; number >= all; all = of_abreast(from, to)) {
+        for (number -= chained ? 0 : 1; number >= all; all = of_abreast(from, to)) {
             number -= all;
             from = to;
             to = last_abreast(from);
@@ -243,7 +268,7 @@ struct wi_flow_order {
             number -= own;
             j++;
         }
-        const unsigned first = row > j ? row : j + 1;
+        const unsigned first = row > first_row(j) ? row : first_row(j);
         return task(j, first + number, false);
     }
 };

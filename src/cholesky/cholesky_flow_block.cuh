@@ -7,8 +7,8 @@
 #include "cholesky/cholesky_flow_strips.cuh"
 
 template <class T, bool by_columns, int kind>
-struct wi_flow_block : wi_flow_strips<T, by_columns> {
-    using Base = wi_flow_strips<T, by_columns>;
+struct wi_flow_block : wi_flow_strips<T, by_columns, kind> {
+    using Base = wi_flow_strips<T, by_columns, kind>;
     using Base::at_first;
     using Base::group;
     using Base::has_x;
@@ -41,7 +41,10 @@ struct wi_flow_block : wi_flow_strips<T, by_columns> {
             if (b < wi_strips - 1)
                 take_from_diagonal<0, pieces>(b);
         };
-        return this->solve_first(put, behind);
+        if constexpr (kind == WI_FLOW_CHAINED)
+            return this->solve_passed(put, behind);
+        else
+            return this->solve_first(put, behind);
     }
     __device__ void send_letter() const {
         wi_pair *const letter = this->letter(task.row);
@@ -51,6 +54,9 @@ struct wi_flow_block : wi_flow_strips<T, by_columns> {
     }
     /* The first group, to all others. */
     __device__ void publish(int b) const {
+        if constexpr (kind == WI_FLOW_CHAINED)
+            if (b < wi_strips - 1)
+                this->pass_on(b, (int)threadIdx.x, flow_threads / flow_groups, false);
         this->each_pack(task.row, b, (int)threadIdx.x, 32 * (int)flow_publishers,
                         [](const double *from, double *to) {
                             *(wi_vector<double> *)to = *(const wi_vector<double> *)from;
@@ -123,8 +129,8 @@ struct wi_flow_block : wi_flow_strips<T, by_columns> {
         }
         x.store(rows + b * wi_strip * wi_tile_pitch);
     }
-    /* Warp b of the second group factors strip b. */
-    __device__ void factor() {
+    /* Warp b of the second group factors strip b. Returns how many strips have been passed on. */
+    __device__ int factor() {
         static_assert(wi_strips == 4, "the order of updates is for four strips");
         const wi_tile_factor<double> &f = m.factor;
         if (group > 0) {
@@ -143,7 +149,7 @@ struct wi_flow_block : wi_flow_strips<T, by_columns> {
             __syncthreads();
             if (f.done < flow_side) {
                 fail();
-                return;
+                return b;
             }
             if (b == wi_strips - 1)
                 break;
@@ -152,14 +158,25 @@ struct wi_flow_block : wi_flow_strips<T, by_columns> {
             __syncthreads();
         }
         if (rehearses)
-            return;
+            return wi_strips;
+        if constexpr (kind == WI_FLOW_CHAINED)
+            this->pass_on(wi_strips - 1, (int)threadIdx.x, flow_threads, false);
         send_letter();
         if (group == 0)
             publish(wi_strips - 1);
         this->store(f.tile, task.row, task.row, 0, (int)threadIdx.x, flow_threads);
+        return wi_strips;
     }
 
     __device__ void begin() const {
+        if constexpr (kind == WI_FLOW_CHAINED)
+            if (blockIdx.x < wi_cluster_size()) {
+                if (threadIdx.x == 0 && blockIdx.x > 0 && blockIdx.x < p.chain) {
+                    this->expect_passed();
+                    wi_barrier_publish();
+                }
+                wi_cluster_sync();
+            }
         if constexpr (wi_flow_has_boxes)
             if (threadIdx.x == 0) {
                 for (int s = 0; s < flow_ring_slots; s++) {
@@ -184,7 +201,26 @@ struct wi_flow_block : wi_flow_strips<T, by_columns> {
             this->load();
         if (bulk > 0)
             this->take_sums();
-        return this->take_products(bulk, [&](int strips) { this->fetch_strips(strips); });
+        return this->take_products(bulk, [&](int strips) {
+            if (kind != WI_FLOW_CHAINED || !task.is_diagonal)
+                this->fetch_strips(strips);
+        });
+    }
+    /* A block of the chain passes on all strips, also when the matrix has failed, and ends when all
+     * have come that are sent to it. */
+    __device__ void run_chain() {
+        int passed = 0;
+        if (!shared.stops && bring()) {
+            if (threadIdx.x == 0)
+                m.factor.done = flow_side;
+            __syncthreads();
+            if (!task.has_x || solve_beside())
+                passed = factor();
+        }
+        for (; passed < wi_strips; passed++)
+            this->pass_on(passed, (int)threadIdx.x, flow_threads, true);
+        for (int b = 0; b < wi_strips && task.has_x; b++)
+            (void)this->receive_passed(b);
     }
     /* Two columns: the products of all columns before them, then one column after the other, of
      * which the second loses what the first has. */
@@ -224,8 +260,9 @@ struct wi_flow_block : wi_flow_strips<T, by_columns> {
         if (threadIdx.x == 0)
             m.factor.done = flow_side;
         __syncthreads();
-        if (!task.has_x || solve_beside())
-            factor();
+        if constexpr (kind != WI_FLOW_CHAINED)
+            if (!task.has_x || solve_beside())
+                (void)factor();
     }
 };
 

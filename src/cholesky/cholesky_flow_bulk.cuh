@@ -23,7 +23,7 @@ constexpr unsigned flow_late = 2;
  */
 template <class Flow, int columns>
 struct wi_flow_copies {
-    static constexpr unsigned slots = flow_slots_of<columns>;
+    static constexpr unsigned slots = flow_slots_of<columns, Flow::kind>;
     using turn = wi_box_turn<(int)slots>;
     static constexpr unsigned of_column = flow_side / Flow::Rows::depth;
     static constexpr unsigned of_half = of_column / flow_parts;
@@ -79,9 +79,10 @@ struct wi_flow_copies {
     }
 };
 
-template <class T, bool by_columns>
-struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
-    using Base = wi_flow_tiles<T, by_columns>;
+template <class T, bool by_columns, int kind_>
+struct wi_flow_bulk : wi_flow_tiles<T, by_columns, kind_> {
+    using Base = wi_flow_tiles<T, by_columns, kind_>;
+    static constexpr int kind = kind_;
     using Base::boxes;
     using Base::group;
     using Base::m;
@@ -101,8 +102,9 @@ struct wi_flow_bulk : wi_flow_tiles<T, by_columns> {
         return wi_flow_has_boxes && p.boxed > 0 && all >= p.boxed && all > late ? all - late : 0;
     }
     __device__ char *first_slot() const {
-        const uintptr_t past = (uintptr_t)&m % wi_box_align;
-        return (char *)&m + (past ? wi_box_align - past : 0);
+        char *const from = (char *)&m + (kind == WI_FLOW_CHAINED ? flow_slots_at<T, kind> : 0);
+        const uintptr_t past = (uintptr_t)from % wi_box_align;
+        return from + (past ? wi_box_align - past : 0);
     }
     __device__ void load_tile(char *to, unsigned row, int k, wi_barrier *full) const {
         const int first = (int)(row * flow_side);

@@ -30,9 +30,9 @@ struct wi_flow_number<float> {
     }
 };
 
-template <class T, bool by_columns>
-struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
-    using Base = wi_flow_bulk<T, by_columns>;
+template <class T, bool by_columns, int kind>
+struct wi_flow_strips : wi_flow_bulk<T, by_columns, kind> {
+    using Base = wi_flow_bulk<T, by_columns, kind>;
     using Base::group;
     using Base::has_x;
     using Base::m;
@@ -252,6 +252,62 @@ struct wi_flow_strips : wi_flow_bulk<T, by_columns> {
                 goes_on = await_strip(b + 1);
             if (b + 1 < wi_strips && __syncthreads_or(!goes_on))
                 return false;
+        }
+        return true;
+    }
+    /* ---- from block to block of a chain ---- */
+
+    /* What is sent of strip b, and a message behind it. */
+    __device__ static constexpr uint32_t passed_bytes(int b) {
+        const int rows = flow_side - (is_corrected ? b : b + 1) * wi_strip + wi_strip;
+        return (uint32_t)(rows * wi_strip * (int)sizeof(double)) + (uint32_t)sizeof(wi_message);
+    }
+    __device__ bool has_next() const {
+        return task.row + 1 < p.begin + p.chain;
+    }
+    /* `count` threads pass strip b of the block's own factor to the next block. */
+    __device__ void pass_on(int b, int thread, int count, bool has_failed) const {
+        const unsigned next = wi_cluster_rank() + 1;
+        wi_barrier *const there = &shared.passed.there[b];
+        if (!has_next())
+            return;
+        each_pack(task.row, b, thread, count, [&](double *from, double *) {
+            wi_send((wi_message *)from, *(const wi_message *)from, there, next);
+        });
+        if (thread == 0)
+            wi_send(&shared.passed.failed[b], {{has_failed ? 1u : 0u, 0, 0, 0}}, there, next);
+    }
+    /* Waits for strip b of the column's factor; false if the matrix has failed. */
+    __device__ bool receive_passed(int b) const {
+        wi_receive(&shared.passed.there[b], 0);
+        return shared.passed.failed[b].word[0] == 0;
+    }
+    __device__ void expect_passed() const {
+        for (int b = 0; b < wi_strips; b++) {
+            wi_barrier_init(&shared.passed.there[b], 1);
+            wi_barrier_arrive_expect(&shared.passed.there[b], passed_bytes(b));
+        }
+    }
+    /* solve_first of a block of the chain. */
+    template <class F, class G>
+    __device__ bool solve_passed(F put, G behind) {
+#pragma unroll 1
+        for (int b = 0; b < wi_strips; b++) {
+            if (!receive_passed(b))
+                return false;
+            if (group == 0) {
+                divide(b);
+                put(b);
+            }
+            __syncthreads();
+            if (group == 0) {
+                store_first(b);
+                rotate();
+                if (b == wi_strips / 2 - 1)
+                    tell_of_half(wi_flow_count::first);
+            } else {
+                behind(b);
+            }
         }
         return true;
     }

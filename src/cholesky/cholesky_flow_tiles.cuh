@@ -8,7 +8,7 @@
 #include "cuda/async.cuh"
 #include "cuda/progress.cuh"
 
-template <class T, bool by_columns>
+template <class T, bool by_columns, int kind>
 struct wi_flow_tiles {
     using Strip = wi_cholesky_strip_sums<double, flow_side / 8>;
     /* Pieces of 8 columns of a tile, and those that the factor of its first strip needs. */
@@ -101,7 +101,7 @@ struct wi_flow_tiles {
     /* ---- what columns before take from the tiles ---- */
 
     __device__ wi_flow_slot<T> &slot_of(unsigned step) const {
-        char *const slots = (char *)&m + flow_slots_at<T>;
+        char *const slots = (char *)&m + flow_slots_at<T, kind>;
         return ((wi_flow_slot<T> *)slots)[step & (p.slots - 1)];
     }
     /* Starts the copy of 32 columns of a tile of L. */

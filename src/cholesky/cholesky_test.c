@@ -78,6 +78,24 @@ static void pairs(weft_context *ctx) {
 #endif
 
 #ifdef WEFT_EMU
+/* Two to four tiles on the diagonal, which are a cluster's; and a pivot that is none. */
+static void chained(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, CAPACITY);
+    const wi_row *const flow = test_row_named(&wi_cholesky_ladder, "flow");
+    for (unsigned k = 0; k < 4; k++) {
+        const size_t n = k & 1 ? 193 - 32 * k : 97 + 31 * k / 2;
+        const size_t wrong[] = {k & 1, k & 2, k & 1 ? NEGATIVE : IS_NAN};
+        problem p = draw(&r, flow, k & 1 ? WEFT_F32 : WEFT_F64, n, k & 2);
+        wi_cholesky_slots = 2;
+        wi_cholesky_boxed = 6;
+        run_sort(&r, &p, WELL_CONDITIONED);
+        run_exact(&r, n, flow, wrong);
+    }
+    rig_close(&r);
+}
+#endif
+
+#ifdef WEFT_EMU
 /* Two columns of two tiles together, with such ones before them. Of the smaller order the last row
  * of tiles is alone. */
 static void joined(weft_context *ctx) {
@@ -133,7 +151,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_rungs),  TEST_ON_EACH_PLACE(exact),
 #ifdef WEFT_EMU
-        TEST_ON_EACH_PLACE(blocks),     TEST_ON_EACH_PLACE(pairs), TEST_ON_EACH_PLACE(joined),
+        TEST_ON_EACH_PLACE(blocks),     TEST_ON_EACH_PLACE(pairs),
+        TEST_ON_EACH_PLACE(joined),     TEST_ON_EACH_PLACE(chained),
 #endif
         cmocka_unit_test(test_threads),
     };
