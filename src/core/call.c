@@ -67,6 +67,22 @@ static weft_status check_array(weft_context *ctx, const char *call, wi_array *a)
     return WEFT_OK;
 }
 
+/* An array of which all is well, as a few comparisons show: a vector of aligned elements whose
+ * bytes fit. Small calls would notice the time of check_array. */
+static inline bool is_well(const weft_context *ctx, wi_array *a) {
+    enum {
+        LOG2_COUNT = 48, /* so many elements ... */
+        LOG2_WIDTH = 15  /* of so many bytes are no more than PTRDIFF_MAX */
+    };
+    const bool unaligned = a->use & WI_UNALIGNED;
+    if (!a->p || a->rows != 1 || a->ld < a->cols || a->use & WI_HOST || a->cols >> LOG2_COUNT ||
+        a->width >> LOG2_WIDTH || (!unaligned && (uintptr_t)a->p & (a->width - 1)) ||
+        wi_is_strided(ctx, a->p))
+        return false;
+    a->bytes = a->cols * a->width;
+    return true;
+}
+
 /* May two matrices of the same pitch overlap? Yes if each lies in the other's gaps. */
 static bool side_by_side(const wi_array *a, const wi_array *b) {
     const size_t pitch = a->ld * a->width;
@@ -79,11 +95,18 @@ static bool side_by_side(const wi_array *a, const wi_array *b) {
                      : shift >= width_b && shift <= pitch - width_a;
 }
 
+/* Do two arrays, one of which is written, share a byte? */
+static inline bool meet(const wi_array *a, const wi_array *b) {
+    const uintptr_t from = (uintptr_t)a->p, to = (uintptr_t)b->p;
+    return (a->use | b->use) & WI_OUT && a->bytes > 0 && b->bytes > 0 &&
+           (to - from < a->bytes || from - to < b->bytes);
+}
+
+/* Of two arrays that overlap, one of them written. */
 static weft_status check_pair(weft_context *ctx, const wi_call *call, int i, int k) {
     const wi_array *const a = &call->array[i], *const b = &call->array[k];
     const bool in_place = (a->in_place >> k | b->in_place >> i) & 1;
-    if (!((a->use | b->use) & WI_OUT) || !wi_overlap(a->p, a->bytes, b->p, b->bytes) ||
-        side_by_side(a, b))
+    if (side_by_side(a, b))
         return WEFT_OK;
     if (!in_place || a->stride_bytes > 0 || b->stride_bytes > 0)
         return wi_fail(ctx, WEFT_EARG, "%s: %s and %s overlap; pass separate arrays", call->name,
@@ -109,10 +132,12 @@ weft_status wi_check_local(weft_context *ctx, const char *call) {
 weft_status wi_call_check(weft_context *ctx, wi_call *call) {
     weft_status status = call->distributed ? WEFT_OK : wi_check_local(ctx, call->name);
     for (int k = 0; k < call->count && status == WEFT_OK; k++)
-        status = check_array(ctx, call->name, &call->array[k]);
+        if (!is_well(ctx, &call->array[k]))
+            status = check_array(ctx, call->name, &call->array[k]);
     for (int k = 1; k < call->count && status == WEFT_OK; k++)
         for (int i = 0; i < k && status == WEFT_OK; i++)
-            status = check_pair(ctx, call, i, k);
+            if (meet(&call->array[i], &call->array[k]))
+                status = check_pair(ctx, call, i, k);
     return status;
 }
 

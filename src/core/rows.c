@@ -269,27 +269,18 @@ void wi_take_used(weft_context *ctx, const wi_ladder *ladder, const weft_context
     ctx->used[index_of(ladder)] = from->used[index_of(ladder)];
 }
 
-weft_status wi_choose_row(weft_context *ctx, const wi_ladder *ladder, const char *call,
+/* The ladder is number `op` in wi_ops. */
+static weft_status choose(weft_context *ctx, size_t op, const wi_ladder *ladder, const char *call,
                           weft_type type, const void *args, const wi_row **row) {
-    const wi_row *const forced = ctx->forced[index_of(ladder)];
+    const wi_row *const forced = ctx->forced[op];
     *row = forced ? forced : wi_pick(ctx, ladder, type, args);
     if (!*row)
         return none_fits(ctx, ladder, call, type, args);
     return forced ? check_forced(ctx, ladder, call, type, args, forced) : WEFT_OK;
 }
 
-weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
-                   const void *args) {
-    const wi_row *row;
-    const weft_status status = wi_choose_row(ctx, ladder, call, type, args, &row);
-    if (status != WEFT_OK)
-        return status;
-    forecast(ctx, ladder, row, type, args);
-    return wi_run_row(ctx, ladder, row, args);
-}
-
-weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row *row,
-                       const void *args) {
+static weft_status run_chosen(weft_context *ctx, size_t op, const wi_ladder *ladder,
+                              const wi_row *row, const void *args) {
     int before;
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
@@ -297,6 +288,27 @@ weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row 
     status = ctx->tracer ? wi_trace_row(ctx, ladder, row, args) : row->run(ctx, args);
     wi_gpu_leave(ctx, before);
     if (status == WEFT_OK)
-        ctx->used[index_of(ladder)] = row;
+        ctx->used[op] = row;
     return status;
+}
+
+weft_status wi_choose_row(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                          weft_type type, const void *args, const wi_row **row) {
+    return choose(ctx, index_of(ladder), ladder, call, type, args, row);
+}
+
+weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
+                   const void *args) {
+    const size_t op = index_of(ladder); /* once: all ladders are looked through for it */
+    const wi_row *row;
+    const weft_status status = choose(ctx, op, ladder, call, type, args, &row);
+    if (status != WEFT_OK)
+        return status;
+    forecast(ctx, ladder, row, type, args);
+    return run_chosen(ctx, op, ladder, row, args);
+}
+
+weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row *row,
+                       const void *args) {
+    return run_chosen(ctx, index_of(ladder), ladder, row, args);
 }
