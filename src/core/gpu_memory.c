@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/gpu.h"
+#include "core/gpu_graphs.h"
 #include "cpu/team.h"
 
 enum {
@@ -44,6 +44,8 @@ wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes) {
 }
 
 bool wi_gpu_is_device(const weft_context *ctx, const void *p) {
+    if (!*ctx->gpu->lost && ctx->gpu->forks == wi_forks() && wi_graphs_is_device(ctx, p))
+        return true; /* what nearly all calls hear, in half of the time */
     return wi_gpu_memory(ctx, p, 0) == WI_MEMORY_DEVICE;
 }
 

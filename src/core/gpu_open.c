@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/gpu.h"
+#include "core/gpu_graphs.h"
 #include "core/stage.h"
 #include "cpu/team.h"
 
@@ -215,9 +215,11 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
     weft_status status = choose_device(ordinal, &device, why);
     if (status != WEFT_OK)
         return wi_fail(ctx, status, "weft_open: %s", why);
-    struct wi_gpu *const gpu = wi_host_alloc(sizeof *gpu);
-    if (!gpu)
+    wi_gpu_whole *const whole = wi_host_alloc(sizeof *whole);
+    if (!whole)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_open: no host memory for a GPU's context");
+    struct wi_gpu *const gpu = &whole->gpu;
+    memset(&whole->graphs, 0, sizeof whole->graphs);
     *gpu = (struct wi_gpu){
         .forks = wi_forks(),
         .multiprocessors = wi_device_attribute(device, cudaDevAttrMultiProcessorCount),
@@ -236,6 +238,7 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
     if (status == WEFT_OK) {
         gpu->capability = usable_capability(device);
         status = create_parts(ctx);
+        wi_graphs_open(ctx);
         wi_gpu_leave(ctx, before);
     }
     if (status != WEFT_OK)
@@ -247,6 +250,7 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
 static void close_parts(weft_context *ctx) {
     struct wi_gpu *const gpu = ctx->gpu;
     wi_stage_close(ctx);
+    wi_graphs_close(ctx);
     for (int slot = 0; slot < WI_SCRATCH_BLOCKS; slot++)
         if (gpu->scratch[slot].p)
             cudaFreeAsync(gpu->scratch[slot].p, gpu->own);

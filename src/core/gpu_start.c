@@ -2,7 +2,7 @@
 /* Starts kernels: the part of cuda/launch.cuh that is the same for all of them. */
 #include <string.h>
 
-#include "core/gpu.h"
+#include "core/gpu_graphs.h"
 
 /* A kernel that wants more than 48 KiB of shared memory must ask for it. Its static arrays count as
  * well: a third of the 48 KiB is left for them. */
@@ -72,6 +72,8 @@ weft_status wi_gpu_launch(weft_context *ctx, const wi_launch_shape *shape, void 
         wi_gpu_grant(ctx, shape->kernel, shape->function, shape->shared_bytes);
     if (status != WEFT_OK)
         return status;
+    if (wi_graphs_launch(ctx, shape, arguments))
+        return wi_launched(ctx, shape, cudaGetLastError());
     const unsigned *const blocks = shape->blocks, *const threads = shape->threads;
     cudaLaunchKernel(shape->function, (dim3){blocks[0], blocks[1], blocks[2]},
                      (dim3){threads[0], threads[1], threads[2]}, arguments, shape->shared_bytes,
@@ -99,6 +101,7 @@ weft_status wi_gpu_launch_ahead(weft_context *ctx, const wi_launch_shape *shape,
         return status;
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization};
     attribute.val.programmaticStreamSerializationAllowed = 1;
+    wi_graphs_note_ahead(ctx);
     const unsigned count = wi_gpu_capturing(ctx) || ctx->gpu->capability < 90 ? 0 : 1;
     return launch_with(ctx, shape, &attribute, count, arguments);
 }

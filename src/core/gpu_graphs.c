@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches by graphs of one node: on an H200's host the driver takes 2.1 us for new arguments and
+ * the launch of the graph, and 4.0 for the launch of the kernel. */
+#include "core/gpu_graphs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef WEFT_EMU
+void wi_graphs_open(weft_context *ctx) {
+    (void)ctx;
+}
+void wi_graphs_close(weft_context *ctx) {
+    (void)ctx;
+}
+bool wi_graphs_is_device(const weft_context *ctx, const void *p) {
+    (void)ctx;
+    (void)p;
+    return false;
+}
+#else
+static wi_graphs *graphs_of(const weft_context *ctx) {
+    return &((wi_gpu_whole *)ctx->gpu)->graphs;
+}
+
+/* Sets *entry, a pointer to a function of the driver; NULL if it does not have it. */
+static void find(const char *name, unsigned version, void *entry) {
+    void *found = NULL;
+    enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+#    if CUDART_VERSION >= 12050
+    cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result);
+#    else
+    (void)version;
+    cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
+#    endif
+    if (result != cudaDriverEntryPointSuccess)
+        found = NULL;
+    memcpy(entry, &found, sizeof found); /* ISO C has no cast from object to function */
+}
+
+/* Does someone look at launches: a profiler or another tool, or who wants each error where it
+ * happens? Then they are what the program says, one by one. */
+static bool are_watched(void) {
+    const char *const blocking = getenv("CUDA_LAUNCH_BLOCKING");
+    return getenv("NVTX_INJECTION64_PATH") || getenv("CUDA_INJECTION64_PATH") ||
+           (blocking && strcmp(blocking, "1") == 0);
+}
+
+void wi_graphs_open(weft_context *ctx) {
+    wi_graphs *const g = graphs_of(ctx);
+    find("cuPointerGetAttributes", 7000, &g->pointer);
+    if (are_watched())
+        return;
+    find("cuGraphLaunch", 10000, &g->launch);
+    find("cuStreamIsCapturing", 10000, &g->capturing);
+    find("cuGraphExecKernelNodeSetParams", 12000, &g->set);
+    if (!g->launch || !g->capturing)
+        g->set = NULL;
+    cudaGetLastError(); /* clear the error: there is another way to launch */
+}
+
+static void drop(struct wi_kernel_graph *k) {
+    if (k->ready)
+        cudaGraphExecDestroy(k->ready);
+    if (k->graph)
+        cudaGraphDestroy(k->graph);
+    k->ready = NULL;
+    k->graph = NULL;
+}
+
+void wi_graphs_close(weft_context *ctx) {
+    wi_graphs *const g = graphs_of(ctx);
+    for (int k = 0; k < WI_GRAPHS_KEPT; k++)
+        drop(&g->known[k]);
+    g->set = NULL;
+}
+
+/* May graphs be launched now? Not on the side lane, whose priority they would lose. */
+static bool may_launch(const weft_context *ctx, wi_graphs *g) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const cudaStream_t stream = ctx->gpu->stream;
+    if (!g->set || ctx->gpu->lane > 0)
+        return false;
+    if (g->capturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE)
+        return false;
+    if (g->stream != stream) {
+        int priority = 1;
+        g->plain = cudaStreamGetPriority(stream, &priority) == cudaSuccess && priority == 0;
+        g->stream = stream;
+    }
+    return g->plain;
+}
+
+/* Where a kernel is, or may be put; NULL if there is no room. */
+static struct wi_kernel_graph *place_of(wi_graphs *g, const void *function) {
+    const uint64_t spread = 0x9e3779b97f4a7c15u;
+    const uint64_t mixed = (uint64_t)(uintptr_t)function * spread >> 32;
+    for (unsigned k = 0; k < WI_GRAPHS_NEAR; k++) {
+        struct wi_kernel_graph *const place = &g->known[(mixed + k) & (WI_GRAPHS_KEPT - 1)];
+        if (place->function == function || !place->function)
+            return place;
+    }
+    return NULL;
+}
+
+static cudaError_t make_graph(struct wi_kernel_graph *k, const wi_launch_shape *shape,
+                              void **arguments) {
+    const unsigned *const blocks = shape->blocks, *const threads = shape->threads;
+    const struct cudaKernelNodeParams node = {
+        .func = (void *)(uintptr_t)shape->function,
+        .gridDim = {blocks[0], blocks[1], blocks[2]},
+        .blockDim = {threads[0], threads[1], threads[2]},
+        .sharedMemBytes = (unsigned)shape->shared_bytes,
+        .kernelParams = arguments,
+    };
+    cudaFunction_t handle;
+    cudaError_t error = cudaGetFuncBySymbol(&handle, shape->function);
+    if (error == cudaSuccess)
+        error = cudaGraphCreate(&k->graph, 0);
+    if (error == cudaSuccess)
+        error = cudaGraphAddKernelNode(&k->node, k->graph, NULL, 0, &node);
+    if (error == cudaSuccess)
+        error = cudaGraphInstantiate(&k->ready, k->graph, 0);
+    k->handle = handle;
+    return error;
+}
+
+/* The graph of a kernel that is launched for the first time. False if it can have none. */
+static bool make(struct wi_kernel_graph *k, const wi_launch_shape *shape, void **arguments) {
+    /* This thread may be capturing another stream, which what takes memory would disturb. */
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    const cudaError_t error = make_graph(k, shape, arguments);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    k->function = shape->function;
+    if (error == cudaSuccess)
+        return true;
+    cudaGetLastError(); /* clear the error: the usual launch tells its own */
+    drop(k);
+    return false;
+}
+
+bool wi_graphs_launch(weft_context *ctx, const wi_launch_shape *shape, void **arguments) {
+    wi_graphs *const g = graphs_of(ctx);
+    if (!may_launch(ctx, g))
+        return false;
+    struct wi_kernel_graph *const k = place_of(g, shape->function);
+    if (!k || (k->function && !k->ready) || (!k->function && !make(k, shape, arguments)))
+        return false;
+    g->latest = k;
+    if (2 * k->leads > k->launches++)
+        return false;
+    const unsigned *const blocks = shape->blocks, *const threads = shape->threads;
+    const CUDA_KERNEL_NODE_PARAMS node = {.func = k->handle,
+                                          .gridDimX = blocks[0],
+                                          .gridDimY = blocks[1],
+                                          .gridDimZ = blocks[2],
+                                          .blockDimX = threads[0],
+                                          .blockDimY = threads[1],
+                                          .blockDimZ = threads[2],
+                                          .sharedMemBytes = (unsigned)shape->shared_bytes,
+                                          .kernelParams = arguments};
+    return g->set(k->ready, k->node, &node) == CUDA_SUCCESS &&
+           g->launch(k->ready, ctx->gpu->stream) == CUDA_SUCCESS;
+}
+
+void wi_graphs_note_ahead(weft_context *ctx) {
+    wi_graphs *const g = graphs_of(ctx);
+    if (g->latest)
+        g->latest->leads++;
+    g->latest = NULL;
+}
+
+bool wi_graphs_is_device(const weft_context *ctx, const void *p) {
+    const wi_graphs *const g = graphs_of(ctx);
+    unsigned kind = 0;
+    int device = -1;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *values[] = {&kind, &device};
+    return g->pointer && g->pointer(2, names, values, (CUdeviceptr)(uintptr_t)p) == CUDA_SUCCESS &&
+           kind == CU_MEMORYTYPE_DEVICE && device == ctx->device;
+}
+#endif
