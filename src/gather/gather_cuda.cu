@@ -5,7 +5,6 @@
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/size.cuh"
-#include "cuda/ticket.cuh"
 #include "gather/gather_cuda.cuh"
 
 constexpr unsigned threads = 256;
@@ -13,6 +12,9 @@ constexpr unsigned threads = 256;
 /* So many blocks may find the first index out of range by themselves, at the price of a ticket of
  * each; before more a launch clears *bad, which takes 2 us. */
 constexpr size_t most_telling = 4096;
+
+/* Blocks on each multiprocessor that take less than their threads could have in flight. */
+constexpr size_t small_blocks = 4;
 
 /* Elements that a thread has in flight. */
 template <class Word>
@@ -24,29 +26,33 @@ static __device__ inline void put_bad(uint64_t *bad, uint64_t found) {
         atomicMin((unsigned long long *)bad, (unsigned long long)found);
 }
 
-/* The same at the end of a kernel that finds *bad without a value. */
+/* A block has found the position, or WEFT_NOWHERE, in its threads: tells the others, of which the
+ * last stores *bad. Nothing waits but one thread, for its ticket, while elements are on their way;
+ * blocks order what they write only if they have found something. */
 static __device__ inline void tell_bad(const wi_gather_moves &g, uint64_t found) {
-    WEFT_SHARED(unsigned long long, not_first, );
-    if (!g.seen) {
-        put_bad(g.bad, found);
+    constexpr unsigned long long one_found = (unsigned long long)1 << 32;
+    unsigned long long all = one_found;
+    const bool mine = found != WEFT_NOWHERE;
+    if (mine) {
+        atomicMax(&g.seen->not_first, (unsigned long long)~found);
+        __threadfence();
+    }
+    const bool any = __syncthreads_or(mine);
+    if (threadIdx.x > 0)
         return;
-    }
-    if (threadIdx.x == 0)
-        not_first = 0;
-    __syncthreads();
-    if (found != WEFT_NOWHERE)
-        atomicMax(&not_first, (unsigned long long)~found);
-    __syncthreads();
     if (gridDim.x > 1) {
-        if (threadIdx.x == 0 && not_first > 0)
-            atomicMax(&g.seen->not_first, not_first);
-        if (!wi_ends_last(&g.seen->ticket))
+        all = (any ? one_found : 0) + 1;
+        all += atomicAdd(&g.seen->ended, all);
+        if ((unsigned)all < gridDim.x)
             return;
-        if (threadIdx.x == 0)
-            not_first = atomicExch(&g.seen->not_first, 0ull);
+        atomicExch(&g.seen->ended, 0ull);
     }
-    if (threadIdx.x == 0)
-        *g.bad = ~(uint64_t)not_first;
+    uint64_t first = WEFT_NOWHERE;
+    if (gridDim.x > 1 ? all >= one_found : any) {
+        __threadfence();
+        first = ~(uint64_t)atomicExch(&g.seen->not_first, 0ull);
+    }
+    *g.bad = first;
 }
 
 __global__ void __launch_bounds__(threads) check_indices(wi_gather_moves g) {
@@ -62,12 +68,12 @@ __global__ void __launch_bounds__(threads) check_indices(wi_gather_moves g) {
  * what is read at random. */
 template <bool scatters, class Word, class Owner, class Index>
 __global__ void __launch_bounds__(threads) move_words(wi_gather_moves g) {
-    constexpr unsigned batch = batch_of<Word>, tile = threads * batch;
+    constexpr unsigned batch = batch_of<Word>;
     const Owner *const owners = (const Owner *)g.owners;
-    const uint64_t stride = (uint64_t)gridDim.x * tile, limit = g.limit();
+    const uint64_t stride = (uint64_t)gridDim.x * g.tile, limit = g.limit();
     uint64_t found = WEFT_NOWHERE;
-    for (uint64_t first = (uint64_t)blockIdx.x * tile; first < g.n; first += stride) {
-        const unsigned left = (unsigned)(g.n - first < tile ? g.n - first : tile);
+    for (uint64_t first = (uint64_t)blockIdx.x * g.tile; first < g.n; first += stride) {
+        const unsigned left = (unsigned)(g.n - first < g.tile ? g.n - first : g.tile);
         const Index *const index = (const Index *)g.indices + first;
         const Word *const x = (const Word *)g.x + (scatters ? first : 0);
         Word *const y = (Word *)g.y + (scatters ? 0 : first);
@@ -84,12 +90,19 @@ __global__ void __launch_bounds__(threads) move_words(wi_gather_moves g) {
 #pragma unroll
         for (unsigned k = 0; k < batch; k++) {
             moves[k] = k * threads + threadIdx.x < left && at[k] < limit;
-            all = all && moves[k];
+            all = all && (moves[k] || k * threads + threadIdx.x >= left);
         }
 #pragma unroll
         for (unsigned k = 0; k < batch; k++)
             if (!scatters && moves[k])
                 word[k] = x[at[k]];
+        for (unsigned k = 0; k < batch && !all && found == WEFT_NOWHERE; k++) {
+            const unsigned i = k * threads + threadIdx.x;
+            if (i < left && index[i] >= limit)
+                found = first + i;
+        }
+        if (g.seen && first + stride >= g.n)
+            tell_bad(g, found);
 #pragma unroll
         for (unsigned k = 0; k < batch; k++) {
             const unsigned i = k * threads + threadIdx.x;
@@ -98,13 +111,9 @@ __global__ void __launch_bounds__(threads) move_words(wi_gather_moves g) {
             else if (moves[k] && (!owners || owners[at[k]] == (Owner)(first + i + 1)))
                 y[at[k]] = word[k];
         }
-        for (unsigned k = 0; k < batch && !all && found == WEFT_NOWHERE; k++) {
-            const unsigned i = k * threads + threadIdx.x;
-            if (i < left && index[i] >= limit)
-                found = first + i;
-        }
     }
-    tell_bad(g, found);
+    if (!g.seen)
+        put_bad(g.bad, found);
 }
 
 /* Elements of several words: neighbouring threads take neighbouring words. */
@@ -144,13 +153,25 @@ static unsigned blocks_for(const weft_context *ctx, size_t units) {
     return (unsigned)(needed < fill ? needed : fill);
 }
 
+/* How many elements a block takes: as many as its threads have in flight, but less as long as
+ * multiprocessors have room for more blocks, for then each of them waits only for the latency of
+ * one. */
+static unsigned tile_of(const weft_context *ctx, size_t n, unsigned batch) {
+    const size_t room = (size_t)ctx->gpu->multiprocessors * small_blocks;
+    unsigned each = 1;
+    while (each < batch && (n - 1) / (threads * each) >= room)
+        each *= 2;
+    return threads * each;
+}
+
 /* A block for each batch of all its threads: when one has ended, the next is begun at once. */
 template <bool scatters, class Word, class Owner, class Index>
 static weft_status launch_words(weft_context *ctx, const wi_gather_args *a) {
     static const char key = 0;
     constexpr size_t most_blocks = 0x7fffffff;
     wi_gather_moves g = wi_gather_moves_of(a);
-    const size_t blocks = (g.n - 1) / (threads * batch_of<Word>)+1;
+    g.tile = tile_of(ctx, g.n, batch_of<Word>);
+    const size_t blocks = (g.n - 1) / g.tile + 1;
     void *seen = nullptr;
     const bool tells = a->bad && a->clears && blocks <= most_telling;
     const weft_status status =

@@ -11,7 +11,7 @@ constexpr size_t wi_gather_blocks = 32; /* of a multiprocessor, at most */
 
 /* What blocks tell each other of indices out of range: zeros before a kernel and after it. */
 struct wi_gather_seen {
-    unsigned ticket;
+    unsigned long long ended;     /* how many blocks have looked; 2^32 times: and found some */
     unsigned long long not_first; /* the complement of the first */
 };
 
@@ -24,6 +24,7 @@ struct wi_gather_moves {
     const void *owners;
     weft_type index_type;
     struct wi_gather_seen *seen; /* or NULL: *bad has a value */
+    unsigned tile;               /* elements of a block at a time */
 
     /* Index i; a negative one becomes a number that no array has. */
     __device__ uint64_t index(uint64_t i) const {
@@ -42,7 +43,7 @@ struct wi_gather_moves {
 };
 
 inline wi_gather_moves wi_gather_moves_of(const wi_gather_args *a) {
-    return {a->n, a->m, a->index, a->x, a->y, a->bad, a->owners, a->index_type, nullptr};
+    return {a->n, a->m, a->index, a->x, a->y, a->bad, a->owners, a->index_type, nullptr, 0};
 }
 
 /* Gives *bad the value that it must have before a kernel. */
