@@ -30,8 +30,9 @@ static weft_status compile_first(weft_context *ctx, const wi_expr_neighbours *w,
                          : wi_expr_compile(ctx, w->name, alone, 1, &input, 1, w->out, program);
 }
 
-static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    const wi_expr_neighbours *const w = user;
+/* The first element by itself. */
+static weft_status run_apart(weft_context *ctx, const wi_call *call, const wi_part *part,
+                             const wi_expr_neighbours *w) {
     const char *const x = part->p[0];
     const size_t size = weft_type_size(w->type), out = weft_type_size(w->out);
     wi_expr_program program;
@@ -48,6 +49,25 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
                      ? wi_expr_serial(ctx, &first)
                      : wi_run(ctx, &wi_expr_ladder, call->name, w->out, &first);
     return status;
+}
+
+/* Will the rung run that does a whole call at once? */
+static bool is_at_once(const weft_context *ctx) {
+#ifdef WEFT_CUDA
+    const wi_row *const forced = wi_forced_row(ctx, &wi_expr_ladder);
+    return ctx->kind == WI_CUDA && (!forced || forced->run == wi_expr_tiles);
+#else
+    (void)ctx;
+    return false;
+#endif
+}
+
+static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    const wi_expr_neighbours *const w = user;
+    const wi_expr_args all = {.n = w->n, .x = {part->p[0]}, .z = part->p[1], .neighbours = w};
+    if (is_at_once(ctx))
+        return wi_run(ctx, &wi_expr_ladder, call->name, w->out, &all);
+    return run_apart(ctx, call, part, w);
 }
 
 /* The last element of a rank's part; its bits are in `own[1]`, and n in own[0]. */

@@ -6,6 +6,10 @@
 #include "comm/dist.h"
 #include "expr/expr.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* One call; z[i] = x[i] op x[i - 1]. */
 typedef struct wi_expr_neighbours {
     const char *name;
@@ -16,7 +20,13 @@ typedef struct wi_expr_neighbours {
     uint64_t before; /* bits of the element before x[0], which another rank has */
 } wi_expr_neighbours;
 
+/* The rung "tiles" of such a call, whose arguments have `neighbours`, n, x[0] and z. */
+weft_status wi_expr_compare(weft_context *ctx, const wi_expr_args *args);
+
 /* The call over ranks; its arguments have `neighbours`. */
 weft_status wi_expr_neighbours_ranks(weft_context *ctx, const wi_dist_args *dist);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

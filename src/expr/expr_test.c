@@ -374,8 +374,9 @@ static bool run_neighbours(void *rig_of_test, size_t n, const wi_row *row, const
     test_buffer *const x = device ? &r->device[0] : &r->host[0];
     test_buffer *const z = device ? &r->device[INPUTS] : &r->host[INPUTS];
     test_fill(&r->random, flags ? TEST_TIES : TEST_ANY, type, n, r->source[0]);
-    test_buffer_load(x, r->source[0], n * size, test_below(&r->random, 3) * size);
-    test_buffer_poison(z, n * out, test_below(&r->random, 3) * out);
+    const bool aligned = test_below(&r->random, 2); /* as whole vectors need it */
+    test_buffer_load(x, r->source[0], n * size, aligned ? 0 : test_below(&r->random, 3) * size);
+    test_buffer_poison(z, n * out, aligned ? 0 : test_below(&r->random, 3) * out);
     test_use(r->ctx, "expr", row);
     const weft_status status = flags ? weft_flag_heads(r->ctx, type, n, x->p, z->p)
                                      : weft_adjacent_difference(r->ctx, type, n, x->p, z->p);

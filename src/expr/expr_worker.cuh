@@ -13,14 +13,15 @@
 
 /* A call as the kernels get it. `shift` is how many elements z lies past a 16-byte boundary: tiles
  * begin at such boundaries. at: where in shared memory the inputs' tiles are; scratch: two columns
- * for operations of many instructions. */
+ * for operations of many instructions. The program comes last: what a thread needs before its first
+ * load lies together, for a line of parameters that no kernel has read yet takes long to come. */
 struct wi_expr_job {
-    wi_expr_program program;
     size_t n, shift, tiles;
     const void *x[WEFT_EXPR_MAX_INPUTS];
     void *z;
     uint32_t at[WEFT_EXPR_MAX_INPUTS], slots, scratch;
     uint8_t bytes[WEFT_EXPR_MAX_INPUTS], out_bytes; /* of an element */
+    wi_expr_program program;
 };
 
 /* Elements that lie side by side and move in one access. */
