@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram on a GPU: checking the edges, clearing counts, and the rung for few bins. */
+/* histogram on a GPU: checking the edges, clearing counts, and the rung for few bins. Kernels begin
+ * ahead of others: cuda/ahead.cuh. */
+#include "cuda/ahead.cuh"
 #include "histogram/histogram_bytes.cuh"
 
 /* ---- before counting ---- */
@@ -42,6 +44,7 @@ __device__ void clear(void *counts, size_t n, bool wide) {
 __global__ void __launch_bounds__(edge_threads)
     begin(edge_task task, wi_histogram_target target, bool accumulate) {
     const size_t stride = (size_t)gridDim.x * edge_threads;
+    wi_wait_for_earlier();
     if (!accumulate) {
         clear(target.counts, (size_t)target.channels * task.bins.count, target.wide);
         if (target.outside)
@@ -76,19 +79,19 @@ static weft_status lay_out(weft_context *ctx, const wi_histogram_args *args, edg
 }
 
 weft_status wi_histogram_begin(weft_context *ctx, const wi_histogram_args *args,
-                               wi_histogram_target *target) {
+                               wi_histogram_target *target, bool clears) {
     edge_task task = {args->bins, nullptr, nullptr, nullptr};
     weft_status status = WEFT_OK;
-    if (args->bins.rule != WI_BINS_SHIFT)
+    if (args->bins.rule != WI_BINS_SHIFT && !wi_histogram_is_straight(ctx, &args->bins))
         status = lay_out(ctx, args, &task);
     *target = {args->bins, task.seen,    task.thresholds, args->channels,
                args->wide, args->counts, args->outside};
-    if (status != WEFT_OK || (args->accumulate && !task.thresholds))
+    if (status != WEFT_OK || ((args->accumulate || !clears) && !task.thresholds))
         return status;
     const size_t work = (size_t)args->channels * args->bins.count + 1;
     const unsigned blocks =
         wi_useful_blocks(work, edge_threads, (size_t)ctx->gpu->multiprocessors * 8);
-    return WEFT_LAUNCH(begin, ctx, blocks, edge_threads, 0, task, *target, args->accumulate);
+    return WEFT_LAUNCH_AHEAD(begin, ctx, blocks, edge_threads, 0, task, *target, args->accumulate);
 }
 
 /* ---- lanes ---- */
@@ -132,19 +135,21 @@ __device__ inline void clear_counters(uint32_t *counters, uint32_t count) {
     __syncthreads();
 }
 
-/* Adds a block's counters to the counts. */
+/* Adds a block's counters to the counts; or stores them, if no other block counts. */
 template <class T>
 __device__ void hand_over(const wi_histogram_params<T> &p, const uint32_t *counters,
-                          uint32_t places, uint32_t copies) {
+                          uint32_t places, uint32_t copies, bool alone = false) {
     __syncthreads();
     const wi_bin_table table = p.target.table();
     for (uint32_t place = threadIdx.x; place < places; place += threads) {
         uint32_t times = 0;
         for (uint32_t c = 0; c < copies; c++) /* neighbouring threads begin in different banks */
             times += counters[place * copies + (place + c) % copies];
-        if (times == 0)
+        if (times == 0 && !alone)
             continue;
-        if constexpr (by_value<T>)
+        if (alone)
+            p.target.put_in_row(place, times);
+        else if constexpr (by_value<T>)
             p.target.count(place / byte_values,
                            wi_slot_of_bits(&p.target.bins, &table, place % byte_values), times);
         else
@@ -152,16 +157,22 @@ __device__ void hand_over(const wi_histogram_params<T> &p, const uint32_t *count
     }
 }
 
-/* A block counts fewer than 2^32 elements if a multiprocessor's share of the device memory is below
+/* A kernel behind `begin` counts while that one clears the counts: elements are there, because it
+ * has begun. Only what `begin` finds out about edges must be there first.
+ *
+ * A block counts fewer than 2^32 elements if a multiprocessor's share of the device memory is below
  * 4 GiB. */
 template <bool many, class T>
 __global__ void __launch_bounds__(threads, by_value<T> ? 2 : 1)
-    lanes(wi_histogram_params<T> p, uint32_t places, uint32_t copies) {
+    lanes(wi_histogram_params<T> p, uint32_t places, uint32_t copies, bool alone) {
     WEFT_DYNAMIC_SHARED(memory);
     uint32_t *const counters = (uint32_t *)memory;
     clear_counters(counters, places * copies);
+    if (p.target.seen)
+        wi_wait_for_earlier();
     count_in_lanes<many>(p, counters, copies);
-    hand_over(p, counters, places, copies);
+    wi_wait_for_earlier();
+    hand_over(p, counters, places, copies, alone);
 }
 
 /* Bytes of one channel, with all copies. */
@@ -170,6 +181,7 @@ __global__ void __launch_bounds__(threads, 2) lanes_of_bytes(wi_histogram_params
     uint32_t *const counters = (uint32_t *)memory;
     clear_counters(counters, byte_values * most_copies);
     wi_count_bytes<threads>(p, counters + threadIdx.x % most_copies);
+    wi_wait_for_earlier();
     hand_over(p, counters, byte_values, most_copies);
 }
 
@@ -187,21 +199,37 @@ static uint32_t copies_of(const weft_context *ctx, size_t places, size_t room_by
     return copies;
 }
 
-/* Launches a kernel of as many blocks as are resident, each with at least `least` elements. */
-template <class T, class Kernel, class... More>
-static weft_status launch(weft_context *ctx, const wi_histogram_args *args, const char *name,
-                          Kernel kernel, size_t shared, size_t least, More... more) {
-    size_t resident = 0;
-    wi_histogram_params<T> p;
-    weft_status status = wi_histogram_typed(ctx, args, &p);
-    if (status == WEFT_OK)
-        status = wi_grant_shared(ctx, name, kernel, shared);
-    if (status == WEFT_OK)
+/* Sets *blocks to as many as are resident, each with at least `least` elements. */
+template <class Kernel>
+static weft_status blocks_of(weft_context *ctx, size_t n, const char *name, Kernel kernel,
+                             size_t shared, size_t least, unsigned *blocks) {
+    size_t resident = (size_t)ctx->gpu->multiprocessors; /* one on each there always is */
+    weft_status status = wi_grant_shared(ctx, name, kernel, shared);
+    if (status == WEFT_OK && n > resident * least)
         status = wi_resident_blocks(ctx, kernel, threads, shared, &resident);
+    *blocks = wi_useful_blocks(n, least, resident);
+    return status;
+}
+
+/* Has this call launched `begin`? */
+static bool has_begun(const wi_histogram_args *args, const wi_histogram_target &target,
+                      bool clears) {
+    return target.thresholds || (clears && !args->accumulate);
+}
+
+static weft_status launch_bytes(weft_context *ctx, const wi_histogram_args *args, size_t shared) {
+    constexpr size_t least = threads * wi_byte_vectors_at_once * wi_vector<uint8_t>::count;
+    unsigned blocks = 0;
+    wi_histogram_params<uint8_t> p;
+    weft_status status =
+        blocks_of(ctx, args->n, "lanes_of_bytes", lanes_of_bytes, shared, least, &blocks);
+    if (status == WEFT_OK)
+        status = wi_histogram_typed(ctx, args, &p);
     if (status != WEFT_OK)
         return status;
-    return wi_launch(ctx, name, kernel, wi_useful_blocks(args->n, least, resident), threads, shared,
-                     p, more...);
+    return has_begun(args, p.target, true)
+               ? WEFT_LAUNCH_AHEAD(lanes_of_bytes, ctx, blocks, threads, shared, p)
+               : WEFT_LAUNCH(lanes_of_bytes, ctx, blocks, threads, shared, p);
 }
 
 template <bool many, class T>
@@ -211,12 +239,25 @@ static weft_status launch_lanes(weft_context *ctx, const wi_histogram_args *args
     const size_t room = by_value<T> ? ctx->gpu->shared_optin / 2 - 1024 : ctx->gpu->shared_optin;
     const uint32_t copies = copies_of(ctx, places, room, args->n);
     const size_t shared = places * copies * sizeof(uint32_t);
+    constexpr const char *name = "lanes<many, T>";
+    unsigned blocks = 0;
+    wi_histogram_params<T> p;
     if constexpr (by_value<T> && !many)
         if (copies == most_copies)
-            return launch<T>(ctx, args, "lanes_of_bytes", lanes_of_bytes, shared,
-                             threads * wi_byte_vectors_at_once * of_thread);
-    return launch<T>(ctx, args, "lanes<many, T>", lanes<many, T>, shared,
-                     threads * vectors_at_once<T> * of_thread, (uint32_t)places, copies);
+            return launch_bytes(ctx, args, shared);
+    weft_status status = blocks_of(ctx, args->n, name, lanes<many, T>, shared,
+                                   threads * vectors_at_once<T> * of_thread, &blocks);
+    const bool alone = !by_value<T> && blocks == 1 && !args->accumulate &&
+                       wi_histogram_is_straight(ctx, &args->bins);
+    if (status == WEFT_OK)
+        status = wi_histogram_typed(ctx, args, &p, !alone);
+    if (status != WEFT_OK)
+        return status;
+    return has_begun(args, p.target, !alone)
+               ? wi_launch_ahead(ctx, name, lanes<many, T>, blocks, threads, shared, p,
+                                 (uint32_t)places, copies, alone)
+               : wi_launch(ctx, name, lanes<many, T>, blocks, threads, shared, p, (uint32_t)places,
+                           copies, alone);
 }
 
 weft_status wi_histogram_lanes(weft_context *ctx, const void *arguments) {

@@ -22,14 +22,14 @@ constexpr uint32_t wi_no_place = ~0u;
 /* The counts, and which slot each belongs to. */
 struct wi_histogram_target {
     wi_bins bins;
-    const wi_edges_seen *seen;
+    const wi_edges_seen *seen; /* NULL: there is nothing to see, the rule is right everywhere */
     const uint64_t *thresholds;
     uint32_t channels;
     bool wide;
     void *counts, *outside;
 
     __device__ wi_bin_table table() const {
-        if (bins.rule == WI_BINS_SHIFT)
+        if (!seen)
             return {nullptr, 0, true};
         return {thresholds, seen->live, seen->crooked == 0};
     }
@@ -49,7 +49,23 @@ struct wi_histogram_target {
             add(outside, channel * WI_OUTSIDE + (slot ? slot - bins.count : 0), times);
     }
 
-    /* The same for a place. */
+    /* Stores the count of a place: nobody else counts there. */
+    __device__ void put(void *to, size_t at, unsigned long long times) const {
+        if (wide)
+            ((unsigned long long *)to)[at] = times;
+        else
+            ((unsigned *)to)[at] = (unsigned)times;
+    }
+    __device__ void put_in_row(uint32_t place, unsigned long long times) const {
+        const uint32_t slots = bins.count + WI_OUTSIDE;
+        const uint32_t channel = channels > 1 ? place / slots : 0, slot = place - channel * slots;
+        if (slot >= 1 && slot <= bins.count)
+            put(counts, (size_t)channel * bins.count + slot - 1, times);
+        else if (outside)
+            put(outside, channel * WI_OUTSIDE + (slot ? slot - bins.count : 0), times);
+    }
+
+    /* Adds to the count of a place. */
     __device__ void count_in_row(uint32_t place, unsigned long long times) const {
         const uint32_t slots = bins.count + WI_OUTSIDE;
         const uint32_t channel = channels > 1 ? place / slots : 0;
@@ -72,17 +88,18 @@ struct wi_histogram_params {
     }
 };
 
-/* Prepares a call: clears counts unless it accumulates, and checks the edges. */
+/* Prepares a call: clears counts unless it accumulates, and checks the edges. A kernel that stores
+ * all counts, where no edges are to be looked at, has no need that counts are cleared. */
 weft_status wi_histogram_begin(weft_context *ctx, const wi_histogram_args *args,
-                               wi_histogram_target *target);
+                               wi_histogram_target *target, bool clears = true);
 
 template <class T>
 weft_status wi_histogram_typed(weft_context *ctx, const wi_histogram_args *args,
-                               wi_histogram_params<T> *p) {
+                               wi_histogram_params<T> *p, bool clears = true) {
     p->x = (const T *)args->x;
     p->n = args->n;
     p->channel = args->channel;
-    return wi_histogram_begin(ctx, args, &p->target);
+    return wi_histogram_begin(ctx, args, &p->target, clears);
 }
 
 /* ---- slots ---- */
