@@ -133,12 +133,14 @@ template <class Reducer, class T>
 static weft_status launch(weft_context *ctx, const wi_reduce_args *args, const Reducer &reducer) {
     constexpr bool two = is_dot<Reducer>::value;
     using State = typename Reducer::State;
-    size_t blocks;
-    weft_status status = wi_resident_blocks(ctx, one_pass<two, Reducer, T>, threads, 0, &blocks);
-    if (status != WEFT_OK)
-        return status;
+    size_t blocks = (size_t)ctx->gpu->multiprocessors; /* one on each there always is */
+    weft_status status = WEFT_OK;
     const size_t per_block = (size_t)threads * unroll * wi_vector<T>::count;
     const size_t useful = (args->n + per_block - 1) / per_block;
+    if (useful > blocks)
+        status = wi_resident_blocks(ctx, one_pass<two, Reducer, T>, threads, 0, &blocks);
+    if (status != WEFT_OK)
+        return status;
     if (blocks > useful)
         blocks = useful ? useful : 1;
     void *scratch;
@@ -146,9 +148,14 @@ static weft_status launch(weft_context *ctx, const wi_reduce_args *args, const R
         wi_gpu_scratch(ctx, &wi_reduce_ladder, ticket_bytes + blocks * sizeof(State), &scratch);
     if (status != WEFT_OK)
         return status;
+    unsigned *const ticket = (unsigned *)scratch;
+    State *const of_block = (State *)((char *)scratch + ticket_bytes);
+    const auto p = wi_reduce_typed<Reducer, T>(args);
+    if (blocks == 1) /* it takes less time than a launch: the usual launch takes the host less */
+        return WEFT_LAUNCH((one_pass<two, Reducer, T>), ctx, 1u, threads, 0, reducer, p, ticket,
+                           of_block);
     return WEFT_LAUNCH_AHEAD((one_pass<two, Reducer, T>), ctx, (unsigned)blocks, threads, 0,
-                             reducer, (wi_reduce_typed<Reducer, T>(args)), (unsigned *)scratch,
-                             (State *)((char *)scratch + ticket_bytes));
+                             reducer, p, ticket, of_block);
 }
 
 weft_status wi_reduce_one_pass(weft_context *ctx, const void *arguments) {
