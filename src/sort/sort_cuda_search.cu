@@ -14,7 +14,7 @@ constexpr int at_once = 4; /* wanted elements of a thread, whose reads are in fl
 
 /* Bisection with the same number of steps for every element, so that lanes do not diverge: the
  * bound is in [low, low + left]. */
-template <class U, class Index>
+template <int at_once, class U, class Index>
 __global__ void __launch_bounds__(search_threads)
     search(const U *x, Index n, const U *wanted, size_t m, uint64_t *positions, bool upper,
            wi_key_map<U> map) {
@@ -43,15 +43,25 @@ __global__ void __launch_bounds__(search_threads)
     }
 }
 
+template <int of_thread, class U, class Index>
+static weft_status launch_search(weft_context *ctx, const wi_search_args *args) {
+    constexpr size_t of_block = (size_t)search_threads * of_thread;
+    return WEFT_LAUNCH(
+        (search<of_thread, U, Index>), ctx, (unsigned)((args->m + of_block - 1) / of_block),
+        search_threads, 0, (const U *)args->x, (Index)args->n, (const U *)args->wanted, args->m,
+        args->positions, args->upper, wi_key_map_of<U>(args->type, args->descending));
+}
+
+/* Few wanted elements are spread over all multiprocessors, for what a step takes on one of them is
+ * its reads one after the other. */
 template <class Index>
 static weft_status search_with(weft_context *ctx, const wi_search_args *args) {
+    constexpr size_t few_blocks = 4; /* on each */
+    const size_t few = (size_t)ctx->gpu->multiprocessors * few_blocks * search_threads;
     return wi_with_size(weft_type_size(args->type), [=](auto tag) {
         using U = typename decltype(tag)::type;
-        constexpr size_t of_block = (size_t)search_threads * at_once;
-        return WEFT_LAUNCH((search<U, Index>), ctx, (unsigned)((args->m + of_block - 1) / of_block),
-                           search_threads, 0, (const U *)args->x, (Index)args->n,
-                           (const U *)args->wanted, args->m, args->positions, args->upper,
-                           wi_key_map_of<U>(args->type, args->descending));
+        return args->m <= few ? launch_search<1, U, Index>(ctx, args)
+                              : launch_search<at_once, U, Index>(ctx, args);
     });
 }
 
