@@ -52,6 +52,30 @@ struct wi_gemm_deal {
     }
 };
 
+/* ---- for blocks that stay ---- */
+
+/* wi_gemm_place_of for one tile after another, of numbers that grow. If these are many a band's
+ * first tile is remembered, so that almost none takes divisions. */
+template <int band, bool are_many>
+struct wi_gemm_walk {
+    static_assert((band & (band - 1)) == 0, "then a band's tiles are divided by shifts");
+    size_t first = 0, before = 0; /* tile of the band, and its first column of tiles */
+
+    __device__ wi_gemm_place to(size_t tile, size_t tiles_m, size_t tiles_n) {
+        if constexpr (!are_many)
+            return wi_gemm_place_of<band>(tile, tiles_m, tiles_n);
+        const size_t of_band = band * tiles_m;
+        while (tile - first >= of_band) {
+            first += of_band;
+            before += band;
+        }
+        const size_t within = tile - first, left = tiles_n - before;
+        if (left < (size_t)band)
+            return {within / left, before + within % left};
+        return {within / band, before + within % band};
+    }
+};
+
 /* ---- for those who add up slices ---- */
 
 /* The key under which memory for their sums is borrowed. */

@@ -171,6 +171,32 @@ static void tiles(weft_context *ctx) {
     weft_close(cpu);
 }
 
+/* More columns of tiles than go down together, so that blocks find most of their tiles from the one
+ * before, and some where fewer are left. */
+static void bands(weft_context *ctx) {
+    const operation op = {&wi_gemm_ladder, 1, run_gemm};
+    if (ctx->kind != WI_CUDA)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    call c = {.op = &op,
+              .p = {.row = test_row_named(&wi_gemm_ladder, "ring"),
+                    .types = pairs[0],
+                    .m = 2 * 64 + 22,
+                    .n = 18 * 64 + 6,
+                    .k = 18,
+                    .alpha = 1}};
+    c.p.ld[A] = c.p.ld[C] = c.p.m;
+    c.p.ld[B] = c.p.k;
+#ifdef WEFT_EMU
+    wi_gemm_only_tile_m = wi_gemm_only_tile_n = 64;
+#endif
+    run_case(ctx, cpu, &c);
+#ifdef WEFT_EMU
+    wi_gemm_only_tile_m = wi_gemm_only_tile_n = 0;
+#endif
+    weft_close(cpu);
+}
+
 /* Tiles whose sums go to C through shared memory, and such as C ends in: columns of C begin at
  * multiples of 16 bytes, or of 16-bit floats at multiples of 8, or of less. On emu, with the usual
  * budget, two of the four ways go to every other tile, and the others to those between; or one way
@@ -322,7 +348,7 @@ static void gemm_batch(weft_context *ctx) {
 int main(void) {
     const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(gemm),       TEST_ON_EACH_PLACE(syrk),
                                        TEST_ON_EACH_PLACE(gemm_batch), TEST_ON_EACH_PLACE(tiles),
-                                       TEST_ON_EACH_PLACE(sent),       TEST_ON_EACH_PLACE(staged),
-                                       TEST_ON_EACH_PLACE(paired)};
+                                       TEST_ON_EACH_PLACE(bands),      TEST_ON_EACH_PLACE(sent),
+                                       TEST_ON_EACH_PLACE(staged),     TEST_ON_EACH_PLACE(paired)};
     return cmocka_run_group_tests_name("gemm_ends", tests, NULL, NULL);
 }

@@ -130,6 +130,7 @@ struct wi_gemm_one_group_shape
     : wi_gemm_any_groups_shape<Element, Out, Sum, tile_m, 64, slots, percent> {
     static constexpr int adders = 4, warps = 8;
     static constexpr int adder_registers = 168;
+    static constexpr bool takes_many = false;
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_one_group_shape, A, B>;
 };
@@ -141,6 +142,7 @@ struct wi_gemm_pair_one_group_shape
     static constexpr bool is_pair = true, is_lean = true;
     static constexpr int adders = 4, warps = 8;
     static constexpr int adder_registers = 168;
+    static constexpr bool takes_many = false;
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_pair_one_group_shape, A, B>;
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f64 by a ring of boxes. The long and thin tiles are for a thin C; the square ones for a small C.
- * Large tiles of C have room beside a short ring. */
+ * Large tiles of C have room beside a short ring, or go straight to a C that is only written, with
+ * few terms. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_doubles.cuh"
 
 using large = wi_gemm_doubles_shape<96, 128, 2, 4, 4, 180, false, true>;
+using written = wi_gemm_doubles_shape<96, 128, 2, 4, 7, 180, false>;
 using small = wi_gemm_doubles_shape<64, 128, 2, 4, 8, 175, true>;
 using square = wi_gemm_doubles_shape<64, 64, 2, 4, 12, 160, false>;
 using slim = wi_gemm_few_doubles_shape<64, 32, 16, 160>;
@@ -19,9 +21,15 @@ static bool suits_slim(const weft_context *ctx, const wi_gemm_args *g) {
     return tiles <= units && 2 * tiles > units && g->k <= most_k;
 }
 
+/* Of a C that is only written: up to so many terms the long ring is worth more than room for C. */
+WI_LIMIT(size_t, wi_gemm_most_written, 384)
+
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
-    wi_gemm_consider<large>(ctx, g, wi_gemm_boxed_by_layout<large>, &best);
+    if (g->beta == 0 && g->k <= wi_gemm_most_written)
+        wi_gemm_consider<written>(ctx, g, wi_gemm_boxed_by_layout<written>, &best);
+    else
+        wi_gemm_consider<large>(ctx, g, wi_gemm_boxed_by_layout<large>, &best);
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
     if (g->wanted != WI_ALL)
         return best;

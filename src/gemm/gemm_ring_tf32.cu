@@ -64,14 +64,23 @@ static double turning_seconds(const weft_context *ctx, size_t lines, size_t leng
     return m->launch_s + wi_seconds_moving(m, bytes);
 }
 
-bool wi_gemm_ring_tf32_wants_across(const weft_context *ctx, const wi_gemm_args *g) {
-    const wi_gemm_choice across = choose_across(ctx, g), along = choose_along(ctx, g);
-    return !g->transposed_a && across.run &&
+/* Of an A that lies across, is it better left so? */
+static bool is_better_left(const weft_context *ctx, const wi_gemm_args *g,
+                           const wi_gemm_choice &across, const wi_gemm_choice &along) {
+    return across.run &&
            (!along.run || across.seconds < along.seconds + turning_seconds(ctx, g->m, g->k));
 }
+
+/* A host that launches small products asks these often: no choice is made that does not count. */
+bool wi_gemm_ring_tf32_wants_across(const weft_context *ctx, const wi_gemm_args *g) {
+    return !g->transposed_a && is_better_left(ctx, g, choose_across(ctx, g), choose_along(ctx, g));
+}
 double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_ring_tf32_wants_across(ctx, g) ? choose_across(ctx, g).seconds
-                                                  : choose_along(ctx, g).seconds;
+    const wi_gemm_choice along = choose_along(ctx, g);
+    if (g->transposed_a)
+        return along.seconds;
+    const wi_gemm_choice across = choose_across(ctx, g);
+    return is_better_left(ctx, g, across, along) ? across.seconds : along.seconds;
 }
 weft_status wi_gemm_ring_tf32(weft_context *ctx, const wi_gemm_args *g) {
     return wi_gemm_run_choice(ctx, g,
