@@ -174,11 +174,8 @@ static weft_status run_real(weft_context *ctx, test_arrays *a) {
 }
 
 static const test_refusal refusals[] = {
-    {"fft: arguments", arguments},
-    {"fft: places", places},
-    {"fft: strides", strides},
-    {"fft: types", types},
-    {"fft: sizes", sizes},
+    {"fft: arguments", arguments}, {"fft: places", places}, {"fft: strides", strides},
+    {"fft: types", types},         {"fft: sizes", sizes},
 };
 
 static const test_call calls[] = {
