@@ -141,6 +141,8 @@ contains
         call check(all(c(:, 3) == [6, 7]), 'gemm')
         call weft_gemm(ctx, 0, 1.0_real64, c, a, 0.0_real64, a, stat)
         call check(stat == WEFT_EARG .and. index(weft_message(ctx), 'inner extent') > 0, 'gemm of wrong shapes')
+        call weft_gemm(ctx, WEFT_ROW_MAJOR, 1.0_real64, a, b, 0.0_real64, x, stat)
+        call check(stat == WEFT_EARG .and. index(weft_message(ctx), 'by columns') > 0, 'gemm by rows')
         f = reshape([1., 2., 3., 4.], [2, 2])
         call weft_gemv(ctx, WEFT_TRANSPOSE_A, 1.0_real64, f, [1., 1.], 0.0_real64, y)
         call check(all(y == [3, 7]), 'gemv')
