@@ -26,7 +26,13 @@ static void test_products(weft::context &ctx) {
             weft::gemm(ctx, rows, 1, as_matrix(b, 4, 3, rows), bm, 0, as_matrix(c, 4, 2, rows)));
     REFUSED(ctx, WEFT_EARG, "c is NULL",
             weft::gemm(ctx, rows, 1, am, bm, 0, as_matrix(vector<double>(3), 2, 2, rows)));
+    /* stored by columns, and read by rows it would end behind the array */
+    REFUSED(ctx, WEFT_EARG, "b ends behind its array, which has 6 elements",
+            weft::gemm(ctx, rows, 1, am, as_matrix(b, 3, 2), 0, as_matrix(c, 2, 2, rows)));
     vector<double> two(8);
+    REFUSED(
+        ctx, WEFT_EARG, "c ends behind its array, which has 8 elements",
+        weft::gemm_batch_strided(ctx, rows, 1, am, 0, bm, 0, 0, as_matrix(two, 2, 2, rows), 5, 2));
     OK(weft::gemm_batch_strided(ctx, rows, 1, am, 0, bm, 0, 0, as_matrix(two, 2, 2, rows), 4, 2));
     CHECK(two[0] == 4 && two[7] == 11);
     const vector<const double *> as = {a.data()}, bs = {b.data()};

@@ -117,6 +117,22 @@ std::size_t size(const X &x) {
 
 namespace detail {
 
+/* Elements from the first to the end of the last of images of rows x cols elements, whose rows are
+ * `ld` elements apart and which are `apart` rows apart themselves; 0, no gaps. If these are more
+ * than memory has it is 0: the call says so. */
+inline std::size_t reach(std::size_t rows, std::size_t cols, std::size_t ld, std::size_t images = 1,
+                         std::size_t apart = 0) {
+    if (rows == 0 || cols == 0 || images == 0)
+        return 0;
+    ld = ld ? ld : cols;
+    apart = apart ? apart : rows;
+    const double lines = static_cast<double>(images - 1) * static_cast<double>(apart) +
+                         static_cast<double>(rows - 1);
+    if (lines * static_cast<double>(ld) + static_cast<double>(cols) > 1e18)
+        return 0;
+    return ((images - 1) * apart + rows - 1) * ld + cols;
+}
+
 /* Deletes objects of the C library. */
 template <auto destroy>
 struct destroyer {
@@ -249,6 +265,23 @@ class call {
         if (part && detail::size(a) % part)
             refuse("%s: %s has %zu elements; pass a multiple of %zu", name_, argument,
                    detail::size(a), part);
+        return *this;
+    }
+    /* Refuses a matrix that, stored as `how` says, ends behind its array; or one whose copies,
+     * `stride` elements apart, do. */
+    template <class M>
+    call &within(const char *argument, const M &a, unsigned how, std::size_t stride = 0,
+                 std::size_t count = 1) {
+        const bool by_rows = how & WEFT_ROW_MAJOR;
+        const std::size_t all =
+            detail::reach(by_rows ? a.rows : a.cols, by_rows ? a.cols : a.rows, a.ld);
+        const std::size_t before = count > 1 ? count - 1 : 0;
+        if (all > 0 && a.room < SIZE_MAX &&
+            (all > a.room || (before > 0 && stride > (a.room - all) / before)))
+            refuse(
+                "%s: %s ends behind its array, which has %zu elements; check its shape, how it is "
+                "stored, and strides",
+                name_, argument, a.room);
         return *this;
     }
     /* Refuses a number, of `what`, that is not what it must be. */

@@ -24,14 +24,15 @@ std::size_t op_cols(const matrix<T> &a, bool transposed) {
 
 } // namespace detail
 
-/* A matrix without gaps, by columns unless `how` has WEFT_ROW_MAJOR, in an array. If that has fewer
- * elements, the matrix is at NULL, which the calls refuse. */
+/* A matrix without gaps, by columns unless `how` has WEFT_ROW_MAJOR, in an array, whose end the
+ * calls look at. If that has fewer elements, the matrix is at NULL, which all of them refuse. */
 template <class X>
 auto as_matrix(X &&x, std::size_t rows, std::size_t cols, unsigned how = 0) {
     const std::size_t ld = how & WEFT_ROW_MAJOR ? cols : rows;
-    const bool fits = rows == 0 || detail::size(x) / rows >= cols;
-    return matrix<std::remove_pointer_t<decltype(std::data(x))>>{fits ? std::data(x) : nullptr,
-                                                                 rows, cols, ld ? ld : 1};
+    const std::size_t room = detail::size(x);
+    const bool fits = rows == 0 || room / rows >= cols;
+    return matrix<std::remove_pointer_t<decltype(std::data(x))>>{
+        fits ? std::data(x) : nullptr, rows, cols, ld ? ld : 1, fits ? room : SIZE_MAX};
 }
 
 /* ---- products ---- */
@@ -51,6 +52,7 @@ product_shape check_product(call &c, unsigned how, const matrix<A> &a, const mat
     c.same<A, B>("b", op_rows(b, tb), s.n, s.k, s.n)
         .equals("c", "rows", out.rows, s.m)
         .equals("c", "columns", out.cols, s.n);
+    c.within("a", a, how).within("b", b, how).within("c", out, how);
     return s;
 }
 
@@ -72,6 +74,9 @@ result<void> gemm_batch_strided(context &ctx, unsigned how, double alpha, matrix
                                 double beta, matrix<C> c, std::size_t stride_c, std::size_t count) {
     call checked(ctx, "weft::gemm_batch_strided");
     const auto s = detail::check_product(checked, how, a, b, c);
+    checked.within("a", a, how, stride_a, count)
+        .within("b", b, how, stride_b, count)
+        .within("c", c, how, stride_c, count);
     return checked.run(weft_gemm_batch_strided, how, type_of<A>, type_of<C>, s.m, s.n, s.k, alpha,
                        a.data, a.ld, stride_a, b.data, b.ld, stride_b, beta, c.data, c.ld, stride_c,
                        count);
@@ -101,6 +106,8 @@ result<void> syrk(context &ctx, unsigned how, double alpha, matrix<A> a, double 
     const std::size_t n = detail::op_rows(a, transposed);
     return call(ctx, "weft::syrk")
         .same<A, C>("c", c.rows, c.cols, n, n)
+        .within("a", a, how)
+        .within("c", c, how)
         .run(weft_syrk, how, type_of<A>, n, detail::op_cols(a, transposed), alpha, a.data, a.ld,
              beta, c.data, c.ld);
 }
@@ -110,6 +117,8 @@ result<void> trsm(context &ctx, unsigned how, double alpha, matrix<A> a, matrix<
     const std::size_t n = how & WEFT_RIGHT ? b.cols : b.rows;
     return call(ctx, "weft::trsm")
         .same<B, A>("a", a.rows, a.cols, n, n)
+        .within("a", a, how)
+        .within("b", b, how)
         .run(weft_trsm, how, type_of<A>, b.rows, b.cols, alpha, a.data, a.ld, b.data, b.ld);
 }
 
@@ -118,6 +127,8 @@ result<void> trmm(context &ctx, unsigned how, double alpha, matrix<A> a, matrix<
     const std::size_t n = how & WEFT_RIGHT ? b.cols : b.rows;
     return call(ctx, "weft::trmm")
         .same<B, A>("a", a.rows, a.cols, n, n)
+        .within("a", a, how)
+        .within("b", b, how)
         .run(weft_trmm, how, type_of<A>, b.rows, b.cols, alpha, a.data, a.ld, b.data, b.ld);
 }
 
@@ -131,6 +142,7 @@ result<void> gemv(context &ctx, unsigned how, double alpha, matrix<A> a, const X
     return call(ctx, "weft::gemv")
         .holds("x", x, n)
         .holds("y", y, m)
+        .within("a", a, how)
         .run(weft_gemv, how, type_of<A>, detail::type<Y>, m, n, alpha, a.data, a.ld,
              detail::data(x), std::ptrdiff_t(1), beta, detail::data(y), std::ptrdiff_t(1));
 }
@@ -141,6 +153,7 @@ result<void> ger(context &ctx, unsigned how, double alpha, const X &x, const Y &
     return call(ctx, "weft::ger")
         .holds("x", x, a.rows)
         .template like<X>("y", y, a.cols)
+        .within("a", a, how)
         .run(weft_ger, how, type_of<A>, a.rows, a.cols, alpha, detail::data(x), std::ptrdiff_t(1),
              detail::data(y), std::ptrdiff_t(1), a.data, a.ld);
 }
@@ -149,6 +162,8 @@ template <class A, class B>
 result<void> transpose(context &ctx, unsigned how, matrix<A> a, matrix<B> b) {
     return call(ctx, "weft::transpose")
         .same<A, B>("b", b.rows, b.cols, a.cols, a.rows)
+        .within("a", a, how)
+        .within("b", b, how)
         .run(weft_transpose, how, sizeof(A), a.rows, a.cols, a.data, a.ld, b.data, b.ld);
 }
 
@@ -158,6 +173,7 @@ template <class A, class P>
 result<void> lu_factor(context &ctx, unsigned how, matrix<A> a, P &&pivot) {
     return call(ctx, "weft::lu_factor")
         .holds("pivot", pivot, a.rows < a.cols ? a.rows : a.cols)
+        .within("a", a, how)
         .run(weft_lu_factor, how, type_of<A>, a.rows, a.cols, a.data, a.ld, detail::data(pivot));
 }
 template <class A, class P, class B>
@@ -166,6 +182,8 @@ result<void> lu_solve(context &ctx, unsigned how, matrix<A> lu, const P &pivot, 
         .equals("lu", "columns", lu.cols, lu.rows)
         .template same<A, B>("b", b.rows, b.cols, lu.rows, b.cols)
         .holds("pivot", pivot, lu.rows)
+        .within("lu", lu, how)
+        .within("b", b, how)
         .run(weft_lu_solve, how, type_of<A>, lu.rows, b.cols, lu.data, lu.ld, detail::data(pivot),
              b.data, b.ld);
 }
@@ -174,6 +192,7 @@ result<void> lu_inverse(context &ctx, unsigned how, matrix<A> lu, const P &pivot
     return call(ctx, "weft::lu_inverse")
         .equals("lu", "columns", lu.cols, lu.rows)
         .holds("pivot", pivot, lu.rows)
+        .within("lu", lu, how)
         .run(weft_lu_inverse, how, type_of<A>, lu.rows, lu.data, lu.ld, detail::data(pivot));
 }
 
@@ -181,6 +200,7 @@ template <class A>
 result<void> cholesky_factor(context &ctx, unsigned how, matrix<A> a) {
     return call(ctx, "weft::cholesky_factor")
         .equals("a", "columns", a.cols, a.rows)
+        .within("a", a, how)
         .run(weft_cholesky_factor, how, type_of<A>, a.rows, a.data, a.ld);
 }
 template <class A, class B>
@@ -188,6 +208,8 @@ result<void> cholesky_solve(context &ctx, unsigned how, matrix<A> l, matrix<B> b
     return call(ctx, "weft::cholesky_solve")
         .equals("l", "columns", l.cols, l.rows)
         .template same<A, B>("b", b.rows, b.cols, l.rows, b.cols)
+        .within("l", l, how)
+        .within("b", b, how)
         .run(weft_cholesky_solve, how, type_of<A>, l.rows, b.cols, l.data, l.ld, b.data, b.ld);
 }
 

@@ -14,6 +14,7 @@ template <class T>
 struct matrix {
     T *data;
     std::size_t rows, cols, ld;
+    std::size_t room = SIZE_MAX; /* elements of the array that it lies in, if that is known */
 };
 
 /* ---- map ---- */

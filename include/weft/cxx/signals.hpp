@@ -64,22 +64,6 @@ inline result<fft_sizes> fft_bytes(context &ctx, const weft_fft_description &d) 
 
 namespace detail {
 
-/* Elements from the first to the end of the last of images of rows x cols elements, whose rows are
- * `ld` elements apart and which are `apart` rows apart themselves; 0, no gaps. If these are more
- * than memory has it is 0: the call says so. */
-inline std::size_t reach(std::size_t rows, std::size_t cols, std::size_t ld, std::size_t images = 1,
-                         std::size_t apart = 0) {
-    if (rows == 0 || cols == 0 || images == 0)
-        return 0;
-    ld = ld ? ld : cols;
-    apart = apart ? apart : rows;
-    const double lines = static_cast<double>(images - 1) * static_cast<double>(apart) +
-                         static_cast<double>(rows - 1);
-    if (lines * static_cast<double>(ld) + static_cast<double>(cols) > 1e18)
-        return 0;
-    return ((images - 1) * apart + rows - 1) * ld + cols;
-}
-
 /* Outputs along a side of n pixels. */
 inline std::size_t filtered(std::size_t n, std::size_t filter, weft_border border) {
     if (border != WEFT_BORDER_VALID)

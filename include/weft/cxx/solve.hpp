@@ -25,6 +25,9 @@ result<void> solve(call &&c, F f, unsigned how, matrix<A> a, matrix<B> b, matrix
     return c.equals("a", "columns", a.cols, a.rows)
         .template same<A, B>("b", b.rows, b.cols, a.rows, b.cols)
         .template same<A, X>("x", x.rows, x.cols, a.rows, b.cols)
+        .within("a", a, how)
+        .within("b", b, how)
+        .within("x", x, how)
         .run(f, how, type_of<A>, a.rows, b.cols, a.data, a.ld, b.data, b.ld, x.data, x.ld, options,
              report);
 }
@@ -53,6 +56,7 @@ result<void> lu_factor_batch_strided(context &ctx, unsigned how, matrix<A> a, st
         .equals("a", "columns", a.cols, a.rows)
         .holds("pivot", pivot, a.rows * count)
         .holds("info", info, count)
+        .within("a", a, how, stride_a, count)
         .run(weft_lu_factor_batch_strided, how, type_of<A>, a.rows, a.data, a.ld, stride_a,
              detail::data(pivot), detail::data(info), count);
 }
@@ -64,6 +68,8 @@ result<void> lu_solve_batch_strided(context &ctx, unsigned how, matrix<A> lu, st
         .equals("lu", "columns", lu.cols, lu.rows)
         .template same<A, B>("b", b.rows, b.cols, lu.rows, b.cols)
         .holds("pivot", pivot, lu.rows * count)
+        .within("lu", lu, how, stride_a, count)
+        .within("b", b, how, stride_b, count)
         .run(weft_lu_solve_batch_strided, how, type_of<A>, lu.rows, b.cols, lu.data, lu.ld,
              stride_a, detail::data(pivot), b.data, b.ld, stride_b, count);
 }
@@ -75,6 +81,8 @@ result<void> solve_batch(call &&c, F f, unsigned how, matrix<A> a, std::size_t s
     return c.equals("a", "columns", a.cols, a.rows)
         .template same<A, B>("b", b.rows, b.cols, a.rows, b.cols)
         .holds("info", info, count)
+        .within("a", a, how, stride_a, count)
+        .within("b", b, how, stride_b, count)
         .run(f, how, type_of<A>, a.rows, b.cols, a.data, a.ld, stride_a, b.data, b.ld, stride_b,
              detail::data(info), count);
 }
@@ -93,6 +101,7 @@ result<void> cholesky_factor_batch_strided(context &ctx, unsigned how, matrix<A>
     return call(ctx, "weft::cholesky_factor_batch_strided")
         .equals("a", "columns", a.cols, a.rows)
         .holds("info", info, count)
+        .within("a", a, how, stride_a, count)
         .run(weft_cholesky_factor_batch_strided, how, type_of<A>, a.rows, a.data, a.ld, stride_a,
              detail::data(info), count);
 }
@@ -103,6 +112,8 @@ result<void> cholesky_solve_batch_strided(context &ctx, unsigned how, matrix<A> 
     return call(ctx, "weft::cholesky_solve_batch_strided")
         .equals("l", "columns", l.cols, l.rows)
         .template same<A, B>("b", b.rows, b.cols, l.rows, b.cols)
+        .within("l", l, how, stride_a, count)
+        .within("b", b, how, stride_b, count)
         .run(weft_cholesky_solve_batch_strided, how, type_of<A>, l.rows, b.cols, l.data, l.ld,
              stride_a, b.data, b.ld, stride_b, count);
 }
