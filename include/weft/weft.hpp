@@ -12,7 +12,8 @@
  * std::array, std::span, weft::buffer), or an array of C; weft::span(p, n) makes one of a pointer,
  * to device memory for example, and weft::none stands for one that is not wanted. Arrays that are
  * too short are refused, but not outputs whose length the elements decide, as those of select and
- * unique: they have room for what is found. Constants, structs and rules are those of the C headers.
+ * unique: they have room for what is found. Constants, structs and rules are those of the C
+ * headers.
  *
  * A single number that a call computes is its value. To leave it in device memory, call the C
  * function: a weft::context converts to weft_context *.

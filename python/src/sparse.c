@@ -172,8 +172,7 @@ static PyObject *multiply(PyObject *module, PyObject *args) {
 PyMethodDef wp_sparse_methods[] = {
     {"sparse_create", create, METH_VARARGS,
      "sparse_create(context, storage, form, rows, cols, tolerance, start, index, value)"},
-    {"sparse_read", read_file, METH_VARARGS,
-     "sparse_read(context, path, storage, tolerance)"},
+    {"sparse_read", read_file, METH_VARARGS, "sparse_read(context, path, storage, tolerance)"},
     {"sparse_write", write_file, METH_VARARGS, "sparse_write(context, matrix, path)"},
     {"sparse_update", update, METH_VARARGS, "sparse_update(context, matrix, values)"},
     {"sparse_facts", facts, METH_O, "sparse_facts(matrix): rows, columns, entries, symmetric"},

@@ -252,7 +252,7 @@ def test_out_along_an_axis(rng):
     for name in "sum", "min", "max":
         ours, wide = getattr(weft, name), getattr(np, name)
 
-        def theirs(x, axis, **options):  # sums of float32 are rounded once
+        def theirs(x, axis, wide=wide, **options):  # sums of float32 are rounded once
             return wide(x.astype(np.float64), axis, **options).astype(np.float32)
 
         for axis in 0, 1:
@@ -314,9 +314,8 @@ def test_outputs_that_would_be_copies(tmp_path):
 
 def test_numbers_in_formulas():
     x = np.array([1, 2, 200], np.int64)
-    for formula in (
-        "x * (1/2)", "x + 1/2", "x + 2**3", "x * 2**-1", "x > 5/2", "x + (1 + 2)", "x ** (1 + 1.0)", "x + -(3 - 1)",
-    ):  # fmt: skip
+    formulas = ["x * (1/2)", "x + 1/2", "x + 2**3", "x * 2**-1", "x > 5/2", "x + (1 + 2)"]
+    for formula in [*formulas, "x ** (1 + 1.0)", "x + -(3 - 1)"]:
         same(weft.evaluate(formula, x=x), eval(formula, {"x": x}))
     for dtype in np.uint8, np.int16, np.uint64, np.int64:
         y = x.astype(dtype)
