@@ -54,6 +54,7 @@ extern int wi_chol_flow_least;        /* columns from which on fronts are dense 
 extern unsigned wi_cholesky_few;      /* rows of tiles whose pairs leave columns for later */
 extern unsigned wi_cholesky_apart;    /* columns at the end of a matrix that go one by one, */
 extern unsigned wi_cholesky_last;     /* and at the end of a block */
+extern size_t wi_cholesky_chains;     /* that may wait at once: more of their clusters have room */
 extern unsigned wi_cholesky_slots;    /* of 32 columns of three tiles: 4 or 2 */
 extern size_t wi_gemm_batch_blocks;   /* blocks of a batch of products, which share its turns */
 extern unsigned wi_group_scan_group;  /* tiles of a group of scans by segment: 1 ... 256 */

@@ -23,6 +23,10 @@ WI_LIMIT(unsigned, wi_cholesky_slots, flow_slots_most)
 /* Columns that go one by one, at the end of a matrix and of a block. */
 WI_LIMIT(unsigned, wi_cholesky_apart, 64)
 WI_LIMIT(unsigned, wi_cholesky_last, 2)
+/* Chains that may have begun without the other blocks of their kernels: multiprocessors take
+ * kernels one after the other, but those of streams of higher priority first, of which there are
+ * six. */
+WI_LIMIT(size_t, wi_cholesky_chains, 6)
 
 /* Each block draws once: the last one to do so sets the number for the next launch. Has an earlier
  * launch failed? The first one asks and tells the others, which wait for its tile: they may begin
@@ -236,14 +240,14 @@ struct flow_call {
         return ctx->gpu->capability == 90 && s->first == 0 && s->columns == g->n && tiles > 1 &&
                tiles <= WI_CHOLESKY_CHAIN;
     }
-    /* The chain's blocks wait for those of other clusters: at least one of these must have room,
-     * and those of a kernel get multiprocessors before those of the next. */
+    /* The chain's blocks wait for those of other clusters, of which one must have room, whatever
+     * other chains wait. */
     weft_status find_room(bool *has_room) const {
         size_t held = 0;
         const weft_status status = wi_resident_clusters(
             ctx, "flow_of_columns<T, by_columns, kind>", flow_of_columns<T, by_columns, kind>,
             flow_threads, cluster(), shared_bytes(), &held);
-        *has_room = held > 1;
+        *has_room = held > wi_cholesky_chains;
         return status;
     }
     weft_status launch_chained() const {

@@ -199,6 +199,7 @@ static inline void lower_limit(test_random *r) {
     wi_cholesky_slots = 4 - (unsigned)test_below(r, 2) * 2;
     wi_cholesky_apart = test_below(r, 2) ? 1 : 32;
     wi_cholesky_last = (unsigned)test_below(r, 2);
+    wi_cholesky_chains = 1;
     wi_cholesky_width = test_below(r, 2) ? 64 : 128;
     wi_cholesky_tail = test_below(r, 2) ? 64 : test_below(r, 2) ? 20 : 3072;
 #else
