@@ -31,7 +31,7 @@ extern int wi_gemm_only_tile_m;      /* with the next: the only tiles of `ring`;
 extern int wi_gemm_only_tile_n;
 extern int wi_gemm_only_sent;         /* with both: are they sent to C? */
 extern int wi_gemm_only_pair;         /* and do blocks work in pairs? */
-extern size_t wi_gemm_most_written;   /* k up to which f64 that is only written is not carried */
+extern size_t wi_gemm_least_written;  /* k from which on f64 that is only written is not carried */
 extern size_t wi_gemm_least_lined;    /* sides and k from which 16-bit lines are aligned to 128 */
 extern double wi_gemm_price_by_warps; /* factors of the cost of joining slices of k */
 extern double wi_gemm_price_by_kernel;

@@ -26,7 +26,8 @@
  *   is_lean              is it for a C that is only written, in whole runs, alone? It is staged,
  *                        and slices are added up by the kernel
  *   wants_many           is it for more tiles than there are multiprocessors?
- *   takes_many           may a block have many tiles, one after the other?
+ *   begins_ahead         is a block's first tile found before earlier work has ended?
+ *   takes_many           are its tiles so many that the next is found from the one before?
  *   worth_cutting        what cutting the tiles left over may take at most, beside whole ones
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts                A and B are sums of so many matrices; a slot has one of each
@@ -141,8 +142,7 @@ struct wi_gemm_boxed_block {
                 share};
     }
 
-    /* Calls f(item) for each piece of this block's work. The first is found before earlier work has
-     * ended. */
+    /* Calls f(item) for each piece of this block's work. */
     template <class F>
     __device__ void each_item(F f) const {
         const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
@@ -150,7 +150,7 @@ struct wi_gemm_boxed_block {
         const size_t items = deal.whole + deal.shares();
         size_t done = 0;
         wi_gemm_walk<Shape::band, Shape::takes_many> walk;
-        bool is_first = true;
+        bool is_first = Shape::begins_ahead;
         for (size_t i = blockIdx.x / blocks; i < items; i += done == 0 ? gridDim.x / blocks : 0) {
             wi_gemm_item item = {0, 0, 0, g.k, true, 0, 0};
             size_t tile = i;
@@ -501,6 +501,11 @@ __device__ inline void wi_gemm_boxed_work(const wi_boxes *from_a, const wi_boxes
                                           unsigned char *memory) {
     const wi_gemm_boxed_block<Shape, a_by_k, b_by_k> block(g, deal, memory);
     const int warp = (int)threadIdx.x / 32;
+    if constexpr (!Shape::begins_ahead) {
+        wi_wait_for_earlier();
+        if (!wi_gemm_holds(deal.when))
+            return;
+    }
     if (warp >= Shape::adders) {
         wi_keep_registers<Shape::copier_registers>();
         if (warp == Shape::adders)
@@ -560,7 +565,7 @@ struct wi_gemm_boxed_shape {
     static constexpr bool any_share = false, may_turn_c = false, carries_c = false;
     static constexpr bool is_staged = false, sends_c = false, wants_many = false;
     static constexpr bool writes_rows = false, is_lean = false, evens_thin = false;
-    static constexpr bool is_pair = false, takes_many = true;
+    static constexpr bool is_pair = false, begins_ahead = true, takes_many = true;
     static constexpr double ending = 0.25, worth_cutting = 0.85;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;

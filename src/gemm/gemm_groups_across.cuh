@@ -103,6 +103,7 @@ template <int tile_n, int slots, int percent>
 struct wi_gemm_across_shape : wi_gemm_boxed_shape<float, float, float, 128, tile_n, slots, 16> {
     static constexpr double rate = percent / 100.0;
     static constexpr bool writes_rows = true;
+    static constexpr bool begins_ahead = tile_n < 256, takes_many = begins_ahead;
     template <class A, class B>
     using Adder = wi_gemm_group_across<wi_gemm_across_shape, A, B>;
 };

@@ -62,7 +62,7 @@ struct wi_gemm_group_of_parts : wi_gemm_group<Shape, A, B> {
 template <class Part, int parts_, int tile_m, int slots, int percent>
 struct wi_gemm_parts_shape : wi_gemm_boxed_shape<Part, float, float, tile_m, 128, slots, 16> {
     static constexpr int parts = parts_;
-    static constexpr bool is_staged = true;
+    static constexpr bool is_staged = true, begins_ahead = false, takes_many = false;
     static constexpr double rate = percent / 100.0;
     template <class A, class B>
     using Adder = wi_gemm_group_of_parts<wi_gemm_parts_shape, A, B>;

@@ -21,12 +21,16 @@ static bool suits_slim(const weft_context *ctx, const wi_gemm_args *g) {
     return tiles <= units && 2 * tiles > units && g->k <= most_k;
 }
 
-/* Of a C that is only written: up to so many terms the long ring is worth more than room for C. */
-WI_LIMIT(size_t, wi_gemm_most_written, 384)
+/* Where a C is only written, and has so many terms, the long ring is worth more than room for C. */
+WI_LIMIT(size_t, wi_gemm_least_written, 128)
+static bool suits_written(const wi_gemm_args *g) {
+    constexpr size_t most = 384;
+    return g->beta == 0 && g->k >= wi_gemm_least_written && g->k <= most;
+}
 
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
-    if (g->beta == 0 && g->k <= wi_gemm_most_written)
+    if (suits_written(g))
         wi_gemm_consider<written>(ctx, g, wi_gemm_boxed_by_layout<written>, &best);
     else
         wi_gemm_consider<large>(ctx, g, wi_gemm_boxed_by_layout<large>, &best);

@@ -381,7 +381,7 @@ static void ring_shapes(weft_context *ctx) {
             wi_gemm_only_tile_m = ring_tiles[tile].tile_m;
             wi_gemm_only_tile_n = ring_tiles[tile].tile_n;
             wi_gemm_least_lined = by_warps ? 1 : 2048;
-            wi_gemm_most_written = (begun + tile + k) / 2 % 2 ? 384 : 0;
+            wi_gemm_least_written = (begun + tile + k) / 2 % 2 ? 128 : 1;
             wi_gemm_price_by_warps = by_warps ? 0 : 1e9;
             wi_gemm_price_by_kernel = by_warps ? 1e9 : 0;
 #endif
@@ -391,7 +391,7 @@ static void ring_shapes(weft_context *ctx) {
 #ifdef WEFT_EMU
     wi_gemm_only_tile_m = wi_gemm_only_tile_n = 0;
     wi_gemm_least_lined = 2048;
-    wi_gemm_most_written = 384;
+    wi_gemm_least_written = 128;
     wi_gemm_price_by_warps = wi_gemm_price_by_kernel = 1;
 #endif
     rig_close(&r);
