@@ -17,7 +17,7 @@ set(weft_groups
     "exact_scan_cuda_begin exact_scan_cuda_wide exact_segments_cuda"
     "exact_scan_cuda_bulk exact_scan_cuda_lanes"
     "expr_cuda expr_cuda_steps expr_reduce_cuda expr_reduce_cuda_steps map_cuda_steps quantile_cuda"
-    "fft_any fft_any_large fft_chirp fft_chirp_long fft_cuda_moves fft_cuda_steps fft_cyclic fft_fused"
+    "fft_any fft_any_large fft_chirp fft_chirp_long fft_cuda_moves fft_cuda_steps fft_cyclic fft_fused fft_known"
     "gather_columns_cuda gather_cuda gather_cuda_steps"
     "gemm_batch_cuda gemm_cuda gemm_cuda_i8 gemm_panels syrk_cuda"
     "gemm_batch_cuda_f32 gemm_cuda_tf32 gemv_cuda_steps syrk_cuda_steps"
@@ -67,7 +67,7 @@ set(weft_seen_groups
     "gemm_small_f64 cholesky_step"
     # with code of their own for 8.0
     "cholesky_flow fft_whole group_runs_bulk"
-    "scan_cuda_bulk fft_clusters fft_filling"
+    "scan_cuda_bulk fft_clusters fft_filling fft_filling_odd"
     "select_cuda_bulk fft_tall fft_columns"
     # for 9.0a
     "gemm_ring_i8 conv_ring_half gemm_ring_narrow")

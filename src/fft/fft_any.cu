@@ -3,10 +3,8 @@
 #include "cuda/prefetch.cuh"
 #include "fft/fft_any_kernel.cuh"
 
-/* Lines in one piece, of f32 and no part of longer ones. */
 static bool is_dense(const wi_fft_lines *l) {
-    return l->type == WEFT_F32 && !l->half_in && !l->half_out && l->stride_in == 1 &&
-           l->stride_out == 1 && l->period == 0 && l->n <= WI_FFT_SHORT_LINE;
+    return wi_fft_is_dense(l) && l->n <= WI_FFT_SHORT_LINE;
 }
 
 static any_radices radices_of(const wi_fft_lines *l) {

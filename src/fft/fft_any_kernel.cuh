@@ -77,38 +77,10 @@ static __device__ __forceinline__ void store_dense(const Block &block, unsigned 
         to[(unsigned)k * before] = {re[k] * block.p.scale_re, im[k] * block.p.scale_im};
 }
 
-/* Whole sets by classes of any_prime_set: its real parts, and its imaginary ones. */
-template <int P, class T>
-static __device__ __forceinline__ void split_butterfly(T *re, T *im) {
-    any_prime_set<P, T> a, b;
-    a.first = re[0];
-    b.first = im[0];
-#pragma unroll
-    for (int i = 0; i < a.count; i++) {
-#pragma unroll
-        for (int q = 0; q < a.size; q++) {
-            const int k = a.at(i, q);
-            a.sum[i][q] = re[k] + re[P - k];
-            b.less[i][q] = re[k] - re[P - k];
-            b.sum[i][q] = im[k] + im[P - k];
-            a.less[i][q] = im[k] - im[P - k];
-        }
-    }
-    a.transform([&](int m, T even, T odd) {
-        re[m] = even + odd;
-        if (m > 0)
-            re[P - m] = even - odd;
-    });
-    b.transform([&](int m, T even, T odd) {
-        im[m] = even - odd;
-        if (m > 0)
-            im[P - m] = even + odd;
-    });
-}
 template <int R, int kind, class T>
 static __device__ __forceinline__ void any_butterfly(T *re, T *im) {
-    if constexpr (kind == ANY_DENSE && any_is_split<R>)
-        split_butterfly<R>(re, im);
+    if constexpr (kind == ANY_DENSE)
+        any_split_butterfly<R>(re, im);
     else
         wi_fft_butterfly<R>(re, im);
 }

@@ -14,6 +14,7 @@
 
 #include <utility>
 
+#include "cuda/anew.cuh"
 #include "cuda/beyond.cuh"
 #include "cuda/warp.cuh"
 #include "fft/fft_any_sums.cuh"
@@ -217,6 +218,43 @@ struct any_prime_set {
         v[2] = all - (a + b);
     }
 };
+
+/* Whole sets by classes of any_prime_set: its real parts, and its imaginary ones. */
+template <int P, class T>
+static __device__ __forceinline__ void split_butterfly(T *re, T *im) {
+    any_prime_set<P, T> a, b;
+    a.first = re[0];
+    b.first = im[0];
+#pragma unroll
+    for (int i = 0; i < a.count; i++) {
+#pragma unroll
+        for (int q = 0; q < a.size; q++) {
+            const int k = a.at(i, q);
+            a.sum[i][q] = re[k] + re[P - k];
+            b.less[i][q] = re[k] - re[P - k];
+            b.sum[i][q] = im[k] + im[P - k];
+            a.less[i][q] = im[k] - im[P - k];
+        }
+    }
+    a.transform([&](int m, T even, T odd) {
+        re[m] = even + odd;
+        if (m > 0)
+            re[P - m] = even - odd;
+    });
+    b.transform([&](int m, T even, T odd) {
+        im[m] = even - odd;
+        if (m > 0)
+            im[P - m] = even + odd;
+    });
+}
+/* ... where these are better. */
+template <int R, class T>
+static __device__ __forceinline__ void any_split_butterfly(T *re, T *im) {
+    if constexpr (any_is_split<R>)
+        split_butterfly<R>(re, im);
+    else
+        wi_fft_butterfly<R>(re, im);
+}
 
 /* Which part of which set a thread has, and where that is. */
 struct any_part {

@@ -59,6 +59,10 @@ static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queu
         return run_shape<wi_fft_shape<__VA_ARGS__>>(ctx, l, queues)
 
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    weft_status status = WEFT_OK;
+    if (wi_fft_known_line(ctx, l, queues, &status) ||
+        wi_fft_filling_odd_line(ctx, l, queues, &status))
+        return status;
     switch (l->n) {
         SHAPE(float, 4096, 256, 16, 8);
         SHAPE(float, 4096, 256, 16, 16);

@@ -28,11 +28,22 @@ enum {
     WI_FFT_MOST_WHOLE_PRIME = 13 /* the largest prime of a longer line that is not cut */
 };
 weft_status wi_fft_any_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
+/* Lines in one piece, of f32 and no part of longer ones. */
+static inline bool wi_fft_is_dense(const wi_fft_lines *l) {
+    return l->type == WEFT_F32 && !l->half_in && !l->half_out && l->stride_in == 1 &&
+           l->stride_out == 1 && l->period == 0;
+}
+/* If such lines have a kernel of their own (fft_known.cu), queues it. */
+bool wi_fft_known_line(weft_context *ctx, const wi_fft_lines *l, bool queues, weft_status *status);
 /* About how many microseconds 2^24 numbers of f32 take, as such lines, by sums of large primes (an
  * H200, 2026-11-29); 0 if they cannot be done so. */
 double wi_fft_sums_cost(const wi_fft_lines *l);
 /* Lines of f32 that fill a multiprocessor, one after the other (fft_filling.cu). */
 weft_status wi_fft_filling_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
+/* Such lines of 5^6, 7^5 and 3^9 numbers, in place, by copies from line to line: true if they are
+ * dense and the device has such copies (fft_filling_odd.cu). */
+bool wi_fft_filling_odd_line(weft_context *ctx, const wi_fft_lines *l, bool queues,
+                             weft_status *status);
 weft_status wi_fft_whole_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
 
 /* Lets an engine do both passes of cut lines in one kernel (fft_fused.cu). */

@@ -74,6 +74,18 @@ static void run_dense(rig *r, const wi_row *row) {
         run_long(r, row, WEFT_F32, lengths[k], 1 + test_below(&r->random, 5), false);
 }
 
+/* Lengths with a kernel of their own, so many lines that the last block lacks some, with gaps. */
+static void run_known(rig *r, const wi_row *row) {
+    static const size_t lengths[] = {
+        507,  578,  722,  845,  867,  931,  1014, 1058, 1083, 1183, 1190, 1288, 1300, 1305,
+        1330, 1352, 1360, 1377, 1380, 1445, 1449, 1587, 1624, 1625, 1690, 1700, 1734, 1736,
+        1815, 1859, 2023, 2028, 2175, 2352, 2366, 2401, 2484, 2523, 2527, 2645, 2744, 2760,
+        2890, 3174, 3179, 3185, 3430, 3468, 3703, 3920, 3971, 4000, 4046, 4056, 4500, 6561};
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+        run_apart(r, row, WEFT_F32, lengths[k], 1 + test_below(&r->random, 6), false,
+                  test_below(&r->random, 3));
+}
+
 /* Lines that a block holds as a whole, with each radix. */
 static void run_whole(rig *r, const wi_row *row) {
     static const size_t of_f32[] = {6561, 13310, 13104, 15625, 14406, 24000},
@@ -97,17 +109,19 @@ static void run_cut(rig *r, const wi_row *row) {
 /* More blocks than multiprocessors, so that all but the last ones look ahead, at whole and at
  * smaller blocks of short lines. Lines with gaps begin and end anywhere in pieces of 16 bytes. */
 static void run_ahead(rig *r, const wi_row *row) {
-    static const size_t filling[] = {1 << 14, 16807, 19683};
+    static const size_t filling[] = {15625, 16807, 19683};
     struct wi_gpu *const gpu = r->ctx->gpu;
     const int all = gpu->multiprocessors;
     const weft_type type = test_below(&r->random, 2) ? WEFT_F32 : WEFT_F16;
     gpu->multiprocessors = 2;
+    run_apart(r, row, WEFT_F32, 1 << 14, 5, false, test_below(&r->random, 3));
     run_apart(r, row, WEFT_F32, filling[test_below(&r->random, 3)], 5, false,
               test_below(&r->random, 3));
     run_apart(r, row, type, 1 << 13, 4, false, 1 + test_below(&r->random, 3));
     run_long(r, row, WEFT_F64, 1 << 12, 3, false);
     run_long(r, row, type, 512, 29, false);
     run_long(r, row, type, 1000, 7, false);
+    run_apart(r, row, WEFT_F32, 1305, 9, false, test_below(&r->random, 3));
     gpu->multiprocessors = all;
 }
 #endif
@@ -230,6 +244,7 @@ static void long_lines(weft_context *ctx) {
             run_whole(&r, rows[k]);
             run_rough(&r, rows[k]);
             run_dense(&r, rows[k]);
+            run_known(&r, rows[k]);
 #ifdef WEFT_CUDA
             if (ctx->gpu) {
 #    ifndef WEFT_EMU
