@@ -67,7 +67,7 @@ set(weft_seen_groups
     "gemm_small_f64 cholesky_step"
     # with code of their own for 8.0
     "cholesky_flow fft_whole group_runs_bulk"
-    "scan_cuda_bulk fft_clusters fft_filling fft_filling_odd"
+    "scan_cuda_bulk fft_clusters fft_filling"
     "select_cuda_bulk fft_tall fft_columns"
     # for 9.0a
     "gemm_ring_i8 conv_ring_half gemm_ring_narrow")

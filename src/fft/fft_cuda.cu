@@ -60,8 +60,7 @@ static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queu
 
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     weft_status status = WEFT_OK;
-    if (wi_fft_known_line(ctx, l, queues, &status) ||
-        wi_fft_filling_odd_line(ctx, l, queues, &status))
+    if (wi_fft_known_line(ctx, l, queues, &status))
         return status;
     switch (l->n) {
         SHAPE(float, 4096, 256, 16, 8);

@@ -40,10 +40,6 @@ bool wi_fft_known_line(weft_context *ctx, const wi_fft_lines *l, bool queues, we
 double wi_fft_sums_cost(const wi_fft_lines *l);
 /* Lines of f32 that fill a multiprocessor, one after the other (fft_filling.cu). */
 weft_status wi_fft_filling_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
-/* Such lines of 5^6, 7^5 and 3^9 numbers, in place, by copies from line to line: true if they are
- * dense and the device has such copies (fft_filling_odd.cu). */
-bool wi_fft_filling_odd_line(weft_context *ctx, const wi_fft_lines *l, bool queues,
-                             weft_status *status);
 weft_status wi_fft_whole_line(weft_context *ctx, const wi_fft_lines *l, bool queues);
 
 /* Lets an engine do both passes of cut lines in one kernel (fft_fused.cu). */
