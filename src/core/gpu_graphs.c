@@ -3,10 +3,18 @@
  * the launch of the graph, and 4.0 for the launch of the kernel. */
 #include "core/gpu_graphs.h"
 
+#include "core/gpu_calls.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #ifdef WEFT_EMU
+void wi_gpu_call_begins(weft_context *ctx) {
+    (void)ctx;
+}
+void wi_gpu_call_ends(weft_context *ctx) {
+    (void)ctx;
+}
 void wi_graphs_open(weft_context *ctx) {
     (void)ctx;
 }
@@ -19,6 +27,10 @@ bool wi_graphs_is_device(const weft_context *ctx, const void *p) {
     return false;
 }
 #else
+enum {
+    LEADS = 2 /* launches of a kernel as usual after one that led another */
+};
+
 static wi_graphs *graphs_of(const weft_context *ctx) {
     return &((wi_gpu_whole *)ctx->gpu)->graphs;
 }
@@ -79,7 +91,7 @@ void wi_graphs_close(weft_context *ctx) {
 static bool may_launch(const weft_context *ctx, wi_graphs *g) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     const cudaStream_t stream = ctx->gpu->stream;
-    if (!g->set || ctx->gpu->lane > 0)
+    if (ctx->gpu->lane > 0)
         return false;
     if (g->capturing(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE)
         return false;
@@ -113,7 +125,7 @@ static cudaError_t make_graph(struct wi_kernel_graph *k, const wi_launch_shape *
         .sharedMemBytes = (unsigned)shape->shared_bytes,
         .kernelParams = arguments,
     };
-    cudaFunction_t handle;
+    cudaFunction_t handle = NULL;
     cudaError_t error = cudaGetFuncBySymbol(&handle, shape->function);
     if (error == cudaSuccess)
         error = cudaGraphCreate(&k->graph, 0);
@@ -125,30 +137,55 @@ static cudaError_t make_graph(struct wi_kernel_graph *k, const wi_launch_shape *
     return error;
 }
 
-/* The graph of a kernel that is launched for the first time. False if it can have none. */
+/* False if it can have none. */
 static bool make(struct wi_kernel_graph *k, const wi_launch_shape *shape, void **arguments) {
     /* This thread may be capturing another stream, which what takes memory would disturb. */
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     cudaThreadExchangeStreamCaptureMode(&mode);
     const cudaError_t error = make_graph(k, shape, arguments);
     cudaThreadExchangeStreamCaptureMode(&mode);
-    k->function = shape->function;
     if (error == cudaSuccess)
         return true;
     cudaGetLastError(); /* clear the error: the usual launch tells its own */
     drop(k);
+    k->refused = true;
     return false;
+}
+
+void wi_gpu_call_begins(weft_context *ctx) {
+    wi_graphs *const g = graphs_of(ctx);
+    if (g->depth++ > 0)
+        return;
+    g->launches = 0;
+    g->first = NULL;
+}
+
+void wi_gpu_call_ends(weft_context *ctx) {
+    wi_graphs *const g = graphs_of(ctx);
+    if (--g->depth == 0 && g->first)
+        g->first->alone = g->launches == 1;
+}
+
+/* Notes the launch of a kernel; returns its place if it is the first of a rung and usually alone.
+ */
+static struct wi_kernel_graph *alone(wi_graphs *g, const void *function) {
+    struct wi_kernel_graph *const k = place_of(g, function);
+    if (g->latest && g->latest->leads > 0)
+        g->latest->leads--;
+    g->latest = k;
+    if (g->depth == 0 || g->launches++ > 0 || !k)
+        return NULL;
+    k->function = function;
+    g->first = k;
+    return k->alone && !k->refused && k->leads == 0 ? k : NULL;
 }
 
 bool wi_graphs_launch(weft_context *ctx, const wi_launch_shape *shape, void **arguments) {
     wi_graphs *const g = graphs_of(ctx);
-    if (!may_launch(ctx, g))
+    if (!g->set)
         return false;
-    struct wi_kernel_graph *const k = place_of(g, shape->function);
-    if (!k || (k->function && !k->ready) || (!k->function && !make(k, shape, arguments)))
-        return false;
-    g->latest = k;
-    if (2 * k->leads > k->launches++)
+    struct wi_kernel_graph *const k = alone(g, shape->function);
+    if (!k || !may_launch(ctx, g) || (!k->ready && !make(k, shape, arguments)))
         return false;
     const unsigned *const blocks = shape->blocks, *const threads = shape->threads;
     const CUDA_KERNEL_NODE_PARAMS node = {.func = k->handle,
@@ -164,11 +201,12 @@ bool wi_graphs_launch(weft_context *ctx, const wi_launch_shape *shape, void **ar
            g->launch(k->ready, ctx->gpu->stream) == CUDA_SUCCESS;
 }
 
-void wi_graphs_note_ahead(weft_context *ctx) {
+void wi_graphs_note(weft_context *ctx, bool ahead) {
     wi_graphs *const g = graphs_of(ctx);
-    if (g->latest)
-        g->latest->leads++;
+    if (g->latest && ahead)
+        g->latest->leads = LEADS;
     g->latest = NULL;
+    g->launches++;
 }
 
 bool wi_graphs_is_device(const weft_context *ctx, const void *p) {

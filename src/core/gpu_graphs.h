@@ -26,15 +26,20 @@ typedef struct wi_graphs {
     PFN_cuPointerGetAttributes_v7000 pointer;
     cudaStream_t stream; /* looked at last */
     bool plain;          /* graphs may be launched on it */
+    unsigned depth;      /* in rungs */
+    unsigned launches;   /* of kernels, in the outermost rung so far */
     struct wi_kernel_graph {
         const void *function; /* NULL: the place is free */
         CUfunction handle;
         cudaGraph_t graph;
         cudaGraphNode_t node;
-        cudaGraphExec_t ready;    /* NULL: this kernel cannot be launched so */
-        uint64_t launches, leads; /* how many, and those behind which a kernel began ahead */
+        cudaGraphExec_t ready; /* NULL: there is none yet */
+        bool alone;            /* its rung launched nothing else */
+        bool refused;          /* it cannot be launched so */
+        unsigned leads;        /* launches until it is taken not to lead any more */
     } known[WI_GRAPHS_KEPT];
-    struct wi_kernel_graph *latest; /* the kernel launched last; or NULL */
+    struct wi_kernel_graph *first;  /* kernel of the rung; or NULL */
+    struct wi_kernel_graph *latest; /* that no other was launched behind; or NULL */
 #endif
 } wi_graphs;
 
@@ -52,11 +57,13 @@ void wi_graphs_close(weft_context *ctx);
 /* Launches a kernel by a graph of its own, which takes the host half of the time. False if it has
  * not been launched: then the usual launch says why, or does it. A graph knows nothing of the
  * stream's priority, nor may it run twice at a time: only the first lane is launched so, and only
- * on streams of the usual priority. */
+ * on streams of the usual priority. A GPU goes from graphs to other work and back more slowly than
+ * from kernel to kernel: so only a kernel that is all its rung launches is launched so, from the
+ * second time on. */
 bool wi_graphs_launch(weft_context *ctx, const wi_launch_shape *shape, void **arguments);
-/* A kernel is launched that may begin ahead (cuda/ahead.cuh), which it cannot behind a graph: a
- * kernel that mostly has such a one behind it is launched as usual. */
-void wi_graphs_note_ahead(weft_context *ctx);
+/* Another launch. One that may begin ahead (cuda/ahead.cuh) cannot behind a graph: the kernel
+ * before it leads such, and is launched as usual for a while. */
+void wi_graphs_note(weft_context *ctx, bool ahead);
 
 /* Is it certain that p is memory of the context's device? */
 bool wi_graphs_is_device(const weft_context *ctx, const void *p);

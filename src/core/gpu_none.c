@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core/gpu.h"
+#include "core/gpu_calls.h"
 #include "core/gpu_limits.h"
 #include "core/rows.h"
 #include "core/stage.h"
@@ -253,5 +254,13 @@ bool wi_gpu_marks_open(weft_context *ctx) {
 }
 
 void wi_gpu_marks_close(weft_context *ctx) {
+    (void)ctx;
+}
+
+void wi_gpu_call_begins(weft_context *ctx) {
+    (void)ctx;
+}
+
+void wi_gpu_call_ends(weft_context *ctx) {
     (void)ctx;
 }

@@ -101,7 +101,7 @@ weft_status wi_gpu_launch_ahead(weft_context *ctx, const wi_launch_shape *shape,
         return status;
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization};
     attribute.val.programmaticStreamSerializationAllowed = 1;
-    wi_graphs_note_ahead(ctx);
+    wi_graphs_note(ctx, true);
     const unsigned count = wi_gpu_capturing(ctx) || ctx->gpu->capability < 90 ? 0 : 1;
     return launch_with(ctx, shape, &attribute, count, arguments);
 }
@@ -112,6 +112,7 @@ weft_status wi_gpu_launch_cluster(weft_context *ctx, const wi_launch_shape *shap
                                                     shape->cluster, shape->shared_bytes);
     if (status != WEFT_OK)
         return status;
+    wi_graphs_note(ctx, false);
     cudaLaunchAttribute attributes[2] = {{.id = cudaLaunchAttributeClusterDimension},
                                          {.id = cudaLaunchAttributeLaunchCompletionEvent}};
     attributes[0].val.clusterDim.x = shape->cluster;

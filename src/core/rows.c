@@ -6,6 +6,7 @@
 
 #include "comm/gpus.h"
 #include "core/gpu.h"
+#include "core/gpu_calls.h"
 #include "core/trace.h"
 #include "core/tuning.h"
 #include "core/variant.h"
@@ -285,7 +286,11 @@ static weft_status run_chosen(weft_context *ctx, size_t op, const wi_ladder *lad
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
+    if (ctx->gpu)
+        wi_gpu_call_begins(ctx);
     status = ctx->tracer ? wi_trace_row(ctx, ladder, row, args) : row->run(ctx, args);
+    if (ctx->gpu)
+        wi_gpu_call_ends(ctx);
     wi_gpu_leave(ctx, before);
     if (status == WEFT_OK)
         ctx->used[op] = row;
