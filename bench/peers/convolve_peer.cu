@@ -3,6 +3,8 @@
  * same process, beside a plain copy of the image and the rate of multiply-adds. cuDNN is loaded if
  * its library is there (its header was there when this was compiled); else only ours is timed.
  * Outputs are compared with a plain kernel in f64: a wrong one ends the program with status 1.
+ * All memory is kept until the end: what a program frees the driver clears at some later time, and
+ * while it clears gigabytes whatever else runs, a copy too, takes up to a tenth longer.
  *
  *     convolve_peer             all races
  *     convolve_peer SIDE        an image of SIDE x SIDE instead of 8192 x 8192
@@ -20,7 +22,8 @@ constexpr int no_race = 77;
 struct track {
     weft_context *ctx;
     cudaStream_t stream;
-    size_t side; /* of the image */
+    size_t side;        /* of the image */
+    char *x, *y, *room; /* for images, and for cuDNN; kept */
     double copy_gbps, peak_flops;
     const char *only;
 };
@@ -91,6 +94,8 @@ static bool is_right(const race &r, size_t side, const In *x, const Out *y, doub
 
 /* ---- cuDNN ---- */
 
+constexpr size_t room_bytes = (size_t)8 << 30;
+
 #if HAS_CUDNN
 /* The image as a batch of one with one channel; its filter padded to keep the size. */
 struct cudnn_image {
@@ -123,7 +128,6 @@ struct cudnn_image {
 
 /* Seconds of the fastest of its algorithms. */
 static double cudnn_seconds(const track &t, const race &r, const float *x, float *y) {
-    constexpr size_t room_bytes = (size_t)8 << 30;
     if (!cudnn_library() || r.is_bytes)
         return 0;
     const cudnn_image c(t.stream, (int)t.side, r.filter);
@@ -131,19 +135,18 @@ static double cudnn_seconds(const track &t, const race &r, const float *x, float
     for (size_t k = 0; k < weights.size(); k++)
         weights[k] = (float)r.weight_at((int)k / r.filter, (int)k % r.filter);
     device_array<float> filter(weights.size());
-    device_array<char> room(room_bytes);
     CUDA(cudaMemcpy(filter.p, weights.data(), weights.size() * sizeof(float), cudaMemcpyDefault));
     cudnnConvolutionFwdAlgoPerf_t found[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
     int count = 0;
     CHECKED(CUDNN(cudnnFindConvolutionForwardAlgorithmEx)(
         c.handle, c.image, x, c.filter, filter.p, c.convolution, c.image, y,
-        CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, found, room.p, room_bytes));
+        CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, found, t.room, room_bytes));
     if (count == 0 || found[0].status != CUDNN_STATUS_SUCCESS)
         return 0;
     const float one = 1, zero = 0;
     return device_seconds(t.stream, (size_t)1 << 30, [&] {
         CHECKED(CUDNN(cudnnConvolutionForward)(c.handle, &one, c.image, x, c.filter, filter.p,
-                                               c.convolution, found[0].algo, room.p,
+                                               c.convolution, found[0].algo, t.room,
                                                found[0].memory, &zero, c.image, y));
     });
 }
@@ -178,8 +181,8 @@ static void run(const track &t, const race &r) {
     std::vector<double> filter((size_t)(r.filter * r.filter));
     for (size_t k = 0; k < filter.size(); k++)
         filter[k] = r.weight_at((int)k / r.filter, (int)k % r.filter);
-    device_array<T> x(n), y(n);
-    fill_reals(x.p, n, 5);
+    T *const x = (T *)t.x, *const y = (T *)t.y;
+    fill_reals(x, n, 5);
     weft_convolution c = {};
     c.type = c.out = r.is_bytes ? WEFT_U8 : WEFT_F32;
     c.width = c.height = t.side;
@@ -188,13 +191,12 @@ static void run(const track &t, const race &r) {
     c.how = strcmp(r.name, "any order") == 0 ? WEFT_CORRELATE | WEFT_ANY_ORDER : WEFT_CORRELATE;
     c.filter_width = c.filter_height = (size_t)r.filter;
     c.filter = filter.data();
-    const double peer = cudnn_seconds(t, r, (const float *)x.p, (float *)y.p);
-    const double seconds = device_seconds(t.stream, n * sizeof(T) * 2, [&] {
-        check_weft(t.ctx, weft_convolve(t.ctx, &c, x.p, y.p));
-    });
+    const double peer = cudnn_seconds(t, r, (const float *)x, (float *)y);
+    const double seconds = device_seconds(
+        t.stream, n * sizeof(T) * 2, [&] { check_weft(t.ctx, weft_convolve(t.ctx, &c, x, y)); });
     CUDA(cudaStreamSynchronize(t.stream));
     const double terms = r.filter * r.filter + 16;
-    const bool ok = is_right(r, t.side, x.p, y.p, terms * 0x1p-24);
+    const bool ok = is_right(r, t.side, x, y, terms * 0x1p-24);
     all_ok = all_ok && ok;
     print(t, r, 2.0 * (double)n * sizeof(T), seconds, peer, ok);
 }
@@ -249,7 +251,15 @@ int main(int argc, char **argv) {
     CUDA(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0));
     CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
     t.peak_flops = 2.0 * 128 * multiprocessors * clock_khz * 1e3;
-    t.copy_gbps = copy_roof(t.stream, t.side * t.side * sizeof(float));
+    const size_t bytes = t.side * t.side * sizeof(float); /* bytes with three channels take less */
+    const device_array<char> x(bytes), y(bytes), room(HAS_CUDNN ? room_bytes : 1);
+    t.x = x.p;
+    t.y = y.p;
+    t.room = room.p;
+    fill_random(t.x, bytes, 1);
+    t.copy_gbps = 2e-9 * (double)bytes / device_seconds(t.stream, bytes, [&] {
+                      CUDA(cudaMemcpyAsync(t.y, t.x, bytes, cudaMemcpyDeviceToDevice, t.stream));
+                  });
     for (const race &r : races)
         r.is_bytes ? run<uint8_t>(t, r) : run<float>(t, r);
     weft_close(t.ctx);
