@@ -213,7 +213,7 @@ static void factors(weft_context *ctx) {
 /* On a GPU, which alone has a kernel for matrices of so many tiles; of these 65 the last row has no
  * second one beside it. Not under tools that slow kernels down. */
 static void large(weft_context *ctx) {
-    const size_t n = 4160;
+    const size_t n = 4112;
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t all = test_rows(ctx, &wi_cholesky_ladder, rows);
     for (size_t k = 0; k + 1 < all && test_size_wanted(n * n) && wanted("cholesky"); k++)
