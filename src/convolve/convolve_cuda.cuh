@@ -113,9 +113,6 @@ __device__ inline wi_convolve_tile_at wi_convolve_tile_of(unsigned index, size_t
 weft_status wi_convolve_put_filters(weft_context *ctx, const wi_convolve_args *args,
                                     void **filters);
 
-/* fused for images of f32 and filters of a side that is one of WI_CONVOLVE_CHUNKS_F32. */
-weft_status wi_convolve_chunks(weft_context *ctx, const wi_convolve_args *args);
-
 /* Refuses a grid of more blocks than a launch takes. */
 weft_status wi_convolve_check_grid(weft_context *ctx, size_t blocks);
 

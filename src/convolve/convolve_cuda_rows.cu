@@ -4,12 +4,6 @@
 #include "convolve/convolve_boxes.h"
 #include "convolve/convolve_rows.cuh"
 
-/* Is the filter's side one of these? */
-template <int... sides>
-static bool is_among(const wi_convolve_args *args) {
-    return ((args->filter_width == (size_t)sides) || ...);
-}
-
 weft_status wi_convolve_rows(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
     if (wi_convolve_suits_boxes(ctx, args))
@@ -26,8 +20,6 @@ weft_status wi_convolve_fused(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
     if (wi_convolve_suits_boxes(ctx, args))
         return wi_convolve_boxes(ctx, args);
-    if (args->type == WEFT_F32 && is_among<WI_CONVOLVE_CHUNKS_F32>(args))
-        return wi_convolve_chunks(ctx, args);
     if (args->type == WEFT_F32)
         return wi_strip_choose<float, 1, 1, WI_CONVOLVE_FUSED_F32>(ctx, args);
     if (args->channels == 1)

@@ -114,8 +114,8 @@ static const char *fits_rows(const weft_context *ctx, const void *args) {
 }
 
 static const char *fits_fused(const weft_context *ctx, const void *args) {
-    static const size_t of_f32[] = {WI_CONVOLVE_FUSED_F32, WI_CONVOLVE_CHUNKS_F32, 0},
-                        of_u8[] = {WI_CONVOLVE_FUSED_U8, 0}, of_rgb[] = {WI_CONVOLVE_FUSED_RGB, 0};
+    static const size_t of_f32[] = {WI_CONVOLVE_FUSED_F32, 0}, of_u8[] = {WI_CONVOLVE_FUSED_U8, 0},
+                        of_rgb[] = {WI_CONVOLVE_FUSED_RGB, 0};
     const wi_convolve_args *const a = args;
     if (fits_factors(ctx, args))
         return fits_factors(ctx, args);

@@ -164,7 +164,7 @@ static void scale_down(const weft_convolution *c) {
 
 static void draw_filter(rig *r, picture *p, size_t kind) {
     weft_convolution *const c = &p->o.c;
-    static const size_t made[] = {3, 5, 9, 21}; /* the last for fused alone */
+    static const size_t made[] = {3, 5, 9};
     do {
         c->filter_width = draw_of(r, sides, SIDES);
         c->filter_height = draw_of(r, sides, SIDES);
@@ -173,7 +173,7 @@ static void draw_filter(rig *r, picture *p, size_t kind) {
     if (kind == 0 && test_below(&r->random, 2))
         c->filters = c->channels * (1 + test_below(&r->random, 4 / c->channels));
     if (kind == 2 || is_strips_rung(p->row)) {
-        c->filter_width = c->filter_height = draw_of(r, made, is_named(p->row, "fused") ? 4 : 3);
+        c->filter_width = c->filter_height = draw_of(r, made, 3);
         c->filters = 1;
     }
     p->rank = kind == 1 || is_separable_rung(p->row) || test_below(&r->random, 4) == 0;
