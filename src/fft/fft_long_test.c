@@ -76,9 +76,11 @@ static void run_dense(rig *r, const wi_row *row) {
 
 /* Lengths with a kernel of their own, so many lines that the last block lacks some, with gaps. */
 static void run_known(rig *r, const wi_row *row) {
-    static const size_t lengths[] = {507,  578,  1014, 1058, 1083, 1183, 1288, 1305, 1330, 1352,
-                                     1380, 1445, 1587, 1690, 1734, 1859, 2023, 2028, 2352, 2401,
-                                     2523, 2645, 2890, 3174, 3430, 3703, 3971, 4500, 6561};
+    static const size_t lengths[] = {
+        507,  578,  722,  845,  867,  931,  1014, 1058, 1083, 1183, 1190, 1288, 1300, 1305,
+        1330, 1352, 1360, 1377, 1380, 1445, 1449, 1587, 1624, 1625, 1690, 1700, 1734, 1736,
+        1815, 1859, 2023, 2028, 2175, 2352, 2366, 2401, 2484, 2523, 2527, 2645, 2744, 2760,
+        2890, 3174, 3179, 3185, 3430, 3468, 3703, 3920, 3971, 4000, 4046, 4056, 4500, 6561};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
         run_apart(r, row, WEFT_F32, lengths[k], 1 + test_below(&r->random, 6), false,
                   test_below(&r->random, 3));
