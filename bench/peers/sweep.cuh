@@ -91,31 +91,31 @@ inline double graph_seconds(cudaStream_t stream, int calls, const call_of &call)
     return ok ? seconds[seconds.size() / 2] : 0;
 }
 
-/* Both in turns, as seconds_in_turns, with the host's time beside. `once`: seconds of a call. */
+/* Both in turns, with the host's time beside. Each begins on a stream that has nothing to do:
+ * behind calls whose host is quicker than the device, those of the other would be queued before the
+ * device comes to them, and so be timed without their host. `once`: seconds of a call. */
 inline void time_both(cudaStream_t stream, double once, const call_of who[2], times t[2]) {
     const int calls = once < 100e-6 ? short_calls : 1, passes = once < 5e-3 ? 15 : 5;
-    cudaEvent_t at[3];
+    cudaEvent_t at[2];
     for (cudaEvent_t &e : at)
         CUDA(cudaEventCreate(&e));
     std::vector<double> seconds[2], host[2];
-    for (int pass = -2; pass < passes; pass++) {
+    for (int turn = -4; turn < 2 * passes; turn++) {
+        const int k = turn & 1;
+        float ms = 0;
         if (calls == 1)
             keep_busy<<<1, 1, 0, stream>>>();
         CUDA(cudaEventRecord(at[0], stream));
-        for (int k = 0; k < 2; k++) {
-            const auto begin = std::chrono::steady_clock::now();
-            for (int i = 0; i < calls; i++)
-                if (!who[k]())
-                    exit(1);
-            const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-            CUDA(cudaEventRecord(at[k + 1], stream));
-            if (pass >= 0)
-                host[k].push_back(taken.count() / calls);
-        }
-        CUDA(cudaEventSynchronize(at[2]));
-        for (int k = 0; pass >= 0 && k < 2; k++) {
-            float ms = 0;
-            CUDA(cudaEventElapsedTime(&ms, at[k], at[k + 1]));
+        const auto begin = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; i++)
+            if (!who[k]())
+                exit(1);
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+        CUDA(cudaEventRecord(at[1], stream));
+        CUDA(cudaEventSynchronize(at[1]));
+        CUDA(cudaEventElapsedTime(&ms, at[0], at[1]));
+        if (turn >= 0) {
+            host[k].push_back(taken.count() / calls);
             seconds[k].push_back(ms * 1e-3 / calls);
         }
     }
