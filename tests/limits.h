@@ -61,6 +61,8 @@ extern unsigned wi_group_scan_group;  /* tiles of a group of scans by segment: 1
 extern size_t wi_stretch_blocks;      /* blocks that walk stretches, at most */
 extern size_t wi_mark_blocks;         /* the same with marks */
 extern size_t wi_lane_blocks;         /* and with four segments for a lane */
+extern size_t wi_places_compared;     /* elements of segments: with more these are merged */
+extern unsigned wi_team_tile;         /* elements of what teams share out at a time */
 extern size_t wi_end_blocks;          /* and where runs of keys end */
 extern size_t wi_path_blocks;         /* blocks that walk paths, at most */
 extern bool wi_fft_tall_small;        /* are 64 and 128 tall columns? */

@@ -35,7 +35,7 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
 #ifdef WEFT_CUDA
 static double paths_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return 2 * m->launch_s + wi_group_bytes(args) / (0.74 * m->bytes_per_s);
+    return 3.5 * m->launch_s + wi_group_bytes(args) / (0.74 * m->bytes_per_s);
 }
 
 /* A multiprocessor starts 128 instructions of threads a cycle, of which six of ten are used if
@@ -44,12 +44,18 @@ static double seconds_starting(const wi_machine *m, double instructions) {
     return wi_seconds_working(m, instructions / (0.6 * 128), m->units);
 }
 
+/* Where warps have stretches, a call begins with searches and ends with the last block, which joins
+ * what the others have left: 7.5 us of an H200 with the launch, which takes 3. */
+static double records_seconds(const wi_machine *m) {
+    return 2.5 * m->launch_s;
+}
+
 /* Segments of more than 128 elements are taken one after another, by a whole warp. */
 static double stretches_seconds(const weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
     const double n = (double)a->n, segments = (double)a->segments;
-    return m->launch_s + wi_group_bytes(a) / (1.05 * m->bytes_per_s) +
+    return records_seconds(m) + wi_group_bytes(a) / (1.05 * m->bytes_per_s) +
            seconds_starting(m, n > 128 * segments ? 1700 * segments : 150 * segments + 5 * n);
 }
 
@@ -72,7 +78,7 @@ static double marks_seconds(const weft_context *ctx, const void *args) {
                  each = bytes < 14 * segments ? 115 : 75;
     const double moving = wi_group_bytes(a) / (share * m->bytes_per_s),
                  working = seconds_starting(m, 13 * bytes / 4 + each * segments);
-    return m->launch_s + (moving > working ? moving : working);
+    return records_seconds(m) + (moving > working ? moving : working);
 }
 
 /* Lanes that are side by side read elements four segments apart, of which the first-level cache
@@ -82,7 +88,29 @@ static double lanes_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double bytes = (double)a->n * (double)weft_type_size(a->type),
                  share = bytes > 14 * (double)a->segments ? 0.4 : 0.8;
-    return m->launch_s + wi_group_bytes(a) / (share * m->bytes_per_s);
+    return records_seconds(m) + wi_group_bytes(a) / (share * m->bytes_per_s);
+}
+
+static const char *teams_misfit(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return wi_group_teams_fit(((const wi_group_args *)args)->n) ? NULL
+                                                                : "needs fewer than 2^27 elements";
+}
+
+/* Blocks wait for nobody, but for memory: of each round of them, five on a multiprocessor, three
+ * quarters of a launch. A block has 256 lanes, of which a segment has an eighth of its elements, or
+ * a sixteenth; and there are some for what may be shared out. */
+static double teams_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const wi_group_args *const a = args;
+    const double n = (double)a->n, mean = n / (double)a->segments,
+                 lanes = mean < 64     ? 8
+                         : mean < 256  ? mean / 8
+                         : mean < 4096 ? mean / 16
+                                       : 256,
+                 blocks = lanes * (double)a->segments / 256 + n / (mean < 4096 ? 4096 : 16384);
+    return m->launch_s * (1 + 0.75 * blocks / (5 * m->units)) +
+           wi_group_bytes(a) / (5 * m->bytes_per_s);
 }
 #endif
 
@@ -140,6 +168,13 @@ static const wi_row rows[] = {
      .misfit = short_misfit,
      .seconds = lanes_seconds,
      .run = wi_group_lanes},
+    {.name = "teams",
+     .what = "a team of lanes for each segment; a tile of what is long for each block",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = teams_misfit,
+     .seconds = teams_seconds,
+     .run = wi_group_teams},
 #endif
     {.name = "ranks",
      .what = "segments go to the ranks that have their elements; what crosses ranks is joined",

@@ -99,6 +99,11 @@ weft_status wi_group_paths(weft_context *ctx, const void *args);
 weft_status wi_group_stretches(weft_context *ctx, const void *args);
 weft_status wi_group_marks(weft_context *ctx, const void *args);
 weft_status wi_group_lanes(weft_context *ctx, const void *args);
+weft_status wi_group_teams(weft_context *ctx, const void *args);
+/* Are there so few elements that rung `teams` can count their tiles? */
+static inline bool wi_group_teams_fit(size_t n) {
+    return n <= (size_t)1 << 27;
+}
 weft_status wi_group_ranks(weft_context *ctx, const void *request);
 /* The memory that rung `threads` needs for a call; 0: none. */
 size_t wi_group_threads_bytes(const weft_context *ctx, const wi_group_args *a);
@@ -107,6 +112,7 @@ weft_status wi_group_paths_prepare(weft_context *ctx, const wi_group_args *args)
 weft_status wi_group_stretches_prepare(weft_context *ctx, const wi_group_args *args);
 weft_status wi_group_marks_prepare(weft_context *ctx, const wi_group_args *args);
 weft_status wi_group_lanes_prepare(weft_context *ctx, const wi_group_args *args);
+weft_status wi_group_teams_prepare(weft_context *ctx, const wi_group_args *args);
 
 /* Memory of the place. */
 weft_status wi_group_take(weft_context *ctx, const char *call, size_t bytes, void **p);
@@ -178,6 +184,7 @@ weft_status wi_group_keys_select(weft_context *ctx, const void *args);
 weft_status wi_group_keys_blocks(weft_context *ctx, const void *args);
 weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args);
 weft_status wi_group_keys_bulk(weft_context *ctx, const void *args);
+weft_status wi_group_keys_one_tile(weft_context *ctx, const void *args);
 weft_status wi_group_keys_ends(weft_context *ctx, const void *args);
 /* Rung `one_pass`, which does nothing if *skip, on the device, is not 0 by then. */
 weft_status wi_group_keys_one_pass_unless(weft_context *ctx, const wi_group_keys_args *a,
@@ -224,6 +231,10 @@ weft_status wi_group_scan_serial(weft_context *ctx, const void *args);
 weft_status wi_group_scan_blocks(weft_context *ctx, const void *args);
 weft_status wi_group_scan_tiles(weft_context *ctx, const void *args);
 weft_status wi_group_scan_bulk(weft_context *ctx, const void *args);
+weft_status wi_group_scan_one_tile(weft_context *ctx, const void *args);
+enum {
+    WI_GROUP_ONE_TILE = 4096 /* elements that the rungs `one_tile` take at most */
+};
 
 #ifdef __cplusplus
 }

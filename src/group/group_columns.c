@@ -16,7 +16,9 @@ static weft_status prepare(weft_context *ctx, const wi_group_args *a) {
         status = wi_group_stretches_prepare(ctx, a);
     if (status == WEFT_OK)
         status = wi_group_marks_prepare(ctx, a);
-    return status == WEFT_OK ? wi_group_lanes_prepare(ctx, a) : status;
+    if (status == WEFT_OK)
+        status = wi_group_lanes_prepare(ctx, a);
+    return status == WEFT_OK ? wi_group_teams_prepare(ctx, a) : status;
 #else
     (void)ctx, (void)a;
     return WEFT_OK;

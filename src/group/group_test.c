@@ -179,7 +179,7 @@ static void large_sizes(weft_context *ctx) {
     sizes(ctx, large, 3, MOST_N, 4, 30, 20);
 }
 
-/* Few blocks, so that each walks several tiles. */
+/* Few blocks, so that each walks several tiles; of teams small tiles. */
 static void many_tiles(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
         return;
@@ -187,15 +187,19 @@ static void many_tiles(weft_context *ctx) {
     wi_path_blocks = wi_stretch_blocks = wi_mark_blocks = wi_lane_blocks = 2;
 #endif
     enum {
-        RUNGS = 4
+        RUNGS = 5
     };
-    static const char *const rungs[RUNGS] = {"paths", "stretches", "marks", "lanes"};
+    static const char *const rungs[RUNGS] = {"paths", "stretches", "marks", "lanes", "teams"};
     rig r = rig_open(ctx, MOST_N);
     for (int k = 0; k < RUNGS * GROUP_SHAPES; k++) {
-        const bool sums = k % RUNGS > 1 || k / RUNGS % 2; /* of the rungs behind, only sums */
+        const bool few_ops = k % RUNGS == 2 || k % RUNGS == 3;
+#ifdef WEFT_EMU
+        wi_team_tile = k / RUNGS % 3 ? 128 : 16; /* some hundred tiles, or thousands */
+#endif
+        const bool sums = few_ops || k / RUNGS % 2; /* of the rungs behind, only sums */
         run_case(&r, (group_case){.row = test_row_named(&wi_group_ladder, rungs[k % RUNGS]),
                                   .n = MOST_N - 77,
-                                  .type = k % RUNGS > 1 && k / RUNGS % 2 ? WEFT_F64 : WEFT_F32,
+                                  .type = few_ops && k / RUNGS % 2 ? WEFT_F64 : WEFT_F32,
                                   .op = sums ? WEFT_SUM : WEFT_ARGMAX,
                                   .shape = (group_shape)(k / RUNGS),
                                   .offset_type = k / RUNGS % 2 ? WEFT_U32 : WEFT_U64,
@@ -205,6 +209,7 @@ static void many_tiles(weft_context *ctx) {
     rig_close(&r);
 #ifdef WEFT_EMU
     wi_path_blocks = wi_stretch_blocks = wi_mark_blocks = wi_lane_blocks = SIZE_MAX;
+    wi_team_tile = 4096;
 #endif
 }
 
