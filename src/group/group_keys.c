@@ -54,15 +54,23 @@ static const char *one_pass_misfit(const weft_context *ctx, const void *args) {
     return k->keys_out == k->keys ? "needs keys_out to be another array than keys" : NULL;
 }
 
-/* What neither `ends` nor `bulk` does. */
-static const char *vectors_misfit(const weft_context *ctx, const void *args) {
-    const wi_group_keys_args *const k = args;
+/* What none of the rungs behind `one_pass` does. */
+static const char *common_misfit(const weft_context *ctx, const void *args) {
     const char *const misfit = one_pass_misfit(ctx, args);
     if (misfit)
         return misfit;
-    const wi_reduction op = k->column[0].op;
-    if (op != WI_RED_SUM && op != WI_RED_MIN && op != WI_RED_MAX)
-        return "is compiled for sums, minima and maxima";
+    const wi_reduction op = ((const wi_group_keys_args *)args)->column[0].op;
+    return op == WI_RED_SUM || op == WI_RED_MIN || op == WI_RED_MAX
+               ? NULL
+               : "is compiled for sums, minima and maxima";
+}
+
+/* What neither `ends` nor `bulk` does. */
+static const char *vectors_misfit(const weft_context *ctx, const void *args) {
+    const wi_group_keys_args *const k = args;
+    const char *const misfit = common_misfit(ctx, args);
+    if (misfit)
+        return misfit;
     return ((uintptr_t)k->keys | (uintptr_t)k->column[0].x) % 16 != 0
                ? "needs keys and x aligned to 16 bytes"
                : NULL;
@@ -90,6 +98,19 @@ static const char *bulk_misfit(const weft_context *ctx, const void *args) {
     return k->width == 8 && weft_type_size(k->column[0].type) == 4
                ? "needs keys that are not wider than the elements"
                : NULL;
+}
+
+static const char *one_tile_misfit(const weft_context *ctx, const void *args) {
+    const char *const misfit = common_misfit(ctx, args);
+    return misfit || ((const wi_group_keys_args *)args)->n <= WI_GROUP_ONE_TILE
+               ? misfit
+               : "needs at most 4096 elements";
+}
+
+/* A launch, and loads that wait. */
+static double one_tile_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 1.5 * m->launch_s + wi_seconds_moving(m, wi_group_keys_bytes(args)) / 0.6;
 }
 
 /* As it is with runs of thousands, whose tiles without a beginning wait for each other. */
@@ -147,6 +168,13 @@ static const wi_row rows[] = {
      .misfit = bulk_misfit,
      .seconds = bulk_seconds,
      .run = wi_group_keys_bulk},
+    {.name = "one_tile",
+     .what = "few elements, which one block has in registers",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = one_tile_misfit,
+     .seconds = one_tile_seconds,
+     .run = wi_group_keys_one_tile},
 #endif
     {.name = "ranks",
      .what = "every rank its own runs; those that cross ranks are joined",

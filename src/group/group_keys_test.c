@@ -185,6 +185,13 @@ static bool has_bulk_copies(const weft_context *ctx) {
 static bool is_bulk_op(weft_op op) {
     return op == WEFT_SUM || op == WEFT_MIN || op == WEFT_MAX;
 }
+static bool is_one_tile(const wi_row *row) {
+    return row && strcmp(row->name, "one_tile") == 0;
+}
+
+static bool is_too_long(const wi_row *row, size_t n) {
+    return is_one_tile(row) && n > WI_GROUP_ONE_TILE;
+}
 
 /* One column of any type and operation; a rung that does not take it says so. */
 static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
@@ -199,7 +206,8 @@ static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const 
         !row || strcmp(row->name, "select") == 0 || strcmp(row->name, "blocks") == 0;
     const bool refuses =
         !takes_all && (size < 4 || (is_bulk && width > size) || (is_ends && width < 4) ||
-                       ((is_bulk || is_ends) && !is_bulk_op(op)) || (in_place && !no_keys));
+                       ((is_bulk || is_ends || is_one_tile(row)) && !is_bulk_op(op)) ||
+                       is_too_long(row, n) || (in_place && !no_keys));
     const bool aligned = test_below(&r->random, 2) && has_bulk_copies(r->ctx);
     const unsigned device =
         test_below(&r->random, 2) ? ~0u : (unsigned)test_below(&r->random, 1u << ARRAYS);
@@ -352,11 +360,12 @@ static bool scan_at(void *rig_of_test, size_t n, const wi_row *row, const size_t
     test_use(r->ctx, "group_scan", row);
     const weft_status status =
         call_scan(r, type, op, kind, n, segments, width, home(r, device, KEYS), x->p, y->p);
-    const bool refuses = is_bulk && (size < 4 || !is_bulk_op(op));
+    const bool refuses =
+        ((is_bulk || is_one_tile(row)) && (size < 4 || !is_bulk_op(op))) || is_too_long(row, n);
     if (refuses || (is_bulk && !aligned && status != WEFT_OK)) { /* host arrays are copied */
         test_use(r->ctx, "group_scan", NULL);
         test_refused(r->ctx, status, WEFT_EUNSUPPORTED,
-                     width > 0 ? "weft_scan_by_key" : "weft_scan_segments", "bulk");
+                     width > 0 ? "weft_scan_by_key" : "weft_scan_segments", row->name);
         return true;
     }
     if (status != WEFT_OK)
@@ -430,6 +439,8 @@ static void many_tiles(weft_context *ctx) {
     const wi_row *const counts = test_row_named(&wi_group_keys_ladder, "one_pass");
     const wi_row *const ends = test_row_named(&wi_group_keys_ladder, "ends");
     const wi_row *const scans = test_row_named(&wi_group_scan_ladder, "bulk");
+    const wi_row *const tiles = test_row_named(&wi_group_keys_ladder, "one_tile");
+    const wi_row *const scan_tiles = test_row_named(&wi_group_scan_ladder, "one_tile");
     rig r = rig_open(ctx);
     for (size_t shape = 0; shape < GROUP_SHAPES; shape++) {
         const size_t type = types[shape % 4], n = MOST_N - 1 - shape * 300;
@@ -440,6 +451,9 @@ static void many_tiles(weft_context *ctx) {
         reduce_one_at(&r, n, counts, (size_t[]){type, shape % 9, shape});
         reduce_one_at(&r, n, ends, (size_t[]){type, shape % 2 ? 3 : 0, shape});
         scan_at(&r, n, scans, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
+        const size_t few = WI_GROUP_ONE_TILE - shape % 2;
+        reduce_one_at(&r, few, tiles, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
+        scan_at(&r, few, scan_tiles, (size_t[]){type, shape / 4 % 2 ? 3 : 0, shape});
     }
     rig_close(&r);
 #ifdef WEFT_EMU

@@ -12,41 +12,12 @@
 #define WI_GROUP_RING_CUH
 
 #include "cuda/ring.cuh"
-#include "group/group_cuda.cuh"
+#include "group/group_carry.cuh"
 
 /* A Shape of a rung has its own numbers of totallers and lookers. */
 struct wi_run_shape {
     static constexpr int slots = 6, preparers = 1, preparer_warps = 8, totallers = 1, lookers = 1,
                          starters = 0, finishers = 2, finisher_warps = 8, parts = 8;
-};
-
-/* What passes from tile to tile: the state that is open, and how many runs have begun. */
-template <class State>
-struct wi_run_carry {
-    State state;
-    uint64_t runs;
-};
-
-template <class Combiner>
-struct wi_follow_runs {
-    template <class Carry>
-    static __device__ inline Carry combine(const Carry &a, const Carry &b) {
-        Carry both = {Combiner{}.combine(a.state, b.state), a.runs + b.runs};
-        if (b.runs > 0)
-            both.state = b.state;
-        return both;
-    }
-    template <class Carry>
-    static __device__ inline Carry identity() {
-        return {Combiner{}.identity(), 0};
-    }
-};
-
-/* What says where runs begin: keys that differ from the one before, or flags, of one byte. */
-struct wi_run_heads {
-    const void *at;
-    unsigned width;
-    bool flags;
 };
 
 /* A tile in shared memory: keys, elements, and the bits of those that begin a run. */

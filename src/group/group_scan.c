@@ -36,7 +36,12 @@ static double tiles_seconds(const weft_context *ctx, const void *args) {
     return 4 * m->launch_s + marking_seconds(m, a) + wi_seconds_moving(m, bytes) / 0.65;
 }
 
-/* Can `bulk` compare the keys itself? A tile's keys take 16 KiB. */
+/* Can `one_tile` compare the keys itself? */
+static bool one_tile_compares_keys(const wi_group_scan_args *a) {
+    return a->keys && wi_group_is_word(a->width, a->keys);
+}
+
+/* Can `bulk`? A tile's keys take 16 KiB. */
 static bool compares_keys(const wi_group_scan_args *a) {
     const size_t w = a->width;
     return a->keys && (uintptr_t)a->keys % 16 == 0 &&
@@ -53,14 +58,37 @@ static double bulk_seconds(const weft_context *ctx, const void *args) {
            wi_seconds_moving(m, bytes) / 0.85;
 }
 
-static const char *fits_bulk(const weft_context *ctx, const void *args) {
-    const wi_group_scan_args *const a = args;
-    if (ctx->gpu->capability < 90)
-        return "needs a GPU of compute capability 9.0 or later: bulk copies";
+/* What neither `bulk` nor `one_tile` does. */
+static const char *common_misfit(const wi_group_scan_args *a) {
     if (weft_type_size(a->type) < 4)
         return "needs elements of 4 or 8 bytes";
-    if (a->op != WEFT_SUM && a->op != WEFT_MIN && a->op != WEFT_MAX)
-        return "is compiled for sums, minima and maxima";
+    return a->op == WEFT_SUM || a->op == WEFT_MIN || a->op == WEFT_MAX
+               ? NULL
+               : "is compiled for sums, minima and maxima";
+}
+
+static const char *fits_one_tile(const weft_context *ctx, const void *args) {
+    const wi_group_scan_args *const a = args;
+    const char *const misfit = common_misfit(a);
+    (void)ctx;
+    return misfit || a->n <= WI_GROUP_ONE_TILE ? misfit : "needs at most 4096 elements";
+}
+
+/* A launch, and loads that wait. */
+static double one_tile_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const wi_group_scan_args *const a = args;
+    return 1.5 * m->launch_s + (one_tile_compares_keys(a) ? 0 : marking_seconds(m, a)) +
+           wi_seconds_moving(m, bytes_of(a)) / 0.6;
+}
+
+static const char *fits_bulk(const weft_context *ctx, const void *args) {
+    const wi_group_scan_args *const a = args;
+    const char *const misfit = common_misfit(a);
+    if (ctx->gpu->capability < 90)
+        return "needs a GPU of compute capability 9.0 or later: bulk copies";
+    if (misfit)
+        return misfit;
     return (uintptr_t)a->x % 16 != 0 || (uintptr_t)a->y % 16 != 0
                ? "needs x and y aligned to 16 bytes: bulk copies"
                : NULL;
@@ -94,6 +122,13 @@ static const wi_row rows[] = {
      .misfit = fits_bulk,
      .seconds = bulk_seconds,
      .run = wi_group_scan_bulk},
+    {.name = "one_tile",
+     .what = "few elements, which one block has in registers",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = fits_one_tile,
+     .seconds = one_tile_seconds,
+     .run = wi_group_scan_one_tile},
 #endif
     {.name = "ranks",
      .what = "every rank its own segments, from what those before leave open",
@@ -124,6 +159,8 @@ static weft_status needs_heads(weft_context *ctx, const char *name, const wi_gro
 #ifdef WEFT_CUDA
     if (status == WEFT_OK && row->run == wi_group_scan_bulk)
         *needs = !compares_keys(a);
+    if (status == WEFT_OK && row->run == wi_group_scan_one_tile)
+        *needs = !one_tile_compares_keys(a);
 #endif
     return status;
 }
