@@ -2,7 +2,7 @@
 /* The rungs that sort: which calls each can do, and what it takes. */
 #include <math.h>
 
-#include "sort/sort.h"
+#include "sort/sort_run.h"
 
 static const char *fits_keys(const weft_context *ctx, const void *args) {
     (void)ctx;
@@ -64,7 +64,7 @@ static double merge_seconds(const weft_context *ctx, const void *args) {
 
 /* Three kernels and one for each pass, in which tiles wait the longer the more they are; a count
  * reads the keys once more. */
-static double onesweep_seconds(const weft_context *ctx, const void *args) {
+double wi_sort_onesweep_seconds(const weft_context *ctx, const void *args) {
     const wi_sort_args *const call = args;
     const wi_machine *const m = wi_machine_of(ctx);
     const double n = (double)call->n, passes = (call->end_bit - call->first_bit + 7) / 8;
@@ -136,7 +136,7 @@ static const wi_row rows[] = {
      .what = "digits of 8 bits; tiles look back, so a pass reads and writes once",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .seconds = onesweep_seconds,
+     .seconds = wi_sort_onesweep_seconds,
      .run = wi_sort_onesweep},
 #endif
     {.name = "ranks",

@@ -50,6 +50,9 @@ typedef weft_status (*wi_sort_run)(weft_context *ctx, const wi_sort_args *args, 
 weft_status wi_sort_any_values(weft_context *ctx, const wi_sort_args *args, wi_sort_run run,
                                const void *user);
 
+/* What rung `onesweep` costs; args is a wi_sort_args. */
+double wi_sort_onesweep_seconds(const weft_context *ctx, const void *args);
+
 /* Runs the ladder; a wi_sort_run. `user` is not used. */
 weft_status wi_sort_ladder_run(weft_context *ctx, const wi_sort_args *args, const void *user);
 

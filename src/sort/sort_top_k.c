@@ -35,6 +35,38 @@ static const char *places_misfit(const weft_context *ctx, const void *args) {
     (void)ctx;
     return wi_top_k_has_places(args) ? NULL : "takes at most 8192 elements, of 32 KiB";
 }
+
+/* Two launches for each digit of 11 bits, five to pack what is found, and its sort; the elements
+ * are read for each digit, and twice more. */
+static double digits_seconds(const weft_context *ctx, const void *args) {
+    const wi_top_k_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double size = (double)weft_type_size(a->type), digits = ceil(8 * size / 11);
+    return 1.75 * (8 + 2 * digits + size) * m->launch_s +
+           (digits + 2) * (double)a->n * size / m->bytes_per_s;
+}
+
+wi_sort_args wi_top_k_as_sort(const wi_top_k_args *a) {
+    return (wi_sort_args){.call = a->call,
+                          .plain = true,
+                          .type = a->type,
+                          .descending = a->descending,
+                          .end_bit = 8 * (unsigned)weft_type_size(a->type),
+                          .n = a->n,
+                          .x = a->x,
+                          .value_bytes = a->positions ? sizeof(uint32_t) : 0,
+                          .bytes = a->bytes};
+}
+
+static const char *sorted_misfit(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return ((const wi_top_k_args *)args)->n <= UINT32_MAX ? NULL : "numbers elements with 32 bits";
+}
+
+static double sorted_seconds(const weft_context *ctx, const void *args) {
+    const wi_sort_args sort = wi_top_k_as_sort(args);
+    return wi_machine_of(ctx)->launch_s + wi_sort_onesweep_seconds(ctx, &sort);
+}
 #endif
 
 static const wi_row rows[] = {
@@ -55,8 +87,15 @@ static const wi_row rows[] = {
      .what = "the k-th key by counting digits of 11 bits; what is before it is sorted",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .seconds = wi_no_rival,
+     .seconds = digits_seconds,
      .run = wi_top_k_digits},
+    {.name = "sorted",
+     .what = "all sorted with their positions; the first are copied",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = sorted_misfit,
+     .seconds = sorted_seconds,
+     .run = wi_top_k_sorted},
     {.name = "places",
      .what = "one kernel, in which each of few elements counts those before it",
      .kinds = WI_ON_CUDA,
