@@ -7,6 +7,7 @@
 #include "cpu/team.h"
 #include "sort/sort_parts.h"
 #include "sort/sort_run.h"
+#include "sort/sort_segments_places.h"
 
 enum {
     AT_ONCE = 64 /* segments that a thread takes at a time */
@@ -90,6 +91,38 @@ static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
                    a->sort.n);
 }
 
+#ifdef WEFT_CUDA
+/* Five launches, and every key twice through memory. */
+static double by_length_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const wi_segments_args *const a = args;
+    const double bytes =
+        (double)a->sort.n * (double)(weft_type_size(a->sort.type) + a->sort.value_bytes);
+    return 6 * m->launch_s + wi_seconds_moving(m, 4 * bytes + 16 * (double)a->segments);
+}
+
+static const char *places_misfit(const weft_context *ctx, const void *args) {
+    const wi_segments_args *const a = args;
+    (void)ctx;
+    if (a->sort.n > WI_PLACES_ELEMENTS || a->segments > WI_PLACES_SEGMENTS)
+        return "needs at most 65,536 elements in at most 2,048 segments";
+    return a->sort.x == a->sort.y ||
+                   (a->sort.value_bytes > 0 && a->sort.values == a->sort.values_out)
+               ? "needs outputs that are other arrays than the inputs"
+               : NULL;
+}
+
+/* An element is compared with its segment, three instructions for each that is there, and with no
+ * more than a window, 2,048 elements at most. */
+static double places_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const wi_segments_args *const a = args;
+    const double n = (double)a->sort.n, mean = n / (double)a->segments,
+                 compared = mean < 2048 ? mean : 2048;
+    return 1.5 * m->launch_s + wi_seconds_working(m, 3 * n * compared / 128, m->units);
+}
+#endif
+
 static const wi_row rows[] = {
     {.name = "threads",
      .what = "threads take short segments in turns, and sort each long one together",
@@ -102,8 +135,15 @@ static const wi_row rows[] = {
      .what = "a thread, a block or several passes for a segment, by its length",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
-     .seconds = wi_no_rival,
+     .seconds = by_length_seconds,
      .run = wi_sort_segments_by_length},
+    {.name = "places",
+     .what = "each element counts those of its segment before it; what is long as above",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = places_misfit,
+     .seconds = places_seconds,
+     .run = wi_sort_segments_places},
 #endif
     {.name = "ranks",
      .what = "every rank its own segments; those that are cut become records that all ranks sort",

@@ -148,6 +148,30 @@ struct ticket_taker {
     }
 };
 
+/* Takes part in all rounds. Called by a whole block; `taken` is for its tickets. */
+template <class U, class V>
+__device__ void take_rounds(const chunk_block<U, V> &chunks, const findings &f, unsigned rounds,
+                            uint64_t *taken) {
+    const uint64_t groups = (2 * chunks.g.windows + chunks_of_group - 1) / chunks_of_group;
+    ticket_taker taker = {f, 0, 0};
+    if (threadIdx.x == 0)
+        taker.ahead = wi_take_number(f.taken);
+    for (;;) {
+        if (threadIdx.x == 0)
+            *taken = taker.take(groups, rounds);
+        __syncthreads();
+        const uint64_t ticket = *taken;
+        if (ticket >= groups * rounds)
+            return;
+        chunks.do_group(ticket % groups, (unsigned)(ticket / groups));
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicAdd(f.done, 1ull);
+        }
+    }
+}
+
 template <class U, class V>
 __global__ void __launch_bounds__(wi_merge_threads) sort_long(segments<U, V> g, findings f) {
     using chunks = chunk_block<U, V>;
@@ -155,26 +179,8 @@ __global__ void __launch_bounds__(wi_merge_threads) sort_long(segments<U, V> g, 
     WEFT_SHARED(size_t, ends, [2]);
     WEFT_SHARED(uint64_t, taken, );
     const unsigned rounds = *f.rounds;
-    if (rounds == 0)
-        return;
-    const uint64_t groups = (2 * g.windows + chunks_of_group - 1) / chunks_of_group;
-    ticket_taker taker = {f, 0, 0};
-    if (threadIdx.x == 0)
-        taker.ahead = wi_take_number(f.taken);
-    for (;;) {
-        if (threadIdx.x == 0)
-            taken = taker.take(groups, rounds);
-        __syncthreads();
-        const uint64_t ticket = taken;
-        if (ticket >= groups * rounds)
-            return;
-        chunks{g, memory, ends}.do_group(ticket % groups, (unsigned)(ticket / groups));
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            __threadfence();
-            atomicAdd(f.done, 1ull);
-        }
-    }
+    if (rounds > 0)
+        take_rounds(chunks{g, memory, ends}, f, rounds, &taken);
 }
 
 } // namespace
