@@ -28,6 +28,7 @@ struct shape {
     static constexpr int high = side > 5 ? 32 : 16, slots = side > 5 ? 2 : 3;
     static constexpr int threads = side > 5 ? 256 : streams ? 128 : 512;
     static constexpr int rows = high * lanes / threads; /* of a thread */
+    static_assert(rows * threads == high * lanes, "every pixel of a tile has its thread");
     static constexpr int lines = high + side - 1, box = lines * pitch;
     static constexpr int weights = is_fused ? 2 * side : side * side;
     static constexpr uint32_t box_bytes = box * sizeof(float);
@@ -51,19 +52,17 @@ struct alignas(16) four {
 /* What a thread reads of a row: its pixels and those of its neighbours. */
 struct window {
     float at[3 * quad];
-};
 
-__device__ inline window window_at(const float *row) {
-    window w;
+    __device__ explicit window(const float *row) {
 #pragma unroll
-    for (int q = 0; q < 3; q++) {
-        const four some = *(const four *)(row + q * quad);
+        for (int q = 0; q < 3; q++) {
+            const four some = *(const four *)(row + q * quad);
 #pragma unroll
-        for (int v = 0; v < quad; v++)
-            w.at[q * quad + v] = some.at[v];
+            for (int v = 0; v < quad; v++)
+                at[q * quad + v] = some.at[v];
+        }
     }
-    return w;
-}
+};
 
 /* Adds the products of `weight` with a row's pixels. */
 template <int side>
@@ -73,13 +72,6 @@ __device__ inline void add_row(const float *weight, const window &x, four &sum) 
 #pragma unroll
         for (int v = 0; v < quad; v++)
             sum.at[v] = wi_fma(weight[i], x.at[margin - side / 2 + i + v], sum.at[v]);
-}
-
-/* A row that is filtered already, as the only product of a row. */
-__device__ inline void add_filtered(float weight, const four &x, four &sum) {
-#pragma unroll
-    for (int v = 0; v < quad; v++)
-        sum.at[v] = wi_fma(weight, x.at[v], sum.at[v]);
 }
 
 /* Adds row t of those that a thread reads to all of its outputs that it belongs to. */
@@ -96,7 +88,9 @@ __device__ inline void add_to_all(const params<Shape> &p, const window &x, int t
         if (r < 0 || r >= Shape::rows)
             continue;
         if constexpr (Shape::is_fused)
-            add_filtered(p.weight[side + j], filtered, sum[r]);
+#pragma unroll
+            for (int v = 0; v < quad; v++)
+                sum[r].at[v] = wi_fma(p.weight[side + j], filtered.at[v], sum[r].at[v]);
         else
             add_row<side>(p.weight + j * side, x, sum[r]);
     }
@@ -125,7 +119,7 @@ __device__ inline void do_rows(const params<Shape> &p, const float *box,
     four sum[Shape::rows] = {};
 #pragma unroll
     for (int t = 0; t < Shape::rows + side - 1; t++) {
-        add_to_all(p, window_at(from + t * pitch), t, sum);
+        add_to_all(p, window(from + t * pitch), t, sum);
         if (t < side - 1)
             continue;
         if (t - (side - 1) < left)
@@ -140,6 +134,7 @@ __device__ inline void do_rows(const params<Shape> &p, const float *box,
 template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads)
     boxes(const __grid_constant__ wi_boxes from, const __grid_constant__ params<Shape> p) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     WEFT_DYNAMIC_SHARED(shared);
     wi_barrier *const full = (wi_barrier *)(shared + Shape::slots * Shape::room);
     const auto load = [&](unsigned tile, int slot) {
@@ -159,7 +154,7 @@ static __global__ void __launch_bounds__(Shape::threads)
     }
     __syncthreads();
     wi_box_turn<Shape::slots> turn = {0, 0};
-#pragma unroll 1
+#    pragma unroll 1
     for (unsigned tile = blockIdx.x; tile < p.tiles; tile += gridDim.x, turn.next()) {
         wi_barrier_wait(full + turn.slot, turn.parity);
         do_rows(p, (const float *)(shared + turn.slot * Shape::room),
@@ -169,6 +164,7 @@ static __global__ void __launch_bounds__(Shape::threads)
         if (threadIdx.x == 0)
             load(tile + Shape::slots * gridDim.x, turn.slot);
     }
+#endif
 }
 
 /* As pairs of f32, for a box may have 256 elements of a line. */
