@@ -12,6 +12,8 @@ extern "C" {
 
 void wi_gpu_call_begins(weft_context *ctx);
 void wi_gpu_call_ends(weft_context *ctx);
+/* The kernel that is launched next launches others: a graph would not wait for these. */
+void wi_gpu_call_nests(weft_context *ctx);
 
 #ifdef __cplusplus
 }

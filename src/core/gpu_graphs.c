@@ -15,6 +15,9 @@ void wi_gpu_call_begins(weft_context *ctx) {
 void wi_gpu_call_ends(weft_context *ctx) {
     (void)ctx;
 }
+void wi_gpu_call_nests(weft_context *ctx) {
+    (void)ctx;
+}
 void wi_graphs_open(weft_context *ctx) {
     (void)ctx;
 }
@@ -164,6 +167,10 @@ void wi_gpu_call_ends(weft_context *ctx) {
     wi_graphs *const g = graphs_of(ctx);
     if (--g->depth == 0 && g->first)
         g->first->alone = g->launches == 1;
+}
+
+void wi_gpu_call_nests(weft_context *ctx) {
+    graphs_of(ctx)->launches++; /* so it is not alone */
 }
 
 /* Notes the launch of a kernel; returns its place if it is the first of a rung and usually alone.

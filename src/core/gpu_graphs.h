@@ -57,9 +57,10 @@ void wi_graphs_close(weft_context *ctx);
 /* Launches a kernel by a graph of its own, which takes the host half of the time. False if it has
  * not been launched: then the usual launch says why, or does it. A graph knows nothing of the
  * stream's priority, nor may it run twice at a time: only the first lane is launched so, and only
- * on streams of the usual priority. A GPU goes from graphs to other work and back more slowly than
- * from kernel to kernel: so only a kernel that is all its rung launches is launched so, from the
- * second time on. */
+ * on streams of the usual priority. Kernels that launch others are not (wi_gpu_call_nests): by
+ * graphs their sorts came out unsorted on an H200. A GPU goes from graphs to other work and back
+ * more slowly than from kernel to kernel: so only a kernel that is all its rung launches is
+ * launched so, from the second time on. */
 bool wi_graphs_launch(weft_context *ctx, const wi_launch_shape *shape, void **arguments);
 /* Another launch. One that may begin ahead (cuda/ahead.cuh) cannot behind a graph: the kernel
  * before it leads such, and is launched as usual for a while. */

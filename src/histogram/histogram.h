@@ -43,9 +43,10 @@ wi_bins wi_bins_of(weft_type type, const weft_bins *bins);
 
 /* ---- on the host ---- */
 
-/* Is WI_BINS_LINEAR right at all edges of these bins, as far as the host has looked? If not, or if
- * there are too many, a GPU looks at them in every call. */
-bool wi_histogram_is_straight(weft_context *ctx, const wi_bins *bins);
+/* Sets *straight: is WI_BINS_LINEAR right at all edges of these bins? If not, or if there are too
+ * many for the host to look at, a GPU looks at them in every call. WEFT_ENOMEM if there is no
+ * memory to remember the answer. */
+weft_status wi_histogram_look(weft_context *ctx, const wi_bins *bins, bool *straight);
 
 /* Checks every edge and fills *table; free its thresholds with wi_host_free. WEFT_ENOMEM if there
  * is no memory for them. */

@@ -81,8 +81,9 @@ static weft_status lay_out(weft_context *ctx, const wi_histogram_args *args, edg
 weft_status wi_histogram_begin(weft_context *ctx, const wi_histogram_args *args,
                                wi_histogram_target *target, bool clears) {
     edge_task task = {args->bins, nullptr, nullptr, nullptr};
-    weft_status status = WEFT_OK;
-    if (args->bins.rule != WI_BINS_SHIFT && !wi_histogram_is_straight(ctx, &args->bins))
+    bool straight;
+    weft_status status = wi_histogram_look(ctx, &args->bins, &straight);
+    if (status == WEFT_OK && args->bins.rule != WI_BINS_SHIFT && !straight)
         status = lay_out(ctx, args, &task);
     *target = {args->bins, task.seen,    task.thresholds, args->channels,
                args->wide, args->counts, args->outside};
@@ -247,8 +248,10 @@ static weft_status launch_lanes(weft_context *ctx, const wi_histogram_args *args
             return launch_bytes(ctx, args, shared);
     weft_status status = blocks_of(ctx, args->n, name, lanes<many, T>, shared,
                                    threads * vectors_at_once<T> * of_thread, &blocks);
-    const bool alone = !by_value<T> && blocks == 1 && !args->accumulate &&
-                       wi_histogram_is_straight(ctx, &args->bins);
+    bool straight = false;
+    if (status == WEFT_OK)
+        status = wi_histogram_look(ctx, &args->bins, &straight);
+    const bool alone = !by_value<T> && blocks == 1 && !args->accumulate && straight;
     if (status == WEFT_OK)
         status = wi_histogram_typed(ctx, args, &p, !alone);
     if (status != WEFT_OK)

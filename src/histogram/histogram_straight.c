@@ -52,16 +52,21 @@ static bool look(const wi_bins *bins) {
     return true;
 }
 
-bool wi_histogram_is_straight(weft_context *ctx, const wi_bins *bins) {
+weft_status wi_histogram_look(weft_context *ctx, const wi_bins *bins, bool *straight) {
+    *straight = false;
     if (bins->rule != WI_BINS_LINEAR || bins->edges || bins->count > MOST_BINS)
-        return false;
+        return WEFT_OK;
     answers *const a = answers_of(ctx);
     if (!a)
-        return false;
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_histogram: no memory for %zu bytes; free some",
+                       sizeof *a);
     for (unsigned k = 0; k < REMEMBERED && k < a->count; k++)
-        if (are_same(&a->latest[k].bins, bins))
-            return a->latest[k].straight;
+        if (are_same(&a->latest[k].bins, bins)) {
+            *straight = a->latest[k].straight;
+            return WEFT_OK;
+        }
     const unsigned at = a->count++ % REMEMBERED;
     a->latest[at].bins = *bins;
-    return a->latest[at].straight = look(bins);
+    *straight = a->latest[at].straight = look(bins);
+    return WEFT_OK;
 }

@@ -6,6 +6,7 @@
  * more) until all that it launched has ended. So the number of launches of one sort is bounded in
  * advance, whatever the input: by the depth in quick_naive; in quick by an allowance, which a block
  * divides among the parts that it launches. */
+#include "core/gpu_calls.h"
 #include "cuda/device_launch.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
@@ -342,6 +343,7 @@ weft_status wi_sort_quick_naive(weft_context *ctx, const void *arguments) {
     }
     return wi_with_size(size, [=](auto tag) {
         using U = typename decltype(tag)::type;
+        wi_gpu_call_nests(ctx);
         return WEFT_LAUNCH(quick_naive<U>, ctx, 1, 1, 0, (U *)args->y, args->n, naive_depth,
                            wi_key_map_of<U>(args->type, args->descending));
     });
@@ -372,6 +374,7 @@ weft_status wi_sort_quick(weft_context *ctx, const void *arguments) {
                              wi_key_map_of<U>(args->type, args->descending)};
         const part whole = {0, args->n, quick_depth(args->n),
                             args->x == args->y ? part::IN_Y : part::IN_X};
+        wi_gpu_call_nests(ctx);
         return WEFT_LAUNCH(quick<U>, ctx, 1, quick_threads, 0, a, whole, quick_launches);
     });
     const weft_status freed = wi_gpu_free(ctx, spare);
