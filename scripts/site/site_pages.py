@@ -116,7 +116,8 @@ class Site:
                     raise ValueError(f"{source} links to {path}, which is not there")
                 if real.suffix in (".png", ".svg", ".json"):
                     address = f"files/{real.name}"
-                    self.copy(path, address)
+                    copy = self.copy_results if real.suffix == ".json" else self.copy
+                    copy(path, address)
                 else:
                     address = self.source_page(path)
             return self.between(page, address) + mark + anchor
