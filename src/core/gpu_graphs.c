@@ -3,12 +3,15 @@
  * the launch of the graph, and 4.0 for the launch of the kernel. */
 #include "core/gpu_graphs.h"
 
-#include "core/gpu_calls.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/gpu_calls.h"
+
 #ifdef WEFT_EMU
+void wi_gpu_drop_graph(wi_launch_graph *graph) {
+    (void)graph;
+}
 void wi_gpu_call_begins(weft_context *ctx) {
     (void)ctx;
 }
@@ -33,6 +36,55 @@ bool wi_graphs_is_device(const weft_context *ctx, const void *p) {
 enum {
     LEADS = 2 /* launches of a kernel as usual after one that led another */
 };
+
+/* ---- a graph that is the caller's ---- */
+
+static struct cudaKernelNodeParams node_of(const wi_launch_shape *shape, void **arguments) {
+    const unsigned *const blocks = shape->blocks, *const threads = shape->threads;
+    return (struct cudaKernelNodeParams){
+        .func = (void *)(uintptr_t)shape->function,
+        .gridDim = {blocks[0], blocks[1], blocks[2]},
+        .blockDim = {threads[0], threads[1], threads[2]},
+        .sharedMemBytes = (unsigned)shape->shared_bytes,
+        .kernelParams = arguments,
+    };
+}
+
+static cudaError_t open_graph(wi_launch_graph *graph, const struct cudaKernelNodeParams *first) {
+    cudaError_t error = cudaGraphCreate(&graph->graph, 0);
+    if (error == cudaSuccess)
+        error = cudaGraphAddKernelNode(&graph->node, graph->graph, NULL, 0, first);
+    if (error == cudaSuccess)
+        error = cudaGraphInstantiate(&graph->ready, graph->graph, 0);
+    if (error != cudaSuccess)
+        wi_gpu_drop_graph(graph);
+    return error;
+}
+
+weft_status wi_gpu_launch_by_graph(weft_context *ctx, wi_launch_graph *graph,
+                                   const wi_launch_shape *shape, void **arguments) {
+    const struct cudaKernelNodeParams node = node_of(shape, arguments);
+    const weft_status status =
+        wi_gpu_grant(ctx, shape->kernel, shape->function, shape->shared_bytes);
+    if (status != WEFT_OK)
+        return status;
+    cudaError_t error = graph->ready
+                            ? cudaGraphExecKernelNodeSetParams(graph->ready, graph->node, &node)
+                            : open_graph(graph, &node);
+    if (error == cudaSuccess)
+        error = cudaGraphLaunch(graph->ready, ctx->gpu->stream);
+    return wi_launched(ctx, shape, error);
+}
+
+void wi_gpu_drop_graph(wi_launch_graph *graph) {
+    if (graph->ready)
+        cudaGraphExecDestroy(graph->ready);
+    if (graph->graph)
+        cudaGraphDestroy(graph->graph);
+    memset(graph, 0, sizeof *graph);
+}
+
+/* ---- graphs that a context keeps ---- */
 
 static wi_graphs *graphs_of(const weft_context *ctx) {
     return &((wi_gpu_whole *)ctx->gpu)->graphs;
@@ -74,19 +126,10 @@ void wi_graphs_open(weft_context *ctx) {
     cudaGetLastError(); /* clear the error: there is another way to launch */
 }
 
-static void drop(struct wi_kernel_graph *k) {
-    if (k->ready)
-        cudaGraphExecDestroy(k->ready);
-    if (k->graph)
-        cudaGraphDestroy(k->graph);
-    k->ready = NULL;
-    k->graph = NULL;
-}
-
 void wi_graphs_close(weft_context *ctx) {
     wi_graphs *const g = graphs_of(ctx);
     for (int k = 0; k < WI_GRAPHS_KEPT; k++)
-        drop(&g->known[k]);
+        wi_gpu_drop_graph(&g->known[k].graph);
     g->set = NULL;
 }
 
@@ -118,39 +161,21 @@ static struct wi_kernel_graph *place_of(wi_graphs *g, const void *function) {
     return NULL;
 }
 
-static cudaError_t make_graph(struct wi_kernel_graph *k, const wi_launch_shape *shape,
-                              void **arguments) {
-    const unsigned *const blocks = shape->blocks, *const threads = shape->threads;
-    const struct cudaKernelNodeParams node = {
-        .func = (void *)(uintptr_t)shape->function,
-        .gridDim = {blocks[0], blocks[1], blocks[2]},
-        .blockDim = {threads[0], threads[1], threads[2]},
-        .sharedMemBytes = (unsigned)shape->shared_bytes,
-        .kernelParams = arguments,
-    };
-    cudaFunction_t handle = NULL;
-    cudaError_t error = cudaGetFuncBySymbol(&handle, shape->function);
-    if (error == cudaSuccess)
-        error = cudaGraphCreate(&k->graph, 0);
-    if (error == cudaSuccess)
-        error = cudaGraphAddKernelNode(&k->node, k->graph, NULL, 0, &node);
-    if (error == cudaSuccess)
-        error = cudaGraphInstantiate(&k->ready, k->graph, 0);
-    k->handle = handle;
-    return error;
-}
-
-/* False if it can have none. */
+/* The graph of a kernel. False if it can have none. */
 static bool make(struct wi_kernel_graph *k, const wi_launch_shape *shape, void **arguments) {
+    const struct cudaKernelNodeParams node = node_of(shape, arguments);
     /* This thread may be capturing another stream, which what takes memory would disturb. */
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     cudaThreadExchangeStreamCaptureMode(&mode);
-    const cudaError_t error = make_graph(k, shape, arguments);
+    cudaFunction_t handle = NULL;
+    cudaError_t error = cudaGetFuncBySymbol(&handle, shape->function);
+    if (error == cudaSuccess)
+        error = open_graph(&k->graph, &node);
     cudaThreadExchangeStreamCaptureMode(&mode);
+    k->handle = handle;
     if (error == cudaSuccess)
         return true;
     cudaGetLastError(); /* clear the error: the usual launch tells its own */
-    drop(k);
     k->refused = true;
     return false;
 }
@@ -192,7 +217,7 @@ bool wi_graphs_launch(weft_context *ctx, const wi_launch_shape *shape, void **ar
     if (!g->set)
         return false;
     struct wi_kernel_graph *const k = alone(g, shape->function);
-    if (!k || !may_launch(ctx, g) || (!k->ready && !make(k, shape, arguments)))
+    if (!k || !may_launch(ctx, g) || (!k->graph.ready && !make(k, shape, arguments)))
         return false;
     const unsigned *const blocks = shape->blocks, *const threads = shape->threads;
     const CUDA_KERNEL_NODE_PARAMS node = {.func = k->handle,
@@ -204,8 +229,8 @@ bool wi_graphs_launch(weft_context *ctx, const wi_launch_shape *shape, void **ar
                                           .blockDimZ = threads[2],
                                           .sharedMemBytes = (unsigned)shape->shared_bytes,
                                           .kernelParams = arguments};
-    return g->set(k->ready, k->node, &node) == CUDA_SUCCESS &&
-           g->launch(k->ready, ctx->gpu->stream) == CUDA_SUCCESS;
+    return g->set(k->graph.ready, k->graph.node, &node) == CUDA_SUCCESS &&
+           g->launch(k->graph.ready, ctx->gpu->stream) == CUDA_SUCCESS;
 }
 
 void wi_graphs_note(weft_context *ctx, bool ahead) {

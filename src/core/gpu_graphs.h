@@ -31,9 +31,7 @@ typedef struct wi_graphs {
     struct wi_kernel_graph {
         const void *function; /* NULL: the place is free */
         CUfunction handle;
-        cudaGraph_t graph;
-        cudaGraphNode_t node;
-        cudaGraphExec_t ready; /* NULL: there is none yet */
+        wi_launch_graph graph; /* empty until it is first needed */
         bool alone;            /* its rung launched nothing else */
         bool refused;          /* it cannot be launched so */
         unsigned leads;        /* launches until it is taken not to lead any more */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts kernels: the part of cuda/launch.cuh that is the same for all of them. */
-#include <string.h>
-
 #include "core/gpu_graphs.h"
 
 /* A kernel that wants more than 48 KiB of shared memory must ask for it. Its static arrays count as
@@ -120,51 +118,6 @@ weft_status wi_gpu_launch_cluster(weft_context *ctx, const wi_launch_shape *shap
     attributes[1].val.launchCompletionEvent.event = ctx->gpu->begun;
     attributes[1].val.launchCompletionEvent.flags = 0;
     return launch_with(ctx, shape, attributes, wi_gpu_marks_cluster(ctx) ? 2 : 1, arguments);
-}
-
-static cudaError_t open_graph(wi_launch_graph *graph, const struct cudaKernelNodeParams *first) {
-    cudaError_t error = cudaGraphCreate(&graph->graph, 0);
-    if (error == cudaSuccess)
-        error = cudaGraphAddKernelNode(&graph->node, graph->graph, NULL, 0, first);
-    if (error == cudaSuccess)
-        error = cudaGraphInstantiate(&graph->ready, graph->graph, 0);
-    if (error != cudaSuccess)
-        wi_gpu_drop_graph(graph);
-    return error;
-}
-
-weft_status wi_gpu_launch_by_graph(weft_context *ctx, wi_launch_graph *graph,
-                                   const wi_launch_shape *shape, void **arguments) {
-    const unsigned *const blocks = shape->blocks, *const threads = shape->threads;
-    const struct cudaKernelNodeParams node = {
-        .func = (void *)(uintptr_t)shape->function,
-        .gridDim = {blocks[0], blocks[1], blocks[2]},
-        .blockDim = {threads[0], threads[1], threads[2]},
-        .sharedMemBytes = (unsigned)shape->shared_bytes,
-        .kernelParams = arguments,
-    };
-    const weft_status status =
-        wi_gpu_grant(ctx, shape->kernel, shape->function, shape->shared_bytes);
-    if (status != WEFT_OK)
-        return status;
-    cudaError_t error = graph->ready
-                            ? cudaGraphExecKernelNodeSetParams(graph->ready, graph->node, &node)
-                            : open_graph(graph, &node);
-    if (error == cudaSuccess)
-        error = cudaGraphLaunch(graph->ready, ctx->gpu->stream);
-    return wi_launched(ctx, shape, error);
-}
-
-void wi_gpu_drop_graph(wi_launch_graph *graph) {
-    if (graph->ready)
-        cudaGraphExecDestroy(graph->ready);
-    if (graph->graph)
-        cudaGraphDestroy(graph->graph);
-    memset(graph, 0, sizeof *graph);
-}
-#else
-void wi_gpu_drop_graph(wi_launch_graph *graph) {
-    (void)graph;
 }
 #endif
 

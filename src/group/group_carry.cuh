@@ -35,4 +35,9 @@ struct wi_run_heads {
     bool flags;
 };
 
+inline wi_run_heads wi_run_heads_of(const wi_group_scan_args *args) {
+    return args->heads ? wi_run_heads{args->heads, 1, true}
+                       : wi_run_heads{args->keys, (unsigned)args->width, false};
+}
+
 #endif

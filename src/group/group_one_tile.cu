@@ -170,8 +170,7 @@ weft_status wi_group_keys_one_tile(weft_context *ctx, const void *arguments) {
 
 weft_status wi_group_scan_one_tile(weft_context *ctx, const void *arguments) {
     const wi_group_scan_args *const args = (const wi_group_scan_args *)arguments;
-    const wi_run_heads heads = args->heads ? wi_run_heads{args->heads, 1, true}
-                                           : wi_run_heads{args->keys, (unsigned)args->width, false};
+    const wi_run_heads heads = wi_run_heads_of(args);
     return wi_group_with_scan(args, [=](auto p, auto op) -> weft_status {
         using Op = decltype(op);
         using T = typename decltype(p)::T;

@@ -21,6 +21,7 @@ namespace {
 
 constexpr unsigned place_warps = wi_merge_threads / 32, at_once = 16;
 constexpr size_t most_windows = 256;
+
 template <class U, class V>
 struct places_shared {
     using P = placed<U>;
