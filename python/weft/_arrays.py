@@ -205,7 +205,7 @@ def _take_other(context, a):
             return np.asarray(_Host(a)) if a.size else np.empty(a.shape, a.dtype)
         view = a
     else:
-        _refuse_mask(a)
+        refuse_mask(a)
         interface = getattr(a, "__cuda_array_interface__", None)
         if interface is not None:
             view = _from_interface(context, a, interface)
@@ -294,7 +294,7 @@ def new(context, like, shape, dtype):
     return Array(context, shape, dtype)
 
 
-def _refuse_mask(a):
+def refuse_mask(a):
     if isinstance(a, np.ma.MaskedArray) and np.ma.is_masked(a):
         raise TypeError("masked elements are not supported: pass a.compressed() or a.filled(value)")
 
@@ -302,7 +302,7 @@ def _refuse_mask(a):
 def written(context, out):
     """The memory of an array into which a call writes, never a copy of it."""
     if isinstance(out, ndarray):
-        _refuse_mask(out)
+        refuse_mask(out)
         return out.view(ndarray)
     if isinstance(out, DeviceView) or hasattr(out, "__dlpack_device__"):
         return _take_other(context, out)
@@ -371,7 +371,7 @@ def convert(context, x, y, saturate):
 
 def reals(a, caller):
     """A host array as float64. Complex numbers would lose their imaginary parts, dates their unit."""
-    _refuse_mask(a)
+    refuse_mask(a)
     x = np.asarray(a)
     if x.dtype.kind in "cmMSU":
         raise TypeError(f"{caller}: real numbers are needed, not {x.dtype}")

@@ -5,7 +5,7 @@ import numpy as np
 from numpy import ndarray
 
 from . import _core
-from ._arrays import _refuse_mask, check_numbers, finish, flat, new, reals, take
+from ._arrays import check_numbers, finish, flat, new, reals, refuse_mask, take
 from ._context import current
 
 _BORDERS = {"constant": 0, "nearest": 1, "reflect": 2, "wrap": 3, "valid": 4}
@@ -17,8 +17,8 @@ def convolve(a, v, mode="full"):
     Fourier transforms where that is faster."""
     if mode not in ("full", "same", "valid"):
         raise ValueError('convolve: mode is "full", "same" or "valid"')
-    _refuse_mask(a)
-    _refuse_mask(v)
+    refuse_mask(a)
+    refuse_mask(v)
     x, w = np.asarray(a), np.asarray(v)
     if x.ndim != 1 or w.ndim != 1 or x.size == 0 or w.size == 0:
         raise ValueError("convolve: two arrays of one dimension that are not empty are needed")

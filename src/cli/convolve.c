@@ -356,8 +356,7 @@ const wi_command wi_convolve_command = {
         "its neighbours by, emboss lights it from one side. Weights from a .npy are a "
         "convolution's, "
         "turned by 180 degrees, unless --correlate is given. On place mpi every rank reads the "
-        "file "
-        "and filters its part of the rows. A file name of - is standard input or output.",
+        "file and filters its part of the rows. A file name of - is standard input or output.",
     .examples = {{"weft convolve photo.png -f gauss:2.5 -o soft.png", "blur"},
                  {"weft convolve photo.png -f sobel -o edges.png", "edges"},
                  {"weft convolve scan.pgm -f weights.npy --border wrap -o out.pgm", "own weights"},
