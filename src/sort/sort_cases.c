@@ -233,7 +233,7 @@ static const test_call calls[] = {
     {"weft_is_sorted", run_is_sorted, NULL, NULL},
     {"weft_search", run_search, NULL, NULL},
     {"weft_top_k", run_top_k, NULL, ask_top_k},
-    {"weft_top_k of many", run_top_many, NULL, ask_top_many},
+    {"weft_top_k of many", run_top_many, &wi_top_k_ladder, ask_top_many},
 };
 
 const test_cases wi_sort_cases = {

@@ -32,20 +32,19 @@ weft_status wi_top_k_sorted(weft_context *ctx, const void *arguments) {
     wi_take(&bytes, a->n * size);
     const size_t from = wi_take(&bytes, a->positions ? a->n * sizeof(uint32_t) : 0);
     wi_sort_args sort = wi_top_k_as_sort(a);
-    void *memory = NULL;
-    weft_status status = WEFT_OK;
-    if (a->bytes)
+    if (a->bytes) {
         *a->bytes += bytes;
-    else
-        status = wi_gpu_alloc(ctx, &memory, bytes);
+        sort.y = (void *)(uintptr_t)a->x; /* that it has an output matters here, not where */
+        return wi_sort_onesweep(ctx, &sort);
+    }
+    void *memory;
+    weft_status status = wi_gpu_alloc(ctx, &memory, bytes);
     if (status != WEFT_OK)
         return status;
     uint32_t *const positions = a->positions ? (uint32_t *)((char *)memory + from) : NULL;
     sort.y = memory;
     sort.values_out = positions;
     status = wi_sort_onesweep(ctx, &sort);
-    if (a->bytes)
-        return status;
     if (status == WEFT_OK)
         status = wi_with_size(size, [=](auto tag) {
             using U = typename decltype(tag)::type;

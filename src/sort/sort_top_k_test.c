@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft_top_k on a cpu: counts and k on either side of where its ways change, threads, data in every
- * arrangement. That k elements are the first k is checked without sorting: they are in order, and
- * exactly k elements come no later than the last of them. And a small k takes a fraction of the
- * time of a sort. */
+/* weft_top_k, mostly on a cpu: counts and k on either side of where its ways change, threads, data
+ * in every arrangement. That k elements are the first k is checked without sorting: they are in
+ * order, and exactly k elements come no later than the last of them. And a small k takes a fraction
+ * of the time of a sort. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,11 +238,35 @@ static void five_of_a_million(void **state) {
     weft_close(ctx);
 }
 
+/* Rung `sorted` takes what a sort takes and room for what that writes, and says so. */
+static void bytes_of_sorted(weft_context *ctx) {
+    enum {
+        FEW = 12007,
+        ROUNDING = 512
+    };
+    if (ctx->kind != WI_CUDA)
+        return;
+    test_buffer x = test_buffer_open(ctx, true, FEW * sizeof(float));
+    test_buffer y = test_buffer_open(ctx, true, FEW * sizeof(float));
+    size_t of_sort = 0, of_top = 0;
+    test_buffer_poison(&x, FEW * sizeof(float), 0);
+    test_buffer_poison(&y, FEW * sizeof(float), 0);
+    test_ok(ctx, weft_use(ctx, "sort", "onesweep"));
+    test_ok(ctx, weft_use(ctx, "top_k", "sorted"));
+    test_ok(ctx, weft_sort_bytes(ctx, WEFT_ASCENDING, WEFT_F32, FEW, x.p, y.p, &of_sort));
+    test_ok(ctx, weft_top_k_bytes(ctx, WEFT_ASCENDING, WEFT_F32, FEW, x.p, 9, y.p, NULL, &of_top));
+    assert_in_range(of_top, of_sort + FEW * sizeof(float),
+                    of_sort + FEW * sizeof(float) + ROUNDING);
+    test_ok(ctx, weft_use(ctx, "sort", NULL));
+    test_ok(ctx, weft_use(ctx, "top_k", NULL));
+    test_buffer_close(&y);
+    test_buffer_close(&x);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(every_way),
-        TEST_ON_EACH_PLACE(every_rung),
-        cmocka_unit_test(one_far_off),
+        TEST_ON_EACH_PLACE(every_way),       TEST_ON_EACH_PLACE(every_rung),
+        TEST_ON_EACH_PLACE(bytes_of_sorted), cmocka_unit_test(one_far_off),
         cmocka_unit_test(five_of_a_million),
     };
     return cmocka_run_group_tests_name("top_k", tests, NULL, NULL);
