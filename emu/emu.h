@@ -183,14 +183,15 @@ struct Look {
 };
 constexpr unsigned most_looks = 16;
 
-/* A switch to a thread reads what comes first, mostly from far away. */
+/* A switch to a thread reads what comes first, mostly from far away. Its constructor sets what
+ * counts; as an aggregate all of it would be cleared, for each thread of each block. */
 struct alignas(64) Fibre {
     Context context;
-    struct Block *block;
-    unsigned thread; /* number in the block */
-    State state;
-    uint64_t time;    /* of its accesses */
-    Group *groups[3]; /* warp, block, cluster */
+    struct Block *block = nullptr;
+    unsigned thread = 0; /* number in the block */
+    State state = ENDED;
+    uint64_t time = 0;                              /* of its accesses */
+    Group *groups[3] = {nullptr, nullptr, nullptr}; /* warp, block, cluster */
     /* Its input to the operation it waits in, and the result. */
     Group *group = nullptr;
     int op = 0, source = 0;
@@ -210,7 +211,8 @@ struct alignas(64) Fibre {
     std::vector<uint64_t> engine_fences = {}; /* when it showed its writes to the copy engine */
     std::vector<Fetch> fetches = {};          /* its own copies in progress */
     unsigned fetch_groups = 0;                /* of those copies, closed so far */
-    Look look[most_looks] = {};
+    Look look[most_looks];
+    explicit Fibre(const Context &of_stack) : context(of_stack) {}
 };
 
 /* A bulk copy in progress. */

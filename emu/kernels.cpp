@@ -294,14 +294,24 @@ static void watch_stacks() {
 
 static Fibre *new_fibre() {
     static size_t made;
-    Fibre *const f = new Fibre();
     unsigned char *const stack = reserve(stack_bytes);
     mprotect(stack, guard_bytes, PROT_NONE);
-    f->context.stack = (char *)stack;
     /* Stacks begin at different places in a page, or they would compete for the same cache lines.
      */
-    f->context.stack_bytes = stack_bytes - made++ % stack_colours * stack_colour_bytes;
-    return f;
+    const size_t bytes = stack_bytes - made++ % stack_colours * stack_colour_bytes;
+    return new Fibre({nullptr, (char *)stack, bytes, nullptr});
+}
+
+/* Those that start_thread takes after this one: the next one's stack, and the one behind it. */
+static void fetch_spare() {
+    const size_t left = spare_fibres.size();
+    if (left < 2)
+        return;
+    const Context &next = spare_fibres[left - 1]->context;
+    __builtin_prefetch(next.stack + next.stack_bytes - 64, 1);
+    const char *const fibre = (const char *)spare_fibres[left - 2];
+    for (size_t at = 0; at < offsetof(Fibre, look); at += 64)
+        __builtin_prefetch(fibre + at, 1);
 }
 
 static void fibre_main() {
@@ -331,10 +341,16 @@ static void start_thread(Block *block, unsigned thread, uint3 block_index) {
         spare_fibres.push_back(new_fibre());
     Fibre *const f = spare_fibres.back();
     spare_fibres.pop_back();
+    fetch_spare();
     const Context context = f->context;
     f->~Fibre(); /* and again where it was: to copy one over it takes longer */
-    new (f) Fibre{context, block,       thread,
-                  READY,   next_time(), {&block->warps[thread / 32], block, block->cluster}};
+    new (f) Fibre(context);
+    f->block = block;
+    f->thread = thread;
+    f->time = next_time();
+    f->groups[0] = &block->warps[thread / 32];
+    f->groups[1] = block;
+    f->groups[2] = block->cluster;
     f->index = {index_in(shape.threads, thread),
                 block_index,
                 shape.threads,
