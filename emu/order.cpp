@@ -34,6 +34,20 @@ struct Serial {
     }
 };
 
+/* What a list, read by rising keys, has said of a whole block: its key comes before its parts'. */
+struct Whole {
+    using Entry = std::pair<uint32_t, uint64_t>;
+    Entry block = {1, 0};
+    void note(const Entry &entry) {
+        if (entry.first % (2 * most_threads) == 0)
+            block = entry;
+    }
+    bool covers(const Entry &part) const {
+        return part.first / (2 * most_threads) * (2 * most_threads) == block.first &&
+               part.second <= block.second;
+    }
+};
+
 struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key */
     Serial serial;
 
@@ -66,16 +80,23 @@ struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key
     }
     /* Both lists are sorted by key, so one pass compares them. */
     bool has_all(const Known &other) const {
-        if (size() < other.size())
-            return false;
         auto mine = begin();
-        for (const auto &[key, time] : other) {
-            while (mine != end() && mine->first < key)
-                ++mine;
-            if (mine == end() || mine->first != key || mine->second < time)
+        Whole whole;
+        for (const auto &entry : other) {
+            for (; mine != end() && mine->first <= entry.first; ++mine)
+                whole.note(*mine);
+            const bool same = mine != begin() && mine[-1].first == entry.first;
+            if (!(same && mine[-1].second >= entry.second) && !whole.covers(entry))
                 return false;
         }
         return true;
+    }
+    /* Adds what comes behind all that is there, unless it is known with the whole block. */
+    void append(const value_type &entry, Whole *whole) {
+        if (whole->covers(entry))
+            return;
+        whole->note(entry);
+        push_back(entry);
     }
 };
 
@@ -84,28 +105,51 @@ static Seen merged(const Known &a, const Known &b) {
     const auto all = std::make_shared<Known>();
     all->reserve(a.size() + b.size());
     auto from_a = a.begin(), from_b = b.begin();
-    while (from_a != a.end() && from_b != b.end()) {
-        if (from_a->first < from_b->first) {
-            all->push_back(*from_a++);
-        } else if (from_b->first < from_a->first) {
-            all->push_back(*from_b++);
+    Whole whole;
+    while (from_a != a.end() || from_b != b.end()) {
+        if (from_b == b.end() || (from_a != a.end() && from_a->first < from_b->first)) {
+            all->append(*from_a++, &whole);
+        } else if (from_a == a.end() || from_b->first < from_a->first) {
+            all->append(*from_b++, &whole);
         } else {
-            all->push_back(from_a->second < from_b->second ? *from_b : *from_a);
+            all->append(from_a->second < from_b->second ? *from_b : *from_a, &whole);
             ++from_a;
             ++from_b;
         }
     }
-    all->insert(all->end(), from_a, a.end());
-    all->insert(all->end(), from_b, b.end());
     return all;
 }
 
+/* Is all of b in a? Threads that have met know the same, and each of them brings it to what is
+ * joined, so answers are kept. */
+static bool contains(const Known &a, const Known &b) {
+    static struct {
+        uint64_t a, b;
+        bool yes;
+    } answers[4096];
+    const uint64_t first = a.serial.number, second = b.serial.number;
+    const uint64_t mixed = (first * 0x9e3779b97f4a7c15u + second) * 0xbf58476d1ce4e5b9u;
+    auto &answer = answers[mixed >> 52];
+    if (answer.a != first || answer.b != second)
+        answer = {first, second, a.has_all(b)};
+    return answer.yes;
+}
+
 Seen emu::joined(const Seen &a, const Seen &b) {
-    if (a == b || !b || (a && a->has_all(*b)))
+    if (a == b || !b || (a && contains(*a, *b)))
         return a;
-    if (!a || b->has_all(*a))
+    if (!a || contains(*b, *a))
         return b;
     return merged(*a, *b);
+}
+
+/* A list to which so many are added. */
+static std::shared_ptr<Known> copied(const Seen &seen, size_t added) {
+    const auto all = std::make_shared<Known>();
+    all->reserve((seen ? seen->size() : 0) + added);
+    if (seen)
+        all->insert(all->end(), seen->begin(), seen->end());
+    return all;
 }
 
 /* Adds what a thread sees after all of its cluster met at that time. */
@@ -115,7 +159,7 @@ static void add_cluster(Known *all, const Cluster *cluster, uint64_t time) {
 }
 
 Seen emu::knowledge(Fibre *f) {
-    const auto all = f->seen ? std::make_shared<Known>(*f->seen) : std::make_shared<Known>();
+    const auto all = copied(f->seen, 3 + f->block->cluster->blocks.size());
     const Keys own(f->block->slot, f->thread);
     all->add(own.thread, f->time);
     all->add(own.warp, f->groups[0]->time);
@@ -138,7 +182,7 @@ static Seen fenced_by(const std::vector<Fibre *> &threads, bool together) {
     }
     if (last == 0)
         return seen;
-    const auto all = seen ? std::make_shared<Known>(*seen) : std::make_shared<Known>();
+    const auto all = copied(seen, threads.size() + 3);
     const bool warp = threads.size() <= 32;
     for (const Fibre *f : threads) {
         const Keys own(f->block->slot, f->thread);
