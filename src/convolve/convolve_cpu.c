@@ -45,12 +45,11 @@ static void plan_access(wi_convolve_plan *p) {
 }
 
 /* The same plan for strips. */
-static void plan_strips(wi_convolve_plan *p, int threads) {
+static void plan_strips(wi_convolve_plan *p, int threads, bool has_parts) {
     const wi_convolve_args *const a = p->args;
     const size_t side = a->filter_width;
     plan_access(p);
-    p->rows = wi_convolve_is_unrolled(side, a->filter_height) ? (WI_CONVOLVE_TURNS + 1) * side - 1
-                                                              : WI_CONVOLVE_TALL_ROWS;
+    p->rows = wi_convolve_strip_rows(side, a->filter_height, has_parts);
     p->kept = p->rows + a->filter_height - 1;
     p->blocks = pieces(p->length * p->kept * sum_bytes(a), STRIPS_BYTES);
     p->block = round_up(pieces(p->length, p->blocks), STRIPS_BLOCK);
@@ -61,7 +60,9 @@ static void plan_strips(wi_convolve_plan *p, int threads) {
     p->bands = pieces(a->out_height, p->band);
 }
 
-static wi_convolve_plan plan_of(const wi_convolve_args *a, size_t terms, int threads, bool strips) {
+/* By the strips of `strips`, or, if that is NULL, not by strips. */
+static wi_convolve_plan plan_of(const wi_convolve_args *a, size_t terms, int threads,
+                                const wi_convolve_simd *strips) {
     const bool apart = a->filters > 1 && a->channels > 1;
     wi_convolve_plan p = {.args = a,
                           .terms = terms,
@@ -85,7 +86,7 @@ static wi_convolve_plan plan_of(const wi_convolve_args *a, size_t terms, int thr
     p.blocks = pieces(p.length, p.block);
     p.bands = pieces(a->out_height, p.band);
     if (strips)
-        plan_strips(&p, threads);
+        plan_strips(&p, threads, strips->has_parts);
     return p;
 }
 
@@ -130,7 +131,7 @@ static weft_status run(weft_context *ctx, const wi_convolve_args *a, size_t term
     const wi_convolve_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_convolve_simd);
     const int threads = wi_convolve_team(ctx, a, (double)weights_of(a, terms));
     const bool strips = simd->strips_f32 && terms == 0 && wi_convolve_by_strips(a);
-    job j = {.plan = plan_of(a, terms, threads, strips),
+    job j = {.plan = plan_of(a, terms, threads, strips ? simd : NULL),
              .work = a->doubles ? simd->f64 : simd->f32};
     if (strips)
         j.work = a->doubles ? simd->strips_f64 : simd->strips_f32;

@@ -34,19 +34,24 @@ enum {
     MOST_STRIP = 4, /* vectors of a strip */
     TALL_STRIP = WI_VECTOR_BYTES == 64 ? 4 : 2,
     TALL_ROWS = WI_CONVOLVE_TALL_ROWS,
+    HAS_PARTS = WI_VECTOR_BYTES == 32, /* of filters of 7 x 7 */
+    PART_ROWS = WI_CONVOLVE_PART_ROWS,
+    MOST_PART = 4,  /* rows of the filter */
+    PART_STRIP = 3, /* vectors of a strip, as strip_vectors says */
     /* The widest filter of which a strip prefetches its own rows: of more rows the second-level
      * cache of a processor with AVX2 does not hold those of the next task as well. */
     QUICK_SIDE = WI_VECTOR_BYTES == 64 ? 5 : WI_CONVOLVE_MOST_SIDE,
     /* Loads wait for stores under way whose addresses have the same lowest 12 bits, as those of x
      * and y often do; and memory takes a cache line of each of many rows at a fifth of its rate. So
-     * outputs that bypass the cache are written later, so many bytes of a row together. */
+     * outputs that bypass the cache are written later, so many bytes of a row together, or,
+     * if these are no whole number of strips, half as many more. */
     WAITS = WI_VECTOR_BYTES == 32,
     WAITING_BYTES = 512
 };
 
 /* As many as leave `side` times as many sums in registers. */
 WI_INLINE int strip_vectors(const int side) {
-    return WI_VECTOR_BYTES == 64 ? (side < 7 ? 3 : 2) : side == 3 ? 4 : 2;
+    return WI_VECTOR_BYTES == 64 ? (side < 7 ? 3 : 2) : side == 3 ? 4 : side == 5 ? 2 : PART_STRIP;
 }
 
 WI_INLINE void stream_vector(void *to, wi_longs v) {
@@ -96,6 +101,9 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #include "convolve/convolve_simd_band.inc"
 #ifdef STRIPS
 #    include "convolve/convolve_simd_strip.inc"
+#    if WI_VECTOR_BYTES == 32
+#        include "convolve/convolve_simd_parts.inc"
+#    endif
 #    include "convolve/convolve_simd_strip_tall.inc"
 #    include "convolve/convolve_simd_strips.inc"
 #endif
@@ -120,6 +128,9 @@ typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), align
 #include "convolve/convolve_simd_band.inc"
 #ifdef STRIPS
 #    include "convolve/convolve_simd_strip.inc"
+#    if WI_VECTOR_BYTES == 32
+#        include "convolve/convolve_simd_parts.inc"
+#    endif
 #    include "convolve/convolve_simd_strip_tall.inc"
 #    include "convolve/convolve_simd_strips.inc"
 #endif
@@ -130,5 +141,6 @@ const wi_convolve_simd WI_FOR_ISA(wi_convolve_simd) = {
 #ifdef STRIPS
     .strips_f32 = work_by_strips_f32,
     .strips_f64 = work_by_strips_f64,
+    .has_parts = HAS_PARTS,
 #endif
 };

@@ -14,6 +14,7 @@ enum {
     WI_CONVOLVE_TURNS = 2,     /* how often such a loop goes around */
     WI_CONVOLVE_MOST_ROWS = (WI_CONVOLVE_TURNS + 1) * WI_CONVOLVE_MOST_SIDE - 1, /* with these,
                                                   output rows that are computed together */
+    WI_CONVOLVE_PART_ROWS = 11,   /* the same where filters of 7 x 7 are taken in parts */
     WI_CONVOLVE_TALL_ROWS = 6,    /* the same with other filters */
     WI_CONVOLVE_MOST_HEIGHT = 33, /* of those */
     WI_CONVOLVE_MOST_LINES = WI_CONVOLVE_MOST_HEIGHT + WI_CONVOLVE_TALL_ROWS - 1, /* of x that they
@@ -61,6 +62,13 @@ static inline bool wi_convolve_is_unrolled(size_t width, size_t height) {
     return width == height && width % 2 == 1 && width > 1 && width <= WI_CONVOLVE_MOST_SIDE;
 }
 
+/* Output rows that a strip computes together, at most. */
+static inline size_t wi_convolve_strip_rows(size_t width, size_t height, bool has_parts) {
+    if (!wi_convolve_is_unrolled(width, height))
+        return WI_CONVOLVE_TALL_ROWS;
+    return has_parts && width == 7 ? WI_CONVOLVE_PART_ROWS : (WI_CONVOLVE_TURNS + 1) * width - 1;
+}
+
 /* Do strips compute this dense filter, where the processor has them? They gain nothing with narrow
  * images; nor where lines have to be copied, except with one channel and unrolled loops. */
 static inline bool wi_convolve_by_strips(const wi_convolve_args *a) {
@@ -83,6 +91,7 @@ typedef void (*wi_convolve_work)(const wi_convolve_plan *plan, size_t piece, voi
 typedef struct wi_convolve_simd {
     wi_convolve_work f32, f64;
     wi_convolve_work strips_f32, strips_f64; /* NULL: there are none */
+    bool has_parts;                          /* they take filters of 7 x 7 in parts */
 } wi_convolve_simd;
 
 WI_DECLARE_ISAS(wi_convolve_simd, wi_convolve_simd);
