@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft_top_k, mostly on a cpu: counts and k on either side of where its ways change, threads, data
- * in every arrangement. That k elements are the first k is checked without sorting: they are in
- * order, and exactly k elements come no later than the last of them. And a small k takes a fraction
- * of the time of a sort. */
+/* weft_top_k: each rung with every type; and on a cpu counts and k on either side of where its ways
+ * change, threads, data in every arrangement. That k elements are the first k is checked without
+ * sorting: they are in order, and exactly k elements come no later than the last of them. And a
+ * small k takes a fraction of the time of a sort. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,8 @@ typedef struct answer {
     weft_type type;
     bool descending;
     size_t n, k;
-    const void *x;
-    void *values;
-    uint64_t *positions;
+    const void *x, *values;
+    const uint64_t *positions;
 } answer;
 
 /* -1 or 1 if element a, at position i, comes before or after element b, at j; 0 if they are the
@@ -50,36 +49,89 @@ static void check(const answer *a, const char *what) {
         fail_msg("%s: %zu elements come no later than the last", what, no_later);
 }
 
-/* Also with values or positions alone. */
+/* Also with values or positions alone. Arrays are in the place's own memory. */
 static void run(weft_context *ctx, test_random *r, weft_type type, oracle_pattern pattern, size_t n,
                 size_t k) {
     const size_t size = test_size_of(type);
+    const bool device = ctx->kind == WI_CUDA;
     answer a = {.type = type, .descending = test_below(r, 2), .n = n, .k = k};
     const weft_order order = a.descending ? WEFT_DESCENDING : WEFT_ASCENDING;
-    void *const x = malloc(n * size + 1), *const alone = malloc(k * 8 + 1);
-    a.x = x;
-    a.values = malloc(k * size + 1);
-    a.positions = malloc(k * sizeof *a.positions + 1);
-    assert_true(x && alone && a.values && a.positions);
+    test_buffer in = test_buffer_open(ctx, device, n * size),
+                values = test_buffer_open(ctx, device, k * size),
+                positions = test_buffer_open(ctx, device, k * sizeof *a.positions),
+                alone = test_buffer_open(ctx, device, k * sizeof *a.positions);
+    void *const x = malloc(n * size + 1);
+    assert_non_null(x);
     oracle_fill(r, pattern, type, n, x);
-    memset(a.values, TEST_POISON, k * size);
-    memset(a.positions, TEST_POISON, k * sizeof *a.positions);
+    test_buffer_load(&in, x, n * size, size);
+    test_buffer_poison(&values, k * size, 0);
+    test_buffer_poison(&positions, k * sizeof *a.positions, sizeof *a.positions);
     char what[160];
     snprintf(what, sizeof what, "the first %zu of %zu %s, %s, pattern %d, on %s", k, n,
              test_type_name(type), a.descending ? "descending" : "ascending", (int)pattern,
              weft_place(ctx));
-    if (weft_top_k(ctx, order, type, n, x, k, a.values, a.positions) != WEFT_OK)
+    if (weft_top_k(ctx, order, type, n, in.p, k, values.p, (uint64_t *)(void *)positions.p) !=
+        WEFT_OK)
         fail_msg("%s: %s", what, weft_message(ctx));
+    a.x = x;
+    a.values = test_buffer_read(&values, what);
+    a.positions = test_buffer_read(&positions, what);
     check(&a, what);
-    assert_int_equal(weft_top_k(ctx, order, type, n, x, k, alone, NULL), WEFT_OK);
-    assert_memory_equal(alone, a.values, k * size);
-    assert_int_equal(weft_top_k(ctx, order, type, n, x, k, NULL, alone), WEFT_OK);
-    assert_memory_equal(alone, a.positions, k * sizeof *a.positions);
+    test_buffer_poison(&alone, k * size, size);
+    test_ok(ctx, weft_top_k(ctx, order, type, n, in.p, k, alone.p, NULL));
+    assert_memory_equal(test_buffer_read(&alone, what), a.values, k * size);
+    test_buffer_poison(&alone, k * sizeof *a.positions, 0);
+    test_ok(ctx, weft_top_k(ctx, order, type, n, in.p, k, NULL, (uint64_t *)(void *)alone.p));
+    assert_memory_equal(test_buffer_read(&alone, what), a.positions, k * sizeof *a.positions);
     free(x);
-    free(alone);
-    free(a.values);
-    free(a.positions);
+    test_buffer_close(&alone);
+    test_buffer_close(&positions);
+    test_buffer_close(&values);
+    test_buffer_close(&in);
 }
+
+/* ---- each rung ---- */
+
+enum {
+    COUNTS = 4,                              /* of k, for each n */
+    MOST_PLACES = 1 << 13,                   /* what rung "places" takes, */
+    PLACES_BYTES = MOST_PLACES * sizeof(int) /* and its bytes */
+};
+
+typedef struct rig {
+    weft_context *ctx;
+    test_random random;
+} rig;
+
+/* A block of rung "sorted" copies 256 elements. */
+static bool rung_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    rig *const r = rig_of_test;
+    const weft_type type = (weft_type)at[0];
+    const size_t k = (const size_t[COUNTS]){1, 256, 257, n}[at[1]];
+    const bool is_places = row && strcmp(row->name, "places") == 0;
+    if (k > n || (is_places && (n > MOST_PLACES || n * test_size_of(type) > PLACES_BYTES)))
+        return false;
+    test_use(r->ctx, "top_k", row);
+    run(r->ctx, &r->random, type, (oracle_pattern)test_below(&r->random, ORACLE_PATTERNS), n, k);
+    test_used(r->ctx, "top_k", row, "weft_top_k");
+    test_use(r->ctx, "top_k", NULL);
+    return true;
+}
+
+static void each_rung(weft_context *ctx) {
+    static const size_t sizes[] = {1, 33, 256, 257, 1000, 2049, 5000, 20001};
+    rig r = {ctx, test_random_at(23)};
+    const test_sweep s = {.sizes = sizes,
+                          .size_count = sizeof sizes / sizeof *sizes,
+                          .ladder = &wi_top_k_ladder,
+                          .extent = {WEFT_TYPE_COUNT, COUNTS},
+                          .must = 1,
+                          .share = 60,
+                          .run = rung_at};
+    test_sweep_run(ctx, &r.random, &s, &r);
+}
+
+/* ---- a cpu's ways ---- */
 
 /* k small; k and n small; n so large that blocks of blocks are used; then more. */
 static void every_way(weft_context *ctx) {
@@ -265,9 +317,9 @@ static void bytes_of_sorted(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(every_way),       TEST_ON_EACH_PLACE(every_rung),
-        TEST_ON_EACH_PLACE(bytes_of_sorted), cmocka_unit_test(one_far_off),
-        cmocka_unit_test(five_of_a_million),
+        TEST_ON_EACH_PLACE(each_rung),  TEST_ON_EACH_PLACE(every_way),
+        TEST_ON_EACH_PLACE(every_rung), TEST_ON_EACH_PLACE(bytes_of_sorted),
+        cmocka_unit_test(one_far_off),  cmocka_unit_test(five_of_a_million),
     };
     return cmocka_run_group_tests_name("top_k", tests, NULL, NULL);
 }
