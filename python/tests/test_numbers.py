@@ -317,6 +317,10 @@ def test_numbers_in_formulas():
     formulas = ["x * (1/2)", "x + 1/2", "x + 2**3", "x * 2**-1", "x > 5/2", "x + (1 + 2)"]
     for formula in [*formulas, "x ** (1 + 1.0)", "x + -(3 - 1)"]:
         same(weft.evaluate(formula, x=x), eval(formula, {"x": x}))
+    functions = {"sqrt": np.sqrt, "floor": np.floor, "x": x}
+    of_numbers = "sqrt(2) * x", "sqrt(2) / 3 + x", "x > floor(1.5)", "x & 5 << 1 | 1"
+    for formula in *of_numbers, "x + ~5", "+x - +1":
+        same(weft.evaluate(formula, x=x), eval(formula, functions))
     for dtype in np.uint8, np.int16, np.uint64, np.int64:
         y = x.astype(dtype)
         for number in -1, 70000, 10**30, -(10**30):
@@ -324,7 +328,8 @@ def test_numbers_in_formulas():
                 for formula in f"y {op} n", f"n {op} y":
                     want = [eval(formula, {"y": int(k), "n": number}) for k in y]
                     same(weft.evaluate(formula, y=y, n=number), np.array(want))
-    for formula in "x + 1/0", "x + (-8)**0.5", "x + 2**(2**(2**9))", "x + 10**30":
+    large = "x + 2**(2**(2**9))", "x + 10**30", "x + (1 << 10**9)"
+    for formula in "x + 1/0", "x + (-8)**0.5", "x + (1 >> -1)", *large:
         with pytest.raises(ValueError, match="evaluate: "):
             weft.evaluate(formula, x=x)
     with pytest.raises(TypeError, match="axis is a whole number"):

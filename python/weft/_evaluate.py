@@ -21,8 +21,11 @@ _PAIRS = {"minimum": 7, "maximum": 8}
 _ANSWERS = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt}
 _ANSWERS.update({ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge})
 _OF_NUMBERS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-_OF_NUMBERS.update({ast.Div: operator.truediv, ast.Pow: operator.pow})
-_LARGEST_POWER = 1024  # of whole numbers: no double is a larger one of 2
+_OF_NUMBERS.update({ast.Div: operator.truediv, ast.Pow: operator.pow, ast.BitOr: operator.or_})
+_OF_NUMBERS.update({ast.BitAnd: operator.and_, ast.BitXor: operator.xor})
+_OF_NUMBERS.update({ast.LShift: operator.lshift, ast.RShift: operator.rshift})
+_SIGNS = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
+_LARGEST_POWER = 1024  # and shift, of whole numbers: no double is a larger power of 2
 _NAMES = ", ".join(["where", *_FUNCTIONS, *_PAIRS])
 _OF_FLOATS = {"sqrt", "exp", "log", "floor", "ceil", "rint"}
 _BOOL, _INT64, _FLOAT64 = (np.dtype(t) for t in (np.bool_, np.int64, np.float64))
@@ -59,15 +62,20 @@ class _Program:
 
     def number(self, node):
         """The value of a number in the formula; None for anything else."""
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            value = self.number(node.operand)
-            return None if value is None else -value
+        if isinstance(node, ast.UnaryOp) and type(node.op) in _SIGNS:
+            return self.number_with_sign(node)
         if isinstance(node, ast.BinOp) and type(node.op) in _OF_NUMBERS:
             return self.number_of_pair(node)
         if isinstance(node, ast.Name):
             return self.numbers.get(node.id)
         plain = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
         return node.value if plain else None
+
+    def number_with_sign(self, node):
+        value = self.number(node.operand)
+        if isinstance(value, float) and isinstance(node.op, ast.Invert):
+            self.refuse(node, "integers are needed")
+        return None if value is None else _SIGNS[type(node.op)](+value)  # a bool is 0 or 1
 
     def number_of_pair(self, node):
         """What an operation makes of two numbers, as Python has it: 1/2 is 0.5."""
@@ -76,6 +84,10 @@ class _Program:
             return None
         if isinstance(node.op, ast.Pow) and abs(right) > _LARGEST_POWER and isinstance(left, int):
             left = float(left)
+        if type(node.op) in _BITS and float in (type(left), type(right)):
+            self.refuse(node, "integers are needed")
+        if isinstance(node.op, ast.LShift) and right > _LARGEST_POWER:
+            self.refuse(node, "no type can hold it")
         try:
             value = _OF_NUMBERS[type(node.op)](left, right)
         except (ArithmeticError, ValueError) as error:
@@ -94,7 +106,9 @@ class _Program:
         return _INT64 if result == _BOOL and int in types else result
 
     def floats(self, dtype):
-        return dtype if isinstance(dtype, type) or dtype.kind == "f" else _FLOAT64
+        if isinstance(dtype, type):
+            return float
+        return dtype if dtype.kind == "f" else _FLOAT64
 
     def type_of(self, node):
         """The type of a value as numpy has it; of a number `int` or `float`."""
@@ -108,11 +122,14 @@ class _Program:
                 return self.types[node.id]
             case ast.Compare():
                 return _BOOL
-            case ast.UnaryOp(op=ast.USub()):
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
                 held = self.type_of(node.operand)
                 return _INT64 if held == _BOOL else held
             case ast.UnaryOp(op=ast.Invert()):
-                return self.type_of(node.operand)
+                held = self.type_of(node.operand)
+                if held is float or (not isinstance(held, type) and held.kind == "f"):
+                    self.refuse(node, "integers are needed")
+                return held
             case ast.BinOp():
                 return self.type_of_pair(node)
             case ast.Call(func=ast.Name()):
@@ -168,10 +185,10 @@ class _Program:
                 self.put(node.operand, held)
                 if isinstance(node.op, ast.USub):
                     self.step(22)
-                elif held == _BOOL:
+                elif isinstance(node.op, ast.Invert) and held == _BOOL:
                     self.step(_CONSTANT, number_of(np.dtype(np.uint32)))
                     self.step(_EQ)
-                else:
+                elif isinstance(node.op, ast.Invert):
                     self.step(24)
             case ast.BinOp():
                 self.put_pair(node, held)
