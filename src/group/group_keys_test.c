@@ -68,16 +68,21 @@ static test_buffer *home(rig *r, unsigned device, int k) {
 }
 
 /* Runs of the shape's lengths, those of 0 left out; neighbouring keys differ in one byte, any of
- * theirs. r->offsets gets where they begin; returns how many there are. */
+ * theirs, or one of them is 0, as what kernels fill up with is. r->offsets gets where they begin;
+ * returns how many there are. */
 static size_t draw_keys(rig *r, group_shape shape, size_t n, size_t width) {
     const size_t segments = group_divide(&r->random, shape, n, (size_t)MOST_N + 400, r->offsets);
+    static const unsigned char zero[MOST_WIDTH];
     unsigned char key[MOST_WIDTH] = {0};
     size_t runs = 0;
     for (size_t s = 0; s < segments; s++) {
         const uint64_t first = r->offsets[s], end = r->offsets[s + 1];
         if (first == end)
             continue;
-        key[test_below(&r->random, width)] ^= (unsigned char)(1 + test_below(&r->random, 255));
+        if ((runs == 0 || memcmp(key, zero, width) != 0) && test_below(&r->random, 3) == 0)
+            memset(key, 0, width);
+        else
+            key[test_below(&r->random, width)] ^= (unsigned char)(1 + test_below(&r->random, 255));
         for (uint64_t i = first; i < end; i++)
             memcpy(r->keys + i * width, key, width);
         r->offsets[runs++] = first;
