@@ -2,7 +2,7 @@
 /* The sweep of sorts and what goes with sorted arrays: keys, pairs, positions, merge sort,
  * segments, merge, search, top_k, the median, is_sorted.
  *
- *   sweep_sort_peer [OPERATION|all [LOG2_N...]] */
+ *   sweep_sort_peer [OPERATION|all [LOG2_N...]], where an operation may be "segments of 300" */
 #include <cub/cub.cuh>
 #include <thrust/binary_search.h>
 #include <thrust/execution_policy.h>
@@ -219,8 +219,12 @@ int main(int argc, char **argv) {
         sweep_pairs<uint64_t>(s, 28);
         sweep_merge_sort(s);
         sweep_merge(s);
-        sweep_segments(s, "segments of 10", 10);
-        sweep_segments(s, "segments of 1000", 1000);
+        size_t length;
+        if (s.only && sscanf(s.only, "segments of %zu", &length) == 1)
+            sweep_segments(s, s.only, length);
+        else
+            for (const char *op : {"segments of 10", "segments of 100", "segments of 1000"})
+                sweep_segments(s, op, (size_t)atoi(op + strlen("segments of ")));
         sweep_search(s, "search", false);
         sweep_search(s, "search in order", true);
         sweep_chosen(s);

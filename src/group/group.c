@@ -328,8 +328,8 @@ static bool wants_gpus(weft_context *ctx, const wi_group_request *r) {
     if (r->columns == 0)
         return false;
     return wi_gpus_forced(ctx, r->way->ladder) ||
-           (wi_is_host(ctx, a->x) &&
-            wi_gpus_wanted(ctx, r->way->ladder, a->x, a->n, weft_type_size(a->type)));
+           (wi_gpus_wanted(ctx, r->way->ladder, a->x, a->n, weft_type_size(a->type)) &&
+            wi_is_host(ctx, a->x));
 }
 
 /* What all ranks must pass alike. */

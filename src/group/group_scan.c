@@ -199,10 +199,9 @@ static weft_status run_share(weft_context *rank, void *user);
 /* Segments as weft_reduce_segments; keys stay where they are. */
 static bool wants_gpus(weft_context *ctx, const wi_group_scan_request *r) {
     const wi_group_scan_args *const a = &r->scan;
-    const bool near = r->has_keys || wi_is_host(ctx, a->x);
     return wi_gpus_forced(ctx, &wi_group_scan_ladder) ||
-           (near &&
-            wi_gpus_wanted(ctx, &wi_group_scan_ladder, a->x, a->n, weft_type_size(a->type)));
+           (wi_gpus_wanted(ctx, &wi_group_scan_ladder, a->x, a->n, weft_type_size(a->type)) &&
+            (r->has_keys || wi_is_host(ctx, a->x)));
 }
 
 static weft_status scan(weft_context *ctx, wi_group_scan_request by) {

@@ -1,26 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many sorts in one call, by merging, for any mixture of lengths; the host reads nothing back.
+/* Many sorts in one call, for any mixture of lengths; the host reads nothing back.
  *
- * The array is divided into windows of half a tile. All short segments that begin in a window fit a
- * tile together: a block sorts them as one, by the start of the segment first and then by key; or,
- * if all are tiny, each thread sorts one segment at a time (sort_segments_tiny.cuh). At most one
- * segment longer than a window begins in a window; it is cut into chunks, which are sorted and then
- * merged two by two. At most one later chunk of one long segment and the first chunk of the next
- * begin in the same window, so two blocks for each window are enough for all chunks.
+ * The array is divided into windows. A block sorts all short segments that begin in a window: if
+ * all are tiny, each thread sorts one segment at a time (sort_segments_tiny.cuh), else teams of
+ * threads do (sort_segments_teams.cuh). At most one segment longer than a window begins in a
+ * window; it is cut into chunks, which are sorted and then merged two by two. At most one later
+ * chunk of one long segment and the first chunk of the next begin in the same window, so two blocks
+ * for each window are enough for all chunks.
  *
- * Offsets in device memory are checked first. If they are invalid, no segment begins anywhere:
- * nothing is sorted, no address is computed from them, and all elements are copied. */
-#include "sort/sort_segments.cuh"
+ * Offsets in device memory are checked by the kernel that finds where segments begin. If they are
+ * invalid, nothing is sorted and all elements are copied. */
 #include "sort/sort_segments_long.cuh"
-#include "sort/sort_segments_short.cuh"
 #include "sort/sort_segments_tiny.cuh"
-
-/* What the blocks that check offsets found: is something wrong? Apart from `segments`, as another
- * layout of it costs the merge 3 % of its time. */
-struct verdicts {
-    uint64_t *of_block;
-    unsigned blocks;
-};
 
 /* ---- where segments begin ---- */
 
@@ -30,16 +21,15 @@ static unsigned finding_blocks(size_t n) {
     return (unsigned)((n + finders - 1) / finders);
 }
 
-static __global__ void check_offsets(const uint64_t *offsets, size_t count, size_t n, verdicts v) {
+/* Does this thread see that offsets are invalid? */
+static __device__ bool check_offsets(const uint64_t *offsets, size_t count, size_t n) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     const size_t first = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     bool wrong = first == 0 && (offsets[0] != 0 || offsets[count] != n);
 #pragma unroll 8
     for (size_t s = first; s < count; s += stride)
         wrong |= offsets[s] > offsets[s + 1];
-    wrong = __syncthreads_or(wrong);
-    if (threadIdx.x == 0)
-        v.of_block[blockIdx.x] = wrong;
+    return wrong;
 }
 
 /* The first segment that begins at `place` or behind it. Looks first where it would be if all
@@ -68,54 +58,28 @@ static __device__ size_t find_start(const uint64_t *offsets, size_t count, size_
     return low;
 }
 
+/* Also finds out whether offsets are valid, if they are to be checked; then what is found else does
+ * not count. A segment longer than a window reaches over the end of one, and so is the last that
+ * begins before it. */
 template <class U, class V>
-__global__ void find_starts(segments<U, V> g, size_t n, verdicts v, findings f) {
+__global__ void find_starts(segments<U, V> g, size_t n, bool checks, findings f) {
     const size_t w = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    bool wrong = false;
-    if (w == 0) {
-        *f.rounds = 0;
-        *f.taken = *f.done = 0;
+    const bool wrong = checks && check_offsets(g.offsets, g.count, n);
+    unsigned rounds = 0;
+    if (w <= g.windows) {
+        const size_t s = find_start(g.offsets, g.count, n, w * window<U, V>);
+        const uint64_t begin = g.offsets[s];
+        g.starts[w] = s;
+        g.firsts[w] = begin;
+        const size_t length = s > 0 ? (size_t)(begin - g.offsets[s - 1]) : 0;
+        if (length > window<U, V>)
+            rounds = 1 + (unsigned)wi_merge_passes(length, chunk_size<U, V>);
     }
-    for (unsigned k = threadIdx.x; k < v.blocks; k += finders)
-        wrong |= v.of_block[k] != 0;
-    wrong = __syncthreads_or(wrong);
-    if (w > g.windows)
-        return;
-    const size_t s = wrong ? 0 : find_start(g.offsets, g.count, n, w * window<U, V>);
-    g.starts[w] = s;
-    g.firsts[w] = wrong ? 0 : g.offsets[s];
-}
-
-/* ---- short segments ---- */
-
-/* Is one of the windows that this block shall look at not done? Called by the whole block. */
-static __device__ bool has_window_left(const findings &f, size_t windows) {
-    const size_t stride = gridDim.x;
-    bool left = false;
-    for (size_t w = blockIdx.x + threadIdx.x * stride; w < windows; w += wi_merge_threads * stride)
-        left |= !f.tiny[w];
-    return __syncthreads_or(left);
-}
-
-template <class U, class V>
-__global__ void __launch_bounds__(wi_merge_threads)
-    sort_short(segments<U, V> g, size_t n, findings f) {
-    using P = placed<U>;
-    using block = wi_merge_block<placed_order<P>, V, wi_merge_threads, wi_merge_items<P, V>>;
-    WEFT_SHARED(typename block::memory, memory, );
-    const block b = {{}, memory};
-    if (g.starts[g.windows] == 0) {
-        copy_all(g, n);
-        return;
-    }
-    if (!has_window_left(f, g.windows))
-        return;
-    for (size_t w = blockIdx.x; w < g.windows; w += gridDim.x) {
-        if (f.tiny[w])
-            continue;
-        sort_together(g, find_group(g, w), b);
-        __syncthreads();
-    }
+    rounds = wi_warp_max(rounds);
+    if (rounds > 0 && wi_lane() == 0)
+        atomicMax(f.rounds, rounds);
+    if (wrong)
+        atomicMax(f.wrong, 1u);
 }
 
 /* ---- the call ---- */
@@ -134,45 +98,45 @@ static weft_status sorting_blocks(weft_context *ctx, void (*kernel)(Parameters..
 }
 
 template <class U, class V>
-static weft_status sort_short_ones(weft_context *ctx, const segments<U, V> &g, const findings &f,
-                                   size_t n) {
+static weft_status launch_all(weft_context *ctx, const segments<U, V> &g, const findings &f,
+                              size_t n, bool checked) {
+    const unsigned enough = finding_blocks(checked ? 0 : g.count + 1),
+                   checkers = enough < most_checkers ? enough : most_checkers,
+                   least = finding_blocks(g.windows + 1);
     unsigned blocks = 0;
-    const weft_status status = sorting_blocks(ctx, sort_short<U, V>, g.windows, &blocks);
-    if (status != WEFT_OK)
-        return status;
-    return WEFT_LAUNCH((sort_short<U, V>), ctx, blocks, wi_merge_threads, 0, g, n, f);
+    weft_status status = sorting_blocks(ctx, sort_long<U, V>, 2 * g.windows, &blocks);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH((find_starts<U, V>), ctx, checkers > least ? checkers : least, finders,
+                             0, g, n, !checked, f);
+    if (status == WEFT_OK)
+        status =
+            WEFT_LAUNCH((sort_short<U, V>), ctx, (unsigned)g.windows, wi_merge_threads, 0, g, n, f);
+    return status == WEFT_OK
+               ? WEFT_LAUNCH((sort_long<U, V>), ctx, blocks, wi_merge_threads, 0, g, f)
+               : status;
 }
 
-template <class U, class V>
-static weft_status sort_long_ones(weft_context *ctx, const segments<U, V> &g, const findings &f) {
-    unsigned blocks = 0;
-    const weft_status status = sorting_blocks(ctx, sort_long<U, V>, 2 * g.windows, &blocks);
-    if (status != WEFT_OK)
-        return status;
-    return WEFT_LAUNCH((sort_long<U, V>), ctx, blocks, wi_merge_threads, 0, g, f);
-}
+static const char findings_key = 0, memory_key = 0;
 
 template <class U, class V>
 static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args) {
     const wi_sort_args *const sort = &args->sort;
     const size_t n = sort->n, windows = (n + window<U, V> - 1) / window<U, V>;
     const bool may_be_long = n > window<U, V>;
-    const unsigned enough = args->checked ? 0 : finding_blocks(args->segments + 1);
-    const unsigned checkers = enough < most_checkers ? enough : most_checkers;
     size_t bytes = 0;
-    const size_t of_block = wi_take(&bytes, checkers * sizeof(uint64_t));
     const size_t starts = wi_take(&bytes, (windows + 1) * sizeof(uint64_t));
     const size_t firsts = wi_take(&bytes, (windows + 1) * sizeof(uint64_t));
-    const size_t tiny = wi_take(&bytes, windows), rounds = wi_take(&bytes, sizeof(unsigned));
-    const size_t tickets = wi_take(&bytes, 2 * sizeof(unsigned long long));
     const size_t keys = wi_take(&bytes, may_be_long ? n * sizeof(U) : 0);
     const size_t values = wi_take(&bytes, may_be_long ? n * sort->value_bytes : 0);
     if (sort->bytes) {
         *sort->bytes += bytes;
         return WEFT_OK;
     }
-    void *block = NULL;
-    weft_status status = wi_gpu_alloc(ctx, &block, bytes);
+    void *block = NULL, *scratch = NULL;
+    weft_status status =
+        wi_gpu_scratch(ctx, &findings_key, 5 * sizeof(unsigned long long), &scratch);
+    if (status == WEFT_OK)
+        status = wi_gpu_borrow(ctx, &memory_key, bytes, &block);
     if (status != WEFT_OK)
         return status;
     char *const memory = (char *)block;
@@ -186,23 +150,11 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
                               {(U *)sort->y, has_values ? (V *)sort->values_out : NULL},
                               {(U *)(memory + keys), has_values ? (V *)(memory + values) : NULL},
                               wi_key_map_of<U>(sort->type, sort->descending)};
-    const verdicts v = {(uint64_t *)(memory + of_block), checkers};
-    unsigned long long *const taken = (unsigned long long *)(memory + tickets);
-    const findings f = {(uint8_t *)(memory + tiny), (unsigned *)(memory + rounds), taken,
-                        taken + 1};
-    if (checkers > 0)
-        status = WEFT_LAUNCH(check_offsets, ctx, checkers, finders, 0, args->offsets,
-                             args->segments, n, v);
-    if (status == WEFT_OK)
-        status = WEFT_LAUNCH((find_starts<U, V>), ctx, finding_blocks(windows + 1), finders, 0, g,
-                             n, v, f);
-    if (status == WEFT_OK)
-        status = WEFT_LAUNCH((sort_tiny<U, V>), ctx, (unsigned)windows, wi_merge_threads, 0, g, f);
-    if (status == WEFT_OK)
-        status = sort_short_ones(ctx, g, f, n);
-    if (status == WEFT_OK && may_be_long)
-        status = sort_long_ones(ctx, g, f);
-    const weft_status freed = wi_gpu_free(ctx, block);
+    unsigned long long *const taken = (unsigned long long *)scratch;
+    unsigned *const words = (unsigned *)(taken + 2);
+    status = launch_all(ctx, g, findings{words, words + 2, words + 4, taken, taken + 1}, n,
+                        args->checked);
+    const weft_status freed = wi_gpu_hand_back(ctx, block);
     return status == WEFT_OK ? freed : status;
 }
 

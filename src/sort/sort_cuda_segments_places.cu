@@ -210,7 +210,7 @@ struct places_block {
 
 template <class U, class V>
 __global__ void __launch_bounds__(wi_merge_threads)
-    sort_by_places(segments<U, V> g, uint32_t n, bool merges, findings f, unsigned *left) {
+    sort_by_places(segments<U, V> g, uint32_t n, bool merges, findings f) {
     using Shared = places_shared<U, V>;
     WEFT_SHARED(Shared, shared, );
     const places_block<U, V> block = {g, n, shared};
@@ -227,7 +227,7 @@ __global__ void __launch_bounds__(wi_merge_threads)
     if (!__syncthreads_or(is_long))
         return;
     block.sort_long_ones(block.longest_of_all(longest), f);
-    if (wi_ends_last(left) && threadIdx.x == 0)
+    if (wi_ends_last(f.left) && threadIdx.x == 0)
         *f.taken = *f.done = 0;
 }
 
@@ -265,8 +265,8 @@ weft_status sort_few_segments(weft_context *ctx, const wi_segments_args *args) {
     const bool merges = n / args->segments > wi_places_compared / n;
     const size_t blocks = merges ? windows : (n + 31) / 32;
     status = WEFT_LAUNCH((sort_by_places<U, V>), ctx, (unsigned)blocks, wi_merge_threads, 0, g,
-                         (uint32_t)n, merges, (findings{NULL, NULL, taken, taken + 1}),
-                         (unsigned *)(taken + 2));
+                         (uint32_t)n, merges,
+                         (findings{NULL, NULL, (unsigned *)(taken + 2), taken, taken + 1}));
     const weft_status freed = spare ? wi_gpu_free(ctx, spare) : WEFT_OK;
     return status == WEFT_OK ? freed : status;
 }

@@ -92,13 +92,13 @@ static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
 }
 
 #ifdef WEFT_CUDA
-/* Five launches, and every key twice through memory. */
+/* Three launches, and every key twice through memory. */
 static double by_length_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     const wi_segments_args *const a = args;
     const double bytes =
         (double)a->sort.n * (double)(weft_type_size(a->sort.type) + a->sort.value_bytes);
-    return 6 * m->launch_s + wi_seconds_moving(m, 4 * bytes + 16 * (double)a->segments);
+    return 4 * m->launch_s + wi_seconds_moving(m, 4 * bytes + 16 * (double)a->segments);
 }
 
 static const char *places_misfit(const weft_context *ctx, const void *args) {
@@ -199,8 +199,8 @@ static weft_status run_share(weft_context *rank, void *user);
 /* Offsets are searched and sent through host memory, so GPUs that hold keys keep to one. */
 static bool wants_gpus(weft_context *ctx, const wi_sort_args *a) {
     return wi_gpus_forced(ctx, &wi_sort_segments_ladder) ||
-           (wi_is_host(ctx, a->x) &&
-            wi_gpus_wanted(ctx, &wi_sort_segments_ladder, a->x, a->n, weft_type_size(a->type)));
+           (wi_gpus_wanted(ctx, &wi_sort_segments_ladder, a->x, a->n, weft_type_size(a->type)) &&
+            wi_is_host(ctx, a->x));
 }
 
 static weft_status check_and_run(weft_context *ctx, weft_order order, wi_segments_args *args) {

@@ -26,8 +26,11 @@ struct placed_order {
     }
 };
 
+/* No more than a block holds in registers, eight elements a thread. */
 template <class U, class V>
-constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
+constexpr size_t window =
+    wi_merge_tile<placed<U>, V> / 2 < 8 * wi_merge_threads ? wi_merge_tile<placed<U>, V> / 2
+                                                           : 8 * wi_merge_threads;
 template <class U, class V>
 constexpr size_t chunk_size = wi_merge_tile<U, V>;
 
@@ -37,8 +40,7 @@ constexpr size_t chunk_size = wi_merge_tile<U, V>;
 constexpr unsigned chunks_of_group = 8;
 
 /* The call on the device. starts[w] = the number of the first segment that begins in window w or
- * later, and firsts[w] is where it begins. If offsets are invalid, starts[w] is 0 for all w.
- * starts[windows] tells: it is 0 only then, as segment 0 begins in window 0. */
+ * later, and firsts[w] is where it begins. */
 template <class U, class V>
 struct segments {
     const uint64_t *offsets;
@@ -54,11 +56,13 @@ struct segments {
     }
 };
 
-/* What sort_tiny tells the kernels after it, and what blocks of sort_long tell each other. */
+/* What find_starts tells the kernels after it, and what blocks of sort_long tell each other. All
+ * are 0 before a call and after it. */
 struct findings {
-    uint8_t *tiny; /* of each window: is nothing short left to sort? */
-    unsigned
-        *rounds; /* that the longest segment takes, of sorting chunks or merging; 0: none is long */
+    unsigned *wrong;  /* are offsets invalid? */
+    unsigned *rounds; /* that the longest segment takes, of sorting chunks or merging; 0: none is
+                         long */
+    unsigned *left;   /* counts the blocks that are done */
     unsigned long long *taken, *done; /* tickets for groups of chunks */
 };
 

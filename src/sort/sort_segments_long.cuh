@@ -11,6 +11,7 @@
 #define WI_SORT_SEGMENTS_LONG_CUH
 
 #include "cuda/memory.cuh"
+#include "cuda/ticket.cuh"
 #include "cuda/warp.cuh"
 #include "sort/sort_segments.cuh"
 
@@ -178,9 +179,14 @@ __global__ void __launch_bounds__(wi_merge_threads) sort_long(segments<U, V> g, 
     WEFT_SHARED(typename chunks::block::memory, memory, );
     WEFT_SHARED(size_t, ends, [2]);
     WEFT_SHARED(uint64_t, taken, );
-    const unsigned rounds = *f.rounds;
+    const unsigned rounds = *f.wrong ? 0 : *f.rounds;
     if (rounds > 0)
         take_rounds(chunks{g, memory, ends}, f, rounds, &taken);
+    __syncthreads(); /* all have read what is made 0 */
+    if (wi_ends_last(f.left) && threadIdx.x == 0) {
+        *f.wrong = *f.rounds = 0;
+        *f.taken = *f.done = 0;
+    }
 }
 
 } // namespace

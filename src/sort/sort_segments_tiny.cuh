@@ -1,50 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows whose short segments are all tiny: each thread sorts a segment in its registers, by a
- * network as wide as the longest segment of its warp needs. The keys of a window go through shared
- * memory, so that reading and writing them is side by side. */
+/* The short segments of a window. If all are tiny, each thread sorts a segment in its registers, by
+ * a network as wide as the longest segment of its warp needs; else teams of threads do
+ * (sort_segments_teams.cuh). The keys of a window go through shared memory, so that reading and
+ * writing them is side by side. */
 #ifndef WI_SORT_SEGMENTS_TINY_CUH
 #define WI_SORT_SEGMENTS_TINY_CUH
 
 #include "cuda/async.cuh"
 #include "cuda/warp.cuh"
-#include "sort/sort_segments.cuh"
+#include "sort/sort_segments_short.cuh"
+#include "sort/sort_segments_teams.cuh"
 
 namespace {
 
 constexpr int tiny_segment = 24; /* the widest network */
-
-/* What is sorted: keys alone, in registers of four bytes at least; or keys with their places in the
- * window below them, so that equal keys keep their order and values are found at the end. */
-template <class U, class V>
-struct tiny_word {
-    using type = placed<U>;
-};
-template <class U>
-struct tiny_word<U, wi_no_value> {
-    using type = U;
-};
-
-template <class T>
-__device__ void put_in_order(T &a, T &b) {
-    const T least = b < a ? b : a;
-    b = b < a ? a : b;
-    a = least;
-}
-
-/* Batcher's merging network of odd and even places, for any number of them (Knuth, The Art of
- * Computer Programming, 5.3.4), from these runs and this step on. Steps are template parameters so
- * that x stays in registers. */
-template <int run, int step, int count, class T>
-__device__ void merge_registers(T (&x)[count]) {
-#pragma unroll
-    for (int i = step % run; i + step < count; i++)
-        if ((i - step % run) % (2 * step) < step && i / (2 * run) == (i + step) / (2 * run))
-            put_in_order(x[i], x[i + step]);
-    if constexpr (step > 1)
-        merge_registers<run, step / 2>(x);
-    else if constexpr (2 * run < count)
-        merge_registers<2 * run, 2 * run>(x);
-}
 
 /* Sorts n <= count words from `begin` on. Segments of one length of 8 or 16 begin in a few banks,
  * so threads differ in which of four neighbours they read first: at most four meet in a bank. (What
@@ -88,18 +57,16 @@ __device__ void sort_by_width(W *word, unsigned begin, unsigned n) {
         sort_few<tiny_segment>(word, begin, n);
 }
 
-/* A segment of a window: where it begins in the window, and its length. */
-struct tiny_part {
-    unsigned begin, n;
-};
-
 template <class U, class V>
 struct tiny_block {
     using W = typename tiny_word<U, V>::type;
-    /* The last segment may end behind the window. */
+    /* The last segment may end behind the window: if it is tiny, soon; else up to a window's length
+     * behind it. */
     static constexpr int most = (int)window<U, V> + tiny_segment;
     static constexpr int each = (most + wi_merge_threads - 1) / wi_merge_threads;
-    static constexpr int size = each * wi_merge_threads;
+    static constexpr int size = each * wi_merge_threads > 2 * (int)window<U, V>
+                                    ? each *wi_merge_threads
+                                    : 2 * (int)window<U, V>;
     static constexpr int place_bits = wi_merge_has_values<V> ? 4 * sizeof(W) : 0;
     /* Do elements come to shared memory as they are, past the registers? */
     static constexpr bool comes_as_is = sizeof(U) >= 4 && !wi_merge_has_values<V>;
@@ -119,14 +86,11 @@ struct tiny_block {
 
     /* The window's segment i; none: of length 0. Longer ones than a window, of which only the last
      * of a window may be one, are not the business of this kernel: none, too. */
-    __device__ tiny_part part(size_t i, const findings &f) const {
+    __device__ segment_part part(size_t i) const {
         if (i >= count)
             return {0, 0};
         const size_t begin = offsets[i], n = offsets[i + 1] - begin;
-        if (n <= window<U, V>)
-            return {(unsigned)(begin - first), (unsigned)n};
-        atomicMax(f.rounds, 1 + (unsigned)wi_merge_passes(n, chunk_size<U, V>));
-        return {(unsigned)(begin - first), 0};
+        return {(unsigned)(begin - first), n <= window<U, V> ? (unsigned)n : 0};
     }
 
     /* Starts to bring n elements to shared memory, or keeps them in registers. */
@@ -144,12 +108,12 @@ struct tiny_block {
 
     /* Are all segments tiny? Called by the whole block; `own` is the thread's first one. The end of
      * the last one goes to *behind. */
-    __device__ bool all_tiny(tiny_part own, const findings &f, unsigned *behind) const {
+    __device__ bool all_tiny(segment_part own, unsigned *behind) const {
         unsigned longest = own.n;
         size_t i = threadIdx.x;
 #pragma unroll 1
         for (; i + wi_merge_threads < count; i += wi_merge_threads) {
-            own = part(i + wi_merge_threads, f);
+            own = part(i + wi_merge_threads);
             longest = own.n > longest ? own.n : longest;
         }
         if (i + 1 == count)
@@ -165,16 +129,24 @@ struct tiny_block {
         for (int k = 0; k < each; k++) {
             if (mine(k) >= n)
                 continue;
-            if constexpr (comes_as_is) {
+            if constexpr (comes_as_is)
                 own(k) = g.map.key(own(k));
-            } else {
-                const W placed = (W)g.map.key(bits[k]);
-                own(k) = wi_merge_has_values<V> ? (W)(placed << place_bits | (W)mine(k)) : placed;
-            }
+            else
+                own(k) = word_of(bits[k], mine(k));
         }
     }
+    __device__ W word_of(U bits, int place) const {
+        const W key = (W)g.map.key(bits);
+        return wi_merge_has_values<V> ? (W)(key << place_bits | (W)place) : key;
+    }
 
-    __device__ void sort(tiny_part own, const findings &f) const {
+    /* Makes words of those of n elements that load has not brought. */
+    __device__ void make_others(int n) const {
+        for (int i = mine(0) + most; i < n; i += wi_merge_threads)
+            word[i] = word_of(g.x.keys[first + (size_t)i], i);
+    }
+
+    __device__ void sort(segment_part own) const {
         size_t i = threadIdx.x;
 #pragma unroll 1
         for (;;) {
@@ -182,7 +154,7 @@ struct tiny_block {
             i += wi_merge_threads;
             if (i - threadIdx.x >= count)
                 return;
-            own = part(i, f);
+            own = part(i);
         }
     }
 
@@ -222,41 +194,49 @@ constexpr int tiny_blocks = sizeof(typename tiny_word<U, V>::type) > 4 ? 1
  * that may belong to tiny ones. */
 template <class U, class V>
 __global__ void __launch_bounds__(wi_merge_threads, (tiny_blocks<U, V>))
-    sort_tiny(segments<U, V> g, findings f) {
+    sort_short(segments<U, V> g, size_t n, findings f) {
     using Block = tiny_block<U, V>;
+    using Teams = segment_teams<U, V>;
     WEFT_SHARED(typename Block::W, word, [Block::size]);
+    WEFT_SHARED(typename Teams::memory, memory, );
     WEFT_SHARED(unsigned, behind, );
     const size_t w = blockIdx.x;
+    const unsigned wrong = *f.wrong;
     const size_t s = g.starts[w];
     const Block b = {g, word, g.offsets + s, g.starts[w + 1] - s, g.firsts[w]};
     const size_t all = g.firsts[w + 1] - b.first;
-    if (b.count == 0) {
-        if (threadIdx.x == 0)
-            f.tiny[w] = true;
+    if (wrong) {
+        copy_all(g, n);
         return;
     }
+    if (b.count == 0)
+        return;
     U bits[Block::each];
     b.load(bits, all < Block::most ? (int)all : Block::most);
-    const tiny_part own = b.part(threadIdx.x, f);
-    const bool tiny = b.all_tiny(own, f, &behind);
-    if (threadIdx.x == 0)
-        f.tiny[w] = tiny;
+    const segment_part own = b.part(threadIdx.x);
+    const bool tiny = b.all_tiny(own, &behind);
+    const int many = (int)behind;
     wi_async_wait<0>();
-    const int n = (int)behind;
-    if (!tiny || n == 0)
+    if (many == 0)
         return;
-    b.make_words(bits, n);
+    b.make_words(bits, many < Block::most ? many : Block::most);
+    if (!tiny) {
+        b.make_others(many);
+        __syncthreads();
+        Teams{g, word, b.first, memory}.sort_all(b.count, [&](size_t i) { return b.part(i); });
+        return;
+    }
     __syncthreads();
-    b.sort(own, f);
+    b.sort(own);
     __syncthreads();
     if constexpr (!wi_merge_has_values<V>) {
         if (g.map.changes())
-            b.store_keys(n, true);
+            b.store_keys(many, true);
         else
-            b.store_keys(n, false);
+            b.store_keys(many, false);
     } else {
-        b.store_keys(n, true);
-        b.store_values(n);
+        b.store_keys(many, true);
+        b.store_values(many);
     }
 }
 
