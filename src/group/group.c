@@ -108,9 +108,10 @@ static double teams_seconds(const weft_context *ctx, const void *args) {
                          : mean < 256  ? mean / 8
                          : mean < 4096 ? mean / 16
                                        : 256,
-                 blocks = lanes * (double)a->segments / 256 + n / (mean < 4096 ? 4096 : 16384);
+                 blocks = lanes * (double)a->segments / 256 + n / (mean < 4096 ? 4096 : 16384),
+                 bytes = wi_group_bytes(a);
     return m->launch_s * (1 + 0.75 * blocks / (5 * m->units)) +
-           wi_group_bytes(a) / (5 * m->bytes_per_s);
+           bytes / ((bytes > (double)m->cache_bytes ? 1 : 5) * m->bytes_per_s);
 }
 #endif
 

@@ -112,14 +112,13 @@ static const char *places_misfit(const weft_context *ctx, const void *args) {
                : NULL;
 }
 
-/* An element is compared with its segment, three instructions for each that is there, and with no
- * more than a window, 2,048 elements at most. */
+/* Elements are compared with others, three instructions for each, as long as these are few; what
+ * windows then take is less. */
 static double places_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     const wi_segments_args *const a = args;
-    const double n = (double)a->sort.n, mean = n / (double)a->segments,
-                 compared = mean < 2048 ? mean : 2048;
-    return 1.5 * m->launch_s + wi_seconds_working(m, 3 * n * compared / 128, m->units);
+    const double n = (double)a->sort.n, met = n * (n / (double)a->segments), most = 1 << 24;
+    return 1.5 * m->launch_s + wi_seconds_working(m, 3 * (met < most ? met : most) / 128, m->units);
 }
 #endif
 
