@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptions of matrices for the copy engine, made by the driver. */
+/* Descriptions of matrices for the copy engine (tensor maps of the TMA), made by the driver. */
 #include "core/gpu_boxes.h"
 
 #include <stdatomic.h>
-#include <string.h>
+
+#include "core/gpu_driver.h"
 
 static CUtensorMapDataType data_type(weft_type type) {
     switch (type) {
@@ -20,48 +21,36 @@ static CUtensorMapDataType data_type(weft_type type) {
     }
 }
 
-/* A function of the driver; NULL if the driver is too old to have it. */
-static void *find_entry(const char *name) {
-    void *entry = NULL;
-    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
-#else
-    cudaGetDriverEntryPoint(name, &entry, cudaEnableDefault, &found);
-#endif
-    return found == cudaDriverEntryPointSuccess ? entry : NULL;
-}
-
 static weft_status too_old(weft_context *ctx) {
     return wi_fail(ctx, WEFT_EUNSUPPORTED,
                    "the driver cannot describe matrices to the copy engine: it is older than "
                    "CUDA 12");
 }
 
-/* Asked for once. */
+/* The driver's functions, looked up once. */
 static PFN_cuTensorMapEncodeTiled_v12000 find_encoder(void) {
     static _Atomic(PFN_cuTensorMapEncodeTiled_v12000) known;
     PFN_cuTensorMapEncodeTiled_v12000 encode = atomic_load(&known);
     if (!encode) {
-        void *const entry = find_entry("cuTensorMapEncodeTiled");
-        memcpy(&encode, &entry, sizeof encode); /* ISO C has no cast from object to function */
-        atomic_store(&known, encode);
-    }
-    return encode;
-}
-static PFN_cuTensorMapEncodeIm2col_v12000 find_walk_encoder(void) {
-    static _Atomic(PFN_cuTensorMapEncodeIm2col_v12000) known;
-    PFN_cuTensorMapEncodeIm2col_v12000 encode = atomic_load(&known);
-    if (!encode) {
-        void *const entry = find_entry("cuTensorMapEncodeIm2col");
-        memcpy(&encode, &entry, sizeof encode);
+        wi_gpu_find_driver("cuTensorMapEncodeTiled", 12000, &encode);
         atomic_store(&known, encode);
     }
     return encode;
 }
 
+static PFN_cuTensorMapEncodeIm2col_v12000 find_walk_encoder(void) {
+    static _Atomic(PFN_cuTensorMapEncodeIm2col_v12000) known;
+    PFN_cuTensorMapEncodeIm2col_v12000 encode = atomic_load(&known);
+    if (!encode) {
+        wi_gpu_find_driver("cuTensorMapEncodeIm2col", 12000, &encode);
+        atomic_store(&known, encode);
+    }
+    return encode;
+}
+
+/* Boxes of box_count x box_lines lines of `line` bytes. */
 static weft_status describe(weft_context *ctx, const wi_box_source *from, unsigned line,
-                            unsigned box_lines, unsigned box_count, CUtensorMapSwizzle shuffle,
+                            unsigned box_lines, unsigned box_count, CUtensorMapSwizzle swizzle,
                             wi_boxes *boxes) {
     const PFN_cuTensorMapEncodeTiled_v12000 encode = find_encoder();
     if (!encode)
@@ -73,7 +62,7 @@ static weft_status describe(weft_context *ctx, const wi_box_source *from, unsign
                                box_count};
     const cuuint32_t steps[3] = {1, 1, 1};
     const CUresult result = encode(boxes, data_type(from->type), 3, (void *)from->base, extents,
-                                   strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, shuffle,
+                                   strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                                    from->alone ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B
                                                : CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices in device memory as the copy engine sees them: boxes of lines come from them to shared
- * memory (cuda/boxes.cuh). */
+/* Tensor maps: descriptions of matrices in device memory for the Tensor Memory Accelerator (TMA,
+ * "the copy engine"), which copies boxes of lines from them to shared memory (cuda/boxes.cuh). */
 #ifndef WI_GPU_BOXES_H
 #define WI_GPU_BOXES_H
 
@@ -33,16 +33,17 @@ weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, 
 /* The same for boxes that have so many lines of each of `box_count` matrices. */
 weft_status wi_gpu_describe_deep_boxes(weft_context *ctx, const wi_box_source *from,
                                        unsigned box_lines, unsigned box_count, wi_boxes *boxes);
-/* The same for lines of `line` bytes, a multiple of 16 and at most 256 elements, whose chunks are
- * not shuffled. */
+/* The same for lines of `line` bytes, a multiple of 16 and at most 256 elements, which lie
+ * in shared memory as they are: their chunks of 16 bytes are not swizzled. */
 weft_status wi_gpu_describe_plain_boxes(weft_context *ctx, const wi_box_source *from, unsigned line,
                                         unsigned box_lines, wi_boxes *boxes);
 
 /* Images with channels side by side: `extent` channels, columns, rows and images, `apart` bytes
  * from a column, a row and an image to the next, the base and those multiples of 16 bytes. Boxes
- * take pixels in the order of a walk: along the rows of a frame, then from row to row, then from
- * image to image, `step` columns and rows (1 to 8) at a time. The frame begins at column and row
- * `first` of an image and ends `past` columns and rows beyond its end, both -128 to 127. */
+ * take pixels in the order of a walk (a tensor map of kind im2col): along the rows of a frame, then
+ * from row to row, then from image to image, `step` columns and rows (1 to 8) at a time. The frame
+ * begins at column and row `first` of an image and ends `past` columns and rows beyond its end,
+ * both -128 to 127. */
 typedef struct wi_walk_source {
     weft_type type;
     const void *base;

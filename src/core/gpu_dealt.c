@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/gpu.h"
+#include "core/gpu_driver.h"
 
 enum {
     LEAST_RANGES = 16,
@@ -34,9 +35,9 @@ typedef struct range {
 
 struct wi_dealt {
     driver calls;
-    bool reaches;
-    char why[WHY_BYTES]; /* they do not reach each other */
-    size_t granule;      /* memory is taken in multiples of this */
+    bool reaches;        /* does each GPU reach the memory of all others? */
+    char why[WHY_BYTES]; /* if not: the reason */
+    size_t granule;      /* bytes that the driver maps at least: blocks are multiples of it */
     int count;
     pthread_mutex_t lock; /* of the ranges */
     range *ranges;        /* by address */
@@ -46,17 +47,9 @@ struct wi_dealt {
 
 /* ---- the driver ---- */
 
+/* A function as of CUDA 10.2. */
 static bool fetch(const char *name, void *function) {
-    void *entry = NULL;
-    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    cudaGetDriverEntryPointByVersion(name, &entry, 10020, cudaEnableDefault, &found);
-#else
-    cudaGetDriverEntryPoint(name, &entry, cudaEnableDefault, &found);
-#endif
-    cudaGetLastError();
-    memcpy(function, &entry, sizeof entry); /* ISO C has no cast from object to function */
-    return found == cudaDriverEntryPointSuccess;
+    return wi_gpu_find_driver(name, 10020, function);
 }
 
 static bool fetch_all(driver *d) {
@@ -76,8 +69,9 @@ static CUmemAllocationProp memory_of(int device) {
     return properties;
 }
 
-static weft_status told(weft_context *ctx, CUresult result, const char *doing, size_t bytes,
-                        int count) {
+/* The status of a driver call, with a message if it failed. */
+static weft_status check_driver(weft_context *ctx, CUresult result, const char *doing, size_t bytes,
+                                int count) {
     if (result == CUDA_SUCCESS)
         return WEFT_OK;
     const bool memory = result == CUDA_ERROR_OUT_OF_MEMORY;
@@ -118,8 +112,8 @@ static weft_status open_device(weft_context *ctx, const wi_dealt *dealt) {
     return status;
 }
 
-/* Sets `reaches`, or `why`. */
-static void look(wi_dealt *dealt) {
+/* Finds whether the GPUs reach each other's memory: sets `reaches`, or `why` not. */
+static void find_reach(wi_dealt *dealt) {
     for (int k = 0; k < dealt->count; k++) {
         for (int i = 0; i < dealt->count; i++) {
             int can = 1;
@@ -155,7 +149,7 @@ weft_status wi_dealt_open(weft_context *ctx, weft_context *const each[], int cou
     pthread_mutex_init(&d->lock, NULL);
     for (int k = 0; k < count; k++)
         d->devices[k] = each[k]->device;
-    look(d);
+    find_reach(d);
     for (int k = 0; k < count && d->reaches && status == WEFT_OK; k++) {
         status = open_device(each[k], d);
         if (status != WEFT_OK)
@@ -186,7 +180,7 @@ size_t wi_dealt_least(const wi_dealt *dealt) {
 /* ---- the ranges ---- */
 
 /* How many ranges begin at or before p. */
-static size_t rank_of(const wi_dealt *dealt, const char *p) {
+static size_t count_up_to(const wi_dealt *dealt, const char *p) {
     size_t first = 0, n = dealt->in_use;
     while (n > 0) {
         const size_t half = n / 2;
@@ -199,8 +193,8 @@ static size_t rank_of(const wi_dealt *dealt, const char *p) {
 
 /* The range that p is in; NULL if there is none. The lock is held. */
 static range *range_of(wi_dealt *dealt, const void *p) {
-    const size_t rank = rank_of(dealt, p);
-    range *const r = rank > 0 ? &dealt->ranges[rank - 1] : NULL;
+    const size_t count = count_up_to(dealt, p);
+    range *const r = count > 0 ? &dealt->ranges[count - 1] : NULL;
     return r && (const char *)p < r->p + r->bytes ? r : NULL;
 }
 
@@ -219,7 +213,7 @@ static bool insert(wi_dealt *dealt, range r) {
     }
     const bool fits = dealt->in_use < dealt->room;
     if (fits) {
-        const size_t at = rank_of(dealt, r.p);
+        const size_t at = count_up_to(dealt, r.p);
         memmove(&dealt->ranges[at + 1], &dealt->ranges[at], (dealt->in_use++ - at) * sizeof r);
         dealt->ranges[at] = r;
     }
@@ -300,6 +294,7 @@ static CUresult map_block(const wi_dealt *dealt, const range *r, size_t k) {
     return result;
 }
 
+/* Lets all GPUs read and write the range. */
 static CUresult open_range(const wi_dealt *dealt, const range *r) {
     CUmemAccessDesc to[WI_MOST_GPUS];
     memset(to, 0, sizeof to);
@@ -324,15 +319,17 @@ static weft_status map_range(weft_context *ctx, const wi_dealt *dealt, const ran
         result = open_range(dealt, r);
     if (result != CUDA_SUCCESS)
         unmap(dealt, r, mapped);
-    return told(ctx, result, all ? "cuMemSetAccess" : "cuMemCreate", r->bytes, dealt->count);
+    return check_driver(ctx, result, all ? "cuMemSetAccess" : "cuMemCreate", r->bytes,
+                        dealt->count);
 }
 
+/* wi_dealt_take with the context's GPU current. */
 static weft_status take_entered(weft_context *ctx, wi_dealt *dealt, void **p, size_t bytes) {
     range r = {.bytes = rounded(dealt, bytes),
                .block = rounded(dealt, (bytes + (size_t)dealt->count - 1) / (size_t)dealt->count)};
     CUdeviceptr at = 0;
-    weft_status status = told(ctx, dealt->calls.reserve(&at, r.bytes, 0, 0, 0),
-                              "cuMemAddressReserve", r.bytes, dealt->count);
+    weft_status status = check_driver(ctx, dealt->calls.reserve(&at, r.bytes, 0, 0, 0),
+                                      "cuMemAddressReserve", r.bytes, dealt->count);
     if (status != WEFT_OK)
         return status;
     r.p = (const char *)(uintptr_t)at;

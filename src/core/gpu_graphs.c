@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/gpu_calls.h"
+#include "core/gpu_driver.h"
 
 #ifdef WEFT_EMU
 void wi_gpu_drop_graph(wi_launch_graph *graph) {
@@ -90,21 +91,6 @@ static wi_graphs *graphs_of(const weft_context *ctx) {
     return &((wi_gpu_whole *)ctx->gpu)->graphs;
 }
 
-/* Sets *entry, a pointer to a function of the driver; NULL if it does not have it. */
-static void find(const char *name, unsigned version, void *entry) {
-    void *found = NULL;
-    enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-#    if CUDART_VERSION >= 12050
-    cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result);
-#    else
-    (void)version;
-    cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
-#    endif
-    if (result != cudaDriverEntryPointSuccess)
-        found = NULL;
-    memcpy(entry, &found, sizeof found); /* ISO C has no cast from object to function */
-}
-
 /* Does someone look at launches: a profiler or another tool, or who wants each error where it
  * happens? Then they are what the program says, one by one. */
 static bool are_watched(void) {
@@ -115,12 +101,12 @@ static bool are_watched(void) {
 
 void wi_graphs_open(weft_context *ctx) {
     wi_graphs *const g = graphs_of(ctx);
-    find("cuPointerGetAttributes", 7000, &g->pointer);
+    wi_gpu_find_driver("cuPointerGetAttributes", 7000, &g->pointer);
     if (are_watched())
         return;
-    find("cuGraphLaunch", 10000, &g->launch);
-    find("cuStreamIsCapturing", 10000, &g->capturing);
-    find("cuGraphExecKernelNodeSetParams", 12000, &g->set);
+    wi_gpu_find_driver("cuGraphLaunch", 10000, &g->launch);
+    wi_gpu_find_driver("cuStreamIsCapturing", 10000, &g->capturing);
+    wi_gpu_find_driver("cuGraphExecKernelNodeSetParams", 12000, &g->set);
     if (!g->launch || !g->capturing)
         g->set = NULL;
     cudaGetLastError(); /* clear the error: there is another way to launch */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/gpu.h"
+#include "core/smaller.h"
 
 enum {
     WARP = 32,
@@ -124,15 +125,11 @@ void wi_gpu_watch(weft_context *ctx, wi_watch *watch) {
         ctx->gpu->watch = watch;
 }
 
-static size_t round_up(size_t value, size_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
-
 /* Which limit of a multiprocessor allows the fewest blocks. */
 static wi_bound find_bound(const wi_gpu_limits *l, const wi_kernel_use *use) {
-    const size_t threads = round_up(use->threads, WARP);
+    const size_t threads = wi_round_up(use->threads, WARP);
     const size_t registers =
-        round_up((size_t)use->registers * WARP, REGISTER_UNIT) * (threads / WARP);
+        wi_round_up((size_t)use->registers * WARP, REGISTER_UNIT) * (threads / WARP);
     const size_t shared = use->dynamic_shared + use->static_shared + l->shared_reserved;
     const size_t room[WI_BOUNDS] = {
         [WI_BOUND_THREADS] = (size_t)l->threads_per_multiprocessor / threads,

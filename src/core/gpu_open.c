@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/gpu_driver.h"
 #include "core/gpu_graphs.h"
 #include "core/stage.h"
 #include "cpu/team.h"
@@ -154,20 +155,11 @@ weft_status wi_gpu_enter(weft_context *ctx, int *before) {
 /* Has this process used the device already? Making it current would initialise it, which takes time
  * and hundreds of megabytes. */
 static bool in_use(int device) {
-    void *entry = NULL;
-    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &entry, 7000, cudaEnableDefault,
-                                     &found);
-#else
-    cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &entry, cudaEnableDefault, &found);
-#endif
     PFN_cuDevicePrimaryCtxGetState_v7000 state;
-    memcpy(&state, &entry, sizeof state); /* ISO C has no cast from object to function */
     unsigned flags;
     int active = 0;
-    return found == cudaDriverEntryPointSuccess && state(device, &flags, &active) == CUDA_SUCCESS &&
-           active;
+    return wi_gpu_find_driver("cuDevicePrimaryCtxGetState", 7000, &state) &&
+           state(device, &flags, &active) == CUDA_SUCCESS && active;
 }
 
 void wi_gpu_leave(weft_context *ctx, int before) {
