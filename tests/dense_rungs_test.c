@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cholesky/cholesky.h"
 #include "lu/lu.h"
@@ -138,12 +137,6 @@ static weft_status by_batch_spd(weft_context *ctx, linear *s) {
 
 /* ---- every rung ---- */
 
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Rungs that launch kernels for each column have small matrices. */
 static size_t order_of(const wi_ladder *ladder, const char *rung, size_t usual) {
     static const char *const by_columns[] = {"three_kernels", "columns", "serial", "panels",
@@ -170,7 +163,7 @@ static size_t order_of(const wi_ladder *ladder, const char *rung, size_t usual) 
 static void run(weft_context *ctx, const wi_ladder *ladder, const wi_row *row, solver *solve,
                 linear s, const char *call) {
     char what[128];
-    const double start = seconds();
+    const double start = wi_now();
     snprintf(what, sizeof what, "%s by %s %s of %s, order %zu, on %s", call, ladder->op, row->name,
              test_type_name(s.type), s.n, weft_place(ctx));
     assert_int_equal(weft_use(ctx, ladder->op, row->name), WEFT_OK);
@@ -179,8 +172,8 @@ static void run(weft_context *ctx, const wi_ladder *ladder, const wi_row *row, s
         check(&s, what);
     else if (status != WEFT_EUNSUPPORTED)
         fail_msg("%s: %s", what, weft_message(ctx));
-    if (seconds() - start > 0.1)
-        print_message("%s: %.2f s\n", what, seconds() - start);
+    if (wi_now() - start > 0.1)
+        print_message("%s: %.2f s\n", what, wi_now() - start);
     assert_int_equal(weft_use(ctx, ladder->op, NULL), WEFT_OK);
     free_linear(&s);
 }

@@ -173,4 +173,14 @@ static inline void test_check_factor(const weft_chol *plan, const test_system *s
     }
 }
 
+/* Column j of a definite matrix without zeros, for wi_generate_columns; `user` points at n. */
+static inline size_t test_dense_column(const void *user, size_t j, int64_t *row, double *value) {
+    const size_t n = *(const size_t *)user;
+    for (size_t i = j; i < n; i++) {
+        row[i - j] = (int64_t)i;
+        value[i - j] = i == j ? (double)n : 1 / (double)(1 + (3 * i + j) % 11);
+    }
+    return n - j;
+}
+
 #endif

@@ -101,12 +101,6 @@ static void *burn(void *stop) {
     return NULL;
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int compare_doubles(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -118,9 +112,9 @@ static double usual_seconds(weft_context *ctx) {
     };
     double seconds[CALLS];
     for (int k = 0; k < CALLS; k++) {
-        const double start = seconds_now();
+        const double start = wi_now();
         assert_true(sums_up(ctx));
-        seconds[k] = seconds_now() - start;
+        seconds[k] = wi_now() - start;
     }
     qsort(seconds, CALLS, sizeof *seconds, compare_doubles);
     return seconds[CALLS / 2];

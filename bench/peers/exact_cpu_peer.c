@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "weft/weft.h"
 
 enum {
@@ -32,12 +32,6 @@ typedef struct part {
     double high, low;
     uint64_t bits;
 } part;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void fail(const char *why) {
     fprintf(stderr, "exact_cpu_peer: %s\n", why);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "weft/weft.h"
 
 #if WEFT_FFTW_PEER
@@ -18,12 +18,6 @@ enum {
     LEAST_TURNS = 7,
     LEAST_NUMBERS = 1 << 16
 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void require(weft_context *ctx, weft_status status) {
     if (status == WEFT_OK)

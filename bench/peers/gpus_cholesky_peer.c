@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "weft/weft.h"
 
 enum {
@@ -36,12 +36,6 @@ static void check(const side *s, weft_status status) {
         return;
     fprintf(stderr, "gpus_cholesky_peer: %s\n", weft_message(s->ctx));
     exit(1);
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Element (i, j): only the lower triangle counts, and its diagonal outweighs the rest. */

@@ -6,8 +6,8 @@
  *
  *   gpus_lu_peer [PLACE [ONE [N ...]]]    on PLACE (gpus) and ONE (gpu:0), of order N (8192 16384
  * 32768) */
-#include <time.h>
 
+#include "clock.h"
 #include "gpus_lu.h"
 
 enum {
@@ -16,12 +16,6 @@ enum {
 };
 
 static size_t n;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The median time of SAMPLES factorizations. */
 static double measure(const side *s, const double *matrix) {

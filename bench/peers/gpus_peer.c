@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <weft/weft.h>
+
+#include "clock.h"
 
 enum {
     NOTHING_TO_RACE = 77,
@@ -39,12 +40,6 @@ static void check(const side *s, weft_status status) {
         return;
     fprintf(stderr, "gpus_peer: %s\n", weft_message(s->ctx));
     exit(1);
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- the operations: each leaves something in y, count or counts ---- */

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "sparse/generate.h"
 #include "weft/weft.h"
 
@@ -17,12 +17,6 @@ enum {
     MOST_MATRICES = 64,
     MOST_REPEATS = 99
 };
-
-static inline double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static inline void fail(weft_context *ctx) {
     fprintf(stderr, "peer: %s\n", weft_message(ctx));

@@ -25,11 +25,6 @@ static const char *fits_whole(const weft_context *ctx, const void *args) {
 }
 #endif
 
-static const char *fits_grid(const weft_context *ctx, const void *args) {
-    (void)args;
-    return wi_comm_splits(ctx) ? NULL : "needs place mpi, whose ranks form a grid";
-}
-
 static wi_ranks_work work_of(const void *args) {
     const wi_cholesky_call *const call = args;
     const double n = (double)call->order;
@@ -118,7 +113,7 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .scope = WI_DISTRIBUTED,
      .types = CHOLESKY_TYPES,
-     .misfit = fits_grid,
+     .misfit = wi_ranks_fit_grid,
      .seconds = grid_seconds,
      .run = wi_cholesky_ranks_grid},
 };

@@ -397,3 +397,26 @@ bool wi_data_compare(const wi_data *data, wi_data_expected expected, char *why, 
     }
     return wrong == data->setup.n;
 }
+
+/* ---- facts ---- */
+
+static wi_facts facts_of(const wi_data *data, double arrays, wi_roof roof) {
+    return (wi_facts){.size = wi_size_of(data->setup.n),
+                      .bytes = arrays * (double)wi_data_bytes(&data->setup),
+                      .roof = roof};
+}
+
+void wi_data_describe_read(const void *problem, const char *rung, wi_facts *facts) {
+    (void)rung;
+    *facts = facts_of(problem, 1, WI_ROOF_READ);
+}
+
+void wi_data_describe_copy(const void *problem, const char *rung, wi_facts *facts) {
+    (void)rung;
+    *facts = facts_of(problem, 2, WI_ROOF_COPY);
+}
+
+void wi_data_describe_join(const void *problem, const char *rung, wi_facts *facts) {
+    (void)rung;
+    *facts = facts_of(problem, 3, WI_ROOF_COPY);
+}

@@ -77,6 +77,12 @@ void wi_data_prefixes(const wi_data *data, size_t first, size_t count, int64_t *
 /* Compares all n elements of host_z; if one is wrong, false, and `why` names the first. */
 bool wi_data_compare(const wi_data *data, wi_data_expected expected, char *why, size_t bytes);
 
+/* Facts of calls that move little but arrays of n elements of the problem's type: of one that reads
+ * x; of one that reads x and writes z; of one that reads x and y and writes z. */
+void wi_data_describe_read(const void *problem, const char *rung, wi_facts *facts);
+void wi_data_describe_copy(const void *problem, const char *rung, wi_facts *facts);
+void wi_data_describe_join(const void *problem, const char *rung, wi_facts *facts);
+
 #ifdef __cplusplus
 }
 #endif

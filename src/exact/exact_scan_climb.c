@@ -28,15 +28,6 @@ static bool check(void *problem, char *why, size_t bytes) {
            wi_data_compare(problem, wi_data_prefixes, why, bytes);
 }
 
-/* Each element is read once and written once. */
-static void describe(const void *problem, const char *rung, wi_facts *facts) {
-    const wi_data *const data = problem;
-    (void)rung;
-    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
-                        .bytes = 2.0 * (double)wi_data_bytes(&data->setup),
-                        .roof = WI_ROOF_COPY};
-}
-
 const wi_climb wi_exact_scan_climb = {
     .ladder = &wi_exact_scan_ladder,
     .example = "inclusive sum",
@@ -46,6 +37,6 @@ const wi_climb wi_exact_scan_climb = {
     .call = call,
     .serial = serial,
     .check = check,
-    .describe = describe,
+    .describe = wi_data_describe_copy,
     .drop = wi_data_drop,
 };

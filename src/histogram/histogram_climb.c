@@ -125,15 +125,6 @@ static bool check(void *problem, char *why, size_t bytes) {
     return wi_data_try(problem, call, why, bytes) && compare(problem, why, bytes);
 }
 
-/* Each element is read once; the counts are negligible. */
-static void describe(const void *problem, const char *rung, wi_facts *facts) {
-    const wi_data *const data = problem;
-    (void)rung;
-    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
-                        .bytes = (double)wi_data_bytes(&data->setup),
-                        .roof = WI_ROOF_READ};
-}
-
 const wi_climb wi_histogram_climb = {
     .ladder = &wi_histogram_ladder,
     .example = "counts in 256 bins",
@@ -142,6 +133,6 @@ const wi_climb wi_histogram_climb = {
     .call = call,
     .serial = serial,
     .check = check,
-    .describe = describe,
+    .describe = wi_data_describe_read,
     .drop = wi_data_drop,
 };

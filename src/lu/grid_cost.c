@@ -105,3 +105,8 @@ double wi_ranks_grid_seconds(const weft_context *ctx, const wi_ranks_work *w) {
     const bool hides = f->hides || !w->spd;
     return start_s + (hides ? fmax(products, panels + along) : products + panels + along) + down;
 }
+
+const char *wi_ranks_fit_grid(const weft_context *ctx, const void *args) {
+    (void)args;
+    return wi_comm_splits(ctx) ? NULL : "needs place mpi, whose ranks form a grid";
+}

@@ -13,6 +13,10 @@ typedef struct wi_ranks_work {
     bool spd;     /* half of the work, and no pivots to agree on */
 } wi_ranks_work;
 
+/* Why the ranks cannot form a grid, in whose rows and columns they communicate; NULL if they can. A
+ * `misfit` of rungs. */
+const char *wi_ranks_fit_grid(const weft_context *ctx, const void *args);
+
 double wi_ranks_columns_seconds(const weft_context *ctx, const wi_ranks_work *w);
 double wi_ranks_grid_seconds(const weft_context *ctx, const wi_ranks_work *w);
 

@@ -83,12 +83,6 @@ static double overlapped_seconds(const weft_context *ctx, const void *args) {
 }
 #endif
 
-/* A grid of ranks communicates in its rows and columns. */
-static const char *fits_grid(const weft_context *ctx, const void *args) {
-    (void)args;
-    return wi_comm_splits(ctx) ? NULL : "needs place mpi, whose ranks form a grid";
-}
-
 /* A rank knows the rows of the whole, and not its columns: it is taken to be square. */
 static wi_ranks_work work_of(const void *args) {
     const wi_lu_args *const g = &((const wi_lu_call *)args)->args;
@@ -195,7 +189,7 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .scope = WI_DISTRIBUTED,
      .types = LU_TYPES,
-     .misfit = fits_grid,
+     .misfit = wi_ranks_fit_grid,
      .seconds = grid_seconds,
      .run = wi_lu_ranks_grid},
 };

@@ -48,15 +48,6 @@ static bool check(void *problem, char *why, size_t bytes) {
     return wi_data_try(problem, call, why, bytes) && wi_data_compare(problem, expected, why, bytes);
 }
 
-/* Two arrays are read, one is written. */
-static void describe(const void *problem, const char *rung, wi_facts *facts) {
-    const wi_data *const data = problem;
-    (void)rung;
-    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
-                        .bytes = 3.0 * (double)wi_data_bytes(&data->setup),
-                        .roof = WI_ROOF_COPY};
-}
-
 /* x and y are copied to the device; z is copied back at the same time, in the other direction of a
  * full-duplex link. */
 static void describe_travel(const void *problem, const char *rung, wi_facts *facts) {
@@ -76,7 +67,7 @@ const wi_climb wi_map_climb = {
     .call = call,
     .serial = serial,
     .check = check,
-    .describe = describe,
+    .describe = wi_data_describe_join,
     .drop = wi_data_drop,
 };
 

@@ -11,6 +11,7 @@
 
 #include "gemm/matrix_rig.h"
 #include "nn/conv.h"
+#include "nn/image_at.h"
 
 enum {
     X,
@@ -65,11 +66,6 @@ static inline const char *describe(const rig *r, const layer *l) {
 }
 
 /* ---- the oracle ---- */
-
-static inline size_t image_at(const weft_images *x, size_t n, size_t c, size_t h, size_t w) {
-    return x->layout == WEFT_NCHW ? ((n * x->c + c) * x->h + h) * x->w + w
-                                  : ((n * x->h + h) * x->w + w) * x->c + c;
-}
 
 static inline size_t one(size_t given) {
     return given ? given : 1;

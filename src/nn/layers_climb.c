@@ -24,14 +24,6 @@ static bool check(void *problem, char *why, size_t bytes) {
     return wi_data_try(problem, call, why, bytes) && wi_data_compare(problem, expected, why, bytes);
 }
 
-static void describe(const void *problem, const char *rung, wi_facts *facts) {
-    const wi_data *const data = problem;
-    (void)rung;
-    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
-                        .bytes = 2.0 * (double)wi_data_bytes(&data->setup),
-                        .roof = WI_ROOF_COPY};
-}
-
 const wi_climb wi_layers_climb = {
     .ladder = &wi_layers_ladder,
     .example = "ReLU",
@@ -40,6 +32,6 @@ const wi_climb wi_layers_climb = {
     .make = make,
     .call = call,
     .check = check,
-    .describe = describe,
+    .describe = wi_data_describe_copy,
     .drop = wi_data_drop,
 };

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "nn/image_at.h"
 #include "testing.h"
 
 enum {
@@ -30,17 +31,12 @@ static size_t elements_of(const weft_images *x) {
     return x->n * x->c * x->h * x->w;
 }
 
-static size_t at_of(const weft_images *x, size_t n, size_t c, size_t h, size_t w) {
-    return x->layout == WEFT_NCHW ? ((n * x->c + c) * x->h + h) * x->w + w
-                                  : ((n * x->h + h) * x->w + w) * x->c + c;
-}
-
 /* ---- the oracle ---- */
 
 /* Pixel (p, q) of channel c of image n, and what it gives back. */
 static void pool_pixel(const layer_case *k, size_t n, size_t c, size_t p, size_t q) {
     const weft_pool *const pool = &k->pool;
-    const size_t to = at_of(&k->y, n, c, p, q);
+    const size_t to = image_at(&k->y, n, c, p, q);
     size_t inside[16], count = 0, best = 0;
     double sum = 0;
     for (size_t r = 0; r < pool->kernel_h; r++)
@@ -49,7 +45,7 @@ static void pool_pixel(const layer_case *k, size_t n, size_t c, size_t p, size_t
             if (h < pool->pad_h || h - pool->pad_h >= k->x.h || w < pool->pad_w ||
                 w - pool->pad_w >= k->x.w)
                 continue;
-            inside[count] = at_of(&k->x, n, c, h - pool->pad_h, w - pool->pad_w);
+            inside[count] = image_at(&k->x, n, c, h - pool->pad_h, w - pool->pad_w);
             const double v = right.x[inside[count]], most = right.x[inside[best]];
             sum += v;
             if (v > most || (isnan(v) && !isnan(most)))
@@ -81,13 +77,13 @@ static double rows_of(const layer_case *k, size_t p, size_t extent, size_t out, 
 }
 
 static void sample_pixel(const layer_case *k, size_t n, size_t c, size_t p, size_t q) {
-    const size_t to = at_of(&k->y, n, c, p, q);
+    const size_t to = image_at(&k->y, n, c, p, q);
     size_t row[2], column[2];
     const double v = rows_of(k, p, k->x.h, k->y.h, row), u = rows_of(k, q, k->x.w, k->y.w, column);
     right.y[to] = 0;
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) {
-            const size_t from = at_of(&k->x, n, c, row[i], column[j]);
+            const size_t from = image_at(&k->x, n, c, row[i], column[j]);
             const double share = (i ? v : 1 - v) * (j ? u : 1 - u);
             right.y[to] += share * right.x[from];
             right.dx[from] += share * right.dy[to];

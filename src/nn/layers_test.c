@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/image_at.h"
 #include "testing.h"
 
 enum {
@@ -250,11 +251,6 @@ static void gradients(weft_context *ctx) {
 
 /* ---- forward calls, against plain formulas ---- */
 
-static size_t at_of(const weft_images *x, size_t n, size_t c, size_t h, size_t w) {
-    return x->layout == WEFT_NCHW ? ((n * x->c + c) * x->h + h) * x->w + w
-                                  : ((n * x->h + h) * x->w + w) * x->c + c;
-}
-
 static void near(const char *what, double found, double right, double room) {
     if (!(fabs(found - right) <= room))
         fail_msg("%s: %.17g, should be %.17g", what, found, right);
@@ -293,12 +289,12 @@ static void pooled(weft_context *ctx) {
                 for (size_t s = 2 * h; s < 2 * h + 3; s++)
                     for (size_t t = w; t < w + 2; t++)
                         if (s >= 1 && s - 1 < H && t >= 1 && t - 1 < W) {
-                            const double v = x[at_of(&in, n, c, s - 1, t - 1)];
+                            const double v = x[image_at(&in, n, c, s - 1, t - 1)];
                             most = v > most ? v : most;
                             sum += v;
                             count++;
                         }
-                near("pool", y[at_of(&out, n, c, h, w)],
+                near("pool", y[image_at(&out, n, c, h, w)],
                      kind == 0 ? most : sum / (kind == 1 ? count : 6), 1e-15);
             }
         }
@@ -445,9 +441,10 @@ static void normalised(weft_context *ctx) {
         for (size_t c = 0; c < C; c++) {
             double sum = 0, squares = 0;
             for (size_t i = 0; i < M; i++)
-                sum += (double)x[at_of(&in, i / (H * W), c, i / W % H, i % W)];
+                sum += (double)x[image_at(&in, i / (H * W), c, i / W % H, i % W)];
             for (size_t i = 0; i < M; i++) {
-                const double v = (double)x[at_of(&in, i / (H * W), c, i / W % H, i % W)] - sum / M;
+                const double v =
+                    (double)x[image_at(&in, i / (H * W), c, i / W % H, i % W)] - sum / M;
                 squares += v * v;
             }
             const double root = 1 / sqrt(squares / M + 1e-5);
@@ -457,7 +454,7 @@ static void normalised(weft_context *ctx) {
             near("running variance", (double)running[1][c], 0.75 * 4 + 0.25 * squares / (M - 1),
                  1e-6);
             for (size_t i = 0; i < M; i++) {
-                const size_t at = at_of(&in, i / (H * W), c, i / W % H, i % W);
+                const size_t at = image_at(&in, i / (H * W), c, i / W % H, i % W);
                 near("y", (double)y[at],
                      ((double)x[at] - sum / M) * root * (double)scale[c] + (double)shift[c], 3e-4);
             }
@@ -519,7 +516,7 @@ static void sums(weft_context *ctx) {
         for (size_t c = 0; c < C; c++) {
             double sum = 0;
             for (size_t i = 0; i < N * SIDE * SIDE; i++)
-                sum += (double)dy[at_of(&x, i / (SIDE * SIDE), c, i / SIDE % SIDE, i % SIDE)];
+                sum += (double)dy[image_at(&x, i / (SIDE * SIDE), c, i / SIDE % SIDE, i % SIDE)];
             near("sum of biases", (double)db[c], sum, 0);
         }
     }

@@ -46,15 +46,6 @@ static weft_status error(const wi_setup *setup, double *ulps) {
     return wi_error_of_sum(setup, type, add_up, ulps);
 }
 
-/* Each element is read once. */
-static void describe(const void *problem, const char *rung, wi_facts *facts) {
-    const wi_data *const data = problem;
-    (void)rung;
-    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
-                        .bytes = (double)wi_data_bytes(&data->setup),
-                        .roof = WI_ROOF_READ};
-}
-
 const wi_climb wi_reduce_climb = {
     .ladder = &wi_reduce_ladder,
     .example = "sum",
@@ -64,6 +55,6 @@ const wi_climb wi_reduce_climb = {
     .serial = serial,
     .check = check,
     .error = error,
-    .describe = describe,
+    .describe = wi_data_describe_read,
     .drop = wi_data_drop,
 };

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capability.h"
 #include "limits.h"
 #include "testing.h"
 
@@ -252,16 +253,6 @@ static void compare(const rig *r, const scan_case *c, const void *got) {
     }
 }
 
-static bool has_capability(const weft_context *ctx, int least) {
-#ifdef WEFT_CUDA
-    return ctx->gpu && ctx->gpu->capability >= least;
-#else
-    (void)ctx;
-    (void)least;
-    return false;
-#endif
-}
-
 /* May this row refuse the call? Never what a user gets, but for bulk copies, which need 16-byte
  * alignment and a Hopper; those that teach offer few types, and some only one block. */
 static bool may_refuse(const rig *r, const scan_case *c) {
@@ -271,7 +262,7 @@ static bool may_refuse(const rig *r, const scan_case *c) {
     if (strcmp(c->row->name, "bulk") == 0) {
         size_t size = test_size_of(c->type);
         bool aligned = c->offset_x * size % 16 == 0 && c->offset_y * size % 16 == 0;
-        return !aligned || !has_capability(r->ctx, 90);
+        return !aligned || !test_has_capability(r->ctx, 90);
     }
     size_t most = strcmp(c->row->name, "doubling_shared") == 0 ? 1024
                   : strncmp(c->row->name, "two_sweep", 9) == 0 ? 2048
@@ -537,7 +528,7 @@ static void many_tiles(weft_context *ctx) {
     rig r = rig_open(ctx, most, 8);
     for (size_t k = 0; k < 2; k++) {
         const bool is_bulk = k == 1;
-        if (is_bulk && !has_capability(ctx, 90)) {
+        if (is_bulk && !test_has_capability(ctx, 90)) {
             continue;
         }
         scan_case c = {.row = test_row_named(&wi_scan_ladder, names[k]),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capability.h"
 #include "limits.h"
 #include "testing.h"
 
@@ -246,22 +247,12 @@ static bool is_aligned_for_bulk(const select_case *c) {
     return c->offset[S] % 16 == 0 && (!moves || (c->offset[X] % 16 == 0 && one_piece));
 }
 
-static bool has_capability(const weft_context *ctx, int least) {
-#ifdef WEFT_CUDA
-    return ctx->gpu && ctx->gpu->capability >= least;
-#else
-    (void)ctx;
-    (void)least;
-    return false;
-#endif
-}
-
 /* May this row refuse the call? */
 static bool may_refuse(const rig *r, const select_case *c) {
     if (!c->row)
         return false;
     if (strcmp(c->row->name, "bulk") == 0)
-        return c->call == EXPAND || !is_aligned_for_bulk(c) || !has_capability(r->ctx, 90);
+        return c->call == EXPAND || !is_aligned_for_bulk(c) || !test_has_capability(r->ctx, 90);
     if (strcmp(c->row->name, "three_kernels") == 0)
         return c->call != SELECT || c->in_place || c->width < 4;
     return false;

@@ -72,11 +72,6 @@ weft_status wi_system_judge_factors(wi_system *s) {
 
 /* ---- condition, and the forward error ---- */
 
-static wi_ascent ascent_in(const wi_system *s, size_t first, const double *weight) {
-    double *const x = s->vector + first * s->n;
-    return (wi_ascent){.weight = weight, .x = x, .y = x + s->n, .waves = x + 2 * s->n};
-}
-
 static weft_status invert(void *user, bool transposed, size_t count, double *const y[],
                           bool *converged) {
     return wi_system_invert(user, transposed, count, y, converged);
@@ -141,7 +136,7 @@ static weft_status climb_again(wi_system *s, wi_ascent *all, int count) {
 }
 
 weft_status wi_system_find_condition(wi_system *s) {
-    wi_ascent a = ascent_in(s, 0, NULL);
+    wi_ascent a = wi_ascent_in(s->vector, s->n, 0, NULL);
     if (s->condition > 0 || s->args->options.no_estimates)
         return WEFT_OK;
     weft_status status = climb(s, &a, 1);
@@ -157,7 +152,8 @@ weft_status wi_system_bound(wi_system *s) {
     double *const weight = s->vector + WI_ASCENTS * WI_ASCENT_LINES * s->n;
     const bool known = s->condition > 0;
     const int count = known ? 1 : 2;
-    wi_ascent all[WI_ASCENTS] = {ascent_in(s, WI_ASCENT_LINES, weight), ascent_in(s, 0, NULL)};
+    wi_ascent all[WI_ASCENTS] = {wi_ascent_in(s->vector, s->n, WI_ASCENT_LINES, weight),
+                                 wi_ascent_in(s->vector, s->n, 0, NULL)};
     if (s->args->options.no_estimates)
         return WEFT_OK;
     if (s->args->rhs == 0)

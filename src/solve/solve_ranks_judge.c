@@ -29,23 +29,16 @@ static weft_status sum_sizes(wi_ranks *s, bool turned, double *sums) {
     return wi_ranks_combine(s, sums, s->n, false, status);
 }
 
-static double largest_of(const double *x, size_t n) {
-    double most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = wi_larger(most, x[i]);
-    return most;
-}
-
 weft_status wi_ranks_measure(wi_ranks *s) {
     weft_status status = wi_ranks_lines_most(s, false, s->row_most, WEFT_OK);
     if (status == WEFT_OK)
         status = sum_sizes(s, false, s->size);
     if (status == WEFT_OK)
-        s->norm = largest_of(s->size, s->n);
+        s->norm = wi_largest_of(s->n, s->size);
     if (status == WEFT_OK && !s->args->solve.options.no_estimates)
         status = sum_sizes(s, true, s->size);
     if (status == WEFT_OK)
-        s->norm_1 = largest_of(s->size, s->n);
+        s->norm_1 = wi_largest_of(s->n, s->size);
     return status;
 }
 
@@ -69,7 +62,7 @@ static weft_status find_most(wi_ranks *s, const wi_grid *g, double *most) {
         wi_local(s->ctx, s->place->rows_range(s->child, g, s->place_r, s->place_size));
     if (status == WEFT_OK)
         status = wi_ranks_move(s, s->r, s->place_r, g->rows * sizeof *s->r);
-    *most = wi_larger(*most, status == WEFT_OK ? largest_of(s->r, g->rows) : 0);
+    *most = wi_larger(*most, status == WEFT_OK ? wi_largest_of(g->rows, s->r) : 0);
     return status;
 }
 
@@ -80,7 +73,7 @@ static weft_status find_growth(wi_ranks *s) {
     const wi_grid square = factors_of(s, s->first, s->own, spd ? WI_HALF_LOWER : WI_HALF_UPPER),
                   rest = spd ? factors_of(s, below, s->n - below, WI_HALF_ALL)
                              : factors_of(s, 0, s->first, WI_HALF_ALL);
-    const double of_a = largest_of(s->row_most, s->n);
+    const double of_a = wi_largest_of(s->n, s->row_most);
     double most = 0;
     weft_status status = find_most(s, &square, &most);
     if (status == WEFT_OK)
@@ -142,14 +135,10 @@ static weft_status invert(void *user, bool transposed, size_t count, double *con
     return status;
 }
 
-static wi_ascent ascent_in(const wi_ranks *s, size_t first, const double *weight) {
-    double *const x = s->vector + first * s->n;
-    return (wi_ascent){.weight = weight, .x = x, .y = x + s->n, .waves = x + 2 * s->n};
-}
-
 weft_status wi_ranks_bound(wi_ranks *s) {
     const bool weighted = s->all_rhs > 0;
-    wi_ascent all[WI_ASCENTS] = {ascent_in(s, 0, NULL), ascent_in(s, WI_ASCENT_LINES, s->weight)};
+    wi_ascent all[WI_ASCENTS] = {wi_ascent_in(s->vector, s->n, 0, NULL),
+                                 wi_ascent_in(s->vector, s->n, WI_ASCENT_LINES, s->weight)};
     bool converged = true;
     if (s->args->solve.options.no_estimates)
         return WEFT_OK;

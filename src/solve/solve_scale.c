@@ -214,19 +214,12 @@ static weft_status balance_rows(wi_system *s) {
 
 /* ---- sizes of H ---- */
 
-static double largest_of(size_t n, const double *x) {
-    double most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = wi_larger(most, x[i]);
-    return most;
-}
-
 /* The largest sum of sizes in a row, or in a column. */
 static weft_status norm_of(wi_system *s, bool columns, double *norm) {
     double *const sum = s->vector;
     const size_t line = s->n * sizeof *sum;
     if (is_found(s)) {
-        *norm = largest_of(s->n, columns ? s->found.column_sum : s->found.row_sum);
+        *norm = wi_largest_of(s->n, columns ? s->found.column_sum : s->found.row_sum);
         return WEFT_OK;
     }
     for (size_t i = 0; i < s->n; i++)
@@ -243,7 +236,7 @@ static weft_status norm_of(wi_system *s, bool columns, double *norm) {
         status = s->place->multiply(s->ctx, &p);
     if (status == WEFT_OK)
         status = wi_system_get(s, sum, p.size, line);
-    *norm = status == WEFT_OK ? largest_of(s->n, sum) : 0;
+    *norm = status == WEFT_OK ? wi_largest_of(s->n, sum) : 0;
     return status;
 }
 

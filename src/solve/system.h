@@ -325,6 +325,13 @@ typedef struct wi_ascent {
         WI_ASCENT_ENDED
     } phase;
 } wi_ascent;
+/* One that works in lines `first`, ... of `vectors`, which have n numbers each. */
+static inline wi_ascent wi_ascent_in(double *vectors, size_t n, size_t first,
+                                     const double *weight) {
+    double *const x = vectors + first * n;
+    const wi_ascent a = {.weight = weight, .x = x, .y = x + n, .waves = x + 2 * n};
+    return a;
+}
 /* Solves with H or, `transposed`, Ht, `count` vectors of the host, in their place. */
 typedef weft_status wi_inverse(void *user, bool transposed, size_t count, double *const y[],
                                bool *converged);
@@ -389,6 +396,14 @@ WI_SYSTEM_BOTH static inline void wi_add_to_pair(double d, bool first, double *z
 /* The larger of two sizes; NaN is larger than anything. */
 WI_SYSTEM_BOTH static inline double wi_larger(double a, double b) {
     return a >= b || a != a ? a : b;
+}
+
+/* The largest of n sizes. */
+static inline double wi_largest_of(size_t n, const double *size) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = wi_larger(most, size[i]);
+    return most;
 }
 
 /* |r| / (size + |c|) of a row, as weft_report defines the componentwise backward error; a is the

@@ -335,15 +335,6 @@ static bool check_top_k(void *problem, char *why, size_t bytes) {
     return false;
 }
 
-/* Each element is read once. */
-static void describe_top_k(const void *problem, const char *rung, wi_facts *facts) {
-    const wi_data *const data = problem;
-    (void)rung;
-    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
-                        .bytes = (double)wi_data_bytes(&data->setup),
-                        .roof = WI_ROOF_READ};
-}
-
 const wi_climb wi_top_k_climb = {
     .ladder = &wi_top_k_ladder,
     .example = "the 100 largest",
@@ -351,6 +342,6 @@ const wi_climb wi_top_k_climb = {
     .make = make_top_k,
     .call = call_top_k,
     .check = check_top_k,
-    .describe = describe_top_k,
+    .describe = wi_data_describe_read,
     .drop = wi_data_drop,
 };

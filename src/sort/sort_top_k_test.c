@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sort/sort.h"
 #include "sort/sort_oracle.h"
@@ -232,12 +231,6 @@ static void one_far_off(void **state) {
     weft_close(ctx);
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 enum {
     MILLION = 1000000,
     TIMES = 5,  /* a sort is timed */
@@ -251,11 +244,11 @@ static double least_time(weft_context *ctx, weft_type type, const void *x, void 
                          uint64_t *positions) {
     double least = INFINITY;
     for (int k = 0; k < (positions ? OFTEN : TIMES); k++) {
-        const double start = now();
+        const double start = wi_now();
         const weft_status status =
             positions ? weft_top_k(ctx, WEFT_DESCENDING, type, MILLION, x, 5, values, positions)
                       : weft_sort(ctx, WEFT_ASCENDING, type, MILLION, x, values);
-        const double own = now() - start;
+        const double own = wi_now() - start;
         assert_int_equal(status, WEFT_OK);
         least = own < least ? own : least;
     }

@@ -284,15 +284,6 @@ static void check_large(weft_context *ctx, weft_context *cpu, const char *what,
     weft_chol_destroy(on_cpu);
 }
 
-static size_t dense_column(const void *user, size_t j, int64_t *row, double *value) {
-    const size_t n = *(const size_t *)user;
-    for (size_t i = j; i < n; i++) {
-        row[i - j] = (int64_t)i;
-        value[i - j] = i == j ? (double)n : 1 / (double)(1 + (3 * i + j) % 11);
-    }
-    return n - j;
-}
-
 /* Two dense leaves below a dense front: their updates have 130 rows, more than a warp or a block of
  * threads adds at once. */
 enum {
@@ -348,7 +339,7 @@ static void large(weft_context *ctx) {
         weft_sparse_destroy(matrix);
     }
     const wi_made_columns columns = {
-        .n = order, .most = order, .column = dense_column, .user = &order};
+        .n = order, .most = order, .column = test_dense_column, .user = &order};
     draw_flow(&r);
     assert_int_equal(wi_generate_columns(ctx, "test", &columns, &matrix), WEFT_OK);
     check_large(ctx, cpu, "dense", matrix, WI_FRONT_SMALL, 2);

@@ -41,18 +41,9 @@ static size_t scratch_bytes(const weft_context *ctx) {
     return bytes;
 }
 
-static size_t dense_column(const void *user, size_t j, int64_t *row, double *value) {
-    const size_t n = *(const size_t *)user;
-    for (size_t i = j; i < n; i++) {
-        row[i - j] = (int64_t)i;
-        value[i - j] = i == j ? (double)n : 1 / (double)(1 + (3 * i + j) % 11);
-    }
-    return n - j;
-}
-
 /* What the kernel of dense Cholesky works with is there, too, before the first factorization. */
 static void check_kernels(weft_context *ctx, size_t n) {
-    const wi_made_columns columns = {n, n, dense_column, &n};
+    const wi_made_columns columns = {n, n, test_dense_column, &n};
     weft_sparse *matrix;
     double *const x = calloc(n, sizeof *x);
     assert_non_null(x);

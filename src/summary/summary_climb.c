@@ -54,15 +54,6 @@ static bool check(void *problem, char *why, size_t bytes) {
     return false;
 }
 
-/* Each element is read once. */
-static void describe(const void *problem, const char *rung, wi_facts *facts) {
-    const wi_data *const data = problem;
-    (void)rung;
-    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
-                        .bytes = (double)wi_data_bytes(&data->setup),
-                        .roof = WI_ROOF_READ};
-}
-
 const wi_climb wi_summary_climb = {
     .ladder = &wi_summary_ladder,
     .example = "mean and variance",
@@ -71,6 +62,6 @@ const wi_climb wi_summary_climb = {
     .call = call,
     .serial = serial,
     .check = check,
-    .describe = describe,
+    .describe = wi_data_describe_read,
     .drop = wi_data_drop,
 };
