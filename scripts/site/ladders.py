@@ -65,18 +65,18 @@ def results_link(site, page, figure):
     return f'<a href="{site.between(page, name)}">{figure.date}</a>'
 
 
-def figures_table(site, page, figures, with_case=True):
+def figures_table(site, page, figures):
     rows = []
     for f in sorted(figures, key=lambda f: (f.case, f.type)):
         share, roof = f.share()
         beside = f"{times(f.ratio)} {html.escape(f.peer)}" if f.ratio and f.peer else ""
         rows.append(
             f"<tr><td>{html.escape(f.case)}</td><td>{f.type}</td><td>{html.escape(f.size())}</td>"
-            f'<td class=n>{duration(f.seconds)}</td><td class=n>{rate_of(f) if f.rate() else ""}</td>'
-            f'<td class=n>{f"{100 * share:.0f} % of {roof}" if share else ""}</td><td>{beside}</td>'
-            f'<td class=d>{results_link(site, page, f)}</td></tr>')
+            f'<td>{duration(f.seconds)}</td><td>{rate_of(f) if f.rate() else ""}</td>'
+            f'<td>{f"{100 * share:.0f} % of {roof}" if share else ""}</td><td>{beside}</td>'
+            f'<td>{results_link(site, page, f)}</td></tr>')
     head = "".join(f"<th>{words}</th>" for words in ("call",) + COLUMNS)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    return f'<div class="wide"><table class="raced"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
 def where(rung):

@@ -19,10 +19,10 @@ def many_gpus(site, page, root):
         one = record["one_seconds"]
         case = record["op"] + (f", {record['variant']}" if record.get("variant") else "")
         rows.append(f"<tr><td>{html.escape(case)}</td><td>{power(record['n'])}</td>"
-                    f'<td class=n>{duration(one)}</td><td class=n>{duration(seconds)}</td>'
-                    f'<td class=n>{record["times"]:.2f} x</td>'
-                    f'<td class=d><a href="{site.between(page, name)}">{path.stem[:10]}</a></td></tr>')
-    return ('<div class="wide"><table><thead><tr><th>call</th><th>n</th><th>one GPU</th><th>two GPUs</th><th>times</th>'
+                    f'<td>{duration(one)}</td><td>{duration(seconds)}</td>'
+                    f'<td>{record["times"]:.2f} x</td>'
+                    f'<td><a href="{site.between(page, name)}">{path.stem[:10]}</a></td></tr>')
+    return ('<div class="wide"><table class="figures"><thead><tr><th>call</th><th>n</th><th>one GPU</th><th>two GPUs</th><th>times</th>'
             f"<th>day</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div>")
 
 
@@ -36,12 +36,12 @@ def climbs_of(site, page, results, ladders, device):
                 r = best.record
                 rows.append(f'<tr><td><a href="{site.between(page, ladder_pages.address(ladder))}">{ladder.name}</a>, {r["example"]}</td>'
                             f"<td>{best.place}</td><td>{r['type']}</td><td>{power(r['n'])}</td><td>{best.variant}</td>"
-                            f'<td class=n>{duration(best.seconds)}</td><td class=n>{metric(r["gbps"] * 1e9, "B/s")}</td>'
-                            f'<td class=n>{100 * r["roof_share"]:.0f} % of {r["roof"]}</td>'
-                            f'<td class=d>{ladder_pages.results_link(site, page, best)}</td></tr>')
+                            f'<td>{duration(best.seconds)}</td><td>{metric(r["gbps"] * 1e9, "B/s")}</td>'
+                            f'<td>{100 * r["roof_share"]:.0f} % of {r["roof"]}</td>'
+                            f'<td>{ladder_pages.results_link(site, page, best)}</td></tr>')
     if not rows:
         return ""
-    return ('<h3>The best rung of each climb</h3><div class="wide"><table><thead><tr><th>climb</th><th>place</th><th>type</th>'
+    return ('<h3>The best rung of each climb</h3><div class="wide"><table class="figures"><thead><tr><th>climb</th><th>place</th><th>type</th>'
             '<th>n</th><th>rung</th><th>time</th><th>rate</th><th>of the roof</th><th>day</th></tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>")
 
