@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "core/machine.h"
+#include "core/smaller.h"
 
 /* Cycles, of a multiprocessor that has two blocks of threads: a step from its first load to its
  * last store; each tile more that a block makes one of L; and a tile that is brought up to date. */
@@ -19,10 +20,6 @@ enum {
     SHARE = 4    /* of what is left, a block at most */
 };
 
-static size_t least_of(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static double tiles_of(size_t n) {
     return ceil((double)n / SIDE);
 }
@@ -34,7 +31,7 @@ size_t wi_cholesky_block_width(weft_type type, size_t left, size_t width, size_t
         return left;
     while (width > LEAST && left < SHARE * width)
         width /= 2;
-    return least_of(left, width);
+    return wi_smaller(left, width);
 }
 
 /* Of the first `columns` of a matrix of this order, on so many multiprocessors. */

@@ -7,6 +7,7 @@
 
 #include "cholesky/cholesky.h"
 #include "cholesky/cholesky_simd.h"
+#include "core/smaller.h"
 #include "gemm/syrk.h"
 #include "gemm/trsm.h"
 
@@ -92,8 +93,8 @@ static wi_syrk_args product_of(const work *w, columns done, columns rest) {
                           .ldc = g->lda};
 }
 
-/* Takes columns that are done from the others. */
-static void take(const work *w, columns done, columns rest) {
+/* Updates the columns `rest` by the factored columns `done` on their left. */
+static void update(const work *w, columns done, columns rest) {
     const wi_triangle_args triangle = triangle_of(w, done, rest);
     const wi_syrk_args product = product_of(w, done, rest);
     if (rest.count == 0)
@@ -102,16 +103,13 @@ static void take(const work *w, columns done, columns rest) {
     wi_syrk_packed_in(w->ctx, &product, w->memory);
 }
 
-static size_t most(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-static size_t bytes_of_take(const work *w, columns done, columns rest) {
+static size_t bytes_of_update(const work *w, columns done, columns rest) {
     if (rest.count == 0)
         return 0;
     const wi_triangle_args triangle = triangle_of(w, done, rest);
     const wi_syrk_args product = product_of(w, done, rest);
-    return most(wi_trsm_packed_bytes(w->ctx, &triangle), wi_syrk_packed_bytes(w->ctx, &product));
+    return wi_greater(wi_trsm_packed_bytes(w->ctx, &triangle),
+                      wi_syrk_packed_bytes(w->ctx, &product));
 }
 
 /* ---- blocked ---- */
@@ -129,7 +127,7 @@ static size_t bytes_of_blocks(const work *w) {
     size_t bytes = 0;
     for (size_t first = 0; first < w->g->n; first += SIDE) {
         const columns block = block_at(w->g, first);
-        bytes = most(bytes, bytes_of_take(w, block, right_of(w->g, block)));
+        bytes = wi_greater(bytes, bytes_of_update(w, block, right_of(w->g, block)));
     }
     return bytes;
 }
@@ -139,7 +137,7 @@ static void do_blocks(const work *w) {
         const columns block = block_at(w->g, first);
         if (!factor_block(w, block))
             return;
-        take(w, block, right_of(w->g, block));
+        update(w, block, right_of(w->g, block));
     }
 }
 
@@ -160,18 +158,18 @@ static size_t bytes_of_halves(const work *w, columns c) {
     if (c.count <= SIDE)
         return 0;
     const columns left = left_half(c), right = right_half(c);
-    return most(bytes_of_take(w, left, right),
-                most(bytes_of_halves(w, left), bytes_of_halves(w, right)));
+    return wi_greater(bytes_of_update(w, left, right),
+                      wi_greater(bytes_of_halves(w, left), bytes_of_halves(w, right)));
 }
 
-/* Half of the columns, what they take from the other half, and that. */
+/* Factors columns recursively: the left half, an update of the right half, the right half. */
 static bool halve(const work *w, columns c) {
     if (c.count <= SIDE)
         return factor_block(w, c);
     const columns left = left_half(c), right = right_half(c);
     if (!halve(w, left))
         return false;
-    take(w, left, right);
+    update(w, left, right);
     return halve(w, right);
 }
 

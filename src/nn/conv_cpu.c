@@ -5,6 +5,7 @@
  * bits do not depend on it. */
 #include <string.h>
 
+#include "core/smaller.h"
 #include "cpu/team.h"
 #include "nn/conv_columns.h"
 
@@ -46,10 +47,6 @@ typedef struct job {
     size_t sums_bytes;               /* of the weights of a part */
     char *memory, *sums;
 } job;
-
-static size_t round_up(size_t bytes) {
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 static void unfold(const wi_conv_args *a, const void *x, void *to) {
     const bool planes = a->in.layout == WEFT_NCHW;
@@ -129,11 +126,14 @@ static job plan_of(weft_context *ctx, const wi_conv_args *a) {
     if (a->pass == WI_CONV_WEIGHTS && j.parts > MOST_PARTS)
         j.parts = MOST_PARTS;
     if (!wi_conv_is_pointwise(a))
-        j.columns_bytes = round_up(wi_conv_weights(a) * wi_conv_pixels(a) * width);
+        j.columns_bytes = wi_round_up(wi_conv_weights(a) * wi_conv_pixels(a) * width, ALIGNMENT);
     const wi_gemm_args g = wi_conv_product(a, 0, 1, 0, wi_conv_columns_of(a, 0, 0, NULL), 1);
-    j.all_bytes = j.columns_bytes +
-                  round_up(j.parts == 1 ? wi_gemm_packed_bytes(ctx, &g) : wi_gemm_alone_bytes(&g));
-    j.sums_bytes = a->pass == WI_CONV_WEIGHTS ? round_up(a->out.c * wi_conv_weights(a) * width) : 0;
+    j.all_bytes = j.columns_bytes + wi_round_up(j.parts == 1 ? wi_gemm_packed_bytes(ctx, &g)
+                                                             : wi_gemm_alone_bytes(&g),
+                                                ALIGNMENT);
+    j.sums_bytes = a->pass == WI_CONV_WEIGHTS
+                       ? wi_round_up(a->out.c * wi_conv_weights(a) * width, ALIGNMENT)
+                       : 0;
     return j;
 }
 

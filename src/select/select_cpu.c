@@ -409,8 +409,7 @@ static uint64_t do_all(const weft_context *ctx, const wi_select_plan *p, int tea
 weft_status wi_select_threads(weft_context *ctx, const void *arguments) {
     const wi_select_args *args = arguments;
     wi_select_plan p = wi_select_make_plan(args);
-    const int team =
-        wi_team_size(ctx, p.blocks, args->n * wi_select_larger(p.width, args->tested_bytes));
+    const int team = wi_team_size(ctx, p.blocks, args->n * wi_greater(p.width, args->tested_bytes));
     const size_t bytes = counts_bytes(&p) + (size_t)team * worker_bytes(&p);
     char *const memory = wi_host_alloc(bytes);
     if (!memory)

@@ -26,14 +26,14 @@ wi_select_plan wi_select_make_plan(const wi_select_args *args) {
         p.size[WI_SELECT_TO_REST] = args->rest || args->rest_follows ? p.width : 0;
         p.size[WI_SELECT_TO_POSITIONS] = args->positions ? args->position_bytes : 0;
     }
-    const size_t widest = wi_select_larger(wi_select_larger(args->tested_bytes, p.width),
-                                           p.size[WI_SELECT_TO_POSITIONS]);
+    const size_t widest =
+        wi_greater(wi_greater(args->tested_bytes, p.width), p.size[WI_SELECT_TO_POSITIONS]);
     p.keeps = args->job == WI_SELECT_KEEP && !args->unique && args->x == args->tested &&
               args->units == 1 && p.width == args->tested_bytes &&
               args->n * p.width >= STREAM_BYTES && p.size[WI_SELECT_TO_KEPT] &&
               !p.size[WI_SELECT_TO_REST] && !p.size[WI_SELECT_TO_POSITIONS];
-    p.tile = wi_select_larger((p.keeps ? WI_SELECT_KEEP_BYTES : TILE_BYTES) / widest / 64 * 64, 64);
-    p.tiles = wi_select_larger(BLOCK_BYTES / (p.tile * widest), 1);
+    p.tile = wi_greater((p.keeps ? WI_SELECT_KEEP_BYTES : TILE_BYTES) / widest / 64 * 64, 64);
+    p.tiles = wi_greater(BLOCK_BYTES / (p.tile * widest), 1);
     p.block = p.tile * p.tiles;
     p.whole_blocks = args->n / p.block;
     p.blocks = p.whole_blocks + (args->n % p.block != 0);

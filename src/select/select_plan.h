@@ -4,6 +4,7 @@
 #ifndef WI_SELECT_PLAN_H
 #define WI_SELECT_PLAN_H
 
+#include "core/smaller.h"
 #include "cpu/stream.h"
 #include "select/select_simd.h"
 
@@ -43,11 +44,7 @@ static inline int wi_select_log_of(size_t bytes) {
 
 /* To whole cache lines. */
 static inline size_t wi_select_round_up(size_t bytes) {
-    return (bytes + WI_LINE_BYTES - 1) / WI_LINE_BYTES * WI_LINE_BYTES;
-}
-
-static inline size_t wi_select_larger(size_t a, size_t b) {
-    return a > b ? a : b;
+    return wi_round_up(bytes, WI_LINE_BYTES);
 }
 
 #endif

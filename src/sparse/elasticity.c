@@ -73,14 +73,10 @@ static size_t number_of(const cube *c, node p) {
     return p.x - 1 + c->n * (p.y + (c->n + 1) * p.z);
 }
 
-static size_t most(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 /* The elements along one axis that contain both of two neighbouring coordinates: first ... end - 1.
  */
 static void common(const cube *c, size_t a, size_t b, size_t *first, size_t *end) {
-    *first = most(most(a, b), 1) - 1;
+    *first = wi_greater(wi_greater(a, b), 1) - 1;
     *end = wi_smaller(wi_smaller(a, b) + 1, c->n);
 }
 
@@ -111,7 +107,7 @@ static size_t elastic_column(const void *user, size_t column, int64_t *row, doub
     node p;
     for (p.z = q.z; p.z <= wi_smaller(q.z + 1, c->n); p.z++) {
         for (p.y = q.y ? q.y - 1 : 0; p.y <= wi_smaller(q.y + 1, c->n); p.y++) {
-            for (p.x = most(q.x, 2) - 1; p.x <= wi_smaller(q.x + 1, c->n); p.x++) {
+            for (p.x = wi_greater(q.x, 2) - 1; p.x <= wi_smaller(q.x + 1, c->n); p.x++) {
                 const size_t at = DOFS * number_of(c, p);
                 double sum[DOFS];
                 if (at + DOFS <= column)
