@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* How images are blended. All members that are 0 have a meaning, so that an initializer can leave
- * them out. */
+/* How images are blended. An initializer may leave out the four distances between rows, if rows
+ * have no gaps, and weights that are 0 or, with a mask, not used. */
 typedef struct weft_blending {
     weft_type type;                 /* of all images: u8, u16 or f32 */
     size_t width, height;           /* in pixels */

@@ -21,7 +21,7 @@ static void list_reductions(const wi_command *command, wi_words *words) {
 static const wi_option reduce_option = {
     .name = "reduce",
     .value = "OP",
-    .help = "print this of the values, and write none; count: how many are not 0",
+    .help = "print the values' sum, min, ... and write no array; count: how many are not 0",
     .list = list_reductions,
     .heading = "OP"};
 

@@ -22,7 +22,7 @@ bool wi_ends_in(const char *path, const char *suffix);
  * yet. */
 wi_exit wi_check_writable(const wi_arguments *args, const wi_option *option);
 
-/* The same of a file that gets a picture as SVG, whose name must not say that it is another kind.
+/* The same for a picture, which is written as SVG: the name must not have another picture's suffix.
  */
 wi_exit wi_check_drawing(const wi_arguments *args, const wi_option *option);
 

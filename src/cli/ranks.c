@@ -11,7 +11,7 @@
 #include "cli/text.h"
 #include "comm/dist.h"
 
-/* All ranks learn whether all are well. Every failure is printed by the rank that has it. */
+/* All ranks learn whether any has failed. A failure is printed by the rank where it happened. */
 static wi_exit agree(const wi_arguments *args, weft_context *ctx, weft_status status) {
     if (weft_ranks(ctx) > 1) {
         ctx->comm->call = args->command->name;
@@ -125,9 +125,11 @@ static weft_status write_part(weft_context *ctx, const char *path, const wi_npy 
         written =
             write_at(descriptor, array->data, array->layout.count * size, length + before * size) &&
             (fsync(descriptor) == 0 || errno == EINVAL);
-    const int error = errno;
-    if (descriptor >= 0 && close(descriptor) != 0)
+    int error = errno;
+    if (descriptor >= 0 && close(descriptor) != 0 && written) {
+        error = errno;
         written = false;
+    }
     return written ? WEFT_OK
                    : wi_fail(ctx, WEFT_EIO, "%s: writing failed: %s", path, strerror(error));
 }
@@ -146,8 +148,9 @@ static wi_exit share_file(const wi_arguments *args, weft_context *ctx, const cha
         memcpy(name, output->target.temporary, WI_PATH_BYTES);
     if (status == WEFT_OK && weft_rank(ctx) == 0 && !name[0]) {
         wi_output_end(output, false);
-        status = wi_fail(ctx, WEFT_EUNSUPPORTED,
-                         "%s: ranks write their parts into a file, and this is none", path);
+        status = wi_fail(
+            ctx, WEFT_EUNSUPPORTED,
+            "%s: ranks write their parts into one file, and this is not a regular file", path);
     }
     const wi_exit result = agree(args, ctx, status);
     if (result != WI_EXIT_OK)

@@ -26,7 +26,7 @@ void wi_deal_close(wi_deal *deal) {
     wi_host_free(deal->sent);
 }
 
-void wi_deal_sort(const weft_context *ctx, wi_deal *deal) {
+void wi_deal_place(const weft_context *ctx, wi_deal *deal) {
     const size_t ranks = (size_t)ctx->comm->size;
     memset(deal->sent, 0, ranks * sizeof *deal->sent);
     for (size_t i = 0; i < deal->n; i++) {
@@ -44,7 +44,7 @@ void wi_deal_sort(const weft_context *ctx, wi_deal *deal) {
     }
 }
 
-weft_status wi_deal_meet(weft_context *ctx, wi_deal *deal) {
+weft_status wi_deal_count(weft_context *ctx, wi_deal *deal) {
     const weft_status status = wi_exchange_counts(ctx, deal->sent, deal->got);
     deal->n_got = 0;
     for (int r = 0; r < ctx->comm->size && status == WEFT_OK; r++)
@@ -52,12 +52,12 @@ weft_status wi_deal_meet(weft_context *ctx, wi_deal *deal) {
     return status;
 }
 
-weft_status wi_deal_there(weft_context *ctx, const wi_deal *deal, const void *from, void *to,
-                          size_t width) {
+weft_status wi_deal_send(weft_context *ctx, const wi_deal *deal, const void *from, void *to,
+                         size_t width) {
     return wi_dist_exchange(ctx, from, deal->sent, to, deal->got, width);
 }
 
-weft_status wi_deal_back(weft_context *ctx, const wi_deal *deal, const void *from, void *to,
-                         size_t width) {
+weft_status wi_deal_answer(weft_context *ctx, const wi_deal *deal, const void *from, void *to,
+                           size_t width) {
     return wi_dist_exchange(ctx, from, deal->got, to, deal->sent, width);
 }

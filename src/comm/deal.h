@@ -13,28 +13,32 @@ extern "C" {
 
 typedef struct wi_deal {
     size_t n;                /* items of this rank */
-    uint64_t *order;         /* of each item its rank, or WI_DEAL_NOWHERE; then its place among
-                                those sent, which lie in the order of ranks */
+    uint64_t *order;         /* filled in by the caller: the rank of each item, or
+                                WI_DEAL_NOWHERE; after wi_deal_place its place among the items
+                                sent, which are sorted by ranks */
     size_t *sent, *got, *at; /* for each rank: items that go there, that come from there; `at` is
-                                used by wi_deal_sort */
+                                used by wi_deal_place */
     size_t n_sent, n_got;
 } wi_deal;
 
-/* Takes the memory; it is given back by wi_deal_close, also after a failure. */
+/* Allocates; call wi_deal_close also after a failure. */
 weft_status wi_deal_open(weft_context *ctx, wi_deal *deal, size_t n);
 void wi_deal_close(wi_deal *deal);
 
-/* Puts the items, whose ranks are in `order`, in their order; `sent` is known then. */
-void wi_deal_sort(const weft_context *ctx, wi_deal *deal);
+/* Replaces ranks by places in `order`; sets `sent` and `n_sent`. */
+void wi_deal_place(const weft_context *ctx, wi_deal *deal);
 
-/* Tells the ranks how many items come to them. All ranks make this step, and those below. */
-weft_status wi_deal_meet(weft_context *ctx, wi_deal *deal);
+/* Tells the ranks how many items come to them: sets `got` and `n_got`. A collective call, as are
+ * those below: all ranks make it. */
+weft_status wi_deal_count(weft_context *ctx, wi_deal *deal);
 
-/* Sends the items, of `width` bytes, in their order; and back, an answer to each that came. */
-weft_status wi_deal_there(weft_context *ctx, const wi_deal *deal, const void *from, void *to,
-                          size_t width);
-weft_status wi_deal_back(weft_context *ctx, const wi_deal *deal, const void *from, void *to,
+/* Sends the items, of `width` bytes each, that lie at their places in `from`. */
+weft_status wi_deal_send(weft_context *ctx, const wi_deal *deal, const void *from, void *to,
                          size_t width);
+/* Sends an answer to each item that came back to where it came from; in `to` each lies at the
+ * place of its item. */
+weft_status wi_deal_answer(weft_context *ctx, const wi_deal *deal, const void *from, void *to,
+                           size_t width);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,8 @@
 #include "core/gpu.h"
 #include "cpu/team.h"
 
-/* ---- costs: cycles for an element and a segment, fitted to what README.md has of two cores ----
+/* ---- costs: cycles of an element and of a segment, fitted to README.md's figures on two cores
+ * ----
  */
 
 /* How much longer an element takes if it is squared. */
@@ -20,8 +21,8 @@ static double serial_seconds(const weft_context *ctx, const void *args) {
     return wi_team_seconds(ctx, 1, cycles, wi_group_bytes(a));
 }
 
-/* Cascades in the lanes of a vector pay for segments of some vectors; costs of these are of AVX2.
- */
+/* Summing in the lanes of a vector (a cascade for each) pays for segments of several vectors; the
+ * constants were measured with AVX2. */
 static double threads_seconds(const weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
     const double narrower = wi_narrower(wi_machine_of(ctx));

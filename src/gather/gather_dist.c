@@ -114,7 +114,7 @@ static weft_status deal(work *w) {
         const uint64_t k = wi_gather_index(&a, i);
         w->deal.order[i] = k < all ? rank_of(w, k) : WI_DEAL_NOWHERE;
     }
-    wi_deal_sort(w->ctx, &w->deal);
+    wi_deal_place(w->ctx, &w->deal);
     for (size_t i = 0; i < a.n; i++) {
         const uint64_t k = wi_gather_index(&a, i);
         if (k < all)
@@ -144,12 +144,11 @@ static weft_status take_rest(work *w) {
 static weft_status send_positions(work *w) {
     weft_status status = wi_agree(w->ctx, 0, deal(w));
     if (status == WEFT_OK)
-        status = wi_deal_meet(w->ctx, &w->deal);
+        status = wi_deal_count(w->ctx, &w->deal);
     if (status == WEFT_OK)
         status = wi_agree(w->ctx, 0, take_rest(w));
-    return status == WEFT_OK
-               ? wi_deal_there(w->ctx, &w->deal, w->asked, w->wanted, sizeof *w->asked)
-               : status;
+    return status == WEFT_OK ? wi_deal_send(w->ctx, &w->deal, w->asked, w->wanted, sizeof *w->asked)
+                             : status;
 }
 
 static void give(work *w) {
@@ -187,7 +186,7 @@ static weft_status gather_far(work *w) {
     for (size_t f = 0; f < w->moves->arrays && status == WEFT_OK; f++) {
         status = wi_agree(ctx, 0, answer(w, f));
         if (status == WEFT_OK)
-            status = wi_deal_back(ctx, &w->deal, w->received[f], w->sent[f], w->moves->width[f]);
+            status = wi_deal_answer(ctx, &w->deal, w->received[f], w->sent[f], w->moves->width[f]);
     }
     for (size_t f = 0; f < w->moves->arrays && status == WEFT_OK; f++)
         status = put_answers(w, f);
@@ -218,7 +217,7 @@ static weft_status scatter_far(work *w) {
                                                w->deal.n_sent, w->sent[0], &not_sent));
     status = wi_agree(w->ctx, 0, status);
     if (status == WEFT_OK)
-        status = wi_deal_there(w->ctx, &w->deal, w->sent[0], w->received[0], width);
+        status = wi_deal_send(w->ctx, &w->deal, w->sent[0], w->received[0], width);
     if (status != WEFT_OK)
         return status;
     return wi_local(w->ctx, weft_scatter(child, w->deal.n_got, width, w->received[0], WEFT_U64,

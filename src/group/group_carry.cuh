@@ -13,6 +13,8 @@ struct wi_run_carry {
     uint64_t runs;
 };
 
+/* Combines the carries of a part `a` and of the part `b` after it: if a run begins in b, the state
+ * that a left open has ended there. */
 template <class Combiner>
 struct wi_follow_runs {
     template <class Carry>

@@ -4,6 +4,8 @@
  */
 #include "lu/lu_cpu.h"
 
+#include "core/smaller.h"
+
 enum {
     BLOCK = 64, /* columns of a panel of "blocked" */
     FEW = 8     /* columns that "recursive" eliminates one by one */
@@ -59,7 +61,7 @@ static wi_gemm_args product_of(const wi_lu_work *w, wi_lu_columns done, wi_lu_co
                           .ldc = g->lda};
 }
 
-void wi_lu_take(const wi_lu_work *w, wi_lu_columns done, wi_lu_columns rest) {
+void wi_lu_update(const wi_lu_work *w, wi_lu_columns done, wi_lu_columns rest) {
     if (rest.count == 0)
         return;
     const wi_triangle_args triangle = wi_lu_triangle_of(w, done, rest);
@@ -70,17 +72,13 @@ void wi_lu_take(const wi_lu_work *w, wi_lu_columns done, wi_lu_columns rest) {
         wi_gemm_packed_in(w->ctx, &product, w->memory);
 }
 
-static size_t most(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-size_t wi_lu_bytes_of_take(const wi_lu_work *w, wi_lu_columns done, wi_lu_columns rest) {
+size_t wi_lu_bytes_of_update(const wi_lu_work *w, wi_lu_columns done, wi_lu_columns rest) {
     if (rest.count == 0)
         return 0;
     const wi_triangle_args triangle = wi_lu_triangle_of(w, done, rest);
     const wi_gemm_args product = product_of(w, done, rest);
-    return most(wi_trsm_packed_bytes(w->ctx, &triangle),
-                product.m > 0 ? wi_gemm_packed_bytes(w->ctx, &product) : 0);
+    return wi_greater(wi_trsm_packed_bytes(w->ctx, &triangle),
+                      product.m > 0 ? wi_gemm_packed_bytes(w->ctx, &product) : 0);
 }
 
 /* ---- blocked ---- */
@@ -94,8 +92,8 @@ static size_t bytes_of_blocks(const wi_lu_work *w) {
     const wi_lu_args *const g = w->g;
     size_t bytes = 0;
     for (size_t first = 0; first < g->m && first < g->n; first += BLOCK)
-        bytes = most(bytes, wi_lu_bytes_of_take(w, block_at(g, first),
-                                                wi_lu_right_of(g, block_at(g, first))));
+        bytes = wi_greater(bytes, wi_lu_bytes_of_update(w, block_at(g, first),
+                                                        wi_lu_right_of(g, block_at(g, first))));
     return bytes;
 }
 
@@ -105,7 +103,7 @@ static void do_blocks(const wi_lu_work *w) {
         const wi_lu_columns block = block_at(g, first);
         eliminate(w, block);
         wi_lu_exchange(w, block, (wi_lu_columns){0, first});
-        wi_lu_take(w, block, wi_lu_right_of(g, block));
+        wi_lu_update(w, block, wi_lu_right_of(g, block));
     }
 }
 
@@ -124,8 +122,8 @@ size_t wi_lu_bytes_of_halves(const wi_lu_work *w, wi_lu_columns c) {
     if (c.count <= FEW)
         return 0;
     const wi_lu_columns left = left_half(c), right = right_half(c);
-    return most(wi_lu_bytes_of_take(w, left, right),
-                most(wi_lu_bytes_of_halves(w, left), wi_lu_bytes_of_halves(w, right)));
+    return wi_greater(wi_lu_bytes_of_update(w, left, right),
+                      wi_greater(wi_lu_bytes_of_halves(w, left), wi_lu_bytes_of_halves(w, right)));
 }
 
 void wi_lu_halve(const wi_lu_work *w, wi_lu_columns c) {
@@ -135,7 +133,7 @@ void wi_lu_halve(const wi_lu_work *w, wi_lu_columns c) {
     }
     const wi_lu_columns left = left_half(c), right = right_half(c);
     wi_lu_halve(w, left);
-    wi_lu_take(w, left, right);
+    wi_lu_update(w, left, right);
     wi_lu_halve(w, right);
     wi_lu_exchange(w, right, left);
 }
@@ -146,14 +144,14 @@ static wi_lu_columns eliminated(const wi_lu_args *g) {
 
 static size_t bytes_of_recursion(const wi_lu_work *w) {
     const wi_lu_columns all = eliminated(w->g);
-    return most(wi_lu_bytes_of_halves(w, all),
-                wi_lu_bytes_of_take(w, all, wi_lu_right_of(w->g, all)));
+    return wi_greater(wi_lu_bytes_of_halves(w, all),
+                      wi_lu_bytes_of_update(w, all, wi_lu_right_of(w->g, all)));
 }
 
 static void do_recursion(const wi_lu_work *w) {
     const wi_lu_columns all = eliminated(w->g);
     wi_lu_halve(w, all);
-    wi_lu_take(w, all, wi_lu_right_of(w->g, all));
+    wi_lu_update(w, all, wi_lu_right_of(w->g, all));
 }
 
 /* ---- both ---- */

@@ -19,8 +19,8 @@ typedef struct wi_lu_call {
     int64_t *words; /* what the rung found, in the numbering of the whole, in host memory */
 } wi_lu_call;
 
-/* Factors blocks of so many columns, 0: as many as is usual; with `ahead` the next one while other
- * columns are changed. */
+/* Factors in blocks of so many columns, 0: as many as is usual. With `ahead` the next block is
+ * factored while the other columns are still being updated. */
 weft_status wi_lu_over_ranks(weft_context *ctx, const void *call, size_t columns, bool ahead);
 
 /* The rungs over ranks; args is a wi_lu_call. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung "lookahead" of lu on a cpu. A panel that is done is taken from the others, which threads
- * share strip by strip. The first strip is the next panel, and who has it eliminates it as well:
- * meanwhile the rest of the matrix is still being updated. Exchanges of rows reach the columns of
- * panels that are done at the end. */
+/* The rung "lookahead" of lu on a cpu. When a panel is eliminated, the threads update the
+ * columns after it strip by strip. The first of these tasks is the next panel: the thread that
+ * takes it updates and eliminates it while the others still update the rest of the matrix. Earlier
+ * panels get the exchanges of rows at the end. */
 #include <stdatomic.h>
 
 #include "core/smaller.h"
@@ -25,19 +25,12 @@ typedef struct step {
     size_t width;                   /* of an element */
     wi_lu_columns done, next, rest; /* rest: those after the next panel */
     char *packed, *own;             /* L below the panel that is done; memory of the first thread */
-    size_t strip_bytes, each;
-    atomic_size_t count;
+    size_t strip_bytes;             /* of a packed strip, */
+    size_t each;                    /* and of all memory of a thread */
+    atomic_size_t count;            /* pieces or tasks that threads have taken */
 } step;
 
-static size_t most(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-static size_t round_up(size_t x, size_t unit) {
-    return (x + unit - 1) / unit * unit;
-}
-
-static size_t steps_of(const wi_lu_args *g) {
+static size_t pivots_of(const wi_lu_args *g) {
     return wi_smaller(g->m, g->n);
 }
 
@@ -56,8 +49,8 @@ static void pack_pieces(void *user, int rank, int size) {
     }
 }
 
-/* Takes the panel that is done from these columns, at most STRIP. */
-static void take_strip(const step *s, const wi_lu_work *own, wi_lu_columns c, char *strip) {
+/* Updates these columns, at most STRIP of them, by the panel that is done. */
+static void update_strip(const step *s, const wi_lu_work *own, wi_lu_columns c, char *strip) {
     const wi_lu_args *const g = s->w->g;
     const size_t below = s->next.first;
     const wi_triangle_args triangle = wi_lu_triangle_of(own, s->done, c);
@@ -78,10 +71,10 @@ static void take_strip(const step *s, const wi_lu_work *own, wi_lu_columns c, ch
     s->kernel->multiply(&block);
 }
 
-static void take_all(const step *s, const wi_lu_work *own, wi_lu_columns c, char *strip) {
+static void update_columns(const step *s, const wi_lu_work *own, wi_lu_columns c, char *strip) {
     for (size_t j = 0; j < c.count; j += STRIP) {
         const wi_lu_columns some = {c.first + j, wi_smaller(STRIP, c.count - j)};
-        take_strip(s, own, some, strip);
+        update_strip(s, own, some, strip);
     }
 }
 
@@ -94,13 +87,13 @@ static void do_tasks(void *user, int rank, int size) {
     (void)size;
     for (size_t task; (task = atomic_fetch_add(&s->count, 1)) * STRIP < s->rest.count + STRIP;) {
         if (task == 0) {
-            take_all(s, &own, s->next, strip);
+            update_columns(s, &own, s->next, strip);
             wi_lu_halve(&own, s->next);
             continue;
         }
         const size_t j = (task - 1) * STRIP;
         const wi_lu_columns c = {s->rest.first + j, wi_smaller(STRIP, s->rest.count - j)};
-        take_strip(s, &own, c, strip);
+        update_strip(s, &own, c, strip);
     }
 }
 
@@ -116,7 +109,7 @@ static void do_step(step *s) {
 
 /* Is there a panel after this one that is not part of the tail? */
 static bool goes_on(const wi_lu_args *g, size_t first) {
-    return steps_of(g) > first + PANEL + TAIL;
+    return pivots_of(g) > first + PANEL + TAIL;
 }
 
 static step step_of(const wi_lu_work *w) {
@@ -131,41 +124,39 @@ static step step_of(const wi_lu_work *w) {
     const wi_lu_columns first = {0, PANEL}, strip = {PANEL, wi_smaller(STRIP, rest)};
     const wi_triangle_args triangle = wi_lu_triangle_of(&own, first, strip);
     s.strip_bytes = STRIP * PANEL * width;
-    s.each = round_up(s.strip_bytes + most(wi_trsm_packed_bytes(&s.alone, &triangle),
-                                           wi_lu_bytes_of_halves(&own, first)),
-                      ALIGNMENT);
+    s.each = wi_round_up(s.strip_bytes + wi_greater(wi_trsm_packed_bytes(&s.alone, &triangle),
+                                                    wi_lu_bytes_of_halves(&own, first)),
+                         ALIGNMENT);
     return s;
 }
 
 static size_t bytes_of_packed(const step *s) {
-    return round_up(round_up(s->w->g->m, s->kernel->rows) * PANEL * s->width, ALIGNMENT);
+    return wi_round_up(wi_round_up(s->w->g->m, s->kernel->rows) * PANEL * s->width, ALIGNMENT);
 }
 
-/* What is left when no step is: the columns from `first` on, which are done up to the end of
- * `done`.
- */
+/* The columns with pivots after panel `done`. */
 static wi_lu_columns tail_of(const wi_lu_args *g, wi_lu_columns done) {
     const size_t first = done.first + done.count;
-    return (wi_lu_columns){first, steps_of(g) - first};
+    return (wi_lu_columns){first, pivots_of(g) - first};
 }
 
 static size_t bytes_of_all(const wi_lu_work *w) {
     const wi_lu_args *const g = w->g;
-    wi_lu_columns done = {0, wi_smaller(PANEL, steps_of(g))};
+    wi_lu_columns done = {0, wi_smaller(PANEL, pivots_of(g))};
     size_t bytes = wi_lu_bytes_of_halves(w, done);
     if (goes_on(g, 0)) {
         const step s = step_of(w);
-        bytes = most(bytes, bytes_of_packed(&s) + (size_t)w->ctx->threads * s.each);
+        bytes = wi_greater(bytes, bytes_of_packed(&s) + (size_t)w->ctx->threads * s.each);
     }
     while (goes_on(g, done.first))
         done.first += PANEL;
     const wi_lu_columns tail = tail_of(g, done);
-    bytes = most(bytes, wi_lu_bytes_of_take(w, done, wi_lu_right_of(g, done)));
-    bytes = most(bytes, wi_lu_bytes_of_halves(w, tail));
-    return most(bytes, wi_lu_bytes_of_take(w, tail, wi_lu_right_of(g, tail)));
+    bytes = wi_greater(bytes, wi_lu_bytes_of_update(w, done, wi_lu_right_of(g, done)));
+    bytes = wi_greater(bytes, wi_lu_bytes_of_halves(w, tail));
+    return wi_greater(bytes, wi_lu_bytes_of_update(w, tail, wi_lu_right_of(g, tail)));
 }
 
-/* The steps; the last panel that is done. */
+/* Makes all steps; returns the last panel that is eliminated. */
 static wi_lu_columns do_steps(const wi_lu_work *w) {
     const wi_lu_args *const g = w->g;
     step s = step_of(w);
@@ -182,15 +173,15 @@ static wi_lu_columns do_steps(const wi_lu_work *w) {
 
 static void do_all(const wi_lu_work *w) {
     const wi_lu_args *const g = w->g;
-    wi_lu_columns done = {0, wi_smaller(PANEL, steps_of(g))};
+    wi_lu_columns done = {0, wi_smaller(PANEL, pivots_of(g))};
     wi_lu_halve(w, done);
     if (goes_on(g, 0))
         done = do_steps(w);
     const wi_lu_columns tail = tail_of(g, done);
-    wi_lu_take(w, done, wi_lu_right_of(g, done));
+    wi_lu_update(w, done, wi_lu_right_of(g, done));
     if (tail.count > 0) {
         wi_lu_halve(w, tail);
-        wi_lu_take(w, tail, wi_lu_right_of(g, tail));
+        wi_lu_update(w, tail, wi_lu_right_of(g, tail));
     }
     for (size_t first = 0; first <= done.first; first += PANEL) {
         const wi_lu_columns panel = {first, done.count};

@@ -52,6 +52,7 @@ struct window_steps {
 
     /* ---- products and triangles ---- */
 
+    /* `kept`: multiprocessors that the product leaves free. */
     weft_status multiply(wi_gemm_args *g, unsigned kept) const {
         g->type = g->out = s.args->type;
         g->blocks_most = kept ? (unsigned)s.ctx->gpu->multiprocessors - kept : 0;
@@ -78,8 +79,8 @@ struct window_steps {
         return wi_pick(s.ctx, &wi_trsm_ladder, t->type, t)->run(s.ctx, t);
     }
     /* A(these rows, columns) -= A(these rows, block) A(rows of the block, columns) */
-    weft_status take(wi_lu_columns block, wi_lu_columns from, wi_lu_columns columns,
-                     unsigned kept) const {
+    weft_status update(wi_lu_columns block, wi_lu_columns from, wi_lu_columns columns,
+                       unsigned kept) const {
         wi_gemm_args g = {};
         g.m = from.first < from.end ? wi_lu_count(from) : 0;
         g.n = wi_lu_count(columns);
@@ -119,7 +120,7 @@ struct window_steps {
             status = s.swap(block, next);
         if (status == WEFT_OK)
             status = s.solve(block, next);
-        return status == WEFT_OK ? take(block, {block.end, end}, next, 0) : status;
+        return status == WEFT_OK ? update(block, {block.end, end}, next, 0) : status;
     }
     weft_status factor(wi_lu_columns block) const {
         if (!is_double(block))
@@ -171,12 +172,15 @@ struct window_steps {
                 return reach(block, {end_of(block), order()});
             });
     }
+    /* Updates the next block's columns in the rows that are known, and factors it. */
     weft_status go_on(wi_lu_columns block, wi_lu_columns next) const {
-        weft_status status = take(block, {block.end, end_of(next)}, next, 0);
+        weft_status status = update(block, {block.end, end_of(next)}, next, 0);
         if (!s.asked)
             wi_gpu_mark_cluster(s.ctx);
         return status == WEFT_OK ? factor(next) : status;
     }
+    /* Meanwhile updates the columns behind the next block, up to `split`, and the next block's rows
+     * below those that are known. */
     weft_status update_rest(wi_lu_columns block, wi_lu_columns next, size_t split) const {
         const wi_lu_columns rest = {next.end, order()};
         weft_status status = s.swap(block, rest);
@@ -188,8 +192,8 @@ struct window_steps {
         if (status == WEFT_OK)
             status = begun;
         if (status == WEFT_OK)
-            status = take(block, {block.end, order()}, {next.end, split}, WI_LARGEST_CLUSTER);
-        return status == WEFT_OK ? take(block, {end_of(next), order()}, next, WI_LARGEST_CLUSTER)
+            status = update(block, {block.end, order()}, {next.end, split}, WI_LARGEST_CLUSTER);
+        return status == WEFT_OK ? update(block, {end_of(next), order()}, next, WI_LARGEST_CLUSTER)
                                  : status;
     }
     weft_status step(wi_lu_columns block, wi_lu_columns next) const {
@@ -202,7 +206,8 @@ struct window_steps {
         const weft_status joined = s.asked ? WEFT_OK : wi_gpu_join(s.ctx);
         if (status == WEFT_OK)
             status = joined;
-        return status == WEFT_OK ? take(block, {block.end, order()}, {split, rest.end}, 0) : status;
+        return status == WEFT_OK ? update(block, {block.end, order()}, {split, rest.end}, 0)
+                                 : status;
     }
     weft_status run() const {
         wi_lu_columns block = block_at(0);

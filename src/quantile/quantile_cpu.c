@@ -14,18 +14,19 @@ enum {
     SMALL_SAMPLE = 1 << 12,
     LARGE_SAMPLE = 1 << 14, /* from LARGE elements on */
     LARGE = 1 << 20,
-    SPARE = 4096
+    SPARE = 4096 /* keys that a job has room for beyond those expected */
 };
 
 typedef struct plan {
     const weft_context *ctx;
     const wi_quantile_args *args;
-    size_t size, room; /* keys kept for a job */
-    size_t sample;     /* 0: none */
+    size_t size;   /* bytes of an element */
+    size_t room;   /* keys that can be kept for a job */
+    size_t sample; /* elements in the sample; 0: there is none */
     int team;
-    unsigned jobs; /* of the group that runs */
+    unsigned jobs; /* of the current group: what one pass serves */
     wi_quantile_store stores[WI_QUANTILE_GROUP];
-    wi_quantile_bracket *brackets;     /* a group's for each thread */
+    wi_quantile_bracket *brackets;     /* for each thread, those of a group */
     size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
     uint64_t *keys;                    /* of the sample, then of all jobs */
     const wi_sort_split *split;        /* of the round of counting */
@@ -60,7 +61,8 @@ static void pass_part(void *user, int rank, int team) {
     WI_OF_ISA(wi_cpu_isa(), wi_quantile_simd)->pass(&share);
 }
 
-/* Goes over the elements with these brackets, whose ends are set. */
+/* One pass over the elements. Of the brackets, whose ends low and high are set, it finds the
+ * counts, and keeps the keys strictly between the ends in the jobs' stores. */
 static void pass(plan *p, unsigned jobs, wi_quantile_bracket *brackets) {
     p->jobs = jobs;
     for (unsigned j = 0; j < jobs; j++) {
@@ -87,7 +89,8 @@ static void pass(plan *p, unsigned jobs, wi_quantile_bracket *brackets) {
     }
 }
 
-/* The key of a rank that the bracket holds, and the one after it. */
+/* Finds the key of job->rank, which the bracket is known to hold, and the key of the rank after it,
+ * among the `inside` keys that were kept. */
 static void settle(const wi_quantile_bracket *b, const wi_quantile_job *job, uint64_t *keys,
                    uint64_t *key, uint64_t *next) {
     const uint64_t from = job->rank - b->below, last = b->at_low + b->inside;
@@ -135,8 +138,8 @@ static void count_digit(plan *p, uint64_t low, unsigned shift) {
             p->counts[0][k] += p->counts[rank][k];
 }
 
-/* A bracket that holds the rank for sure, and no more inside than there is room for. With the next
- * rank, if it is wanted: its key is found as the least above. */
+/* A bracket that surely holds the rank, with no more keys inside than there is room for: counts the
+ * keys by their next 8 bits, and goes on with the part that the rank is in, until they are few. */
 static wi_quantile_bracket narrow(plan *p, uint64_t rank) {
     uint64_t low = 0, below = 0, inside = p->args->n;
     uint64_t width = UINT64_MAX >> (64 - 8 * p->size); /* the number of keys less 1 */
@@ -157,6 +160,8 @@ static wi_quantile_bracket narrow(plan *p, uint64_t rank) {
     return (wi_quantile_bracket){.low = low, .high = low + width};
 }
 
+/* Finds job j without a guess. A job with a fraction also needs the key of the next rank: from the
+ * same bracket if that holds both, else from one of its own. */
 static void find_surely(plan *p, size_t j) {
     const wi_quantile_job *const job = &p->args->jobs[j];
     uint64_t key[2] = {0, 0};
@@ -193,6 +198,7 @@ static void take_sample(const plan *p, void *sample, void *spare) {
                                 .spare_keys = spare});
 }
 
+/* A bracket that very likely holds the job's rank: two keys of the sorted sample around it. */
 static wi_quantile_bracket guess(const plan *p, const void *sample, const wi_quantile_job *job) {
     const double size = (double)p->sample;
     const wi_quantile_window w = wi_quantile_window_of(job->rank, p->args->n, size);
@@ -219,7 +225,7 @@ static void run_group(plan *p, size_t first, const void *sample) {
         if (held[j])
             settle(&brackets[j], &group.job[j], p->stores[j].keys, &found[j][0], &found[j][1]);
     }
-    for (unsigned j = 0; j < group.count; j++) { /* what is kept is lost from here on */
+    for (unsigned j = 0; j < group.count; j++) { /* find_surely overwrites the keys that are kept */
         if (held[j])
             wi_quantile_put(p->args, first + j, found[j][0], found[j][1]);
         else
@@ -227,7 +233,8 @@ static void run_group(plan *p, size_t first, const void *sample) {
     }
 }
 
-/* Divides the memory, the widest elements first; returns how many bytes. NULL: only that. */
+/* Divides `memory` among the arrays, the widest elements first; returns how many bytes they take.
+ * If `memory` is NULL it only returns that. */
 static size_t lay_out(plan *p, char *memory, char **sample) {
     const size_t jobs = p->args->count < WI_QUANTILE_GROUP ? p->args->count : WI_QUANTILE_GROUP;
     const size_t keys = jobs * p->room * sizeof(uint64_t);

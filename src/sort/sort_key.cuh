@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns the bits of an element into its key, an unsigned integer of the same size in the order that
- * weft/sort.h documents, and back. Kernels are compiled once for each size; type and order are
- * numbers in the map. And what kernels that move keys with or without values share. */
+ * weft/sort.h documents, and back. Kernels are compiled once for each size; the type and
+ * the order are only constants in a wi_key_map. Also what kernels share that move keys with or
+ * without values. */
 #ifndef WI_SORT_KEY_CUH
 #define WI_SORT_KEY_CUH
 

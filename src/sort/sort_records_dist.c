@@ -145,7 +145,7 @@ static weft_status deal(work *w) {
         return status;
     for (size_t j = 0; j < a->m; j++)
         w->deal.order[j] = (uint64_t)rank_of(w, w->wanted + j * bytes);
-    wi_deal_sort(w->ctx, &w->deal);
+    wi_deal_place(w->ctx, &w->deal);
     for (size_t j = 0; j < a->m; j++)
         memcpy(w->asked + w->deal.order[j] * bytes, w->wanted + j * bytes, bytes);
     return WEFT_OK;
@@ -194,15 +194,15 @@ static weft_status search(work *w) {
     if (status == WEFT_OK)
         status = wi_agree(ctx, 0, deal(w));
     if (status == WEFT_OK)
-        status = wi_deal_meet(ctx, &w->deal);
+        status = wi_deal_count(ctx, &w->deal);
     if (status == WEFT_OK)
         status = wi_agree(ctx, 0, take_others(w));
     if (status == WEFT_OK)
-        status = wi_deal_there(ctx, &w->deal, w->asked, w->others, bytes);
+        status = wi_deal_send(ctx, &w->deal, w->asked, w->others, bytes);
     if (status == WEFT_OK)
         status = wi_agree(ctx, 0, answer(w));
     if (status == WEFT_OK)
-        status = wi_deal_back(ctx, &w->deal, w->others_answers, w->answers, sizeof *w->answers);
+        status = wi_deal_answer(ctx, &w->deal, w->others_answers, w->answers, sizeof *w->answers);
     return status == WEFT_OK ? put_out(w) : status;
 }
 

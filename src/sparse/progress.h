@@ -26,9 +26,10 @@ WI_COUNTED wi_refining wi_progress_of(bool active) {
 
 /* Is a correction of this size to be added, and another one to be computed? If it is more than half
  * of the one before, the factor is too far from the matrix, and the correction is as wrong as x.
- * The next one is foreseen to be small, and left out, unless L is of floats: what A nearly takes to
- * 0 then shrinks more slowly than what the size is of. Elements of x that are smaller by `margin`
- * than the largest are right to their last bits, too. */
+ * If the next one is foreseen to be small it is left out, unless L is of floats: errors in
+ * directions that A nearly maps to 0 then shrink more slowly than the sizes of corrections tell.
+ * `margin`: elements of x that are so much smaller than the largest are right to their last bits,
+ * too. */
 WI_COUNTED void wi_judge(wi_refining *p, double size, double wanted, bool narrow) {
     const double unit = 0x1p-53, margin = 0x1p-10;
     const bool last = size <= 2 * wanted;

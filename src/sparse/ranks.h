@@ -15,7 +15,7 @@
  * that is ctx. Over ranks it works on the cores, also where the rank has a GPU. */
 weft_status wi_over_enter(weft_context *ctx, const char *call, weft_context **own);
 
-/* All ranks learn whether all are well, as by wi_agree. On a place of one process: `status`. */
+/* All ranks learn whether any has failed, as by wi_agree. On a place of one process: `status`. */
 weft_status wi_over_agree(weft_context *ctx, weft_context *own, uint64_t alike, weft_status status);
 
 /* Ends a public call: hands on the message. */
@@ -44,14 +44,15 @@ weft_status wi_sparse_gather_rows(weft_context *ctx, weft_context *own, const we
 weft_status wi_over_gather_rows(weft_context *own, const weft_chol *plan, const weft_sparse *matrix,
                                 const double *part, double *whole);
 
-/* data, elements of `width` bytes for each column of L, of which those of this rank's supernodes
- * are there = those of all. For `rhs` right-hand sides there is room for 8 rhs bytes a column. */
+/* Gathers `data`, which has an element of `width` bytes for each column of L: before, those of this
+ * rank's supernodes are set, afterwards all. For `rhs` right-hand sides there is room for 8 rhs
+ * bytes a column. */
 weft_status wi_over_gather_columns(weft_context *own, const weft_chol *plan, int64_t rhs,
                                    void *data, size_t width);
 
-/* A walk through the tree. `stage` does what is this rank's of the tops begin ... end - 1, and if
- * asked the tasks; `pass` sends what supernode s has for its parent (or the parent for it) to
- * another rank, or gets it from there. */
+/* A walk through the tree. `stage` does this rank's share of the tops begin ... end - 1 and, with
+ * `tasks`, of the tasks below them; `pass` sends to rank `other`, or receives from it, what
+ * supernode s has for its parent or, on the way down, the parent for it. */
 typedef struct wi_walk {
     const weft_chol *plan;
     void (*stage)(void *user, bool tasks, int64_t begin, int64_t end);
@@ -62,7 +63,7 @@ typedef struct wi_walk {
 weft_status wi_over_climb(const wi_walk *walk);
 weft_status wi_over_descend(const wi_walk *walk);
 
-/* Those messages for the children of one supernode; `down`: from the parent. */
+/* Calls `pass` for all children of supernode s that other ranks have; `down`: from the parent. */
 weft_status wi_over_pass(const wi_walk *walk, int64_t s, bool down);
 
 /* Sends or gets n numbers. */
@@ -85,7 +86,7 @@ weft_status wi_chol_ranks(weft_context *ctx, const void *args);
 weft_status wi_sparse_collect(weft_context *ctx, weft_context *own, const char *call,
                               weft_form form, const wi_triplets *given, weft_sparse **matrix);
 
-/* New values of such a matrix, which are this rank's. */
+/* New values for such a matrix; `value` has this rank's. */
 weft_status wi_sparse_collect_values(weft_context *ctx, weft_context *own, const char *call,
                                      weft_sparse *matrix, const double *value);
 

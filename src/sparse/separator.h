@@ -125,7 +125,7 @@ typedef struct wi_parting {
     int32_t *moved; /* the vertices that have left the separator in this pass */
     int32_t *drawn; /* the length of the list before each of these moves */
     int32_t count, moves;
-    atomic_bool *vain; /* once set, a pass ends: nobody wants what it finds; or NULL */
+    atomic_bool *stop; /* set by another thread: a pass ends, as nobody wants its result; or NULL */
 } wi_parting;
 
 /* Allocates room for graphs of up to n vertices for each of `count` partings: it begins with the

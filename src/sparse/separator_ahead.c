@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Refinement by several threads, with the result of one. A pass needs the division that the one
- * before it leaves. But most passes find nothing, or what they find early, and then go on in vain:
- * from what is the best division so far, a thread without work goes on with the next passes
- * meanwhile, and another one from what these find. What it comes to counts if the division that it
- * began with stays the best. */
+/* Refinement by several threads, with the same result as by one. Each pass begins with the division
+ * that the pass before it leaves, so passes cannot simply run side by side. But most passes find
+ * their best division early, or none, and then search on without success. So an idle thread guesses
+ * that the best division so far is final, and runs the passes after this one from it; a further
+ * idle thread does the same with what that one finds. If the guess was right, the passes are done
+ * already; if a better division turns up, they are stopped and done again (speculation). */
 #include <string.h>
 
 #include "sparse/separator.h"
 
-/* A thread's share of a refinement: its passes, of which others do those at the end if they can. */
+/* One thread's share of a refinement: passes from `passes` on, until the next share's are right. */
 typedef struct share {
     wi_job_queue *queue;
     wi_parting *p;
-    int passes, vain; /* those before the current one, and the latest of them that found nothing */
-    int after;        /* how many shares there may be after this one */
-    uint8_t to;       /* the side to which the current pass moves vertices */
-    bool begun;       /* the next share is under way */
-    bool outdated;    /* it began with a division that is not the best any more */
-    wi_job job;       /* this share */
-    _Alignas(WI_APART) atomic_bool stop; /* which is read after every move */
+    int passes;    /* of the refinement that are done before the current one */
+    int vain;      /* how many of them, up to the latest, found nothing in a row */
+    int after;     /* how many shares lie behind this one in the array */
+    uint8_t to;    /* the side to which the current pass moves vertices */
+    bool begun;    /* the next share is under way, from a guess of this one's result */
+    bool outdated; /* that guess is wrong: this pass has found a better division since */
+    wi_job job;    /* this share */
+    _Alignas(WI_APART) atomic_bool stop; /* read after every move: alone in its cache line */
 } share;
 
 /* Makes `to` the same division as p. */
@@ -56,6 +58,7 @@ static void stop_next(share *s) {
         atomic_store(&s[k].stop, true);
 }
 
+/* Stops the next share, if it is under way, and waits for it; its result is not used. */
 static void end_next(share *s) {
     if (!s->begun)
         return;
@@ -66,7 +69,7 @@ static void end_next(share *s) {
 
 static void do_share(void *user, int32_t piece);
 
-/* If `vain` passes up to the current one have found nothing, may others go on? */
+/* May the next share begin? `vain`: passes in a row without success if the current one has none. */
 static bool may_begin(const share *s, int vain) {
     return s->after > 0 && s->passes + 1 < WI_PASSES && vain < WI_VAIN &&
            wi_job_queue_has_idle(s->queue);
@@ -87,6 +90,7 @@ static void begin_next(share *s, int vain) {
         wi_job_post(s->queue, &next->job);
 }
 
+/* The current pass has found a better division than the next share began with. */
 static void found_better(void *user) {
     share *const s = user;
     if (!s->begun || s->outdated)
@@ -95,7 +99,7 @@ static void found_better(void *user) {
     stop_next(s);
 }
 
-/* The pass is likely to find nothing more. */
+/* The current pass is unlikely to improve on its best division, reached after `kept` moves. */
 static void went_stale(void *user, int32_t kept, const int32_t best[3]) {
     share *const s = user;
     if (!may_begin(s, 0))
@@ -107,7 +111,7 @@ static void went_stale(void *user, int32_t kept, const int32_t best[3]) {
 
 static void do_share(void *user, int32_t piece) {
     enum {
-        PATIENCE = 64 /* a pass is stale after as many moves as there are vertices, over this */
+        PATIENCE = 64 /* a pass is stale after n / PATIENCE moves without a better division */
     };
     share *const s = user;
     const wi_pass_watch watch = {found_better, went_stale, s->p->graph->n / PATIENCE + 1, s};
@@ -135,10 +139,10 @@ void wi_parting_refine_together(wi_job_queue *queue, wi_parting *p, wi_parting a
     share shares[1 + WI_AHEAD];
     for (int k = 0; k <= WI_AHEAD; k++) {
         shares[k] = (share){.queue = queue, .p = k == 0 ? p : &ahead[k - 1], .after = WI_AHEAD - k};
-        shares[k].p->vain = &shares[k].stop;
+        shares[k].p->stop = &shares[k].stop;
         atomic_init(&shares[k].stop, false);
     }
     shares[0].to = p->weight[0] > p->weight[1];
     do_share(shares, 0);
-    p->vain = NULL;
+    p->stop = NULL;
 }

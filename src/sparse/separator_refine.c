@@ -184,8 +184,8 @@ bool wi_parting_better(const wi_parting *p, const int32_t weight[3]) {
     return p->weight[2] < weight[2] || (p->weight[2] == weight[2] && large < large_then);
 }
 
-static bool is_vain(const wi_parting *p) {
-    return p->vain && atomic_load_explicit(p->vain, memory_order_relaxed);
+static bool is_stopped(const wi_parting *p) {
+    return p->stop && atomic_load_explicit(p->stop, memory_order_relaxed);
 }
 
 /* Moves vertices to side `to` as long as there is room, then keeps the best state reached. Returns
@@ -200,7 +200,7 @@ bool wi_parting_pass(wi_parting *p, uint8_t to, const wi_pass_watch *watch) {
     for (int32_t k = 0; k < p->count; k++)
         enter(p, p->list[k], other);
     const int32_t limit = p->graph->n > LARGE ? p->graph->n / SWEEP : INT32_MAX;
-    for (int32_t v; (v = chain_pop(p)) != NONE && p->moves < limit && !is_vain(p);) {
+    for (int32_t v; (v = chain_pop(p)) != NONE && p->moves < limit && !is_stopped(p);) {
         if (p->weight[to] + p->graph->weight[v] > p->most)
             continue;
         move(p, v, to);
@@ -220,7 +220,7 @@ bool wi_parting_pass(wi_parting *p, uint8_t to, const wi_pass_watch *watch) {
 }
 
 void wi_parting_refine(wi_parting *p) {
-    int vain = 0;
+    int vain = 0; /* passes in a row that have found nothing */
     uint8_t to = p->weight[0] > p->weight[1];
     for (int k = 0; k < WI_PASSES && vain < WI_VAIN && p->count > 0; k++) {
         vain = wi_parting_pass(p, to, NULL) ? 0 : vain + 1;

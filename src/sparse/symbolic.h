@@ -74,7 +74,8 @@ static inline void wi_tree_edge(int64_t j, int64_t k, int64_t *parent, int64_t *
 }
 
 /* The tree and the number of entries in each column of L, the diagonal included. The time is
- * proportional to the entries of L: for an L that is little more than A. 2 n of scratch. */
+ * proportional to the entries of L: the fastest way if L has few more entries than A. 2 n of
+ * scratch. */
 void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                         int64_t *parent, int64_t *count, int64_t *scratch);
 
@@ -107,8 +108,8 @@ void wi_renumber_shared(const weft_context *ctx, int team, wi_symbolic *symbolic
  * to the entries of A; the tree must be postordered. 4 n of scratch. */
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch);
-/* The same by `team` threads. `count` has the sizes of subtrees; 4 n + team + 1 of
- * scratch. */
+/* The same by `team` threads. On entry, count[k] is the number of columns in the subtree of k; 4 n
+ * + team + 1 of scratch. */
 void wi_column_counts_shared(const weft_context *ctx, int team, const wi_pattern *graph,
                              const int64_t *perm, const int64_t *inverse, const int64_t *parent,
                              int64_t *count, int64_t *scratch);
@@ -134,16 +135,17 @@ typedef struct wi_relax {
 } wi_relax;
 extern const wi_relax wi_relax_default;
 
-/* Fills wi_symbolic from any ordering `perm`, which is replaced by an equivalent one. `flops` is an
- * upper bound on the flops of L, or INFINITY if none is known. Works in `spare` if that is large
- * enough; it may be NULL. */
+/* Fills `symbolic` for any ordering `perm`; symbolic->perm is an ordering with as much fill.
+ * `flops` is an upper bound on the flops of L, or INFINITY if none is known. Works in `spare` if
+ * that is large enough; it may be NULL. */
 weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_pattern *graph,
                               const int64_t *perm, double flops, const wi_relax *relax,
                               struct wi_spare *spare, wi_symbolic *symbolic);
 void wi_symbolic_free(wi_symbolic *symbolic);
 
-/* The steps of that: allocating the arrays, and the figures that follow from their contents (also
- * peak; needs max(n, supernodes) of scratch). wi_symbolic_free frees all. */
+/* The steps of wi_symbolic_build: two that allocate arrays, of columns and of supernodes, and one
+ * that computes the totals from what they hold (max(n, supernodes) of scratch). wi_symbolic_free
+ * frees all. */
 weft_status wi_symbolic_take_columns(weft_context *ctx, const char *call, int64_t n,
                                      wi_symbolic *symbolic);
 weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int64_t supernodes,

@@ -18,8 +18,8 @@ enum {
 typedef enum fuzz_compare {
     FUZZ_BITS,    /* bit for bit */
     FUZZ_SAME,    /* elements of `type`: bit for bit, but any NaN is as good as another */
-    FUZZ_BOUNDED, /* elements of `type`: those of `value`, give or take those of `bound` */
-    FUZZ_ANY      /* looked at by the case itself */
+    FUZZ_BOUNDED, /* elements of `type`: each within `bound` of `value` */
+    FUZZ_ANY      /* checked by the case itself */
 } fuzz_compare;
 
 /* One argument that points at memory, in a guarded buffer of the host or of the device. */
@@ -44,12 +44,12 @@ typedef struct fuzz {
     weft_context *ctx;
     weft_context *twin; /* the cpu with other threads; NULL on a GPU */
     bool gpu;
-    size_t most; /* elements */
-    const wi_row *forced;
-    const char *op;
-    const char *used; /* the rung that the call before this one ran */
-    bool gaps;        /* outputs may lie in the gaps of inputs */
-    /* the call at hand */
+    size_t most;          /* elements that a call may have */
+    const wi_row *forced; /* the rung that this call has to run; NULL: the library chooses */
+    const char *op;       /* the operation whose rungs may be forced; NULL: none */
+    const char *used;     /* the rung that the call before this one ran */
+    bool gaps;            /* outputs may lie in the gaps of inputs */
+    /* the current call */
     weft_type type;
     size_t n;
     const char *wrong; /* the argument that is wrong on purpose, "" for one without a name; NULL:
@@ -70,7 +70,7 @@ test_random *fuzz_random(fuzz *f);  /* for data: its state is drawn from the inp
 
 /* Fills n elements: every pattern of testing.h, sorted, all bits random, ... */
 void fuzz_fill(fuzz *f, weft_type type, size_t n, void *p);
-/* The same of whole numbers whose sums are exact, or of a few values. */
+/* The same with whole numbers whose sums are exact, or with few different values. */
 void fuzz_fill_tame(fuzz *f, weft_type type, size_t n, void *p);
 
 /* ---- the arguments of a call ---- */

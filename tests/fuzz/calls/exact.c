@@ -20,6 +20,7 @@ typedef struct long_sum {
     size_t terms;
 } long_sum;
 
+/* Adds (or subtracts, by the two's complement) magnitude 2^exponent. */
 static void add_shifted(long_sum *s, unsigned __int128 magnitude, int exponent, bool negative) {
     const unsigned shift = (unsigned)(exponent - UNIT);
     uint64_t part[LIMBS] = {0};
@@ -35,6 +36,7 @@ static void add_shifted(long_sum *s, unsigned __int128 magnitude, int exponent, 
     }
 }
 
+/* |x| = the result times 2^exponent; the result is a whole number. */
 static uint64_t whole_of(double x, int *exponent) {
     const double fraction = frexp(fabs(x), exponent);
     *exponent -= MANTISSA;
@@ -55,9 +57,9 @@ static void add_term(long_sum *s, double x, double y) {
     } else if (!zero && !isnan(rounded)) {
         int of_x, of_y;
         const uint64_t a = whole_of(x, &of_x), b = whole_of(y, &of_y);
-        const unsigned zeros = (unsigned)__builtin_ctzll(a), more = (unsigned)__builtin_ctzll(b);
-        add_shifted(s, (unsigned __int128)(a >> zeros) * (b >> more),
-                    of_x + of_y + (int)(zeros + more), negative);
+        const unsigned low_x = (unsigned)__builtin_ctzll(a), low_y = (unsigned)__builtin_ctzll(b);
+        add_shifted(s, (unsigned __int128)(a >> low_x) * (b >> low_y),
+                    of_x + of_y + (int)(low_x + low_y), negative);
     }
 }
 
@@ -84,7 +86,7 @@ static double round_sum(const long_sum *sum, weft_type type) {
         return s.only_minus_zero ? -0.0 : 0.0;
     const int precision = -ilogb(test_roundoff(type)); /* bits of a significand */
     const int smallest = type == WEFT_F64 ? -1074 : ilogb(test_half_tiny(type)) + 1;
-    const int least = smallest - UNIT; /* the bit of the smallest number */
+    const int least = smallest - UNIT; /* the bit of the smallest subnormal number */
     const int low = top - precision + 1 > least ? top - precision + 1 : least;
     const unsigned count = top >= low ? (unsigned)(top - low + 1) : 0;
     const bool half = has_bit(&s, low - 1);

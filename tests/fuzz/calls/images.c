@@ -98,10 +98,10 @@ void fuzz_convolve(fuzz *f) {
     const size_t lost_w = valid ? c.filter_width - 1 : 0, lost_h = valid ? c.filter_height - 1 : 0;
     const size_t width = c.width > lost_w && c.height > lost_h ? c.width - lost_w : 0;
     const size_t height = width ? c.height - lost_h : 0;
-    fuzz_lie lie = fuzz_lie_draw(f);
-    lie.by_rows = true;
-    fuzz_matrix x = fuzz_matrix_take(f, "x", c.type, c.height, c.width * c.channels, lie, false);
-    fuzz_matrix y = fuzz_matrix_take(f, "y", c.out, height, width * c.channels, lie, false);
+    fuzz_layout layout = fuzz_layout_draw(f);
+    layout.by_rows = true;
+    fuzz_matrix x = fuzz_matrix_take(f, "x", c.type, c.height, c.width * c.channels, layout, false);
+    fuzz_matrix y = fuzz_matrix_take(f, "y", c.out, height, width * c.channels, layout, false);
     fuzz_matrix_output(f, &y);
     for (size_t at = 0; at < height * width * c.channels; at++) {
         const size_t row = at / (width * c.channels), col = at / c.channels % width;
@@ -145,16 +145,16 @@ void fuzz_blend(fuzz *f) {
     b.weight_a = fuzz_one_in(f, 2) ? 0.5 : (double)fuzz_below(f, 1000) / 256 - 1;
     b.weight_b = fuzz_one_in(f, 2) ? 0.5 : (double)fuzz_below(f, 1000) / 300 - 1;
     f->type = b.type;
-    fuzz_lie lie = fuzz_lie_draw(f);
-    lie.by_rows = true;
+    fuzz_layout layout = fuzz_layout_draw(f);
+    layout.by_rows = true;
     const size_t length = b.width * b.channels;
-    const fuzz_matrix first = fuzz_matrix_take(f, "a", b.type, b.height, length, lie, true);
-    const fuzz_matrix second = fuzz_matrix_take(f, "b", b.type, b.height, length, lie, true);
-    fuzz_matrix out = fuzz_matrix_take(f, "out", b.type, b.height, length, lie, false);
+    const fuzz_matrix first = fuzz_matrix_take(f, "a", b.type, b.height, length, layout, true);
+    const fuzz_matrix second = fuzz_matrix_take(f, "b", b.type, b.height, length, layout, true);
+    fuzz_matrix out = fuzz_matrix_take(f, "out", b.type, b.height, length, layout, false);
     fuzz_matrix mask = {.rows = 0};
     const bool masked = fuzz_one_in(f, 2);
     if (masked) {
-        mask = fuzz_matrix_take(f, "mask", b.type, b.height, b.width, lie, false);
+        mask = fuzz_matrix_take(f, "mask", b.type, b.height, b.width, layout, false);
         mask.array->optional = true;
     }
     fuzz_matrix_output(f, &out);

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-fuzz_lie fuzz_lie_draw(fuzz *f) {
-    const fuzz_lie lie = {.by_rows = fuzz_one_in(f, 2),
-                          .most_gap = fuzz_one_in(f, 2) ? 0 : fuzz_below(f, 9)};
-    f->gaps |= lie.most_gap > 0;
-    return lie;
+fuzz_layout fuzz_layout_draw(fuzz *f) {
+    const fuzz_layout layout = {.by_rows = fuzz_one_in(f, 2),
+                                .most_gap = fuzz_one_in(f, 2) ? 0 : fuzz_below(f, 9)};
+    f->gaps |= layout.most_gap > 0;
+    return layout;
 }
 
 size_t fuzz_extent(fuzz *f, size_t most) {
@@ -38,10 +38,10 @@ static void store(const fuzz_matrix *m, void *data, size_t at, long double v) {
     test_store(m->type, data, at, value);
 }
 
-static fuzz_matrix shape(fuzz *f, weft_type type, size_t rows, size_t cols, fuzz_lie lie) {
-    fuzz_matrix m = {.type = type, .rows = rows, .cols = cols, .by_rows = lie.by_rows};
-    const size_t length = lie.by_rows ? cols : rows;
-    m.ld = (length ? length : 1) + fuzz_below(f, lie.most_gap + 1);
+static fuzz_matrix shape(fuzz *f, weft_type type, size_t rows, size_t cols, fuzz_layout layout) {
+    fuzz_matrix m = {.type = type, .rows = rows, .cols = cols, .by_rows = layout.by_rows};
+    const size_t length = layout.by_rows ? cols : rows;
+    m.ld = (length ? length : 1) + fuzz_below(f, layout.most_gap + 1);
     return m;
 }
 
@@ -53,8 +53,8 @@ static fuzz_matrix hand_over(fuzz *f, const char *name, fuzz_matrix m, const voi
 }
 
 fuzz_matrix fuzz_matrix_take(fuzz *f, const char *name, weft_type type, size_t rows, size_t cols,
-                             fuzz_lie lie, bool strange) {
-    const fuzz_matrix m = shape(f, type, rows, cols, lie);
+                             fuzz_layout layout, bool strange) {
+    const fuzz_matrix m = shape(f, type, rows, cols, layout);
     void *const data = fuzz_take(f, extent_of(&m) * test_size_of(type));
     fuzz_fill_tame(f, type, extent_of(&m), data);
     if (strange && extent_of(&m) > 0 && test_is_float(type) && fuzz_one_in(f, 6)) {
@@ -65,8 +65,8 @@ fuzz_matrix fuzz_matrix_take(fuzz *f, const char *name, weft_type type, size_t r
 }
 
 fuzz_matrix fuzz_matrix_of(fuzz *f, const char *name, weft_type type, size_t rows, size_t cols,
-                           fuzz_lie lie, const long double *values) {
-    const fuzz_matrix m = shape(f, type, rows, cols, lie);
+                           fuzz_layout layout, const long double *values) {
+    const fuzz_matrix m = shape(f, type, rows, cols, layout);
     void *const data = fuzz_take(f, extent_of(&m) * test_size_of(type));
     fuzz_fill_tame(f, type, extent_of(&m), data);
     for (size_t k = 0; k < rows * cols; k++) {

@@ -17,20 +17,20 @@ typedef struct fuzz_matrix {
 } fuzz_matrix;
 
 /* How the matrices of a call lie. */
-typedef struct fuzz_lie {
+typedef struct fuzz_layout {
     bool by_rows;
     size_t most_gap;
-} fuzz_lie;
+} fuzz_layout;
 
-fuzz_lie fuzz_lie_draw(fuzz *f);
+fuzz_layout fuzz_layout_draw(fuzz *f);
 
 /* A matrix of whole numbers -3 ... 3, of which sums of products are exact in every type that is
  * used for them; `strange` puts an infinity or a NaN in one place, some of the time. */
 fuzz_matrix fuzz_matrix_take(fuzz *f, const char *name, weft_type type, size_t rows, size_t cols,
-                             fuzz_lie lie, bool strange);
+                             fuzz_layout layout, bool strange);
 /* The same of given numbers, by rows. */
 fuzz_matrix fuzz_matrix_of(fuzz *f, const char *name, weft_type type, size_t rows, size_t cols,
-                           fuzz_lie lie, const long double *values);
+                           fuzz_layout layout, const long double *values);
 /* The call writes it: what is wanted is, for the time being, what it holds. */
 void fuzz_matrix_output(fuzz *f, fuzz_matrix *m);
 

@@ -92,10 +92,12 @@ static void foretell_product(const product *p, const fuzz_matrix *a, const fuzz_
 void fuzz_gemm(fuzz *f) {
     fuzz_begin(f, "gemm");
     product p = draw_product(f);
-    const fuzz_lie lie = fuzz_lie_draw(f);
-    fuzz_matrix a = fuzz_matrix_take(f, "a", p.type, p.ta ? p.k : p.m, p.ta ? p.m : p.k, lie, true);
-    fuzz_matrix b = fuzz_matrix_take(f, "b", p.type, p.tb ? p.n : p.k, p.tb ? p.k : p.n, lie, true);
-    fuzz_matrix c = fuzz_matrix_take(f, "c", p.out, p.m, p.n, lie, true);
+    const fuzz_layout layout = fuzz_layout_draw(f);
+    fuzz_matrix a =
+        fuzz_matrix_take(f, "a", p.type, p.ta ? p.k : p.m, p.ta ? p.m : p.k, layout, true);
+    fuzz_matrix b =
+        fuzz_matrix_take(f, "b", p.type, p.tb ? p.n : p.k, p.tb ? p.k : p.n, layout, true);
+    fuzz_matrix c = fuzz_matrix_take(f, "c", p.out, p.m, p.n, layout, true);
     fuzz_matrix_output(f, &c);
     foretell_product(&p, &a, &b, &c);
     if (p.alpha != 0 && p.m && p.n && p.k) {
@@ -104,7 +106,7 @@ void fuzz_gemm(fuzz *f) {
         fuzz_matrix_spoil(f, &b, "ldb");
         fuzz_matrix_spoil(f, &c, "ldc");
     }
-    p.how |= lie.by_rows ? WEFT_ROW_MAJOR : 0u;
+    p.how |= layout.by_rows ? WEFT_ROW_MAJOR : 0u;
     fuzz_say(f, "weft_gemm(how %u, %s to %s, %zu x %zu x %zu, alpha %g, beta %g, ld %zu %zu %zu)",
              p.how, weft_type_name(p.type), weft_type_name(p.out), p.m, p.n, p.k, p.alpha, p.beta,
              a.ld, b.ld, c.ld);
@@ -122,7 +124,8 @@ void fuzz_gemm(fuzz *f) {
 static fuzz_matrix take_vector(fuzz *f, const char *name, weft_type type, size_t n,
                                ptrdiff_t *inc) {
     const size_t stride = 1 + (fuzz_one_in(f, 2) ? 0 : fuzz_below(f, 4));
-    fuzz_matrix v = fuzz_matrix_take(f, name, type, n, stride, (fuzz_lie){.by_rows = true}, true);
+    fuzz_matrix v =
+        fuzz_matrix_take(f, name, type, n, stride, (fuzz_layout){.by_rows = true}, true);
     *inc = fuzz_one_in(f, 3) ? -(ptrdiff_t)stride : (ptrdiff_t)stride;
     v.ld = stride;
     f->gaps |= stride > 1;
@@ -139,10 +142,10 @@ void fuzz_gemv(fuzz *f) {
     const weft_type type = operand_type(f, &out, false);
     const size_t m = fuzz_extent(f, 2 * most(f)), n = fuzz_extent(f, 2 * most(f));
     const bool turned = fuzz_one_in(f, 2);
-    const fuzz_lie lie = fuzz_lie_draw(f);
+    const fuzz_layout layout = fuzz_layout_draw(f);
     const double alpha = fuzz_factor(f), beta = fuzz_factor(f);
     ptrdiff_t incx, incy;
-    fuzz_matrix a = fuzz_matrix_take(f, "a", type, turned ? n : m, turned ? m : n, lie, true);
+    fuzz_matrix a = fuzz_matrix_take(f, "a", type, turned ? n : m, turned ? m : n, layout, true);
     const fuzz_matrix x = take_vector(f, "x", type, n, &incx);
     fuzz_matrix y = take_vector(f, "y", out, m, &incy);
     fuzz_matrix_output(f, &y);
@@ -157,7 +160,7 @@ void fuzz_gemv(fuzz *f) {
         fuzz_spoil_any_array(f);
         fuzz_matrix_spoil(f, &a, "lda");
     }
-    const unsigned how = (lie.by_rows ? WEFT_ROW_MAJOR : 0u) | (turned ? WEFT_TRANSPOSE_A : 0u);
+    const unsigned how = (layout.by_rows ? WEFT_ROW_MAJOR : 0u) | (turned ? WEFT_TRANSPOSE_A : 0u);
     fuzz_say(f, "weft_gemv(how %u, %s to %s, %zu x %zu, alpha %g, beta %g, lda %zu, inc %td %td)",
              how, weft_type_name(type), weft_type_name(out), m, n, alpha, beta, a.ld, incx, incy);
     if (fuzz_end(f, "weft_gemv",
@@ -172,12 +175,12 @@ void fuzz_ger(fuzz *f) {
     weft_type same;
     const weft_type type = operand_type(f, &same, false);
     const size_t m = fuzz_extent(f, 2 * most(f)), n = fuzz_extent(f, 2 * most(f));
-    const fuzz_lie lie = fuzz_lie_draw(f);
+    const fuzz_layout layout = fuzz_layout_draw(f);
     const double alpha = fuzz_factor(f);
     ptrdiff_t incx, incy;
     const fuzz_matrix x = take_vector(f, "x", type, m, &incx);
     const fuzz_matrix y = take_vector(f, "y", type, n, &incy);
-    fuzz_matrix a = fuzz_matrix_take(f, "a", type, m, n, lie, true);
+    fuzz_matrix a = fuzz_matrix_take(f, "a", type, m, n, layout, true);
     fuzz_matrix_output(f, &a);
     for (size_t i = 0; i < m && alpha != 0; i++) {
         for (size_t j = 0; j < n; j++) {
@@ -192,10 +195,11 @@ void fuzz_ger(fuzz *f) {
         fuzz_matrix_spoil(f, &a, "lda");
     }
     fuzz_say(f, "weft_ger(%s, %s, %zu x %zu, alpha %g, lda %zu, inc %td %td)",
-             lie.by_rows ? "rows" : "columns", weft_type_name(type), m, n, alpha, a.ld, incx, incy);
+             layout.by_rows ? "rows" : "columns", weft_type_name(type), m, n, alpha, a.ld, incx,
+             incy);
     if (fuzz_end(f, "weft_ger",
-                 weft_ger(f->ctx, lie.by_rows ? WEFT_ROW_MAJOR : 0, type, m, n, alpha, x.array->p,
-                          incx, y.array->p, incy, a.array->p, a.ld))) {
+                 weft_ger(f->ctx, layout.by_rows ? WEFT_ROW_MAJOR : 0, type, m, n, alpha,
+                          x.array->p, incx, y.array->p, incy, a.array->p, a.ld))) {
         fuzz_matrix_check(f, &a, "weft_ger");
     }
 }
@@ -211,10 +215,10 @@ void fuzz_syrk(fuzz *f) {
     const weft_type type = real_type(f);
     const size_t n = fuzz_extent(f, most(f)), k = fuzz_extent(f, most(f));
     const bool turned = fuzz_one_in(f, 2), upper = fuzz_one_in(f, 2);
-    const fuzz_lie lie = fuzz_lie_draw(f);
+    const fuzz_layout layout = fuzz_layout_draw(f);
     const double alpha = fuzz_factor(f), beta = fuzz_factor(f);
-    fuzz_matrix a = fuzz_matrix_take(f, "a", type, turned ? k : n, turned ? n : k, lie, true);
-    fuzz_matrix c = fuzz_matrix_take(f, "c", type, n, n, lie, false);
+    fuzz_matrix a = fuzz_matrix_take(f, "a", type, turned ? k : n, turned ? n : k, layout, true);
+    fuzz_matrix c = fuzz_matrix_take(f, "c", type, n, n, layout, false);
     fuzz_matrix_output(f, &c);
     for (size_t at = 0; at < n * n; at++) {
         const size_t i = at / n, j = at % n;
@@ -231,7 +235,7 @@ void fuzz_syrk(fuzz *f) {
         fuzz_matrix_spoil(f, &a, "lda");
         fuzz_matrix_spoil(f, &c, "ldc");
     }
-    const unsigned how = (lie.by_rows ? WEFT_ROW_MAJOR : 0u) | (turned ? WEFT_TRANSPOSE_A : 0u) |
+    const unsigned how = (layout.by_rows ? WEFT_ROW_MAJOR : 0u) | (turned ? WEFT_TRANSPOSE_A : 0u) |
                          (upper ? WEFT_UPPER_TRIANGLE : 0u);
     fuzz_say(f, "weft_syrk(how %u, %s, %zu x %zu, alpha %g, beta %g, ld %zu %zu)", how,
              weft_type_name(type), n, k, alpha, beta, a.ld, c.ld);
@@ -244,7 +248,8 @@ void fuzz_syrk(fuzz *f) {
 
 /* A triangle whose elements off the diagonal join odd indices to even ones only: then it and its
  * inverse hold whole numbers, and what it multiplies and solves is exact. */
-static fuzz_matrix take_triangle(fuzz *f, weft_type type, size_t n, fuzz_lie lie, bool upper) {
+static fuzz_matrix take_triangle(fuzz *f, weft_type type, size_t n, fuzz_layout layout,
+                                 bool upper) {
     test_random *const r = fuzz_random(f);
     long double *const v = fuzz_take(f, n * n * sizeof *v);
     for (size_t at = 0; at < n * n; at++) {
@@ -257,7 +262,7 @@ static fuzz_matrix take_triangle(fuzz *f, weft_type type, size_t n, fuzz_lie lie
             v[at] = (long double)test_below(r, 5) - 2;
         }
     }
-    return fuzz_matrix_of(f, "a", type, n, n, lie, v);
+    return fuzz_matrix_of(f, "a", type, n, n, layout, v);
 }
 
 typedef struct triangle {
@@ -290,16 +295,16 @@ static void triangular(fuzz *f, bool solve) {
     const weft_type type = real_type(f);
     const size_t m = fuzz_extent(f, most(f)), n = fuzz_extent(f, most(f));
     const triangle t = {fuzz_one_in(f, 2), fuzz_one_in(f, 2), fuzz_one_in(f, 2), fuzz_one_in(f, 2)};
-    const fuzz_lie lie = fuzz_lie_draw(f);
+    const fuzz_layout layout = fuzz_layout_draw(f);
     const double alpha = fuzz_one_in(f, 8) ? 0 : fuzz_one_in(f, 2) ? 1 : 2;
-    fuzz_matrix a = take_triangle(f, type, t.right ? n : m, lie, t.upper);
-    const fuzz_matrix x = fuzz_matrix_take(f, "", type, m, n, lie, false);
+    fuzz_matrix a = take_triangle(f, type, t.right ? n : m, layout, t.upper);
+    const fuzz_matrix x = fuzz_matrix_take(f, "", type, m, n, layout, false);
     long double *const v = fuzz_take(f, m * n * sizeof *v);
     for (size_t at = 0; at < m * n; at++) {
         const size_t i = at / n, j = at % n;
         v[at] = solve ? multiplied(&t, &a, &x, i, j) : fuzz_matrix_at(&x, i, j);
     }
-    fuzz_matrix b = fuzz_matrix_of(f, "b", type, m, n, lie, v);
+    fuzz_matrix b = fuzz_matrix_of(f, "b", type, m, n, layout, v);
     fuzz_matrix_output(f, &b);
     for (size_t at = 0; at < m * n; at++) {
         const size_t i = at / n, j = at % n;
@@ -311,9 +316,9 @@ static void triangular(fuzz *f, bool solve) {
         fuzz_matrix_spoil(f, &a, "lda");
         fuzz_matrix_spoil(f, &b, "ldb");
     }
-    const unsigned how = (lie.by_rows ? WEFT_ROW_MAJOR : 0u) | (t.turned ? WEFT_TRANSPOSE_A : 0u) |
-                         (t.upper ? WEFT_UPPER_TRIANGLE : 0u) | (t.ones ? WEFT_UNIT_DIAGONAL : 0u) |
-                         (t.right ? WEFT_RIGHT : 0u);
+    const unsigned how = (layout.by_rows ? WEFT_ROW_MAJOR : 0u) |
+                         (t.turned ? WEFT_TRANSPOSE_A : 0u) | (t.upper ? WEFT_UPPER_TRIANGLE : 0u) |
+                         (t.ones ? WEFT_UNIT_DIAGONAL : 0u) | (t.right ? WEFT_RIGHT : 0u);
     fuzz_say(f, "%s(how %u, %s, %zu x %zu, alpha %g, ld %zu %zu)", call, how, weft_type_name(type),
              m, n, alpha, a.ld, b.ld);
     if (fuzz_end(f, call,

@@ -24,7 +24,7 @@ static long double roundoff(weft_type type) {
 
 /* A square matrix whose rows, in a drawn order, have large diagonal elements; others are whole
  * numbers as they come, and singular some of the time. */
-static fuzz_matrix take_general(fuzz *f, weft_type type, size_t m, size_t n, fuzz_lie lie) {
+static fuzz_matrix take_general(fuzz *f, weft_type type, size_t m, size_t n, fuzz_layout layout) {
     test_random *const r = fuzz_random(f);
     long double *const v = fuzz_take(f, m * n * sizeof *v);
     const size_t turn = m ? test_below(r, m) : 0;
@@ -35,7 +35,7 @@ static fuzz_matrix take_general(fuzz *f, weft_type type, size_t m, size_t n, fuz
             v[k] = 4 * (long double)n + 1;
         }
     }
-    return fuzz_matrix_of(f, "a", type, m, n, lie, v);
+    return fuzz_matrix_of(f, "a", type, m, n, layout, v);
 }
 
 /* P A, P being the exchanges of rows that the call names. */
@@ -79,9 +79,9 @@ static void check_factors(fuzz *f, const fuzz_matrix *a, const int64_t *pivot) {
 
 /* B of op(A) X = B for whole numbers X, which are what is wanted of it. */
 static fuzz_matrix take_sides(fuzz *f, const fuzz_matrix *a, bool turned, size_t sides,
-                              fuzz_lie lie) {
+                              fuzz_layout layout) {
     const size_t n = a->rows;
-    const fuzz_matrix x = fuzz_matrix_take(f, "", a->type, n, sides, lie, false);
+    const fuzz_matrix x = fuzz_matrix_take(f, "", a->type, n, sides, layout, false);
     long double *const v = fuzz_take(f, n * sides * sizeof *v);
     for (size_t k = 0; k < n * sides; k++) {
         const size_t i = k / sides, j = k % sides;
@@ -90,7 +90,7 @@ static fuzz_matrix take_sides(fuzz *f, const fuzz_matrix *a, bool turned, size_t
                     fuzz_matrix_at(&x, l, j);
         }
     }
-    fuzz_matrix b = fuzz_matrix_of(f, "b", a->type, n, sides, lie, v);
+    fuzz_matrix b = fuzz_matrix_of(f, "b", a->type, n, sides, layout, v);
     fuzz_matrix_output(f, &b);
     for (size_t k = 0; k < n * sides; k++) { /* conditions are small: diagonals are */
         b.want[k] = fuzz_matrix_at(&x, k / sides, k % sides);
@@ -99,11 +99,11 @@ static fuzz_matrix take_sides(fuzz *f, const fuzz_matrix *a, bool turned, size_t
     return b;
 }
 
-static void solve_factored(fuzz *f, fuzz_matrix *a, fuzz_array *pivot, fuzz_lie lie) {
+static void solve_factored(fuzz *f, fuzz_matrix *a, fuzz_array *pivot, fuzz_layout layout) {
     const bool turned = fuzz_one_in(f, 2);
     const size_t n = a->rows, sides = fuzz_below(f, MOST_SIDES);
-    fuzz_matrix b = take_sides(f, a, turned, sides, lie);
-    const unsigned how = (lie.by_rows ? WEFT_ROW_MAJOR : 0u) | (turned ? WEFT_TRANSPOSE_A : 0u);
+    fuzz_matrix b = take_sides(f, a, turned, sides, layout);
+    const unsigned how = (layout.by_rows ? WEFT_ROW_MAJOR : 0u) | (turned ? WEFT_TRANSPOSE_A : 0u);
     fuzz_say(f, "weft_lu_solve(how %u, %s, %zu, %zu sides)", how, weft_type_name(a->type), n,
              sides);
     if (weft_lu_solve(f->ctx, how, a->type, n, sides, a->array->p, a->ld, pivot->p, b.array->p,
@@ -117,8 +117,8 @@ void fuzz_lu(fuzz *f) {
     fuzz_begin(f, "lu");
     const weft_type type = fuzz_one_in(f, 2) ? WEFT_F64 : WEFT_F32;
     const size_t m = order(f), n = fuzz_one_in(f, 2) ? m : order(f), r = m < n ? m : n;
-    const fuzz_lie lie = fuzz_lie_draw(f);
-    fuzz_matrix a = take_general(f, type, m, n, lie);
+    const fuzz_layout layout = fuzz_layout_draw(f);
+    fuzz_matrix a = take_general(f, type, m, n, layout);
     fuzz_matrix_output(f, &a);
     fuzz_array *const pivot = fuzz_output(f, "pivot", r * sizeof(int64_t), sizeof(int64_t));
     pivot->compare = FUZZ_ANY;
@@ -126,9 +126,9 @@ void fuzz_lu(fuzz *f) {
         fuzz_spoil_any_array(f);
         fuzz_matrix_spoil(f, &a, "lda");
     }
-    fuzz_say(f, "weft_lu_factor(%s, %s, %zu x %zu, lda %zu)", lie.by_rows ? "rows" : "columns",
+    fuzz_say(f, "weft_lu_factor(%s, %s, %zu x %zu, lda %zu)", layout.by_rows ? "rows" : "columns",
              weft_type_name(type), m, n, a.ld);
-    weft_status status = weft_lu_factor(f->ctx, lie.by_rows ? WEFT_ROW_MAJOR : 0, type, m, n,
+    weft_status status = weft_lu_factor(f->ctx, layout.by_rows ? WEFT_ROW_MAJOR : 0, type, m, n,
                                         a.array->p, a.ld, pivot->p);
     const bool singular = status == WEFT_ESINGULAR && m != n && !f->wrong;
     if (!fuzz_end(f, "weft_lu_factor", singular ? WEFT_OK : status)) {
@@ -136,13 +136,13 @@ void fuzz_lu(fuzz *f) {
     }
     check_factors(f, &a, fuzz_read(f, pivot));
     if (m == n && n && !singular) {
-        solve_factored(f, &a, pivot, lie);
+        solve_factored(f, &a, pivot, layout);
     }
 }
 
 /* ---- symmetric positive definite ones ---- */
 
-static fuzz_matrix take_definite(fuzz *f, weft_type type, size_t n, fuzz_lie lie) {
+static fuzz_matrix take_definite(fuzz *f, weft_type type, size_t n, fuzz_layout layout) {
     test_random *const r = fuzz_random(f);
     long double *const v = fuzz_take(f, n * n * sizeof *v);
     for (size_t i = 0; i < n; i++) {
@@ -151,7 +151,7 @@ static fuzz_matrix take_definite(fuzz *f, weft_type type, size_t n, fuzz_lie lie
         }
         v[i * n + i] = 4 * (long double)n + 1;
     }
-    return fuzz_matrix_of(f, "a", type, n, n, lie, v);
+    return fuzz_matrix_of(f, "a", type, n, n, layout, v);
 }
 
 /* |A - L L'| of the one triangle, and the other as it was. */
@@ -181,14 +181,15 @@ void fuzz_cholesky(fuzz *f) {
     const weft_type type = fuzz_one_in(f, 2) ? WEFT_F64 : WEFT_F32;
     const size_t n = order(f), sides = fuzz_below(f, MOST_SIDES);
     const bool upper = fuzz_one_in(f, 2);
-    const fuzz_lie lie = fuzz_lie_draw(f);
-    fuzz_matrix a = take_definite(f, type, n, lie);
+    const fuzz_layout layout = fuzz_layout_draw(f);
+    fuzz_matrix a = take_definite(f, type, n, layout);
     fuzz_matrix_output(f, &a);
     if (n) {
         fuzz_spoil_any_array(f);
         fuzz_matrix_spoil(f, &a, "lda");
     }
-    const unsigned how = (lie.by_rows ? WEFT_ROW_MAJOR : 0u) | (upper ? WEFT_UPPER_TRIANGLE : 0u);
+    const unsigned how =
+        (layout.by_rows ? WEFT_ROW_MAJOR : 0u) | (upper ? WEFT_UPPER_TRIANGLE : 0u);
     fuzz_say(f, "weft_cholesky_factor(how %u, %s, %zu, lda %zu)", how, weft_type_name(type), n,
              a.ld);
     if (!fuzz_end(f, "weft_cholesky_factor",
@@ -196,7 +197,7 @@ void fuzz_cholesky(fuzz *f) {
         return;
     }
     check_triangle(f, &a, upper);
-    fuzz_matrix b = take_sides(f, &a, false, sides, lie);
+    fuzz_matrix b = take_sides(f, &a, false, sides, layout);
     if (weft_cholesky_solve(f->ctx, how, type, n, sides, a.array->p, a.ld, b.array->p, b.ld) !=
         WEFT_OK) {
         fail_msg("weft_cholesky_solve: %s; %s", weft_message(f->ctx), fuzz_said());

@@ -65,7 +65,8 @@ static void put_in_order(const record_case *c, size_t n, unsigned char *data) {
     }
 }
 
-/* These calls have no type of their own, only those of fields. */
+/* Makes one argument wrong, some of the time. These calls have no type of their own, only those of
+ * fields. */
 static void spoil(fuzz *f, record_case *c) {
     fuzz_spoil_any_array(f);
     if (fuzz_spoil_own(f, "fields"))
@@ -138,7 +139,8 @@ void fuzz_record_search(fuzz *f) {
                                  c.n_fields, positions->p));
 }
 
-/* Columns that follow one another in a record, so that putting them back is certain. */
+/* Columns that do not overlap in a record, so that their order does not matter in weft_put_columns.
+ */
 void fuzz_columns(fuzz *f) {
     static const char *const names[] = {"column[0].array", "column[1].array", "column[2].array"};
     fuzz_begin(f, "columns");
@@ -176,7 +178,7 @@ void fuzz_columns(fuzz *f) {
                   : weft_take_columns(f->ctx, f->n, bytes, records->p, columns, column));
 }
 
-/* A column as it lies, copied by an operation that changes nothing. */
+/* A column used where it lies, by weft_strided: x ^ 0 copies it. */
 void fuzz_strided(fuzz *f) {
     static const char name[] = "weft_binary_scalar";
     static const weft_type types[] = {WEFT_U8, WEFT_U16, WEFT_U32, WEFT_U64};
