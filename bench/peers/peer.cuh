@@ -104,35 +104,36 @@ __global__ void keep_busy() {
 }
 
 /* Median seconds of one call of each of two, in turns: a device that is near its limit of power
- * slows down for a while, whoever ran. */
+ * slows down for a while, whoever ran. Each begins on a stream that has nothing to do: behind calls
+ * of the other its first ones would be timed without their host. */
 template <class Ours, class Theirs>
 void seconds_in_turns(cudaStream_t stream, size_t work, Ours ours, Theirs theirs, double *our_s,
                       double *their_s) {
     constexpr int warmups = 3, passes = 15;
     const int calls = work < ((size_t)1 << 26) ? 20 : 1;
-    cudaEvent_t at[3];
-    for (cudaEvent_t &e : at)
-        CUDA(cudaEventCreate(&e));
+    cudaEvent_t begin, end;
+    CUDA(cudaEventCreate(&begin));
+    CUDA(cudaEventCreate(&end));
     std::vector<double> seconds[2];
-    for (int pass = -warmups; pass < passes; pass++) {
+    for (int turn = -2 * warmups; turn < 2 * passes; turn++) {
+        const int who = turn & 1;
+        float ms = 0;
         if (calls == 1)
             keep_busy<<<1, 1, 0, stream>>>();
-        CUDA(cudaEventRecord(at[0], stream));
+        CUDA(cudaEventRecord(begin, stream));
         for (int i = 0; i < calls; i++)
-            ours();
-        CUDA(cudaEventRecord(at[1], stream));
-        for (int i = 0; i < calls; i++)
-            theirs();
-        CUDA(cudaEventRecord(at[2], stream));
-        CUDA(cudaEventSynchronize(at[2]));
-        for (int who = 0; pass >= 0 && who < 2; who++) {
-            float ms = 0;
-            CUDA(cudaEventElapsedTime(&ms, at[who], at[who + 1]));
+            if (who == 0)
+                ours();
+            else
+                theirs();
+        CUDA(cudaEventRecord(end, stream));
+        CUDA(cudaEventSynchronize(end));
+        CUDA(cudaEventElapsedTime(&ms, begin, end));
+        if (turn >= 0)
             seconds[who].push_back(ms * 1e-3 / calls);
-        }
     }
-    for (cudaEvent_t &e : at)
-        CUDA(cudaEventDestroy(e));
+    CUDA(cudaEventDestroy(begin));
+    CUDA(cudaEventDestroy(end));
     for (std::vector<double> &s : seconds)
         std::sort(s.begin(), s.end());
     *our_s = seconds[0][passes / 2];
