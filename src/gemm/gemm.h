@@ -123,10 +123,10 @@ static inline bool wi_gemm_is_few(const wi_gemm_args *g) {
 bool wi_gemm_prefers_wide_f64(const weft_context *ctx, const wi_gemm_args *g);
 
 /* What the ring is predicted to take, without copies of operands that are not aligned, turned or
- * split. */
+ * split. leaves_a: A of tf32 lies across k, and stays so. */
 double wi_gemm_ring_f64_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_f32_seconds(const weft_context *ctx, const wi_gemm_args *g);
-double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g);
+double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g, bool *leaves_a);
 bool wi_gemm_ring_tf32_wants_across(const weft_context *ctx, const wi_gemm_args *g);
 bool wi_gemm_ring_tf32_wants_both_across(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_tf32_seconds_both_across(const weft_context *ctx, const wi_gemm_args *g);

@@ -356,12 +356,14 @@ static double reading_seconds(const weft_context *ctx, const wi_gemm_args *g) {
     return m->launch_s + wi_seconds_moving(m, (double)width * lines * (double)g->k) / 0.97;
 }
 
-static double ring_of_type_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+/* leaves_a: tf32 whose A lies across k, and stays. */
+static double ring_of_type_seconds(const weft_context *ctx, const wi_gemm_args *g, bool *leaves_a) {
+    *leaves_a = false;
     switch (g->type) {
     case WEFT_F64:
         return wi_gemm_ring_f64_seconds(ctx, g);
     case WEFT_F32:
-        return g->accuracy == WI_TF32 ? wi_gemm_ring_tf32_seconds(ctx, g)
+        return g->accuracy == WI_TF32 ? wi_gemm_ring_tf32_seconds(ctx, g, leaves_a)
                                       : wi_gemm_ring_f32_seconds(ctx, g);
     case WEFT_I8:
         return wi_gemm_ring_i8_seconds(ctx, g);
@@ -381,10 +383,11 @@ double wi_gemm_ring_seconds(const weft_context *ctx, const void *args) {
     if (tf32 && wi_gemm_ring_tf32_wants_both_across(ctx, g))
         return aligning_seconds(ctx, g, false, false) +
                fmax(wi_gemm_ring_tf32_seconds_both_across(ctx, g), reading_seconds(ctx, g));
-    const bool turns_a =
-        along && !g->transposed_a && !(tf32 && wi_gemm_ring_tf32_wants_across(ctx, g));
+    bool leaves_a;
+    const double working = ring_of_type_seconds(ctx, g, &leaves_a);
+    const bool turns_a = along && !g->transposed_a && !leaves_a;
     return aligning_seconds(ctx, g, turns_a, along && g->transposed_b) +
-           fmax(ring_of_type_seconds(ctx, g), reading_seconds(ctx, g));
+           fmax(working, reading_seconds(ctx, g));
 }
 
 /* With the ways of A and B through memory as parts, at 0.7 of its rate, which lines that are not

@@ -72,15 +72,14 @@ static bool is_better_left(const weft_context *ctx, const wi_gemm_args *g,
 }
 
 /* A host that launches small products asks these often: no choice is made that does not count. */
+double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g, bool *leaves_a) {
+    const wi_gemm_choice along = choose_along(ctx, g);
+    const wi_gemm_choice across = g->transposed_a ? wi_gemm_choice{} : choose_across(ctx, g);
+    *leaves_a = is_better_left(ctx, g, across, along);
+    return *leaves_a ? across.seconds : along.seconds;
+}
 bool wi_gemm_ring_tf32_wants_across(const weft_context *ctx, const wi_gemm_args *g) {
     return !g->transposed_a && is_better_left(ctx, g, choose_across(ctx, g), choose_along(ctx, g));
-}
-double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g) {
-    const wi_gemm_choice along = choose_along(ctx, g);
-    if (g->transposed_a)
-        return along.seconds;
-    const wi_gemm_choice across = choose_across(ctx, g);
-    return is_better_left(ctx, g, across, along) ? across.seconds : along.seconds;
 }
 weft_status wi_gemm_ring_tf32(weft_context *ctx, const wi_gemm_args *g) {
     return wi_gemm_run_choice(ctx, g,
