@@ -141,7 +141,7 @@ static const char zeros[chunk_bytes] = {};
 
 /* Where a box begins in shared memory is a multiple of this. */
 static size_t box_align(const CUtensorMap &map) {
-    return map.shuffled ? 1024 : 128;
+    return map.shuffled ? 8 * map.line : 128;
 }
 
 /* The driver's checks that a description can fail here. */
@@ -155,9 +155,10 @@ CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, unsigned
     map->base = base;
     map->width = widths[type];
     map->line = box[0] * map->width;
-    map->shuffled = swizzle == CU_TENSOR_MAP_SWIZZLE_128B;
+    map->shuffled = swizzle != CU_TENSOR_MAP_SWIZZLE_NONE;
+    const unsigned shuffled_line = swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 64 : line_bytes;
     bool right = rank == 3 && (uintptr_t)base % 16 == 0 &&
-                 (map->shuffled ? map->line == line_bytes : map->line % chunk_bytes == 0);
+                 (map->shuffled ? map->line == shuffled_line : map->line % chunk_bytes == 0);
     for (unsigned d = 0; right && d < rank; d++) {
         map->extents[d] = extents[d];
         map->box[d] = box[d];
@@ -189,7 +190,8 @@ static void each_of_line(const CUtensorMap &from, int64_t at, unsigned line, con
         const int64_t x = at * from.width + (int64_t)(chunk * chunk_bytes);
         const int64_t first = std::max<int64_t>(x, 0);
         const int64_t last = std::min<int64_t>(x + (int64_t)chunk_bytes, length);
-        const size_t place = from.shuffled ? chunk ^ line % 8 : chunk;
+        const size_t turn = line * from.line / line_bytes % (from.line / chunk_bytes);
+        const size_t place = from.shuffled ? chunk ^ turn : chunk;
         f(BoxChunk{line * from.line + place * chunk_bytes, (size_t)(first - x),
                    there && last > first ? (size_t)(last - first) : 0, begin + first});
     }

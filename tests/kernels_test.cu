@@ -413,14 +413,16 @@ void test_roots(weft_context *ctx) {
 
 /* ---- boxes of a matrix ---- */
 
-constexpr int box_lines = 16, box_length = wi_box_line / (int)sizeof(int);
+constexpr int box_lines = 16;
 
 /* Brings a box to shared memory, adds 1000 to its elements, and stores it in another matrix. */
+template <int line>
 __global__ void move_box(const __grid_constant__ wi_boxes from, const __grid_constant__ wi_boxes to,
                          int x, int y, int z) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(wi_barrier, loaded, );
+    constexpr int box_length = line / (int)sizeof(int);
     const uintptr_t past = (uintptr_t)memory % wi_box_align;
     int *const box = (int *)(memory + (past ? wi_box_align - past : 0));
     if (threadIdx.x == 0) {
@@ -429,12 +431,15 @@ __global__ void move_box(const __grid_constant__ wi_boxes from, const __grid_con
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        wi_barrier_arrive_expect(&loaded, box_lines * wi_box_line);
+        wi_barrier_arrive_expect(&loaded, box_lines * line);
         wi_box_load(box, &from, x, y, z, &loaded);
     }
     wi_barrier_wait(&loaded, 0);
-    for (int k = (int)threadIdx.x; k < box_lines * box_length; k += (int)blockDim.x)
-        box[wi_box_place((uint32_t)k * 4) / 4] += 1000 * (k / box_length + 1);
+    for (int k = (int)threadIdx.x; k < box_lines * box_length; k += (int)blockDim.x) {
+        const uint32_t at = (uint32_t)k * 4;
+        box[(line == wi_box_line ? wi_box_place(at) : wi_narrow_box_place(at)) / 4] +=
+            1000 * (k / box_length + 1);
+    }
     wi_bulk_fence();
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -445,9 +450,16 @@ __global__ void move_box(const __grid_constant__ wi_boxes from, const __grid_con
 #endif
 }
 
+void describe(weft_context *ctx, const wi_box_source *source, int line, wi_boxes *boxes) {
+    ok(ctx, line == wi_box_line ? wi_gpu_describe_boxes(ctx, source, box_lines, boxes)
+                                : wi_gpu_describe_narrow_boxes(ctx, source, box_lines, 1, boxes));
+}
+
 /* Two matrices, and a box at (x, y) of matrix z, which may end beyond it. */
+template <int line>
 void check_box(weft_context *ctx, int x, int y, int z) {
     constexpr int length = 40, lines = 37, pitch = 44, count = 2;
+    constexpr int box_length = line / (int)sizeof(int);
     constexpr size_t n = (size_t)count * lines * pitch;
     std::vector<int> in(n), expected(n);
     for (size_t i = 0; i < n; i++)
@@ -463,11 +475,11 @@ void check_box(weft_context *ctx, int x, int y, int z) {
     wi_box_source source = {WEFT_F32, p, length, lines, pitch * sizeof(int), count, 0, false};
     source.apart = lines * source.pitch;
     wi_boxes from, to;
-    ok(ctx, wi_gpu_describe_boxes(ctx, &source, box_lines, &from));
+    describe(ctx, &source, line, &from);
     source.base = q;
-    ok(ctx, wi_gpu_describe_boxes(ctx, &source, box_lines, &to));
-    ok(ctx, WEFT_LAUNCH(move_box, ctx, 1u, threads, wi_box_align + box_lines * wi_box_line, from,
-                        to, x, y, z));
+    describe(ctx, &source, line, &to);
+    ok(ctx, WEFT_LAUNCH(move_box<line>, ctx, 1u, threads, wi_box_align + box_lines * line, from, to,
+                        x, y, z));
     const std::vector<int> got = taken(ctx, q, n);
     ok(ctx, weft_free(ctx, p));
     for (size_t i = 0; i < n; i++)
@@ -479,10 +491,11 @@ void check_box(weft_context *ctx, int x, int y, int z) {
 void test_boxes(weft_context *ctx) {
     if (!has_clusters(ctx)) /* nor the copy engine */
         return;
-    check_box(ctx, 0, 0, 0);
-    check_box(ctx, 4, 3, 1);
-    check_box(ctx, 12, 30, 0);
-    check_box(ctx, 36, 36, 1);
+    constexpr int at[][3] = {{0, 0, 0}, {4, 3, 1}, {12, 30, 0}, {36, 36, 1}};
+    for (const auto &[x, y, z] : at) {
+        check_box<wi_box_line>(ctx, x, y, z);
+        check_box<wi_narrow_box_line>(ctx, x, y, z);
+    }
 }
 
 const test_body bodies[] = {{test_clusters},        {test_fixed_cluster}, {test_device_launches},

@@ -64,7 +64,7 @@ typedef EMU_ENUM(CUtensorMapDataType, CU_TENSOR_MAP_DATA_TYPE_UINT8,
                  CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
                  CU_TENSOR_MAP_DATA_TYPE_FLOAT64) CUtensorMapDataType;
 typedef EMU_ENUM(CUtensorMapInterleave, CU_TENSOR_MAP_INTERLEAVE_NONE) CUtensorMapInterleave;
-typedef EMU_ENUM(CUtensorMapSwizzle, CU_TENSOR_MAP_SWIZZLE_NONE,
+typedef EMU_ENUM(CUtensorMapSwizzle, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_64B,
                  CU_TENSOR_MAP_SWIZZLE_128B) CUtensorMapSwizzle;
 typedef EMU_ENUM(CUtensorMapL2promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B) CUtensorMapL2promotion;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of rows and fused that is made for large images of f32 (convolve_cuda_boxes.cu): the
- * bits of other rungs at the same place, for sizes about those of a tile, every border, several
- * images and rows that begin anywhere, with nothing written beside the images. */
+/* The kernels of rows and fused that are made for large images of f32 (convolve_cuda_boxes.cu,
+ * convolve_cuda_tall.cu): the bits of other rungs at the same place, for sizes about those of a
+ * tile, every border, several images and rows that begin anywhere, with nothing written beside the
+ * images. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,9 @@
 #include "weft/weft.h"
 
 enum {
-    MOST_SIDE = 7,
+    MOST_SIDE = 33,
+    DENSE_SIDE = 7,        /* filters with more rows are separable, ... */
+    TALL_PIXELS = 2000000, /* ... their images smaller */
     MARK = 0x5a
 };
 
@@ -19,10 +22,11 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {
-    {256, 16, 1}, {260, 33, 1}, {516, 70, 1}, {1028, 7, 2},    {4, 40, 3},
-    {255, 31, 1}, {301, 50, 2}, {1, 1, 1},    {3004, 3001, 1},
+    {256, 16, 1}, {260, 33, 1}, {516, 70, 1},    {1028, 7, 2},    {4, 40, 3},
+    {255, 31, 1}, {301, 50, 2}, {1, 1, 1},       {3004, 3001, 1}, {16, 40, 1},
+    {272, 50, 2}, {528, 17, 1}, {1040, 1001, 1},
 };
-static const size_t sides[] = {3, 5, 7};
+static const size_t sides[] = {3, 5, 7, 17, 21, 25, 33};
 
 static double weights[MOST_SIDE * MOST_SIDE];
 
@@ -60,6 +64,8 @@ static void run_shape(weft_context *ctx, test_random *random, const shape *s, si
     const size_t ld = is_tidy ? (s->width + 3) / 4 * 4 : s->width + test_below(random, 5);
     const size_t offset = is_tidy ? 0 : test_below(random, 4), n = ld * s->height * s->images;
     if (border == WEFT_BORDER_VALID && (s->width < side || s->height < side))
+        return;
+    if (side > DENSE_SIDE && (!is_separable || s->width * s->height > TALL_PIXELS))
         return;
     const weft_convolution c = {.type = WEFT_F32,
                                 .out = WEFT_F32,

@@ -11,7 +11,7 @@
 #    define WI_CONVOLVE_ROWS_F32 3, 5
 #    define WI_CONVOLVE_ROWS_U8 5
 #    define WI_CONVOLVE_ROWS_RGB 3
-#    define WI_CONVOLVE_FUSED_F32 3, 9
+#    define WI_CONVOLVE_FUSED_F32 3, 9, 17, 33
 #    define WI_CONVOLVE_FUSED_U8 5
 #    define WI_CONVOLVE_FUSED_RGB 3
 #    define WI_CONVOLVE_TERMS_F32 9

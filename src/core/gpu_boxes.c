@@ -85,6 +85,11 @@ weft_status wi_gpu_describe_deep_boxes(weft_context *ctx, const wi_box_source *f
     return describe(ctx, from, 128, box_lines, box_count, CU_TENSOR_MAP_SWIZZLE_128B, boxes);
 }
 
+weft_status wi_gpu_describe_narrow_boxes(weft_context *ctx, const wi_box_source *from,
+                                         unsigned box_lines, unsigned box_count, wi_boxes *boxes) {
+    return describe(ctx, from, 64, box_lines, box_count, CU_TENSOR_MAP_SWIZZLE_64B, boxes);
+}
+
 weft_status wi_gpu_describe_plain_boxes(weft_context *ctx, const wi_box_source *from, unsigned line,
                                         unsigned box_lines, wi_boxes *boxes) {
     return describe(ctx, from, line, box_lines, 1, CU_TENSOR_MAP_SWIZZLE_NONE, boxes);

@@ -33,6 +33,9 @@ weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, 
 /* The same for boxes that have so many lines of each of `box_count` matrices. */
 weft_status wi_gpu_describe_deep_boxes(weft_context *ctx, const wi_box_source *from,
                                        unsigned box_lines, unsigned box_count, wi_boxes *boxes);
+/* The same for lines of 64 bytes. */
+weft_status wi_gpu_describe_narrow_boxes(weft_context *ctx, const wi_box_source *from,
+                                         unsigned box_lines, unsigned box_count, wi_boxes *boxes);
 /* The same for lines of `line` bytes, a multiple of 16 and at most 256 elements, which lie
  * in shared memory as they are: their chunks of 16 bytes are not swizzled. */
 weft_status wi_gpu_describe_plain_boxes(weft_context *ctx, const wi_box_source *from, unsigned line,

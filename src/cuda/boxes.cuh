@@ -5,8 +5,9 @@
  * is in different banks: chunk c of line l is where chunk c ^ (l % 8) would be. The box begins at a
  * multiple of 1024 bytes. What a box has beyond the matrix is 0, and does not go back. A plain box
  * has lines of any multiple of 16 bytes, whose chunks are where they are, and begins at a multiple
- * of 128 bytes. In memory every box begins at a multiple of 16 bytes within its lines; so x is a
- * multiple of 16 if elements are bytes. */
+ * of 128 bytes. A narrow box has lines of 64 bytes, whose chunk c is where chunk c ^ (l / 2 % 4)
+ * would be, and begins at a multiple of 512 bytes. In memory every box begins at a multiple of 16
+ * bytes within its lines; so x is a multiple of 16 if elements are bytes. */
 #ifndef WI_BOXES_CUH
 #define WI_BOXES_CUH
 
@@ -14,11 +15,15 @@
 #include "cuda/bulk.cuh"
 
 constexpr int wi_box_line = 128; /* bytes */
+constexpr int wi_narrow_box_line = 64;
 constexpr size_t wi_box_align = 1024;
 
 /* Where the byte at `at` of a box is. */
 __device__ constexpr uint32_t wi_box_place(uint32_t at) {
     return at ^ (at >> 7 & 7) << 4;
+}
+__device__ constexpr uint32_t wi_narrow_box_place(uint32_t at) {
+    return at ^ (at >> 7 & 3) << 4;
 }
 
 /* The next slot of a ring of `slots` that boxes come to, and the parity of how often it has been
