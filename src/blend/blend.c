@@ -156,8 +156,14 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
                                 .ldout = part->ld[OUT],
                                 .ldmask = has_mask ? part->ld[MASK] : 0,
                                 .weight_a = (float)b->weight_a,
-                                .weight_b = (float)b->weight_b};
+                                .weight_b = (float)b->weight_b,
+                                .over_link = part->over_link};
     return wi_run(ctx, &wi_blend_ladder, call->name, args.type, &args);
+}
+
+/* Is the image one line of whole vectors? Such may stay in pinned memory (blend_cuda.cu). */
+static bool is_line(const wi_array *a) {
+    return (uintptr_t)a->p % 16 == 0 && (a->rows == 1 || a->ld == a->cols);
 }
 
 /* A call with a mask of fewer columns than the images goes to a GPU in one piece. */
@@ -174,6 +180,8 @@ static void describe(wi_call *call, const weft_blending *s, const void *a, const
         wi_call_add(call, wi_matrix("mask", mask, rows, s->width, "ldmask",
                                     s->ldmask ? s->ldmask : s->width, s->type, WI_IN));
     call->distributed = true;
+    call->over_link =
+        !mask && is_line(&call->array[A]) && is_line(&call->array[B]) && is_line(&call->array[OUT]);
 }
 
 weft_status wi_blend_call_run(weft_context *ctx, wi_call *call, const weft_blending *blending) {

@@ -20,6 +20,7 @@ typedef struct wi_blend_args {
     void *out;
     size_t lda, ldb, ldmask, ldout;
     float weight_a, weight_b;
+    bool over_link; /* images are in pinned host memory */
 } wi_blend_args;
 
 extern const wi_ladder wi_blend_ladder;

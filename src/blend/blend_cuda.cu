@@ -5,9 +5,10 @@
 #include "cuda/bytes.cuh"
 
 constexpr int threads = 256;
-constexpr int each = 4;          /* vectors of a thread */
-constexpr int line_each = 2;     /* the same of one line of elements, with ... */
-constexpr int line_resident = 6; /* ... so many blocks of a multiprocessor, at least */
+constexpr int each = 4;              /* vectors of a thread */
+constexpr int line_each = 2;         /* the same of one line of elements, with ... */
+constexpr int line_resident = 6;     /* ... so many blocks of a multiprocessor, at least */
+constexpr unsigned link_blocks = 24; /* keep the link busy; more wait for one another there */
 
 /* Vectors whose numbers fit 32 bits are found by a division of 32 bits. */
 template <class T>
@@ -132,17 +133,16 @@ struct line_params {
     size_t whole; /* vectors */
 };
 
+/* Piece number `piece` of the line: as many vectors as a block has at a time. */
 template <class T>
-static __global__ void __launch_bounds__(threads, line_resident)
-    line(const __grid_constant__ line_params<T> p) {
-    constexpr int of_block = threads * line_each, wide = 16 / (int)sizeof(T);
-    const size_t first = (size_t)blockIdx.x * of_block + threadIdx.x;
+static __device__ inline void mix_piece(const line_params<T> &p, size_t piece) {
+    constexpr int of_piece = threads * line_each, wide = 16 / (int)sizeof(T);
+    const size_t first = piece * of_piece + threadIdx.x;
     const blend_words *const from_a = (const blend_words *)p.m.a + first;
     const blend_words *const from_b = (const blend_words *)p.m.b + first;
     blend_words *const to = (blend_words *)p.m.out + first;
     blend_words a[line_each], b[line_each];
-    wi_wait_for_earlier();
-    if (((size_t)blockIdx.x + 1) * of_block <= p.whole) {
+    if ((piece + 1) * of_piece <= p.whole) {
 #pragma unroll
         for (int k = 0; k < line_each; k++) {
             a[k] = from_a[k * threads];
@@ -157,8 +157,25 @@ static __global__ void __launch_bounds__(threads, line_resident)
         if (first + k * threads < p.whole)
             to[k * threads] = mix<false>(p.m, 0, 0, from_a[k * threads], from_b[k * threads]);
     const size_t rest = p.whole * wide + threadIdx.x;
-    if (blockIdx.x + 1 == gridDim.x && rest < p.m.cols)
+    if (rest < p.m.cols)
         wi_blend_one(p.m, 0, rest);
+}
+
+template <class T>
+static __global__ void __launch_bounds__(threads, line_resident)
+    line(const __grid_constant__ line_params<T> p) {
+    wi_wait_for_earlier();
+    mix_piece(p, blockIdx.x);
+}
+
+/* The same over the link: blocks stay. */
+template <class T>
+static __global__ void __launch_bounds__(threads, line_resident)
+    line_over_link(const __grid_constant__ line_params<T> p, size_t pieces) {
+    wi_wait_for_earlier();
+#pragma unroll 1
+    for (size_t piece = blockIdx.x; piece < pieces; piece += gridDim.x)
+        mix_piece(p, piece);
 }
 
 template <class T>
@@ -183,17 +200,21 @@ static weft_status check_grid(weft_context *ctx, size_t blocks, size_t rows, siz
 }
 
 template <class T>
-static weft_status launch_line(weft_context *ctx, const wi_blend_images<T> &m) {
-    constexpr size_t wide = 16 / sizeof(T), of_block = (size_t)threads * line_each;
+static weft_status launch_line(weft_context *ctx, const wi_blend_images<T> &m, bool over_link) {
+    constexpr size_t wide = 16 / sizeof(T), of_piece = (size_t)threads * line_each;
     const line_params<T> p = {m, m.cols / wide};
-    const size_t blocks = p.whole / of_block + 1; /* the last one has the rest */
-    const weft_status status = check_grid(ctx, blocks, 1, m.cols);
-    return status == WEFT_OK ? WEFT_LAUNCH_AHEAD(line<T>, ctx, (unsigned)blocks, threads, 0, p)
+    const size_t pieces = p.whole / of_piece + 1; /* the last one has the rest */
+    if (over_link)
+        return WEFT_LAUNCH_AHEAD(line_over_link<T>, ctx,
+                                 pieces < link_blocks ? (unsigned)pieces : link_blocks, threads, 0,
+                                 p, pieces);
+    const weft_status status = check_grid(ctx, pieces, 1, m.cols);
+    return status == WEFT_OK ? WEFT_LAUNCH_AHEAD(line<T>, ctx, (unsigned)pieces, threads, 0, p)
                              : status;
 }
 
 template <class T>
-static weft_status launch(weft_context *ctx, const wi_blend_images<T> &m) {
+static weft_status launch(weft_context *ctx, const wi_blend_images<T> &m, bool over_link) {
     constexpr size_t wide = 16 / sizeof(T), of_block = (size_t)threads * each;
     vector_params<T> p = {};
     p.m = m;
@@ -202,7 +223,7 @@ static weft_status launch(weft_context *ctx, const wi_blend_images<T> &m) {
     p.by_vectors = has_scale(m) && is_aligned(m.a, m.lda, m.rows) &&
                    is_aligned(m.b, m.ldb, m.rows) && is_aligned((const T *)m.out, m.ldout, m.rows);
     if (p.by_vectors && m.rows == 1 && !m.mask)
-        return launch_line(ctx, m);
+        return launch_line(ctx, m, over_link);
     const size_t blocks = (p.count + of_block - 1) / of_block;
     const weft_status status = check_grid(ctx, blocks, m.rows, m.cols);
     if (status != WEFT_OK)
@@ -214,5 +235,6 @@ static weft_status launch(weft_context *ctx, const wi_blend_images<T> &m) {
 
 weft_status wi_blend_vectors(weft_context *ctx, const void *args) {
     const wi_blend_args flat = wi_blend_flat((const wi_blend_args *)args);
-    return wi_blend_with(flat, [=](const auto &images) { return launch(ctx, images); });
+    return wi_blend_with(flat,
+                         [=](const auto &images) { return launch(ctx, images, flat.over_link); });
 }

@@ -58,6 +58,8 @@ typedef struct wi_call {
      */
     size_t *asked;
     bool distributed; /* it has a rung for several ranks; wi_call_check refuses others there */
+    bool over_link;   /* its kernels access each element of its arrays once, and can do so over the
+                         link; they learn it from the part */
 } wi_call;
 
 /* Begins the description of a call; wi_call_add appends its arrays. rows and cols as in wi_call. An
@@ -69,6 +71,7 @@ static inline void wi_call_begin(wi_call *call, const char *name, size_t rows, s
     call->cols = cols;
     call->asked = NULL;
     call->distributed = false;
+    call->over_link = false;
 }
 static inline wi_array *wi_call_add(wi_call *call, wi_array array) {
     call->array[call->count] = array;
@@ -134,7 +137,8 @@ typedef struct wi_part {
     size_t first; /* elements of the call before this part, counted row by row */
     size_t rows, cols;
     bool last;
-    bool mirrored; /* some output is a copy, to be copied to the host when all parts have run */
+    bool mirrored;  /* some output is a copy, to be copied to the host when all parts have run */
+    bool over_link; /* arrays are in pinned host memory, where kernels access them */
     void *p[WI_CALL_ARRAYS]; /* the arrays, numbered as in the call; NULL: not given */
     size_t ld[WI_CALL_ARRAYS];
 } wi_part;

@@ -31,7 +31,8 @@ typedef struct visit {
     size_t parts;               /* run so far */
     unsigned depth;             /* in calls of the GPU that have small copies */
     bool has_small;
-    bool uncut; /* more arrays than staging can cut: all are copied whole */
+    bool uncut;     /* more arrays than staging can cut: all are copied whole */
+    bool over_link; /* staging has copied none: kernels access those of the host over the link */
 } visit;
 
 static size_t dense_bytes(const wi_array *a) {
@@ -186,7 +187,7 @@ static weft_status run_in_place(weft_context *ctx, wi_call *call, wi_part_run ru
     part.rows = call->rows;
     part.cols = call->cols;
     part.last = true;
-    part.mirrored = false;
+    part.mirrored = part.over_link = false;
     for (int k = 0; k < call->count; k++) {
         part.p[k] = (void *)(uintptr_t)call->array[k].p;
         part.ld[k] = call->array[k].ld;
@@ -216,7 +217,8 @@ static weft_status run_segment(weft_context *ctx, const void *user, size_t first
                     .first = first,
                     .rows = rows,
                     .cols = cols,
-                    .last = first + rows * cols == all};
+                    .last = first + rows * cols == all,
+                    .over_link = v->over_link};
     for (int k = 0, operand = 0; k < v->call->count; k++) {
         place_whole(v, k, &part);
         if (is_streamed(v, k) && v->call->array[k].p) {
@@ -234,7 +236,8 @@ static weft_status run_streamed(weft_context *ctx, visit *v) {
                            .rows = v->call->rows,
                            .cols = v->call->cols,
                            .run = run_segment,
-                           .user = &v};
+                           .user = &v,
+                           .over_link = v->call->over_link ? &v->over_link : NULL};
     for (int k = 0; k < v->call->count; k++) {
         const wi_array *const a = &v->call->array[k];
         if (is_streamed(v, k) && a->p)

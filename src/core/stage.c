@@ -47,7 +47,7 @@ weft_status wi_stage_run_kernel(const wi_stage_job *j, wi_segment s, char *const
     for (int k = 0; k < j->args->operands; k++) {
         const int array = j->arrays.of[k];
         const wi_operand *const o = &j->arrays.array[array];
-        const bool direct = wi_on_device(j, array);
+        const bool direct = !at || wi_on_device(j, array);
         p[k] = direct ? wi_stage_array_at(&j->arrays, array, s.row, s.col) : at[array];
         ld[k] = direct ? o->pitch_bytes / o->element_bytes : s.cols;
     }
@@ -79,6 +79,29 @@ static weft_status run_segmented(weft_context *ctx, const void *args) {
     return wi_stage_run_segments(args);
 }
 
+static weft_status run_zero_copy(weft_context *ctx, const void *args) {
+    const wi_stage_job *const j = args;
+    *j->args->over_link = true;
+    weft_status status =
+        wi_stage_run_kernel(j, (wi_segment){0, 0, j->arrays.rows, j->arrays.cols}, NULL);
+    /* Wait after a failure too: the caller may free or reuse its arrays once the call returns. */
+    const cudaError_t waited = cudaStreamSynchronize(ctx->gpu->stream);
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, waited, "waiting for kernels that access host memory");
+    return status;
+}
+
+static const char *fits_zero_copy(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    const wi_stage_job *const j = args;
+    if (!j->args->over_link)
+        return "needs a call whose kernels access each element once";
+    for (int k = 0; k < j->arrays.count; k++)
+        if (!wi_on_device(j, k) && j->memory[k] != WI_MEMORY_PINNED)
+            return "needs all host arrays in pinned memory";
+    return NULL;
+}
+
 /* Costs on an H200 whose link carries 55 GB/s each way: what a rung needs to begin, and how many
  * bytes then cross the link in a second. */
 static double link_seconds(const void *args, double begin_s, double bytes_per_s) {
@@ -100,6 +123,13 @@ static double segmented_seconds(const weft_context *ctx, const void *args) {
     return link_seconds(args, 41.2e-6, 51e9);
 }
 
+static double zero_copy_seconds(const weft_context *ctx, const void *args) {
+    const double large = 128e6; /* from here on copies keep the link busier */
+    (void)ctx;
+    return link_seconds(args, 9e-6,
+                        (double)((const wi_stage_job *)args)->host_bytes < large ? 73e9 : 50e9);
+}
+
 static const wi_row rows[] = {
     {.name = "pageable",
      .what = "whole arrays, copied by the driver from where they lie",
@@ -119,6 +149,13 @@ static const wi_row rows[] = {
      .types = WI_ALL_TYPES,
      .seconds = segmented_seconds,
      .run = run_segmented},
+    {.name = "zero_copy",
+     .what = "pinned memory: kernels read and write it over the link, and nothing is copied",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = fits_zero_copy,
+     .seconds = zero_copy_seconds,
+     .run = run_zero_copy},
 };
 
 const wi_ladder wi_stage_ladder = {"stage", rows, sizeof rows / sizeof *rows};
@@ -162,8 +199,7 @@ weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args) {
         return WEFT_OK;
     const wi_stage_job j = job_of(ctx, args);
     if (j.host_bytes == 0)
-        return wi_stage_run_kernel(&j, (wi_segment){0, 0, j.arrays.rows, j.arrays.cols},
-                                   (char *[WI_MAX_OPERANDS]){NULL});
+        return wi_stage_run_kernel(&j, (wi_segment){0, 0, j.arrays.rows, j.arrays.cols}, NULL);
     if (wi_gpu_capturing(ctx))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: host memory cannot take part in a stream capture; pass device memory",

@@ -41,8 +41,9 @@ typedef struct wi_stage_args {
     int operands;
     wi_segment_run run;
     const void *user;
-    bool copies; /* instead of `run`: operand 0 is copied to operand 1, one of which is device
-                    memory, so that nothing on the way takes more of it */
+    bool copies;     /* instead of `run`: operand 0 is copied to operand 1, one of which is device
+                        memory, so that nothing on the way takes more of it */
+    bool *over_link; /* not NULL: kernels can access pinned memory over the link; set if they do */
 } wi_stage_args;
 
 extern const wi_ladder wi_stage_ladder; /* it has no rungs in a build without CUDA */

@@ -61,7 +61,8 @@ static inline bool wi_bounces_out(const wi_stage_job *j, int k) {
 }
 
 /* Queues the caller's kernel on a segment; a copy has none. at[k] is the device copy of array k,
- * its rows without gaps; not used for arrays that are device memory already. */
+ * its rows without gaps; not used for arrays that are device memory already. NULL: all arrays are
+ * used where they lie. */
 weft_status wi_stage_run_kernel(const wi_stage_job *j, wi_segment s, char *const at[]);
 
 /* Rungs "pageable" and, if `bounce`, "pinned". */
