@@ -12,16 +12,16 @@
 #include "cuda/boxes.cuh"
 #include "cuda/bulk.cuh"
 
-constexpr int chunk = 16;                 /* pixels of a line of a box */
-constexpr int high = 16;                  /* rows of a step */
-constexpr int width = 256;                /* columns of a strip */
-constexpr int chunks = width / chunk + 2; /* of a row, with those on either side */
+constexpr int chunk = 16;                /* pixels of a line of a box */
+constexpr int high = 16;                 /* rows of a step */
+constexpr int width = 256;               /* columns of a strip */
+constexpr int row_lanes = width / chunk; /* threads that filter a row */
+constexpr int chunks = row_lanes + 2;    /* of a row, with those on either side */
 constexpr int row_bytes = chunks * wi_narrow_box_line;
 constexpr int slot_bytes = high * row_bytes;
 constexpr int columns = 2; /* of a thread */
 constexpr int threads = width / columns;
-constexpr int row_lanes = width / chunk; /* threads that filter a row */
-constexpr int quad = 4, quads = chunk / quad;
+constexpr int quad = 4;
 
 namespace {
 
@@ -56,6 +56,7 @@ struct alignas(sizeof(float) * columns) few {
  * where the pixels were. Threads of a row are of one warp. */
 template <class Shape>
 __device__ inline void filter_row(const params<Shape> &p, unsigned char *slot, int row) {
+    constexpr int quads = chunk / quad;
     const int lane = (int)threadIdx.x % row_lanes;
     float x[3 * chunk], sum[chunk] = {};
     uint32_t own = 0;
