@@ -65,6 +65,7 @@ extern size_t wi_places_compared;     /* elements of segments: with more these a
 extern unsigned wi_team_tile;         /* elements of what teams share out at a time */
 extern size_t wi_end_blocks;          /* and where runs of keys end */
 extern size_t wi_path_blocks;         /* blocks that walk paths, at most */
+extern bool wi_fft_planes_small;      /* are 256 rows of 512 numbers a plane of one work? */
 extern bool wi_fft_tall_small;        /* are 64 and 128 tall columns? */
 extern size_t wi_fft_plain_from;      /* numbers of lines whose passes all go through memory */
 extern size_t wi_conv_fft_bytes;      /* of spectra at a time: one image's at least */

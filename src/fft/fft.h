@@ -177,6 +177,11 @@ typedef struct wi_fft_engine {
     /* Lines so long, and their parts, are cut without pairs: each pass goes through memory. 0: none
      * are. */
     size_t plain_from;
+    /* Can it transform rows and then the columns of their planes, where the rows have gone, as one
+     * work? NULL: it cannot. */
+    bool (*planes)(const wi_fft_lines *rows, const wi_fft_lines *columns);
+    weft_status (*in_planes)(weft_context *ctx, const wi_fft_lines *rows,
+                             const wi_fft_lines *columns, bool queues); /* or tables only */
 } wi_fft_engine;
 
 /* Does a call with an engine (fft_drive.c, fft_lines.c). */

@@ -6,6 +6,7 @@
 #include "cuda/bulk.cuh"
 #include "cuda/cluster.cuh"
 #include "fft/fft_columns.h"
+#include "fft/fft_crossed.h"
 #include "fft/fft_cuda.h"
 #include "fft/fft_cut.cuh"
 #include "fft/fft_shape.cuh"
@@ -240,6 +241,8 @@ static weft_status run_block(weft_context *ctx, const wi_fft_lines *l, bool queu
 }
 
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    if (wi_fft_takes_crossed_line(l))
+        return wi_fft_run_crossed_line(ctx, l, queues);
     switch (l->n) {
         TEAM(float, 8, 320, 4, CUT(9, 9), CUT(9, 9, 3));
         TEAM(float, 8, 352, 4, CUT(7, 7), CUT(7, 7, 7));
@@ -298,5 +301,7 @@ weft_status wi_fft_clusters(weft_context *ctx, const void *args) {
     engine.lines = team_lines;
     engine.passes = wi_fft_takes_two_tall;
     engine.in_passes = wi_fft_run_two_tall;
+    engine.planes = wi_fft_takes_planes;
+    engine.in_planes = wi_fft_run_planes;
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

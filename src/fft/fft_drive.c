@@ -78,9 +78,9 @@ size_t wi_fft_whole_of(const wi_fft_args *a, const wi_fft_loops *loops) {
     return a->whole ? wi_fft_loops_lines(loops) / a->part * a->whole : 0;
 }
 
-/* Transforms along dimension k. */
-static weft_status along(wi_fft_job *job, unsigned k, const wi_fft_side *from,
-                         const wi_fft_side *to, bool is_inverse, double scale) {
+/* The lines along dimension k. */
+static wi_fft_lines lines_of(const wi_fft_job *job, unsigned k, const wi_fft_side *from,
+                             const wi_fft_side *to, bool is_inverse, double scale) {
     const weft_fft_description *const d = &job->args->d;
     size_t counts[WEFT_FFT_DIMENSIONS];
     counts_of(d, counts);
@@ -98,7 +98,7 @@ static weft_status along(wi_fft_job *job, unsigned k, const wi_fft_side *from,
                       .scale = scale,
                       .turning = -1};
     l.whole = wi_fft_whole_of(job->args, &l.loops);
-    return wi_fft_transform(job, &l);
+    return l;
 }
 
 /* Transforms along dimension k and then those below it: the first takes `from` to `between`, those
@@ -106,13 +106,22 @@ static weft_status along(wi_fft_job *job, unsigned k, const wi_fft_side *from,
 static weft_status along_all(wi_fft_job *job, int k, const wi_fft_side *from,
                              const wi_fft_side *between, const wi_fft_side *to, bool is_inverse,
                              double scale) {
+    const wi_fft_engine *const engine = job->engine;
     weft_status status = WEFT_OK;
     while (k >= 0 && status == WEFT_OK) {
-        const int next = next_below(job->args, k);
-        status = along(job, (unsigned)k, from, next < 0 ? to : between, is_inverse, scale);
+        const int next = next_below(job->args, k),
+                  after = next < 0 ? -1 : next_below(job->args, next);
+        const wi_fft_lines l =
+            lines_of(job, (unsigned)k, from, next < 0 ? to : between, is_inverse, scale);
+        const wi_fft_lines columns = next < 0 ? l
+                                              : lines_of(job, (unsigned)next, between,
+                                                         after < 0 ? to : between, is_inverse, 1);
+        const bool is_plane = next >= 0 && engine->planes && engine->planes(&l, &columns);
+        status = is_plane ? engine->in_planes(job->ctx, &l, &columns, !job->is_rehearsal)
+                          : wi_fft_transform(job, &l);
         from = between;
         scale = 1;
-        k = next;
+        k = is_plane ? after : next;
     }
     return status;
 }

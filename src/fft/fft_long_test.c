@@ -196,6 +196,66 @@ static void run_tall(rig *r, const wi_row *row, weft_type type) {
 }
 #endif
 
+#ifdef WEFT_EMU
+/* Planes whose rows and columns are one work, of small ones: with gaps between rows and between
+ * planes, as two of three dimensions, and in place, where they are not. */
+static void run_planes(rig *r, const wi_row *row) {
+    picture p = {.row = row, .device = 3};
+    weft_fft_description *const d = &p.d;
+    const size_t gap = test_below(&r->random, 3), planes = 1 + test_below(&r->random, 2);
+    wi_fft_tall_small = wi_fft_planes_small = true;
+    d->type = WEFT_F32;
+    d->batch = 1;
+    d->rank = 3;
+    d->n[0] = planes;
+    d->n[1] = 256;
+    d->n[2] = 512;
+    d->scale = 0.5;
+    d->direction = test_below(&r->random, 2) ? WEFT_FFT_INVERSE : WEFT_FFT_FORWARD;
+    for (int array = X; array <= Y; array++) {
+        size_t *const strides = array == X ? d->stride_x : d->stride_y;
+        strides[2] = 1;
+        strides[1] = 512 + (array == X ? gap : 0);
+        strides[0] = strides[1] * 256 + gap;
+        *(array == X ? &d->apart_x : &d->apart_y) = strides[0] * planes;
+    }
+    run_case(r, &p);
+    memcpy(d->stride_x, d->stride_y, sizeof d->stride_x);
+    d->apart_x = d->apart_y;
+    p.in_place = true;
+    run_case(r, &p);
+    wi_fft_tall_small = wi_fft_planes_small = false;
+}
+#elif defined WEFT_CUDA
+/* A plane whose rows and columns are one work, as by another rung: an oracle would take long. */
+static void run_planes(rig *r, const wi_row *row) {
+    const size_t rows = 8192, n = 8192, bytes = rows * n * 2 * sizeof(float);
+    rig large = rig_open(r->ctx, 3, bytes);
+    const weft_fft_description d = {
+        .type = WEFT_F32, .rank = 2, .n = {rows, n}, .batch = 1, .scale = 0.25};
+    double wrong = 0, size = 0;
+    const float *y[2];
+    test_fill(&large.random, TEST_ANY, WEFT_F32, 2 * rows * n, large.source[0]);
+    test_buffer *const x = rig_buffer(&large, 7, 0);
+    test_buffer_load(x, large.source[0], bytes, 0);
+    for (int k = 0; k < 2; k++) {
+        test_buffer *const to = rig_buffer(&large, 7, 1 + k);
+        test_buffer_load(to, large.source[1 + k], bytes, 0);
+        assert_int_equal(weft_use(r->ctx, "fft", k ? row->name : "cached"), WEFT_OK);
+        assert_int_equal(weft_fft(r->ctx, &d, x->p, to->p), WEFT_OK);
+        y[k] = test_buffer_read(to, "a plane");
+    }
+    for (size_t i = 0; i < 2 * rows * n; i++) {
+        const double error = (double)y[1][i] - (double)y[0][i];
+        wrong += error * error;
+        size += (double)y[0][i] * (double)y[0][i];
+    }
+    if (!(sqrt(wrong) <= 0x1p-24 * 4 * sqrt(26 + 4) * sqrt(size)))
+        fail_msg("a plane of %zu x %zu: differs by %.3g", rows, n, sqrt(wrong / size));
+    rig_close(&large);
+}
+#endif
+
 #ifdef WEFT_CUDA
 /* Columns of 512 numbers, and on emu lines whose passes all go through memory: on a GPU they are
  * longer than what is compared here. */
@@ -267,8 +327,10 @@ static void long_lines(weft_context *ctx) {
                 run_columns(&r, rows[k], type);
 #ifdef WEFT_CUDA
                 run_tall(&r, rows[k], type);
-                if (ctx->gpu && type == WEFT_F32)
+                if (ctx->gpu && type == WEFT_F32) {
                     run_plain(&r, rows[k], type);
+                    run_planes(&r, rows[k]);
+                }
 #endif
             } else
                 run_pieces(&r, rows[k], type);

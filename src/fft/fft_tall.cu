@@ -139,3 +139,7 @@ weft_status wi_fft_run_two_tall(weft_context *ctx, const wi_fft_lines *l, void *
     const weft_status status = run(ctx, &first, {}, between, queues);
     return status == WEFT_OK ? run(ctx, &second, between, {}, queues) : status;
 }
+
+weft_status wi_fft_run_tall_columns(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    return run(ctx, l, {}, {}, queues);
+}
