@@ -119,6 +119,10 @@ static weft_status along_all(wi_fft_job *job, int k, const wi_fft_side *from,
         const bool is_plane = next >= 0 && engine->planes && engine->planes(&l, &columns);
         status = is_plane ? engine->in_planes(job->ctx, &l, &columns, !job->is_rehearsal)
                           : wi_fft_transform(job, &l);
+        if (is_plane && job->args->prepares) { /* a call in place does without */
+            status = status == WEFT_OK ? wi_fft_transform(job, &l) : status;
+            status = status == WEFT_OK ? wi_fft_transform(job, &columns) : status;
+        }
         from = between;
         scale = 1;
         k = is_plane ? after : next;
