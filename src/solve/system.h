@@ -329,7 +329,12 @@ typedef struct wi_ascent {
 static inline wi_ascent wi_ascent_in(double *vectors, size_t n, size_t first,
                                      const double *weight) {
     double *const x = vectors + first * n;
-    const wi_ascent a = {.weight = weight, .x = x, .y = x + n, .waves = x + 2 * n};
+    wi_ascent a;
+    memset(&a, 0, sizeof a);
+    a.weight = weight;
+    a.x = x;
+    a.y = x + n;
+    a.waves = x + 2 * n;
     return a;
 }
 /* Solves with H or, `transposed`, Ht, `count` vectors of the host, in their place. */
