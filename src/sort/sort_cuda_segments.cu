@@ -116,7 +116,7 @@ static weft_status launch_all(weft_context *ctx, const segments<U, V> &g, const 
                : status;
 }
 
-static const char findings_key = 0, memory_key = 0;
+static const char findings_key = 0;
 
 template <class U, class V>
 static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args) {
@@ -136,7 +136,7 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     weft_status status =
         wi_gpu_scratch(ctx, &findings_key, 5 * sizeof(unsigned long long), &scratch);
     if (status == WEFT_OK)
-        status = wi_gpu_borrow(ctx, &memory_key, bytes, &block);
+        status = wi_gpu_alloc(ctx, &block, bytes);
     if (status != WEFT_OK)
         return status;
     char *const memory = (char *)block;
@@ -154,7 +154,7 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     unsigned *const words = (unsigned *)(taken + 2);
     status = launch_all(ctx, g, findings{words, words + 2, words + 4, taken, taken + 1}, n,
                         args->checked);
-    const weft_status freed = wi_gpu_hand_back(ctx, block);
+    const weft_status freed = wi_gpu_free(ctx, block);
     return status == WEFT_OK ? freed : status;
 }
 
