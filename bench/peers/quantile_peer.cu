@@ -119,7 +119,7 @@ static void race_summary(const track &t, weft_type type, size_t n) {
     device_array<weft_statistics> got(1);
     draw_numbers<<<filling_blocks, filling_threads>>>(x.p, n, UNIFORM);
     CUDA(cudaDeviceSynchronize());
-    moments their;
+    moments their = {};
     double ours, theirs;
     seconds_in_turns(
         t.stream, n * sizeof(T),
