@@ -15,6 +15,8 @@ site=$folder/site
 
 expect 0 'site: .* MB' python3 scripts/site/build.py "$site"
 expect 1 'holds something else' python3 scripts/site/build.py "$WEFT_SOURCE/docs"
+same '["314 more lines: bench/results/2026-12-01-h200-sweep-end.json in the repository"]' \
+    "$(tail -n 1 "$site/files/2026-12-01-h200-sweep-end.json")" 'of a long file of figures the beginning'
 same "$(cat docs/climb.svg)" "$(python3 scripts/site/climb_picture.py)" 'docs/climb.svg (scripts/site/climb_picture.py)'
 
 # Faults in pages that were built: each is found.

@@ -18,6 +18,9 @@ DOORS = [  # the top of every page but sources: address, words
 # sample operation of docs/adding-an-operation.md, a module and a function of Fortran.
 NO_CALLS = {"weft_blas", "weft_command", "weft_share_ptx", "weft_negate", "weft_c", "weft_when"}
 
+# Lines of a file of figures that the site has.
+MOST_RECORDS = 100
+
 # Tags that HTML implies where these pages have them.
 IMPLIED = r"</(?:td|th|tr|li|p)>|</?(?:head|body)>\n|</html>\n"
 
@@ -53,12 +56,13 @@ class Site:
 
     def copy_results(self, source, address):
         """A file of figures, as a line of names before the lines that have these values; without what all
-        of them say, that the result was right. Many figures link to one file: it is written once."""
+        of them say, that the result was right. Many figures link to one file: it is written once. Of long
+        ones the beginning: the rest is in the repository."""
         if address in self.files:
             return
         records = [json.loads(line) for line in (self.root / source).read_text().split("\n") if line.strip()]
         lines, before = [], None
-        for record in records:
+        for record in records[:MOST_RECORDS]:
             if record.get("ok") is True:
                 del record["ok"]
             names = list(record)
@@ -66,6 +70,8 @@ class Site:
                 lines.append(compact(names))
             lines.append(compact(list(record.values())))
             before = names
+        if len(records) > MOST_RECORDS:
+            lines.append(compact([f"{len(records) - MOST_RECORDS} more lines: {source} in the repository"]))
         self.write(address, "\n".join(lines) + "\n")
 
     def copy(self, source, address):
