@@ -72,7 +72,7 @@ __global__ void find_starts(segments<U, V> g, size_t n, bool checks, findings f)
         g.starts[w] = s;
         g.firsts[w] = begin;
         const size_t length = s > 0 ? (size_t)(begin - g.offsets[s - 1]) : 0;
-        if (length > window<U, V>)
+        if (length > window<U, V> && length <= n) /* longer: the offsets are invalid */
             rounds = 1 + (unsigned)wi_merge_passes(length, chunk_size<U, V>);
     }
     rounds = wi_warp_max(rounds);
